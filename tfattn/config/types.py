@@ -1,0 +1,56 @@
+"""Annotations with which a constructor says what its section of a pipeline file may hold.
+
+A keyword argument of a model, task, source or section is a key of its YAML section: its annotation is the type, its
+default the default, its line under `Args:` the explanation. Plain types and pydantic's (`PositiveInt`, `Literal`) mean
+what they say. Three more are needed:
+
+    optimizer: Part["optimizers"]       a nested section, whose `name` is looked up in that catalog
+    split: Section["split"]             a nested section of that fixed class
+    vocabulary_size: Given[int]         known only to the program (from the data, say); if the file states it, it must agree
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+from pydantic import Field
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class GivenMark:
+    """Marks an argument that the program fills in."""
+
+
+@dataclass(frozen=True)
+class PartMark:
+    """Marks a nested section whose class a catalog gives by name."""
+
+    catalog: str
+
+
+@dataclass(frozen=True)
+class SectionMark:
+    """Marks a nested section of a fixed class."""
+
+    section: str
+
+
+class Part:
+    """`Part["optimizers"]`: a nested section, built from the catalog's class of its `name`."""
+
+    def __class_getitem__(cls, catalog: str) -> Any:
+        return Annotated[Any, PartMark(catalog)]
+
+
+class Section:
+    """`Section["split"]`: a nested section, built from the class that catalog.SECTIONS gives."""
+
+    def __class_getitem__(cls, section: str) -> Any:
+        return Annotated[Any, SectionMark(section)]
+
+
+Given = Annotated[T, GivenMark()]
+
+Rate = Annotated[float, Field(ge=0.0, lt=1.0)]  # a dropout probability
+Share = Annotated[float, Field(ge=0.0, le=1.0)]  # a part of a whole

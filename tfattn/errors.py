@@ -1,0 +1,66 @@
+"""What a user can do wrong, each with where it happened, what was expected, what was received and the remedy.
+
+    TfattnError
+    ├── ConfigError       a key, value or file of the configuration
+    ├── DataError         a source file, a row, a record file
+    ├── CheckpointError   a checkpoint or a published weight file that does not fit
+    ├── TrainingError     training cannot go on (not a number, a lost worker, a folder in use)
+    ├── ExportError       a SavedModel that cannot be written, or does not answer as the trained model
+    └── ServingError      a request or a server
+"""
+
+
+class TfattnError(Exception):
+    """One clear message: `where: what happened: expected X, received Y. remedy`.
+
+    Args:
+        what: what is wrong, in a few words.
+        where: file, line, row, tensor or key at which it was found.
+        expected: what would have been right.
+        received: what was there instead.
+        remedy: what to do about it, a full sentence.
+    """
+
+    def __init__(self, what: str, *, where: str = "", expected: str = "", received: str = "", remedy: str = ""):
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.expected = expected
+        self.received = received
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        sides = [f"expected {self.expected}"] if self.expected else []
+        sides += [f"received {self.received}"] if self.received else []
+        contrast = f": {', '.join(sides)}" if sides else ""
+        remedy = f". {self.remedy}" if self.remedy else ""
+        return f"{place}{self.what}{contrast}{remedy}"
+
+
+class ConfigError(TfattnError):
+    """A wrong key or value. `key` names the constructor argument, so that the reader can add file, line and column."""
+
+    def __init__(self, what: str, *, key: str = "", **details: str):
+        super().__init__(what, **details)
+        self.key = key
+
+
+class DataError(TfattnError):
+    """A source file, a row or a record file is not as it should be."""
+
+
+class CheckpointError(TfattnError):
+    """Saved or published weights do not fit the model."""
+
+
+class TrainingError(TfattnError):
+    """Training cannot go on."""
+
+
+class ExportError(TfattnError):
+    """An export cannot be written, or does not answer as the trained model did."""
+
+
+class ServingError(TfattnError):
+    """A request or a server is not as it should be."""
