@@ -57,6 +57,7 @@ SECTIONS: dict[str, str] = {
     "training": "tfattn.training.trainer:Trainer",
     "early_stopping": "tfattn.training.callbacks:EarlyStopping",
     "export": "tfattn.export.section:Export",
+    "pretrained": "tfattn.pretrained.folder:open_folder",
 }
 
 # Published encoders that a package brings along: name -> (package, folder inside it, extra that installs it).

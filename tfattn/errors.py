@@ -2,6 +2,7 @@
 
     TfattnError
     ├── ConfigError       a key, value or file of the configuration
+    │   └── ConfigProblems    several of them at once
     ├── DataError         a source file, a row, a record file
     ├── CheckpointError   a checkpoint or a published weight file that does not fit
     ├── TrainingError     training cannot go on (not a number, a lost worker, a folder in use)
@@ -44,6 +45,14 @@ class ConfigError(TfattnError):
     def __init__(self, what: str, *, key: str = "", **details: str):
         super().__init__(what, **details)
         self.key = key
+
+
+class ConfigProblems(ConfigError):
+    """Everything that is wrong with a configuration, so that it can be mended in one go."""
+
+    def __init__(self, problems: list[ConfigError]):
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = problems
 
 
 class DataError(TfattnError):

@@ -73,6 +73,11 @@ def write_json(target: str | Path, value: Any) -> None:
     write_text(target, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
+def read_json(path: str | Path) -> Any:
+    """Reads a JSON file that `write_json` wrote."""
+    return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
 def write_manifest(folder: Path, **facts: Any) -> None:
     """Writes `manifest.json`: the given facts, and size and SHA-256 of every other file of the folder."""
     files = {

@@ -1,0 +1,38 @@
+# make demo: from nothing to a trained, exported classifier that answers new reports.
+# make test: the tests. Both set up .venv by themselves.
+
+PYTHON ?= python3.11
+BIN := .venv/bin
+
+.PHONY: demo test lint slow clean
+
+demo: .venv/installed
+	$(BIN)/tfattn sample factory_reports data/factory_reports.csv
+	$(BIN)/tfattn run pipelines/factory_reports.yaml
+	@printf '%s\n' \
+	  'Coolant is pooling underneath sorter.' \
+	  'Sorter blows fuses at start up.' \
+	  'There are some very loud rattling sounds coming from the assembler.' \
+	  | $(BIN)/tfattn predict factory_reports --input -
+
+test: .venv/installed lint
+	$(BIN)/python -m pytest
+	KERAS_BACKEND=jax $(BIN)/python -m pytest tests/ops tests/layers tests/models
+
+lint: .venv/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+# Tests that take minutes: ten kills and resumes, the accuracy figures of the README.
+slow: .venv/installed
+	$(BIN)/python -m pytest -m slow
+
+.venv/installed: requirements.lock setup.cfg pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --no-deps --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+
+clean:
+	rm -rf .venv build *.egg-info

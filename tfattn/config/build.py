@@ -1,0 +1,64 @@
+"""A checked configuration to objects: name and keyword arguments in, what they name out."""
+
+from typing import Any
+
+from tfattn.config.arguments import arguments
+from tfattn.config.read import KeyPath
+from tfattn.config.schema import Config, constructor_of
+from tfattn.config.types import PartMark, SectionMark
+from tfattn.errors import ConfigError
+
+
+def build(config: Config, *path: str, **given: Any) -> Any:
+    """Builds the section at a key path, the sections inside it first.
+
+    Args:
+        config: a checked configuration.
+        path: the keys that lead to the section, such as "data", "source".
+        given: what only the program knows (arguments marked Given). A value in the file must agree with it.
+
+    Raises:
+        ConfigError: a constructor refuses the values; says where the one it names stands.
+    """
+    mark: Any = SectionMark("pipeline")
+    for depth, key in enumerate(path):
+        constructor = constructor_of(mark, config.at(*path[:depth]))
+        mark = arguments(constructor)[key].nested
+    return _build(config, mark, path, given)
+
+
+def _build(config: Config, mark: PartMark | SectionMark, path: KeyPath, given: dict[str, Any]) -> Any:
+    values = config.at(*path)
+    constructor = constructor_of(mark, values)
+    keywords: dict[str, Any] = {}
+    for name, argument in arguments(constructor).items():
+        if name in values:
+            nested = argument.nested is not None and values[name] is not None
+            keywords[name] = _build(config, argument.nested, (*path, name), {}) if nested else values[name]
+        if argument.given and name in given:
+            _agree(config, (*path, name), keywords.get(name, given[name]), given[name])
+            keywords[name] = given[name]
+    try:
+        return constructor(**keywords)
+    except ConfigError as error:
+        if error.key and not error.where:
+            inner = (*path, *error.key.split("."))
+            error.where = f"{_origin(config, inner)}: {'.'.join(inner)}"
+        raise
+
+
+def _agree(config: Config, path: KeyPath, stated: Any, known: Any) -> None:
+    if stated != known:
+        raise ConfigError(
+            "does not match the data",
+            where=f"{_origin(config, path)}: {'.'.join(path)}",
+            expected=repr(known),
+            received=repr(stated),
+            remedy="Leave the key out: it is filled in.",
+        )
+
+
+def _origin(config: Config, path: KeyPath) -> str:
+    while path and path not in config.origins:
+        path = path[:-1]
+    return config.origins.get(path, "")

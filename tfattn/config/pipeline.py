@@ -1,0 +1,41 @@
+"""The whole of a pipeline file: its sections and what each is built from."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from tfattn.config.types import Part, Section
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=100)]
+
+
+class Pipeline:
+    """From raw data to a served model.
+
+    Args:
+        name: the name of the runs and of the exported model; a folder name.
+        data: where rows come from, how they are split, tokenized and batched.
+        model: the model part, such as an encoder.
+        task: what stands on top of the model: head, loss, metrics.
+        training: how it is trained.
+        export: where the SavedModel goes.
+        runtime: devices, precision.
+        seed: everything random follows from it.
+        runs_folder: the folder of prepared data, checkpoints, metrics and reports.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: Name,
+        data: Section["data"],
+        model: Part["models"],
+        task: Part["tasks"],
+        training: Section["training"],
+        export: Section["export"],
+        runtime: Section["runtime"],
+        seed: Annotated[int, Field(ge=0, lt=2**31)] = 7,
+        runs_folder: str = "runs",
+    ):
+        self.parts: dict[str, Any] = {"data": data, "model": model, "task": task, "training": training, "export": export}
+        self.name, self.seed, self.runs_folder, self.runtime = name, seed, runs_folder, runtime

@@ -1,0 +1,122 @@
+"""From a pipeline file and `--set` overrides to one checked configuration.
+
+Values come, the later over the earlier, from: the constructors' defaults; the sizes of a pretrained folder; the part
+that a section starts `from:`; the pipeline file; `--set`.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from tfattn import catalog
+from tfattn.config.read import KeyPath, Tree, parse_yaml, read_yaml
+from tfattn.config.schema import Config, check
+from tfattn.errors import ConfigError
+
+
+def resolve(path: str | Path, overrides: list[str] | None = None) -> Config:
+    """Reads, joins and checks a pipeline file.
+
+    Args:
+        path: the pipeline file.
+        overrides: each `key.path=value`, the value in YAML.
+
+    Raises:
+        ConfigError: a file cannot be read, or (as ConfigProblems) all that is wrong in it.
+    """
+    tree = read_yaml(path)
+    if not isinstance(tree.values, dict):
+        raise ConfigError("the file is empty", where=str(path), expected="a mapping with name, data, model, task")
+    _join_parts(tree, Path(path))
+    for override in overrides or ():
+        _override(tree, override)
+    _fill_from_pretrained(tree)
+    return check(tree, catalog.section("pipeline"))
+
+
+def _join_parts(tree: Tree, file: Path) -> None:
+    for path, values in list(_mappings(tree.values, ())):
+        if "from" not in values:
+            continue
+        place = tree.place((*path, "from"))
+        name = values.pop("from")
+        if not path or not isinstance(name, str):
+            raise ConfigError("`from:` names the file that a section starts from", where=place, received=repr(name))
+        part = read_yaml(_find_part(name, file, place))
+        if not isinstance(part.values, dict):
+            raise ConfigError("a part holds the keys of one section", where=str(name), expected="a mapping")
+        if any("from" in inner for _, inner in _mappings(part.values, ())):
+            raise ConfigError("a part cannot start from another part", where=name, remedy="Write its keys out.")
+        _merge(part.values, values, part.places, (), tree.places, path)
+        values.clear()
+        values.update(part.values)
+        tree.places.update({(*path, *inner): where for inner, where in part.places.items()})
+
+
+def _find_part(name: str, file: Path, place: str) -> Path:
+    """Parts are named from the folder of the pipeline, or one above it."""
+    for folder in (Path(), *file.resolve().parents):
+        if (folder / name).is_file():
+            return folder / name
+    raise ConfigError("no such part", where=place, received=name, remedy=f"Looked in . and in the folders above {file}.")
+
+
+def _merge(low: dict, high: dict, low_places: dict, low_path: KeyPath, high_places: dict, high_path: KeyPath) -> None:
+    """Lays `high` over `low`; a nested section that names another class replaces what stood there."""
+    for key, value in high.items():
+        below = low.get(key)
+        renamed = isinstance(value, dict) and isinstance(below, dict) and value.get("name", below.get("name")) != below.get("name")
+        if isinstance(value, dict) and isinstance(below, dict) and not renamed:
+            _merge(below, value, low_places, (*low_path, key), high_places, (*high_path, key))
+            continue
+        low[key] = value
+        for inner in [inner for inner in low_places if inner[: len(low_path) + 1] == (*low_path, key)]:
+            del low_places[inner]
+        for inner, where in high_places.items():
+            if inner[: len(high_path) + 1] == (*high_path, key):
+                low_places[(*low_path, *inner[len(high_path) :])] = where
+
+
+def _override(tree: Tree, override: str) -> None:
+    keys, equals, text = override.partition("=")
+    path = tuple(keys.split("."))
+    where = f"--set {keys}"
+    if not equals or not all(path):
+        raise ConfigError("not an override", where=f"--set {override}", expected="key.path=value, such as training.epochs=3")
+    value = parse_yaml(text, where)
+    section = tree.values
+    for depth, key in enumerate(path[:-1]):
+        section = section.setdefault(key, {})
+        if not isinstance(section, dict):
+            raise ConfigError(f"`{'.'.join(path[: depth + 1])}` is no section", where=where, received=repr(section))
+    section[path[-1]] = value.values
+    for inner in [inner for inner in tree.places if inner[: len(path)] == path]:
+        del tree.places[inner]
+    for depth in range(1, len(path)):
+        tree.places.setdefault(path[:depth], where)
+    tree.places.update({(*path, *inner): where for inner in value.places})
+
+
+def _fill_from_pretrained(tree: Tree) -> None:
+    model = tree.values.get("model")
+    if not isinstance(model, dict) or not isinstance(model.get("pretrained"), str):
+        return
+    source = model["pretrained"]
+    try:
+        sizes = catalog.section("pretrained")(source).sizes()
+    except ConfigError as error:
+        error.where = error.where or tree.place(("model", "pretrained"))
+        raise
+    for key, value in sizes.items():
+        if key not in model:
+            model[key] = value
+            tree.places[("model", key)] = f"pretrained {source}"
+
+
+def _mappings(value: Any, path: KeyPath) -> Any:
+    if isinstance(value, dict):
+        yield path, value
+        for key, inner in list(value.items()):
+            yield from _mappings(inner, (*path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _mappings(inner, (*path, index))

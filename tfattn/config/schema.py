@@ -1,0 +1,154 @@
+"""A tree of plain values held against the constructors it names: every error at once, every default filled in."""
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from tfattn import catalog
+from tfattn.config.arguments import REQUIRED, Argument, arguments, nearest
+from tfattn.config.read import KeyPath, Tree
+from tfattn.config.types import PartMark, SectionMark
+from tfattn.errors import ConfigError, ConfigProblems
+
+# Keys that every entry of a catalog takes beside its constructor's arguments: the program acts on them.
+SHARED_KEYS: dict[str, dict[str, Argument]] = {
+    "models": {
+        "pretrained": Argument(
+            name="pretrained",
+            annotation=Annotated[str | None, Field(min_length=1)],
+            default=None,
+            help="published weights to start from: `minilm`, or a folder; sizes come from there too.",
+            nested=None,
+            given=False,
+        )
+    }
+}
+
+
+@dataclass
+class Config:
+    """A checked configuration, whole.
+
+    Attributes:
+        values: nested plain values, defaults included.
+        origins: for each key path, where its value came from: a place in a file, `--set`, `default`.
+    """
+
+    values: dict[str, Any]
+    origins: dict[KeyPath, str] = field(default_factory=dict)
+
+    def at(self, *path: str) -> Any:
+        """The value at a key path."""
+        value = self.values
+        for key in path:
+            value = value[key]
+        return value
+
+
+def check(tree: Tree, constructor: Any) -> Config:
+    """Holds a tree against the constructor of its root.
+
+    Raises:
+        ConfigProblems: all that is wrong, each with place, key, what was expected and received, and the nearest key.
+    """
+    checker = _Checker(tree)
+    values = checker.section(constructor, tree.values, ())
+    if checker.problems:
+        raise ConfigProblems(checker.problems)
+    return Config(values, checker.origins)
+
+
+def constructor_of(mark: PartMark | SectionMark, values: dict[str, Any]) -> Any:
+    """The class that a nested section is built from."""
+    return catalog.section(mark.section) if isinstance(mark, SectionMark) else catalog.find(mark.catalog, values["name"])
+
+
+def keys_of(constructor: Any, mark: PartMark | SectionMark | None) -> dict[str, Argument]:
+    """Every key that a section may hold, `name` aside."""
+    shared = SHARED_KEYS.get(mark.catalog, {}) if isinstance(mark, PartMark) else {}
+    return {**arguments(constructor), **shared}
+
+
+class _Checker:
+    def __init__(self, tree: Tree):
+        self.tree = tree
+        self.problems: list[ConfigError] = []
+        self.origins: dict[KeyPath, str] = {}
+
+    def section(self, constructor: Any, values: Any, path: KeyPath, mark: Any = None) -> dict[str, Any]:
+        if not isinstance(values, dict):
+            self._problem(path, "not a section", expected="a mapping", received=_shown(values))
+            return {}
+        keys = {key: argument for key, argument in keys_of(constructor, mark).items() if argument.in_file}
+        named = isinstance(mark, PartMark)
+        for key in values:
+            if key not in keys and not (named and key == "name"):
+                near = nearest(key, keys)
+                self._problem((*path, key), "unknown key", remedy=near or f"It takes: {', '.join(keys)}.")
+        resolved = {"name": values["name"]} if named else {}
+        if named:
+            self.origins[(*path, "name")] = self.tree.place((*path, "name"))
+        for key, argument in keys.items():
+            self._argument(argument, values, path, resolved)
+        return resolved
+
+    def _argument(self, argument: Argument, values: dict[str, Any], path: KeyPath, resolved: dict[str, Any]) -> None:
+        inner = (*path, argument.name)
+        if argument.name in values:
+            value = values[argument.name]
+            self.origins[inner] = self.tree.place(inner)
+            if argument.nested and not (value is None and argument.default is None):
+                resolved[argument.name] = self._nested(argument.nested, value, inner)
+            else:
+                self._plain(argument, value, inner)
+                resolved[argument.name] = value
+        elif argument.default is not REQUIRED:
+            resolved[argument.name] = argument.default
+            self.origins[inner] = "default"
+        elif isinstance(argument.nested, SectionMark):  # a section of defaults, as far as it has them
+            self.origins[inner] = "default"
+            resolved[argument.name] = self._nested(argument.nested, {}, inner)
+        elif not argument.given:
+            expected = "a section" if argument.nested else argument.expected()
+            self._problem(inner, "missing key", expected=f"{expected} ({argument.help.rstrip('.')})")
+
+    def _nested(self, mark: Any, value: Any, path: KeyPath) -> Any:
+        if isinstance(mark, PartMark) and (not isinstance(value, dict) or "name" not in value):
+            options = ", ".join(catalog.names(mark.catalog))
+            self._problem(path, "a part needs its name", expected=f"a mapping with `name:` one of {options}", received=_shown(value))
+            return {}
+        try:
+            constructor = constructor_of(mark, value)
+        except ConfigError as error:
+            self._problem((*path, "name"), error.what, expected=error.expected, received=error.received, remedy=error.remedy)
+            return {}
+        return self.section(constructor, value, path, mark)
+
+    def _plain(self, argument: Argument, value: Any, path: KeyPath) -> None:
+        for inner, received in argument.check(value):
+            remedy = _number_hint(received)
+            self._problem((*path, *inner), "wrong value", expected=argument.expected(), received=_shown(received), remedy=remedy)
+
+    def _problem(self, path: KeyPath, what: str, **details: str) -> None:
+        key = ".".join(str(step) for step in path)
+        place = self.tree.place(path)
+        self.problems.append(ConfigError(what, key=key, where=f"{place}: {key}" if key else place, **details))
+
+
+def _shown(value: Any) -> str:
+    kinds = {bool: "true or false", int: "an integer", float: "a number", str: "a string", type(None): "null"}
+    if type(value) in kinds:
+        text = {True: "true", False: "false", None: "null"}[value] if isinstance(value, (bool, type(None))) else repr(value)
+        return text if text in ("true", "false", "null") else f"{text} ({kinds[type(value)]})"
+    return "a list" if isinstance(value, list) else "a mapping"
+
+
+def _number_hint(value: Any) -> str:
+    if isinstance(value, str):
+        try:
+            float(value)
+        except ValueError:
+            return ""
+        return "Write the number without quotes."
+    return ""

@@ -1,0 +1,90 @@
+"""A configuration written back: the resolved whole as YAML with where each value came from, and the JSON Schema."""
+
+import json
+from typing import Any
+
+from tfattn import catalog
+from tfattn.config.arguments import REQUIRED, Argument
+from tfattn.config.read import KeyPath, parse_yaml
+from tfattn.config.schema import Config, keys_of
+from tfattn.config.types import PartMark, SectionMark
+from tfattn.errors import ConfigError
+
+
+def to_yaml(config: Config) -> str:
+    """The resolved whole as a pipeline file of its own; each value is followed by its origin as a comment."""
+    lines = list(_lines(config.values, (), config.origins))
+    width = min(60, max((len(text) for text, _ in lines), default=0))
+    return "".join(f"{text:<{width}}  # {origin}\n" if origin else f"{text}\n" for text, origin in lines)
+
+
+def _lines(values: dict[str, Any], path: KeyPath, origins: dict[KeyPath, str]) -> Any:
+    indent = "  " * len(path)
+    for key, value in values.items():
+        inner = (*path, key)
+        if isinstance(value, dict) and value:
+            yield f"{indent}{_scalar(key)}:", ""
+            yield from _lines(value, inner, origins)
+        else:
+            yield f"{indent}{_scalar(key)}: {_scalar(value)}", _origin(inner, origins)
+
+
+def _origin(path: KeyPath, origins: dict[KeyPath, str]) -> str:
+    while path and path not in origins:
+        path = path[:-1]
+    return origins.get(path, "")
+
+
+def _scalar(value: Any) -> str:
+    """JSON is YAML; a word that reads back as itself needs no quotes."""
+    if isinstance(value, str):
+        try:
+            if value and parse_yaml(f"key: {value}", "").values == {"key": value}:
+                return value
+        except ConfigError:
+            pass
+    return json.dumps(value, ensure_ascii=False)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of pipeline files, for editors."""
+    schema = _section(catalog.section("pipeline"), None)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "tfattn pipeline", **schema}
+
+
+def _section(constructor: Any, mark: PartMark | None, name: str | None = None) -> dict[str, Any]:
+    keys = {key: argument for key, argument in keys_of(constructor, mark).items() if argument.in_file}
+    properties: dict[str, Any] = {"name": {"const": name}} if name else {}
+    properties |= {key: _argument(argument) for key, argument in keys.items()}
+    if constructor is not catalog.section("pipeline"):
+        properties["from"] = {"type": "string", "description": "a file of keys to start from"}
+        return {"type": "object", "properties": properties, "additionalProperties": False}
+    required = [key for key, argument in keys.items() if argument.default is REQUIRED and not argument.nested]
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _argument(argument: Argument) -> dict[str, Any]:
+    described: dict[str, Any] = {"description": argument.help} if argument.help else {}
+    if argument.default is not REQUIRED:
+        described["default"] = argument.default
+    if isinstance(argument.nested, SectionMark):
+        inner = _section(catalog.section(argument.nested.section), None)
+    elif isinstance(argument.nested, PartMark):
+        mark = argument.nested
+        entries = [_section(catalog.find(mark.catalog, name), mark, name) for name in catalog.names(mark.catalog)]
+        inner = {"oneOf": [*entries, {"type": "object", "required": ["from"]}]}
+    else:
+        return {**argument.schema(), **described}
+    return {**({"anyOf": [inner, {"type": "null"}]} if argument.default is None else inner), **described}
+
+
+def key_lines(kind: str, name: str) -> list[str]:
+    """What a section of that name takes, a line each: key, type, default and explanation."""
+    keys = keys_of(catalog.find(kind, name), PartMark(kind))
+    lines = []
+    for argument in (argument for argument in keys.values() if argument.in_file):
+        default = "required" if argument.default is REQUIRED else f"default {_scalar(argument.default)}"
+        kind_of = f"a part: see `tfattn list {argument.nested.catalog}`" if isinstance(argument.nested, PartMark) else ""
+        kind_of = kind_of or ("a section" if argument.nested else argument.expected())
+        lines.append(f"{argument.name}: {kind_of}; {'filled in' if argument.given else default}. {argument.help}")
+    return lines
