@@ -23,6 +23,12 @@ CATALOGS: dict[str, dict[str, str]] = {
         "csv": "tfattn.data.csv_files:CsvFile",
         "jsonl": "tfattn.data.jsonl_files:JsonLinesFile",
     },
+    "signatures": {
+        "text_classification": "tfattn.export.signatures:Classification",
+    },
+    "reports": {
+        "text_classification": "tfattn.evaluation.classification:report",
+    },
     "tokenizers": {
         "wordpiece": "tfattn.preprocessing.wordpiece:WordPiece",
     },
@@ -57,7 +63,7 @@ SECTIONS: dict[str, str] = {
     "training": "tfattn.training.trainer:Trainer",
     "early_stopping": "tfattn.training.callbacks:EarlyStopping",
     "export": "tfattn.export.section:Export",
-    "pretrained": "tfattn.pretrained.folder:open_folder",
+    "pretrained": "tfattn.pretrained:open",
 }
 
 # Published encoders that a package brings along: name -> (package, folder inside it, extra that installs it).

@@ -1,8 +1,10 @@
 """The command line: it parses, calls a stage and prints. Nothing heavy is imported before a command needs it."""
 
+import contextlib
 import json
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -107,10 +109,10 @@ def check(pipeline: Pipeline, set: Overrides = None, plugin: Plugins = None) -> 
 @app.command()
 def show(pipeline: Pipeline, set: Overrides = None, plugin: Plugins = None) -> None:
     """Print the resolved configuration, each value with where it came from."""
+    _stages(plugin)
     from tfattn.config.resolve import resolve
     from tfattn.config.show import to_yaml
 
-    _register(plugin)
     print(to_yaml(resolve(pipeline, set)), end="")
 
 
@@ -167,9 +169,28 @@ def main() -> None:
 
 def _stages(plugins: list[str] | None = None) -> Any:
     _register(plugins)
-    from tfattn import stages
+    with _native_errors_hidden():
+        import tensorflow
 
+        from tfattn import stages
+
+        tensorflow.config.list_physical_devices()
     return stages
+
+
+@contextlib.contextmanager
+def _native_errors_hidden() -> Iterator[None]:
+    """TensorFlow notes missing accelerators on standard error before any setting can stop it."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def _register(plugins: list[str] | None) -> None:
@@ -179,7 +200,9 @@ def _register(plugins: list[str] | None) -> None:
         kind, dot, name = entry.partition(".")
         if not (equals and dot and ":" in target and kind in catalog.CATALOGS):
             raise ConfigError(
-                "not a plugin", where="--plugin", expected="CATALOG.NAME=MODULE:CLASS, such as models.mine=my_model:MyModel",
+                "not a plugin",
+                where="--plugin",
+                expected="CATALOG.NAME=MODULE:CLASS, such as models.mine=my_model:MyModel",
                 received=plugin,
             )
         catalog.register(kind, name, target)

@@ -1,13 +1,13 @@
 """What a user can do wrong, each with where it happened, what was expected, what was received and the remedy.
 
-    TfattnError
-    ├── ConfigError       a key, value or file of the configuration
-    │   └── ConfigProblems    several of them at once
-    ├── DataError         a source file, a row, a record file
-    ├── CheckpointError   a checkpoint or a published weight file that does not fit
-    ├── TrainingError     training cannot go on (not a number, a lost worker, a folder in use)
-    ├── ExportError       a SavedModel that cannot be written, or does not answer as the trained model
-    └── ServingError      a request or a server
+TfattnError
+├── ConfigError       a key, value or file of the configuration
+│   └── ConfigProblems    several of them at once
+├── DataError         a source file, a row, a record file
+├── CheckpointError   a checkpoint or a published weight file that does not fit
+├── TrainingError     training cannot go on (not a number, a lost worker, a folder in use)
+├── ExportError       a SavedModel that cannot be written, or does not answer as the trained model
+└── ServingError      a request or a server
 """
 
 

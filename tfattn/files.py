@@ -98,7 +98,9 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise DataError(f"cannot read the manifest ({error})", where=str(path), remedy="Write the folder again.") from None
+        raise DataError(
+            f"cannot read the manifest ({error})", where=str(path), remedy="Write the folder again."
+        ) from None
 
 
 def verify(folder: str | Path) -> dict[str, Any]:
@@ -132,14 +134,35 @@ def sha256(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def numbered(folder: str | Path) -> dict[int, Path]:
+    """The subfolders whose names are whole numbers, by that number, ascending; none where there is no folder."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        return {}
+    found = (path for path in folder.iterdir() if path.name.isascii() and path.name.isdigit() and path.is_dir())
+    return dict(sorted((int(path.name), path) for path in found))
+
+
+def remove_folder(folder: str | Path) -> None:
+    """Deletes a folder; whoever reads it meanwhile sees all of it or nothing."""
+    folder = Path(folder)
+    hidden = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    os.rename(folder, hidden / "was")
+    shutil.rmtree(hidden, ignore_errors=True)
+
+
 def digest(value: Any) -> str:
     """The SHA-256 of a JSON-like value, independent of the order of keys."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
 @contextlib.contextmanager
-def lock(folder: str | Path) -> Iterator[None]:
+def lock(folder: str | Path, *, wait: bool = False) -> Iterator[None]:
     """Holds a folder for this process until the block ends, or the process does.
+
+    Args:
+        folder: made if it does not stand yet.
+        wait: whether to wait for another process that holds it.
 
     Raises:
         TfattnError: another process holds it.
@@ -147,10 +170,10 @@ def lock(folder: str | Path) -> Iterator[None]:
     folder = Path(folder)
     with _disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        file = open(folder / ".lock", "a+")
+        file = open(folder / ".lock", "a+")  # noqa: SIM115 (held until the block ends, in `with` below)
     with file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise TfattnError(
                 "another process is at work in this folder",
@@ -191,5 +214,9 @@ def _disk_errors(target: Path) -> Iterator[None]:
             remedy = "Free some space, or choose another folder; what stood there before is unchanged."
             raise TfattnError("no space left on the disk", where=str(target), remedy=remedy) from None
         if error.errno in (errno.EACCES, errno.EROFS, errno.ENOTDIR):
-            raise TfattnError(f"cannot write here ({error.strerror})", where=str(target), remedy="Choose a folder that you may write to.") from None
+            raise TfattnError(
+                f"cannot write here ({error.strerror})",
+                where=str(target),
+                remedy="Choose a folder that you may write to.",
+            ) from None
         raise

@@ -30,40 +30,57 @@ class Run:
     Args:
         config: the resolved configuration.
         inputs: what the data depends on beside the configuration, such as the SHA-256 of the source files.
+
+    Attributes:
+        name, seed: as configured.
+        prepared: the folder of the prepared data.
+        folder: the folder of this run.
+        id: says what data and settings the run is made of.
     """
 
     def __init__(self, config: Config, *, inputs: dict[str, str]):
         self.config = config
-        self.name = config.values["name"]
-        self.seed = config.values["seed"]
+        self.name: str = config.values["name"]
+        self.seed: int = config.values["seed"]
         root = Path(config.values["runs_folder"]) / self.name
         data = {key: value for key, value in config.values["data"].items() if key != "batching"}
-        self.data_id = files.digest([FORMAT, data, inputs, self.seed])[:10]
+        data_id = files.digest([FORMAT, data, inputs, self.seed])[:10]
         settings = [config.values["data"]["batching"], *(config.values[key] for key in ("model", "task", "training"))]
-        self.id = files.digest([self.data_id, settings, config.values["runtime"]["precision"]])[:10]
-        self.prepared = root / "prepared" / self.data_id
+        self.id = files.digest([data_id, settings, config.values["runtime"]["precision"]])[:10]
+        self.prepared = root / "prepared" / data_id
         self.folder = root / self.id
         self._latest = root / "latest"
 
     @contextlib.contextmanager
-    def stage(self, name: str, *, force: bool, inputs: Any = None) -> Iterator[bool]:
+    def preparation(self, *, force: bool) -> Iterator[bool]:
+        """Yields whether the data have to be prepared; another process that is at it already is waited for."""
+        with files.lock(self.prepared.with_name(f".{self.prepared.name}.lock"), wait=True):
+            needed = force or not self.prepared.exists()
+            _say("prepare", self.prepared, needed)
+            yield needed
+
+    @contextlib.contextmanager
+    def stage(self, name: str, *, force: bool, inputs: Any = None, helps: bool = False) -> Iterator[bool]:
         """Yields whether the stage has to run; when the block ends well, it is written down as done.
 
         Args:
             name: the stage.
             force: run it even if it is done.
             inputs: what it depends on beside the run's id.
+            helps: this process only helps another, which holds the folder and writes.
         """
         key = files.digest([self.id, inputs])
         record = self.folder / "stages" / f"{name}.json"
-        if not force and record.is_file() and files.read_json(record)["inputs"] == key:
-            note(f"{name}: nothing has changed, skipped (--force runs it)")
-            yield False
+        needed = force or not record.is_file() or files.read_json(record)["inputs"] != key
+        if helps or not needed:
+            _say(name, self.folder, needed)
+            yield needed
             return
-        note(f"{name}: {self.folder}")
-        started = time.monotonic()
         with files.lock(self.folder):
+            _say(name, self.folder, needed)
+            record.unlink(missing_ok=True)
             self._open()
+            started = time.monotonic()
             yield True
             files.write_json(record, {"inputs": key, "seconds": round(time.monotonic() - started, 1)})
 
@@ -73,3 +90,7 @@ class Run:
         link.unlink(missing_ok=True)
         link.symlink_to(self.folder.name)
         os.replace(link, self._latest)
+
+
+def _say(name: str, folder: Path, needed: bool) -> None:
+    note(f"{name}: {folder}" if needed else f"{name}: nothing has changed, skipped (--force runs it): {folder}")

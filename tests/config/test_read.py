@@ -54,9 +54,14 @@ def test_places_are_file_line_and_column():
         ("a: !!binary aGk=", "tag is not read"),
         ("[" * 100_000, "nested too deeply"),
         ("x" * 1_000_001, "too large"),
-        ("a: &a [x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\n" + "".join(
-            f"{chr(ord('c') + i)}: &{chr(ord('c') + i)} [{','.join(['*' + chr(ord('b') + i)] * 8)}]\n" for i in range(8)
-        ), "too many values"),
+        (
+            "a: &a [x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\n"
+            + "".join(
+                f"{chr(ord('c') + i)}: &{chr(ord('c') + i)} [{','.join(['*' + chr(ord('b') + i)] * 8)}]\n"
+                for i in range(8)
+            ),
+            "too many values",
+        ),
         ("? [1, 2]\n: 3", "a key must be a plain word"),
     ],
 )

@@ -1,14 +1,15 @@
 """A constructor's signature, read as the schema of its YAML section."""
 
 import difflib
+import functools
 import inspect
+import operator
 import re
 import textwrap
 import types
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Annotated, Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -63,7 +64,7 @@ class Argument:
         return describe(self.schema())
 
 
-@cache
+@functools.cache
 def arguments(constructor: Callable) -> dict[str, Argument]:
     """The keyword arguments of a class or function, in order."""
     target = constructor.__init__ if inspect.isclass(constructor) else constructor
@@ -144,7 +145,7 @@ def _strip(hint: Any, marks: list[Any]) -> Any:
         inner = _strip(inner, marks)
         return Annotated[(inner, *theirs)] if theirs else inner
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        return typing.Union[tuple(_strip(option, marks) for option in typing.get_args(hint))]
+        return functools.reduce(operator.or_, (_strip(option, marks) for option in typing.get_args(hint)))
     return hint
 
 

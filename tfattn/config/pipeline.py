@@ -28,14 +28,20 @@ class Pipeline:
         self,
         *,
         name: Name,
-        data: Section["data"],
-        model: Part["models"],
-        task: Part["tasks"],
-        training: Section["training"],
-        export: Section["export"],
-        runtime: Section["runtime"],
+        data: Section("data"),
+        model: Part("models"),
+        task: Part("tasks"),
+        training: Section("training"),
+        export: Section("export"),
+        runtime: Section("runtime"),
         seed: Annotated[int, Field(ge=0, lt=2**31)] = 7,
         runs_folder: str = "runs",
     ):
-        self.parts: dict[str, Any] = {"data": data, "model": model, "task": task, "training": training, "export": export}
+        self.parts: dict[str, Any] = {
+            "data": data,
+            "model": model,
+            "task": task,
+            "training": training,
+            "export": export,
+        }
         self.name, self.seed, self.runs_folder, self.runtime = name, seed, runs_folder, runtime

@@ -44,17 +44,23 @@ def read_yaml(path: str | Path) -> Tree:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise ConfigError(f"cannot read the file ({error.strerror})", where=str(path), remedy=_neighbours(path)) from None
+        raise ConfigError(
+            f"cannot read the file ({error.strerror})", where=str(path), remedy=_neighbours(path)
+        ) from None
     try:
         return parse_yaml(data.decode("utf-8-sig"), str(path))
     except UnicodeDecodeError as error:
-        raise ConfigError(f"not UTF-8 at byte {error.start}", where=str(path), remedy="Save the file as UTF-8.") from None
+        raise ConfigError(
+            f"not UTF-8 at byte {error.start}", where=str(path), remedy="Save the file as UTF-8."
+        ) from None
 
 
 def parse_yaml(text: str, name: str) -> Tree:
     """Reads YAML text; `name` stands for the file in messages."""
     if len(text) > MAX_BYTES:
-        raise ConfigError("the file is too large", where=name, expected=f"{MAX_BYTES} characters at most", received=str(len(text)))
+        raise ConfigError(
+            "the file is too large", where=name, expected=f"{MAX_BYTES} characters at most", received=str(len(text))
+        )
     try:
         _bound_depth(text, name)
         node = yaml.compose(text, Loader=_CoreLoader)
@@ -62,7 +68,9 @@ def parse_yaml(text: str, name: str) -> Tree:
         mark = getattr(error, "problem_mark", None)
         where = _place(name, mark) if mark else name
         what = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise ConfigError(f"not valid YAML ({what})", where=where, remedy="Check indentation, colons and quotes.") from None
+        raise ConfigError(
+            f"not valid YAML ({what})", where=where, remedy="Check indentation, colons and quotes."
+        ) from None
     tree = Tree(None)
     tree.values = _Converter(name, tree.places).convert(node, ()) if node else None
     return tree
@@ -95,7 +103,9 @@ class _Converter:
         self.places.setdefault(path, _place(self.name, node.start_mark))
         self.count += 1
         if self.count > MAX_NODES:
-            raise ConfigError("too many values, counted with repeated aliases", where=self.name, expected=f"{MAX_NODES} at most")
+            raise ConfigError(
+                "too many values, counted with repeated aliases", where=self.name, expected=f"{MAX_NODES} at most"
+            )
         kind = node.tag.removeprefix("tag:yaml.org,2002:")
         if kind == "map" and isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
@@ -104,7 +114,10 @@ class _Converter:
         if isinstance(node, yaml.ScalarNode) and kind in _SCALARS:
             return self._scalar(kind, node, path)
         raise ConfigError(
-            "this tag is not read", where=self.places[path], received=node.tag, expected="plain mappings, lists and values"
+            "this tag is not read",
+            where=self.places[path],
+            received=node.tag,
+            expected="plain mappings, lists and values",
         )
 
     def _mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str, Any]:
@@ -153,7 +166,9 @@ def _bound_depth(text: str, name: str) -> None:
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         if depth > MAX_DEPTH:
-            raise ConfigError("nested too deeply", where=_place(name, event.start_mark), expected=f"{MAX_DEPTH} levels at most")
+            raise ConfigError(
+                "nested too deeply", where=_place(name, event.start_mark), expected=f"{MAX_DEPTH} levels at most"
+            )
 
 
 def _place(name: str, mark: yaml.Mark) -> str:

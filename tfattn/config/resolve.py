@@ -57,14 +57,20 @@ def _find_part(name: str, file: Path, place: str) -> Path:
     for folder in (Path(), *file.resolve().parents):
         if (folder / name).is_file():
             return folder / name
-    raise ConfigError("no such part", where=place, received=name, remedy=f"Looked in . and in the folders above {file}.")
+    raise ConfigError(
+        "no such part", where=place, received=name, remedy=f"Looked in . and in the folders above {file}."
+    )
 
 
 def _merge(low: dict, high: dict, low_places: dict, low_path: KeyPath, high_places: dict, high_path: KeyPath) -> None:
     """Lays `high` over `low`; a nested section that names another class replaces what stood there."""
     for key, value in high.items():
         below = low.get(key)
-        renamed = isinstance(value, dict) and isinstance(below, dict) and value.get("name", below.get("name")) != below.get("name")
+        renamed = (
+            isinstance(value, dict)
+            and isinstance(below, dict)
+            and value.get("name", below.get("name")) != below.get("name")
+        )
         if isinstance(value, dict) and isinstance(below, dict) and not renamed:
             _merge(below, value, low_places, (*low_path, key), high_places, (*high_path, key))
             continue
@@ -81,7 +87,9 @@ def _override(tree: Tree, override: str) -> None:
     path = tuple(keys.split("."))
     where = f"--set {keys}"
     if not equals or not all(path):
-        raise ConfigError("not an override", where=f"--set {override}", expected="key.path=value, such as training.epochs=3")
+        raise ConfigError(
+            "not an override", where=f"--set {override}", expected="key.path=value, such as training.epochs=3"
+        )
     value = parse_yaml(text, where)
     section = tree.values
     for depth, key in enumerate(path[:-1]):

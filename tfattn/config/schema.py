@@ -61,7 +61,9 @@ def check(tree: Tree, constructor: Any) -> Config:
 
 def constructor_of(mark: PartMark | SectionMark, values: dict[str, Any]) -> Any:
     """The class that a nested section is built from."""
-    return catalog.section(mark.section) if isinstance(mark, SectionMark) else catalog.find(mark.catalog, values["name"])
+    return (
+        catalog.section(mark.section) if isinstance(mark, SectionMark) else catalog.find(mark.catalog, values["name"])
+    )
 
 
 def keys_of(constructor: Any, mark: PartMark | SectionMark | None) -> dict[str, Argument]:
@@ -82,10 +84,9 @@ class _Checker:
             return {}
         keys = {key: argument for key, argument in keys_of(constructor, mark).items() if argument.in_file}
         named = isinstance(mark, PartMark)
-        for key in values:
-            if key not in keys and not (named and key == "name"):
-                near = nearest(key, keys)
-                self._problem((*path, key), "unknown key", remedy=near or f"It takes: {', '.join(keys)}.")
+        for unknown in [key for key in values if key not in keys and not (named and key == "name")]:
+            remedy = nearest(unknown, keys) or f"It takes: {', '.join(keys)}."
+            self._problem((*path, unknown), "unknown key", remedy=remedy)
         resolved = {"name": values["name"]} if named else {}
         if named:
             self.origins[(*path, "name")] = self.tree.place((*path, "name"))
@@ -103,32 +104,43 @@ class _Checker:
             else:
                 self._plain(argument, value, inner)
                 resolved[argument.name] = value
+        elif argument.given:
+            return  # the program fills it in
         elif argument.default is not REQUIRED:
             resolved[argument.name] = argument.default
             self.origins[inner] = "default"
         elif isinstance(argument.nested, SectionMark):  # a section of defaults, as far as it has them
             self.origins[inner] = "default"
             resolved[argument.name] = self._nested(argument.nested, {}, inner)
-        elif not argument.given:
+        else:
             expected = "a section" if argument.nested else argument.expected()
             self._problem(inner, "missing key", expected=f"{expected} ({argument.help.rstrip('.')})")
 
     def _nested(self, mark: Any, value: Any, path: KeyPath) -> Any:
         if isinstance(mark, PartMark) and (not isinstance(value, dict) or "name" not in value):
             options = ", ".join(catalog.names(mark.catalog))
-            self._problem(path, "a part needs its name", expected=f"a mapping with `name:` one of {options}", received=_shown(value))
+            self._problem(
+                path,
+                "a part needs its name",
+                expected=f"a mapping with `name:` one of {options}",
+                received=_shown(value),
+            )
             return {}
         try:
             constructor = constructor_of(mark, value)
         except ConfigError as error:
-            self._problem((*path, "name"), error.what, expected=error.expected, received=error.received, remedy=error.remedy)
+            self._problem(
+                (*path, "name"), error.what, expected=error.expected, received=error.received, remedy=error.remedy
+            )
             return {}
         return self.section(constructor, value, path, mark)
 
     def _plain(self, argument: Argument, value: Any, path: KeyPath) -> None:
         for inner, received in argument.check(value):
             remedy = _number_hint(received)
-            self._problem((*path, *inner), "wrong value", expected=argument.expected(), received=_shown(received), remedy=remedy)
+            self._problem(
+                (*path, *inner), "wrong value", expected=argument.expected(), received=_shown(received), remedy=remedy
+            )
 
     def _problem(self, path: KeyPath, what: str, **details: str) -> None:
         key = ".".join(str(step) for step in path)
@@ -139,7 +151,11 @@ class _Checker:
 def _shown(value: Any) -> str:
     kinds = {bool: "true or false", int: "an integer", float: "a number", str: "a string", type(None): "null"}
     if type(value) in kinds:
-        text = {True: "true", False: "false", None: "null"}[value] if isinstance(value, (bool, type(None))) else repr(value)
+        text = (
+            {True: "true", False: "false", None: "null"}[value]
+            if isinstance(value, (bool, type(None)))
+            else repr(value)
+        )
         return text if text in ("true", "false", "null") else f"{text} ({kinds[type(value)]})"
     return "a list" if isinstance(value, list) else "a mapping"
 

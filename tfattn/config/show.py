@@ -84,7 +84,9 @@ def key_lines(kind: str, name: str) -> list[str]:
     lines = []
     for argument in (argument for argument in keys.values() if argument.in_file):
         default = "required" if argument.default is REQUIRED else f"default {_scalar(argument.default)}"
-        kind_of = f"a part: see `tfattn list {argument.nested.catalog}`" if isinstance(argument.nested, PartMark) else ""
+        kind_of = (
+            f"a part: see `tfattn list {argument.nested.catalog}`" if isinstance(argument.nested, PartMark) else ""
+        )
         kind_of = kind_of or ("a section" if argument.nested else argument.expected())
         lines.append(f"{argument.name}: {kind_of}; {'filled in' if argument.given else default}. {argument.help}")
     return lines

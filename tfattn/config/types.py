@@ -4,9 +4,9 @@ A keyword argument of a model, task, source or section is a key of its YAML sect
 default the default, its line under `Args:` the explanation. Plain types and pydantic's (`PositiveInt`, `Literal`) mean
 what they say. Three more are needed:
 
-    optimizer: Part["optimizers"]       a nested section, whose `name` is looked up in that catalog
-    split: Section["split"]             a nested section of that fixed class
-    vocabulary_size: Given[int]         known only to the program (from the data, say); if the file states it, it must agree
+    optimizer: Part("optimizers")       a nested section, whose `name` is looked up in that catalog
+    split: Section("split")             a nested section of that fixed class
+    vocabulary_size: Given[int]         known only to the program, from the data; if the file states it, it must agree
 """
 
 from dataclasses import dataclass
@@ -36,18 +36,14 @@ class SectionMark:
     section: str
 
 
-class Part:
-    """`Part["optimizers"]`: a nested section, built from the catalog's class of its `name`."""
-
-    def __class_getitem__(cls, catalog: str) -> Any:
-        return Annotated[Any, PartMark(catalog)]
+def Part(catalog: str) -> Any:
+    """`Part("optimizers")`: a nested section, built from the catalog's class of its `name`."""
+    return Annotated[Any, PartMark(catalog)]
 
 
-class Section:
-    """`Section["split"]`: a nested section, built from the class that catalog.SECTIONS gives."""
-
-    def __class_getitem__(cls, section: str) -> Any:
-        return Annotated[Any, SectionMark(section)]
+def Section(section: str) -> Any:
+    """`Section("split")`: a nested section, built from the class that catalog.SECTIONS gives."""
+    return Annotated[Any, SectionMark(section)]
 
 
 Given = Annotated[T, GivenMark()]

@@ -13,11 +13,13 @@ class Encoder(keras.Model):
     Attributes:
         hidden_dim: the width D of both outputs.
         max_sequence_length: the longest T it takes.
+        pooler: the layer that makes `pooled_output`; a task that does not read it freezes it.
     """
 
     hidden_dim: int
     max_sequence_length: int
+    pooler: keras.layers.Layer
 
     def depth_groups(self) -> list[list[keras.Variable]]:
-        """Its trainable variables, grouped from the input upwards (embeddings, block 1, ..., top), for layer-wise rates."""
+        """Its trainable variables from the input upwards (embeddings, block 1, ..., top), for layer-wise rates."""
         raise NotImplementedError

@@ -34,3 +34,7 @@ class Preprocessor(tf.Module):
     def __call__(self, fields: dict[str, tf.Tensor]) -> dict[str, Any]:
         """Raw fields, each (B,), to features; sequences are ragged (B, (T))."""
         raise NotImplementedError
+
+    def truncated(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
+        """(B,) bool, whether a row is too long and `__call__` cuts it; never, unless a preprocessor has a limit."""
+        return tf.zeros(tf.shape(fields[self.fields[0]]), tf.bool)

@@ -1,0 +1,1 @@
+"""Ratios against peers on the same work in one run: `python -m benchmarks`."""

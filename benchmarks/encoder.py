@@ -1,0 +1,107 @@
+"""One forward pass and one fine-tuning step of an encoder with a classification head, ours and the peers'."""
+
+import importlib.util
+
+import keras
+import keras_hub
+import numpy as np
+import tensorflow as tf
+
+from benchmarks.timing import compare
+from tfattn.models.bert import Bert
+from tfattn.tasks.text_classification import TextClassification
+from tfattn.training.optimizers import AdamW
+
+SHAPES = {
+    "BERT-base": {"hidden_dim": 768, "num_layers": 12, "num_heads": 12, "intermediate_dim": 3072},
+    "MiniLM": {"hidden_dim": 384, "num_layers": 6, "num_heads": 12, "intermediate_dim": 1536},
+}
+POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
+BATCH, LENGTH, VOCABULARY, CLASSES = 8, 128, 30522, 2
+ROUNDS = 7
+
+
+def main() -> None:
+    """Every shape in both precisions."""
+    print(f"encoder: batch {BATCH} x {LENGTH}, vocabulary {VOCABULARY}, AdamW, dropout 0.1; median of {ROUNDS} rounds")
+    for shape, sizes in SHAPES.items():
+        for precision in POLICIES:
+            keras.config.set_dtype_policy(POLICIES[precision])
+            pairs = {"tfattn": ours(sizes), "keras_hub": keras_hub_bert(sizes)}
+            if importlib.util.find_spec("transformers") and importlib.util.find_spec("torch"):
+                pairs["transformers + torch"] = transformers_bert(sizes, precision)
+            for index, kind in enumerate(("forward", "training step")):
+                calls = {name: pair[index] for name, pair in pairs.items()}
+                compare(f"{shape} {precision} {kind}", calls, rounds=ROUNDS, unit="tokens", amount=BATCH * LENGTH)
+
+
+def batch() -> tuple[np.ndarray, np.ndarray]:
+    """Random token ids (8, 128) and labels (8,)."""
+    random = np.random.default_rng(0)
+    return random.integers(1000, VOCABULARY, (BATCH, LENGTH)).astype("int32"), np.arange(BATCH, dtype="int32") % CLASSES
+
+
+def ours(sizes):
+    task = TextClassification(model=Bert(vocabulary_size=VOCABULARY, **sizes), num_classes=CLASSES, pooling="pooler")
+    optimizer = AdamW(weight_decay=0.01)
+    variables = task.trainable_variables
+    optimizer.build(variables)
+    token_ids, labels = map(tf.constant, batch())
+    features = {"token_ids": token_ids, "padding_mask": token_ids > 0, "segment_ids": tf.zeros_like(token_ids)}
+    targets = {"label_ids": labels, "weights": tf.ones(BATCH)}
+    forward = tf.function(lambda: task(features)["logits"])
+
+    @tf.function
+    def step():
+        with tf.GradientTape() as tape:
+            losses, weights = task.losses(task(features, training=True), targets)
+            loss = tf.reduce_sum(losses * weights) / tf.reduce_sum(weights)
+        gradients = tape.gradient(loss, [variable.value for variable in variables])
+        optimizer.apply(gradients, learning_rate=1e-5)
+        return loss
+
+    return lambda: forward().numpy(), lambda: step().numpy()
+
+
+def keras_hub_bert(sizes):
+    backbone = keras_hub.models.BertBackbone(vocabulary_size=VOCABULARY, **sizes)
+    model = keras_hub.models.BertTextClassifier(backbone, num_classes=CLASSES, preprocessor=None)
+    # Without XLA, which is slower on CPUs: the peer at its best.
+    model.compile("adamw", keras.losses.SparseCategoricalCrossentropy(from_logits=True), jit_compile=False)
+    token_ids, labels = batch()
+    features = {"token_ids": token_ids, "padding_mask": token_ids > 0, "segment_ids": np.zeros_like(token_ids)}
+    return lambda: model.predict_on_batch(features), lambda: model.train_on_batch(features, labels)
+
+
+def transformers_bert(sizes, precision):
+    import torch
+    import transformers
+
+    config = transformers.BertConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=sizes["hidden_dim"],
+        num_hidden_layers=sizes["num_layers"],
+        num_attention_heads=sizes["num_heads"],
+        intermediate_size=sizes["intermediate_dim"],
+        num_labels=CLASSES,
+    )
+    model = transformers.BertForSequenceClassification(config)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, weight_decay=0.01)
+    token_ids, labels = (torch.tensor(array, dtype=torch.long) for array in batch())
+    autocast = lambda: torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16")  # noqa: E731
+
+    def forward():
+        model.eval()
+        with torch.no_grad(), autocast():
+            return model(token_ids).logits.float().numpy()
+
+    def step():
+        model.train()
+        with autocast():
+            loss = model(token_ids, labels=labels).loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    return forward, step

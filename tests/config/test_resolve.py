@@ -1,0 +1,143 @@
+"""One file, parts, overrides and defaults become one checked whole; everything that is wrong is said at once."""
+
+import pytest
+
+from tfattn.config.build import build
+from tfattn.config.resolve import resolve
+from tfattn.config.show import json_schema, to_yaml
+from tfattn.errors import ConfigError, ConfigProblems
+
+GOOD = """\
+    name: beetle
+    engine: {name: engine, power: 30}
+"""
+
+
+def test_defaults_are_filled_in_and_know_that_they_are(car):
+    config = resolve(car(GOOD))
+    assert config.values == {
+        "name": "beetle",
+        "engine": {"name": "engine", "power": 30, "fuel": "diesel", "cooling": 0.1},
+        "wheels": {"count": 4, "sizes": None},
+        "spare": None,
+        "note": None,
+    }
+    assert config.origins["engine", "power"].endswith("car.yaml:2:24")
+    assert config.origins["engine", "fuel"] == "default"
+
+
+def test_later_layers_win_key_by_key(car):
+    car("name: engine\npower: 50\nfuel: petrol\n", "strong.yaml")
+    path = car("name: beetle\nengine: {from: strong.yaml, cooling: 0.3}\n")
+    config = resolve(path, ["engine.power=70", "wheels.sizes.front=15"])
+    assert config.values["engine"] == {"name": "engine", "power": 70, "fuel": "petrol", "cooling": 0.3}
+    assert config.values["wheels"]["sizes"] == {"front": 15}
+    assert config.origins["engine", "power"] == "--set engine.power"
+    assert config.origins["engine", "fuel"] == "strong.yaml:3:1"
+    assert config.origins["engine", "cooling"].endswith("car.yaml:2:29")
+
+
+def test_naming_another_class_drops_what_the_part_said_about_the_first(car):
+    car("engine: {name: engine, power: 50}\n", "all.yaml")
+    car("name: engine\npower: 50\n", "strong.yaml")
+    config = resolve(car("name: b\nengine: {from: strong.yaml, name: engine}\nspare: {name: motor}\n"))
+    assert config.values["engine"]["power"] == 50
+    assert config.values["spare"] == {"name": "motor", "volts": 400.0}
+
+
+def test_a_part_cannot_start_from_another(car):
+    car("from: other.yaml\n", "chain.yaml")
+    with pytest.raises(ConfigError, match="cannot start from another part"):
+        resolve(car("name: b\nengine: {from: chain.yaml}\n"))
+
+
+def test_a_missing_part_says_where_it_was_named(car):
+    with pytest.raises(ConfigError, match=r"car.yaml:2:10: no such part: received gone.yaml"):
+        resolve(car("name: b\nengine: {from: gone.yaml}\n"))
+
+
+def test_every_error_is_said_at_once_with_its_place(car):
+    path = car(
+        """\
+        name: 3
+        engine: {name: engine, powr: 30, fuel: coal, cooling: "0.2"}
+        wheels: {count: 2.5, sizes: {front: wide}}
+        spare: {name: enginn}
+        colour: red
+        """
+    )
+    with pytest.raises(ConfigProblems) as caught:
+        resolve(path)
+    problems = {problem.key: str(problem) for problem in caught.value.problems}
+    assert problems.keys() == {
+        "name", "engine.powr", "engine.power", "engine.fuel", "engine.cooling", "wheels.count", "wheels.sizes.front",
+        "spare.name", "colour",
+    }  # fmt: skip
+    assert "car.yaml:1:1: name: wrong value: expected a string, received 3 (an integer)" in problems["name"]
+    assert "car.yaml:2:24" in problems["engine.powr"] and "Did you mean `power`?" in problems["engine.powr"]
+    assert "missing key: expected an integer > 0 (in kilowatts)" in problems["engine.power"]
+    assert "one of 'diesel', 'petrol', received 'coal'" in problems["engine.fuel"]
+    assert "Write the number without quotes." in problems["engine.cooling"]
+    assert "received 2.5 (a number)" in problems["wheels.count"]
+    assert "Did you mean `engine`?" in problems["spare.name"]
+    assert "It takes: name, engine" in problems["colour"]
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("engine.power", "expected key.path=value"),
+        ("engine.power=x", "--set engine.power: engine.power: wrong value"),
+        ("name.x=1", "`name` is no section"),
+        ("engine.powr=1", "Did you mean `power`?"),
+        ("engine.power=true", "received true"),
+    ],
+)
+def test_a_wrong_override_says_so(car, override, message):
+    with pytest.raises(ConfigError) as caught:
+        resolve(car(GOOD), [override])
+    assert message in str(caught.value)
+
+
+def test_numbers_and_words_are_read_as_yaml_1_2_says(car):
+    config = resolve(car(GOOD), ["engine.cooling=1e-4", "note=no"])
+    assert config.values["engine"]["cooling"] == 1e-4
+    assert config.values["note"] == "no"
+
+
+def test_what_is_shown_reads_back_as_the_same(car):
+    config = resolve(car(GOOD), ['note="1e-4"', "wheels.sizes={front: 15}"])
+    shown = to_yaml(config)
+    assert resolve(car(shown, "shown.yaml")).values == config.values
+    assert "# default" in shown and "car.yaml:2:24" in shown and "# --set note" in shown
+
+
+def test_building_builds_the_inner_parts_first(car):
+    config = resolve(car("name: b\nengine: {name: motor}\nwheels: {count: 3}\n"))
+    built = build(config)
+    assert (built.engine.volts, built.wheels.count, built.spare) == (400.0, 3, None)
+
+
+def test_what_a_constructor_refuses_is_located(car):
+    config = resolve(car(GOOD), ["engine.power=1000"])
+    with pytest.raises(ConfigError, match=r"--set engine.power: engine.power: too strong: expected 900 at most"):
+        build(config, "engine", serial=1)
+
+
+def test_what_the_program_knows_need_not_be_stated_but_must_agree(car):
+    assert build(resolve(car(GOOD)), "engine", serial=7).serial == 7
+    assert build(resolve(car(GOOD), ["engine.serial=7"]), "engine", serial=7).serial == 7
+    with pytest.raises(ConfigError, match="does not match the data: expected 7, received 8"):
+        build(resolve(car(GOOD), ["engine.serial=8"]), "engine", serial=7)
+
+
+def test_the_schema_for_editors_knows_every_key(car):
+    schema = json_schema()
+    engine, motor, part = schema["properties"]["engine"]["oneOf"]
+    assert engine["properties"]["fuel"] == {
+        "enum": ["diesel", "petrol"], "type": "string", "description": "what it burns.", "default": "diesel",
+    }  # fmt: skip
+    assert engine["properties"]["name"] == {"const": "engine"}
+    assert motor["additionalProperties"] is False
+    assert part["required"] == ["from"]
+    assert schema["required"] == ["name"]

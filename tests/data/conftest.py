@@ -1,0 +1,85 @@
+"""A small folder of records, and a small tokenizer, for the tests of this room."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfattn import files
+from tfattn.data.records import Feature, described, write_records
+from tfattn.preprocessing.preprocessor import Preprocessor
+
+FEATURES = {
+    "input_ids": Feature("int64", "sequence"),
+    "segment_ids": Feature("int64", "sequence"),
+    "label_ids": Feature("int64", "scalar"),
+}
+
+
+def make_examples(num_rows: int, longest: int = 12) -> list[dict]:
+    random = np.random.default_rng(num_rows)
+    examples = []
+    for row in range(num_rows):
+        length = int(random.integers(1, longest + 1))
+        ids = random.integers(1, 1000, length).tolist()
+        examples.append(
+            {"input_ids": ids, "segment_ids": [int(i > length // 2) for i in range(length)], "label_ids": row % 3}
+        )
+    return examples
+
+
+@pytest.fixture(scope="session")
+def examples() -> list[dict]:
+    return make_examples(53)
+
+
+@pytest.fixture
+def make_folder(tmp_path, examples):
+    """Writes the examples as 53 training rows in six shards, and returns the folder."""
+
+    def make(name: str = "prepared") -> Path:
+        splits = {}
+        with files.atomic_folder(tmp_path / name, features=described(FEATURES), splits=splits) as folder:
+            splits["train"] = write_records(
+                folder, "train", examples, features=FEATURES, num_rows=len(examples), rows_per_shard=10
+            )
+        return tmp_path / name
+
+    return make
+
+
+class Words(Preprocessor):
+    """Words between spaces: 1 is the first of the training rows, 0 any that they do not have."""
+
+    def __init__(self, *, fields: tuple[str, ...] = ("text",), max_length: int = 8):
+        super().__init__()
+        self.fields = fields
+        self.max_length = max_length
+
+    def fit(self, rows):
+        self.words = list(dict.fromkeys(word for row in rows for field in self.fields for word in row[field].split()))
+        entries = tf.lookup.KeyValueTensorInitializer(self.words, tf.range(1, len(self.words) + 1))
+        self.table = tf.lookup.StaticHashTable(entries, 0)
+
+    def save(self, folder):
+        (folder / "words.txt").write_text("\n".join(self.words))
+
+    def __call__(self, fields):
+        parts = [tf.strings.split(fields[name]) for name in self.fields]
+        segments = [tf.fill(tf.shape(part.flat_values), number) for number, part in enumerate(parts)]
+        segments = [part.with_flat_values(values) for part, values in zip(parts, segments, strict=True)]
+        words = tf.concat(parts, axis=1)[:, : self.max_length]
+        return {
+            "token_ids": words.with_flat_values(self.table.lookup(words.flat_values)),
+            "segment_ids": tf.concat(segments, axis=1)[:, : self.max_length],
+        }
+
+    def truncated(self, fields):
+        return sum(tf.strings.split(fields[name]).row_lengths() for name in self.fields) > self.max_length
+
+
+@pytest.fixture(scope="session")
+def words() -> type[Words]:
+    """The class of the smallest tokenizer."""
+    return Words

@@ -1,0 +1,62 @@
+"""JSON lines: every value as text, and a message with file and row for what cannot be read."""
+
+import json
+
+import pytest
+
+from tfattn.data.jsonl_files import JsonLinesFile
+from tfattn.errors import DataError
+
+
+@pytest.fixture
+def source(tmp_path):
+    def write(content, encoding="utf-8"):
+        path = tmp_path / "reports.jsonl"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return JsonLinesFile(path=str(path), fields={"text": "description", "label": "category"}, encoding=encoding)
+
+    return write
+
+
+def line(text, label):
+    return json.dumps({"id": 1, "description": text, "category": label}) + "\n"
+
+
+def test_values_become_text_and_blank_lines_are_left_out(source):
+    content = "\ufeff" + line("a\nb 泵", "Leak") + "\n" + line("c", 3) + line("d", True) + line(None, 0.5)
+    rows = list(source(content).rows())
+    assert [(row.fields["text"], row.fields["label"]) for row in rows] == [
+        ("a\nb 泵", "Leak"),
+        ("c", "3"),
+        ("d", "true"),
+        ("", "0.5"),
+    ]
+    assert [row.where.rpartition(":")[2] for row in rows] == ["1", "3", "4", "5"]
+
+
+@pytest.mark.parametrize(
+    "content, expected",
+    [
+        ("", "reports.jsonl: the file is empty"),
+        ("\n \n", "reports.jsonl: the file holds no rows"),
+        (line("a", "b") + "{'a': 1}\n", r"reports.jsonl:2: the row is not JSON \(Expecting property name"),
+        ("[" * 100_000 + "\n", "reports.jsonl:1: the row is not JSON"),
+        ('["a"]\n', r"reports.jsonl:1: the row is not an object: .* received \[\"a\"\]"),
+        (
+            '{"Description": "a", "category": "b"}\n',
+            "a key is missing: expected one of Description, category, received 'description'. "
+            "Did you mean `Description`?",
+        ),
+        (line(["a"], "b"), "the value of 'description' is nested"),
+        (line("\ud83d", "b"), "reports.jsonl:1: the value of 'description' holds half of a surrogate pair"),
+        (line("ok", "b").encode() + b'{"description": "\xff"}\n', "reports.jsonl:2: the row cannot be decoded"),
+    ],
+)
+def test_what_cannot_be_read_is_located(source, content, expected):
+    with pytest.raises(DataError, match=expected):
+        list(source(content).rows())
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(DataError, match="none.jsonl: cannot read the file .No such file or directory"):
+        list(JsonLinesFile(path=str(tmp_path / "none.jsonl"), fields={"text": "a"}).rows())

@@ -1,0 +1,133 @@
+"""The reader: the same rows in the same batches from any position and for any number of replicas."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfattn.data.batching import Batching
+from tfattn.data.reader import Reader
+from tfattn.data.records import write_encoded
+from tfattn.errors import ConfigError
+
+BATCHING = {"max_tokens": 60, "window": 25}
+
+
+@pytest.fixture
+def reader(make_folder):
+    return Reader(make_folder(), "train", batching=Batching(**BATCHING), seed=3, shuffle=True)
+
+
+def elements(dataset):
+    return [{name: value.numpy() for name, value in element.items()} for element in dataset]
+
+
+def same(left, right):
+    return left.keys() == right.keys() and all(np.array_equal(left[name], right[name]) for name in left)
+
+
+def real_rows(parts):
+    ids = np.concatenate([part["row_ids"] for part in parts])
+    return ids[ids >= 0].tolist()
+
+
+def test_every_row_comes_once_with_what_was_written(reader, examples):
+    batches = elements(reader.dataset(0))
+    assert len(batches) == reader.num_batches(0)
+    assert sorted(real_rows(batches)) == list(range(reader.num_rows)) == list(range(53))
+    for batch in batches:
+        assert {name: str(value.dtype) for name, value in batch.items()} == {
+            "token_ids": "int32",
+            "segment_ids": "int32",
+            "padding_mask": "bool",
+            "label_ids": "int32",
+            "row_ids": "int32",
+            "weights": "float32",
+        }
+        assert batch["token_ids"].shape[1] == batch["padding_mask"].sum(axis=1).max()
+        assert batch["token_ids"].size <= BATCHING["max_tokens"]
+        for place, row in enumerate(batch["row_ids"]):
+            mask = batch["padding_mask"][place]
+            assert batch["token_ids"][place][mask].tolist() == examples[row]["input_ids"]
+            assert batch["segment_ids"][place][mask].tolist() == examples[row]["segment_ids"]
+            assert batch["label_ids"][place] == examples[row]["label_ids"]
+
+
+def test_runs_agree_and_epochs_differ(make_folder):
+    first, second = (
+        Reader(make_folder(name), "train", batching=Batching(**BATCHING), seed=3, shuffle=True) for name in "ab"
+    )
+    assert all(map(same, elements(first.dataset(1)), elements(second.dataset(1))))
+    assert real_rows(elements(first.dataset(0))) != real_rows(elements(first.dataset(1)))
+
+
+def test_starting_later_is_skipping(reader):
+    whole = elements(reader.dataset(2, replicas=2))
+    for start in (1, 4, reader.num_batches(2) - 1):
+        rest = elements(reader.dataset(2, start=start, replicas=2))
+        assert len(rest) == len(whole) - 2 * start
+        assert all(map(same, rest, whole[2 * start :]))
+
+
+@pytest.mark.parametrize("replicas, accumulation", [(1, 4), (2, 1), (3, 2), (4, 1), (8, 3)])
+def test_batches_do_not_depend_on_replicas_or_accumulation(reader, replicas, accumulation):
+    alone = elements(reader.dataset(0))
+    divided = elements(reader.dataset(0, replicas=replicas, accumulation=accumulation))
+    assert len(divided) == replicas * len(alone)
+    for number, batch in enumerate(alone):
+        parts = divided[number * replicas : (number + 1) * replicas]
+        assert real_rows(parts) == batch["row_ids"].tolist()
+        assert sum(part["weights"].sum() for part in parts) == len(batch["row_ids"])
+        assert len({part["token_ids"].shape for part in parts}) == 1
+        assert parts[0]["token_ids"].shape[1] == batch["token_ids"].shape[1]
+        assert len(parts[0]["row_ids"]) % accumulation == 0
+        filling = np.concatenate([part["token_ids"][part["weights"] == 0] for part in parts])
+        assert (filling == batch["token_ids"][0]).all()
+        assert all(((part["row_ids"] < 0) == (part["weights"] == 0)).all() for part in parts)
+
+
+def test_what_workers_read_put_together_is_the_whole(reader):
+    whole = elements(reader.dataset(0, start=2, replicas=4, accumulation=2))
+    workers = [elements(reader.dataset(0, start=2, replicas=4, accumulation=2, local=range(w, w + 2))) for w in (0, 2)]
+    together = [
+        part
+        for pair in zip(*(zip(w[::2], w[1::2], strict=True) for w in workers), strict=True)
+        for two in pair
+        for part in two
+    ]
+    assert len(together) == len(whole)
+    assert all(map(same, together, whole))
+
+
+def test_a_later_start_ends_with_the_epoch(reader):
+    assert elements(reader.dataset(0, start=reader.num_batches(0))) == []
+
+
+def test_waste_is_the_share_of_padding(reader):
+    batches = elements(reader.dataset(0))
+    padded = sum(batch["padding_mask"].size for batch in batches)
+    assert reader.waste(0) == pytest.approx(1 - sum(batch["padding_mask"].sum() for batch in batches) / padded)
+
+
+def test_the_longest_row_must_fit(make_folder):
+    with pytest.raises(ConfigError, match="the longest row does not fit"):
+        Reader(make_folder(), "train", batching=Batching(max_tokens=5), seed=3, shuffle=True)
+
+
+def test_cached_vectors_are_read_in_the_same_way(tmp_path):
+    vectors = np.arange(21, dtype=np.float32).reshape(7, 3)
+    write_encoded(tmp_path / "encoded", {"train": {"encoded": vectors, "label_ids": np.arange(7) % 2}})
+    reader = Reader(tmp_path / "encoded", "train", batching=Batching(batch_size=4), seed=0, shuffle=True)
+    batches = elements(reader.dataset(0, replicas=2))
+    assert sorted(real_rows(batches)) == list(range(7))
+    for batch in batches:
+        assert sorted(batch) == ["encoded", "label_ids", "row_ids", "weights"]
+        rows = batch["row_ids"][batch["weights"] > 0]
+        assert batch["encoded"][batch["weights"] > 0].tolist() == vectors[rows].tolist()
+
+
+def test_nothing_of_it_runs_in_python(reader):
+    serialized = tf.raw_ops.DatasetToGraphV2(input_dataset=tf.data.experimental.to_variant(reader.dataset(0)))
+    graph = tf.compat.v1.GraphDef.FromString(serialized.numpy())
+    operations = {node.op for function in graph.library.function for node in function.node_def}
+    assert any("ParseExample" in name for name in operations)
+    assert not [name for name in operations if "PyFunc" in name]

@@ -1,0 +1,148 @@
+"""Records: what is written is what is parsed, files of others can be read, damage is found and located."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfattn import files
+from tfattn.data.records import (
+    GOOGLE_BERT_CLASSIFICATION,
+    Feature,
+    Records,
+    described,
+    parse,
+    write_encoded,
+    write_records,
+)
+from tfattn.errors import DataError
+
+
+def stored(paths):
+    return tf.constant([record for path in paths for record in tf.data.TFRecordDataset(str(path)).as_numpy_iterator()])
+
+
+def test_parsing_gives_what_was_written(make_folder, examples):
+    records = Records(make_folder(), "train")
+    lengths = np.concatenate(records.lengths)
+    assert [len(shard) for shard in records.lengths] == [10, 10, 10, 10, 10, 3]
+    assert lengths.tolist() == [len(example["input_ids"]) for example in examples]
+    batch = parse(stored(records.paths), records.features, lengths, 15)
+    assert batch["token_ids"].shape == batch["padding_mask"].shape == (53, 15)
+    assert batch["token_ids"].dtype == batch["label_ids"].dtype == tf.int32
+    for row, example in enumerate(examples):
+        mask = batch["padding_mask"][row].numpy()
+        assert mask.tolist() == [True] * lengths[row] + [False] * (15 - lengths[row])
+        assert batch["token_ids"][row].numpy()[mask].tolist() == example["input_ids"]
+        assert batch["segment_ids"][row].numpy()[mask].tolist() == example["segment_ids"]
+        assert not batch["token_ids"][row].numpy()[~mask].any()
+        assert batch["label_ids"][row] == example["label_ids"]
+
+
+def test_padded_files_of_other_tools_are_trimmed_by_their_mask(tmp_path):
+    padded = [
+        {
+            "input_ids": [101, 7, 8, 102, 0, 0],
+            "input_mask": [1, 1, 1, 1, 0, 0],
+            "segment_ids": [0, 0, 1, 1, 0, 0],
+            "label_ids": 1,
+        },
+        {"input_ids": [101, 102, 0, 0, 0, 0], "input_mask": [1, 1, 0, 0, 0, 0], "segment_ids": [0] * 6, "label_ids": 0},
+    ]
+    write_records(tmp_path, "train", padded, features=GOOGLE_BERT_CLASSIFICATION, num_rows=2)
+    batch = parse(stored(tmp_path.glob("*.tfrecord")), GOOGLE_BERT_CLASSIFICATION)
+    assert sorted(batch) == ["label_ids", "padding_mask", "segment_ids", "token_ids"]
+    assert batch["token_ids"].numpy().tolist() == [[101, 7, 8, 102], [101, 102, 0, 0]]
+    assert batch["padding_mask"].numpy().sum(axis=1).tolist() == [4, 2]
+    assert batch["segment_ids"].numpy().tolist() == [[0, 0, 1, 1], [0, 0, 0, 0]]
+
+
+def test_other_names_of_the_same_features_are_understood(tmp_path):
+    features = {"input_word_ids": Feature("int64", "sequence"), "input_type_ids": Feature("int64", "sequence")}
+    write_records(tmp_path, "train", [{"input_word_ids": [5], "input_type_ids": [1]}], features=features, num_rows=1)
+    batch = parse(stored(tmp_path.glob("*.tfrecord")), features, tf.constant([1]))
+    assert batch["token_ids"].numpy().tolist() == [[5]]
+    assert batch["segment_ids"].numpy().tolist() == [[1]]
+
+
+def test_encoded_vectors_are_kept_exactly(tmp_path):
+    vectors = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
+    write_encoded(
+        tmp_path / "encoded",
+        {"train": {"encoded": vectors, "label_ids": np.array([0, 1, 1, 0, 2])}},
+        labels=["a", "b", "c"],
+    )
+    records = Records(tmp_path / "encoded", "train")
+    assert records.manifest["labels"] == ["a", "b", "c"]
+    batch = parse(stored(records.paths), records.features)
+    assert batch["encoded"].numpy().tolist() == vectors.tolist()
+    assert batch["label_ids"].numpy().tolist() == [0, 1, 1, 0, 2]
+    assert sorted(batch) == ["encoded", "label_ids"]
+
+
+def test_an_unknown_split_is_named(make_folder):
+    with pytest.raises(DataError, match="there are no test rows: expected one of train.*`data.split.test`"):
+        Records(make_folder(), "test")
+
+
+def flip(path, offset):
+    data = bytearray(path.read_bytes())
+    data[offset] ^= 0x10
+    path.write_bytes(data)
+
+
+def test_a_flipped_byte_is_located(make_folder):
+    folder = make_folder()
+    path = sorted(folder.glob("*.tfrecord"))[2]
+    first = next(tf.data.TFRecordDataset(str(path)).as_numpy_iterator())
+    data_of_second = len(first) + 16 + 12  # TFRecord puts 12 bytes before and 4 after each record
+    flip(path, data_of_second + 8)
+    with pytest.raises(DataError) as error:
+        Records(folder, "train")
+    assert str(error.value).startswith(f"{path}, byte {data_of_second}: the file's SHA-256 differs")
+
+
+def test_a_cut_file_is_located(make_folder):
+    folder = make_folder()
+    path = sorted(folder.glob("*.tfrecord"))[0]
+    whole = path.read_bytes()
+    first = len(next(tf.data.TFRecordDataset(str(path)).as_numpy_iterator())) + 16
+    for kept, offset in [(first + 30, first), (first, first), (0, 0)]:
+        path.write_bytes(whole[:kept])
+        with pytest.raises(DataError) as error:
+            Records(folder, "train")
+        assert str(error.value).startswith(
+            f"{path}, byte {offset}: the file is cut or grown: expected {len(whole)} bytes, received {kept}"
+        )
+
+
+def test_a_missing_or_exchanged_file_is_named(make_folder):
+    folder = make_folder()
+    lengths = folder / "train-00003-of-00006.lengths.npy"
+    flip(lengths, -1)
+    with pytest.raises(DataError, match="train-00003-of-00006.lengths.npy: the file's SHA-256 differs"):
+        Records(folder, "train")
+    lengths.unlink()
+    with pytest.raises(DataError, match="train-00003-of-00006.lengths.npy: the file is missing"):
+        Records(folder, "train")
+
+
+def test_a_folder_without_manifest_is_refused(tmp_path):
+    with pytest.raises(DataError, match="manifest.json"):
+        Records(tmp_path, "train")
+
+
+def test_a_shard_of_someone_else_is_found_by_its_checksum(make_folder):
+    folder = make_folder()
+    first, second, *_ = sorted(folder.glob("*.tfrecord"))
+    manifest = files.read_manifest(folder)
+    first.write_bytes(
+        second.read_bytes().ljust(manifest["files"][first.name]["size"], b"\0")[: manifest["files"][first.name]["size"]]
+    )
+    with pytest.raises(DataError, match=f"{first.name}, byte"):
+        Records(folder, "train")
+
+
+def test_the_manifest_describes_features_so_that_they_can_be_read_back(make_folder):
+    records = Records(make_folder(), "train")
+    assert described(records.features) == records.manifest["features"]
+    assert records.manifest["splits"] == {"train": {"rows": 53, "shards": 6}}

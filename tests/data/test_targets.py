@@ -1,0 +1,36 @@
+"""Class labels: found in training rows, refused elsewhere."""
+
+import pytest
+
+from tfattn.data.source import Row
+from tfattn.data.targets import ClassLabels
+from tfattn.errors import DataError
+
+
+def rows(*labels):
+    return [Row({"text": "a", "label": label}, f"x.csv:{number}") for number, label in enumerate(labels, start=2)]
+
+
+def test_classes_are_numbered_in_alphabetical_order(tmp_path):
+    target = ClassLabels()
+    target.fit(rows("noise", "leak", " leak ", "two\n  lines"))
+    target.save(tmp_path)
+    assert target.names == ["leak", "noise", "two lines"]
+    assert (tmp_path / "labels.txt").read_text() == "leak\nnoise\ntwo lines\n"
+    assert [target.encode(row)["label_ids"] for row in rows("noise", "two lines", "leak")] == [1, 2, 0]
+    assert target.counts(rows("leak", "leak", "noise")) == [2, 1, 0]
+
+
+def test_a_label_never_seen_in_training_is_located():
+    target = ClassLabels()
+    target.fit(rows("leak", "noise"))
+    with pytest.raises(DataError) as error:
+        target.encode(rows("leak", "Leak")[1])
+    assert str(error.value).startswith(
+        "x.csv:3: a label that no training row has: expected one of leak, noise, received 'Leak'. Did you mean `leak`?"
+    )
+
+
+def test_one_class_is_nothing_to_learn():
+    with pytest.raises(DataError, match="nothing to tell apart: expected at least 2 classes.*received 'leak'"):
+        ClassLabels().fit(rows("leak", "leak"))

@@ -1,0 +1,75 @@
+"""The fresh process has nothing of tfattn, and says what it cannot run."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from tensorflow.core.protobuf import saved_model_pb2
+
+from tfattn.errors import ExportError
+from tfattn.export import parity
+
+
+@pytest.fixture
+def answered(monkeypatch, rows, expected):
+    """Puts answers in place of those of a fresh process."""
+
+    def answered(labels, **changes):
+        answers = {
+            "label": [labels[index] for index in expected["label_ids"]],
+            "label_id": expected["label_ids"].tolist(),
+            "scores": expected["scores"].tolist(),
+            "tensorflow": "2",
+        }
+        monkeypatch.setattr(parity, "_ask", lambda *_: {**answers, **changes})
+        return parity.check(None, rows=rows, fields=["text"], expected=expected, labels=labels, tolerance=1e-5)
+
+    return answered
+
+
+def test_equal_answers_pass(answered):
+    assert answered(["a", "b", "c"])["label_agreement"] == 1.0
+
+
+def test_a_label_of_another_name_fails(answered):
+    with pytest.raises(ExportError, match="received 'z'"):
+        answered(["a", "b", "c"], label=["z"] * 4)
+
+
+def test_scores_that_are_no_numbers_fail(answered):
+    with pytest.raises(ExportError, match="on 4 of 4 rows"):
+        answered(["a", "b", "c"], scores=np.full((4, 3), np.nan).tolist())
+
+
+def test_scores_of_another_shape_fail(answered):
+    with pytest.raises(ExportError, match="another shape"):
+        answered(["a", "b", "c"], scores=np.zeros((4, 2)).tolist())
+
+
+def test_the_worker_does_not_find_tfattn():
+    script = parity.WORKER.read_text().replace('if __name__ == "__main__":', "import tfattn\nif False:")
+    ended = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=False)
+    assert "import of tfattn halted" in ended.stderr
+
+
+def test_an_unknown_operation_is_named(exported, tmp_path, rows, expected):
+    shutil.copytree(exported, tmp_path / "export")
+    path = tmp_path / "export/saved_model.pb"
+    saved = saved_model_pb2.SavedModel.FromString(path.read_bytes())
+    saved.meta_graphs[0].graph_def.node.add(name="mine", op="MyOwnOperation")
+    path.write_bytes(saved.SerializeToString())
+    with pytest.raises(ExportError, match="MyOwnOperation"):
+        parity.check(
+            tmp_path / "export", rows=rows, fields=["text"], expected=expected, labels=["a", "b", "c"], tolerance=1e-5
+        )
+
+
+def test_what_does_not_load_is_one_message(tmp_path, rows, expected):
+    (tmp_path / "saved_model.pb").write_bytes(b"\xff\xff")
+    with pytest.raises(ExportError, match="does not run in a plain TensorFlow") as caught:
+        parity.check(tmp_path, rows=rows, fields=["text"], expected=expected, labels=["a"], tolerance=1e-5)
+    assert "\n" not in str(caught.value)
+    assert json.dumps(caught.value.received)

@@ -1,0 +1,154 @@
+"""An export is whole, checked and the newest, or it is not there at all."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
+
+from tfattn import files
+from tfattn.errors import ExportError, TfattnError
+from tfattn.export import parity, saved_model
+from tfattn.export.saved_model import export
+from tfattn.export.section import Export
+
+
+@pytest.fixture
+def unchecked(monkeypatch):
+    """Leaves out the fresh process, where a test is about something else."""
+    monkeypatch.setattr(parity, "check", lambda folder, **_: {"rows": 0})
+
+
+@pytest.fixture
+def write(served, rows, expected, tmp_path):
+    """Exports into tmp_path/models with the given settings."""
+
+    def write(*, name="reports", expected=expected, **settings) -> Path:
+        section = Export(folder=str(tmp_path / "models"), **{"version": "next", **settings})
+        return export(served, name=name, section=section, rows=rows, expected=expected, config="")
+
+    return write
+
+
+def shown(folder: Path) -> list[str]:
+    """All files below a folder but those of locks."""
+    return sorted(
+        str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file() and path.name != ".lock"
+    )
+
+
+def test_a_version_has_what_servers_and_people_look_for(exported):
+    assert exported.parts[-3:] == ("saved_models", "reports", "1")
+    assert shown(exported) == [
+        "assets.extra/columns.json",
+        "assets.extra/config.yaml",
+        "assets.extra/operations.txt",
+        "assets.extra/parity.json",
+        "assets.extra/tf_serving_warmup_requests",
+        "assets/labels.txt",
+        "assets/tokenizer.json",
+        "assets/vocab.txt",
+        "fingerprint.pb",
+        "manifest.json",
+        "saved_model.pb",
+        "variables/variables.data-00000-of-00001",
+        "variables/variables.index",
+    ]
+    assert files.verify(exported)["model"] == "reports"
+    assert (exported / "assets/labels.txt").read_text() == "Leak\nÉlectronique\n机械\n"
+    assert (exported / "assets.extra/config.yaml").read_text() == "name: reports\n"
+    assert json.loads((exported / "assets.extra/columns.json").read_text()) == {"text": "Description"}
+    assert "FastWordpiece" not in (operations := (exported / "assets.extra/operations.txt").read_text())
+    assert "TFText>WhitespaceTokenizeWithOffsets" in operations
+    assert not [path for path in exported.parent.iterdir() if path.name not in ("1", ".lock")]
+
+
+def test_signatures_have_the_methods_that_tf_serving_looks_for(exported):
+    saved = saved_model_pb2.SavedModel.FromString((exported / "saved_model.pb").read_bytes())
+    methods = {key: one.method_name for key, one in saved.meta_graphs[0].signature_def.items() if one.inputs}
+    predict, classify = "tensorflow/serving/predict", "tensorflow/serving/classify"
+    assert methods == {"serving_default": predict, "features": predict, "tokens": predict, "classify": classify}
+    assert saved.meta_graphs[0].meta_info_def.tags == ["serve"]
+    fingerprint = tf.saved_model.experimental.read_fingerprint(str(exported))
+    assert fingerprint.saved_model_checksum
+
+
+def test_the_report_says_how_it_compares(exported, rows):
+    report = json.loads((exported / "assets.extra/parity.json").read_text())
+    assert report["rows"] == len(rows)
+    assert report["label_agreement"] == 1.0
+    assert report["max_score_difference"] <= 1e-5 == report["tolerance"]
+    assert report["tensorflow"] == tf.__version__
+
+
+def test_an_export_that_answers_otherwise_does_not_appear(write, expected, tmp_path, unchecked, monkeypatch):
+    write()
+    before = shown(tmp_path)
+    monkeypatch.undo()
+    moved = np.array(expected["scores"])
+    moved[2, 0] += 1e-3
+    with pytest.raises(ExportError) as caught:
+        write(expected={**expected, "scores": moved})
+    assert "on 1 of 4 rows" in str(caught.value)
+    assert caught.value.where == "reports.csv:4"
+    assert "off by 0.001" in str(caught.value)
+    assert shown(tmp_path) == before
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_an_interrupted_export_leaves_nothing(error, write, tmp_path, monkeypatch):
+    def interrupt(*_, **__):
+        raise error
+
+    monkeypatch.setattr(saved_model.warmup, "write", interrupt)
+    with pytest.raises(error):
+        write()
+    assert shown(tmp_path) == []
+
+
+def test_what_a_killed_export_left_is_removed_by_the_next(write, tmp_path, unchecked):
+    left = tmp_path / "models/reports/.7.abcd/variables"
+    left.mkdir(parents=True)
+    write()
+    assert not left.parent.exists()
+
+
+def test_old_versions_stay_up_to_a_number(write, unchecked):
+    for _ in range(4):
+        newest = write(keep=2)
+    assert list(files.numbered(newest.parent)) == [3, 4]
+    assert write(keep=2, version=1).exists()
+    assert list(files.numbered(newest.parent)) == [1, 3, 4]
+
+
+def test_a_version_that_stands_is_not_written_again(write, unchecked):
+    write(version=7)
+    with pytest.raises(ExportError, match="expected a free number, such as 8, received 7"):
+        write(version=7)
+
+
+def test_a_timestamp_is_newer_than_whatever_stands(write, unchecked):
+    future = write(version=4_000_000_000)
+    assert write(version="timestamp").name == str(int(future.name) + 1)
+
+
+def test_two_exports_of_one_model_do_not_meet(write, tmp_path, unchecked):
+    with files.lock(tmp_path / "models/reports"), pytest.raises(TfattnError, match="another process is at work"):
+        write()
+
+
+def test_a_disk_that_takes_no_more_is_one_message(write, tmp_path, monkeypatch, unchecked):
+    def full(*_, **__):
+        raise tf.errors.ResourceExhaustedError(None, None, "No space left on device")
+
+    monkeypatch.setattr(tf.saved_model, "save", full)
+    with pytest.raises(ExportError, match="No space left on device"):
+        write()
+    assert shown(tmp_path) == []
+
+
+def test_there_must_be_rows_to_compare(served, tmp_path):
+    with pytest.raises(ExportError, match="no validation row"):
+        export(served, name="x", section=Export(folder=str(tmp_path)), rows=[], expected={}, config="")

@@ -1,0 +1,111 @@
+"""An export answers by names, any batch, and padding changes nothing."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfattn.errors import ExportError
+from tfattn.export.signatures import Classification
+
+
+def texts(rows):
+    return tf.constant([row["text"] for row in rows])
+
+
+def test_text_is_answered_by_name_and_type(loaded, rows, expected):
+    answers = loaded.signatures["serving_default"](text=texts(rows))
+    assert {name: value.dtype for name, value in answers.items()} == {
+        "label": tf.string,
+        "label_id": tf.int64,
+        "scores": tf.float32,
+    }
+    np.testing.assert_allclose(answers["scores"], expected["scores"], atol=1e-6)
+    np.testing.assert_array_equal(answers["label_id"], expected["label_ids"])
+    named = [label.decode() for label in answers["label"].numpy()]
+    assert named == [["Leak", "Électronique", "机械"][index] for index in expected["label_ids"]]
+    assert len(set(named)) > 1
+
+
+def test_no_row_gives_no_answer_and_empty_text_gives_one(loaded):
+    for signature in ("serving_default", "features"):
+        answers = loaded.signatures[signature](text=tf.constant([], tf.string))
+        assert all(len(value) == 0 for value in answers.values())
+    answers = loaded.signatures["serving_default"](text=tf.constant([""]))
+    assert np.isclose(np.sum(answers["scores"]), 1.0, atol=1e-6)
+
+
+def test_a_row_is_answered_alike_in_any_company(loaded, rows):
+    answer = loaded.signatures["serving_default"]
+    together = answer(text=texts(rows))["scores"]
+    alone = np.concatenate([answer(text=texts([row]))["scores"] for row in rows])
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+
+
+def test_serialized_examples_are_classified(loaded, rows, expected):
+    features = [
+        tf.train.Features(feature={"text": tf.train.Feature(bytes_list={"value": [row["text"].encode()]})})
+        for row in rows
+    ]
+    inputs = tf.constant([tf.train.Example(features=one).SerializeToString() for one in features])
+    answers = loaded.signatures["classify"](inputs=inputs)
+    np.testing.assert_allclose(answers["scores"], expected["scores"], atol=1e-6)
+    assert answers["classes"].shape == answers["scores"].shape
+    assert [label.decode() for label in answers["classes"][0].numpy()] == ["Leak", "Électronique", "机械"]
+
+
+def test_features_are_what_the_head_reads(loaded, served, rows):
+    encoded = loaded.signatures["features"](text=texts(rows))["encoded"]
+    assert encoded.shape == (len(rows), 8)
+    np.testing.assert_allclose(encoded, served._run(served.tokens({"text": texts(rows)}))["encoded"], atol=1e-6)
+
+
+def test_tokens_are_answered_as_text_whatever_stands_at_padding(loaded, served, rows, expected):
+    tokens = {name: value.numpy() for name, value in served.tokens({"text": texts(rows)}).items()}
+    padding = tokens["padding_mask"] == 0
+    assert padding.any()
+    tokens["token_ids"][padding] = 10**6
+    tokens["segment_ids"][padding] = -5
+    answers = loaded.signatures["tokens"](**{name: tf.constant(value) for name, value in tokens.items()})
+    np.testing.assert_allclose(answers["scores"], expected["scores"], atol=1e-6)
+
+
+def test_tokens_are_told_from_a_servers_own_padding(loaded, served, rows, expected):
+    """TF Serving pads each input of a request, the mask too, with that input's first element."""
+    requests = [served.tokens({"text": texts(some)}) for some in (rows[:1], rows[1:])]
+    batch = {name: tf.concat([_padded(request[name], 16) for request in requests], 0) for name in requests[0]}
+    assert np.all(batch["padding_mask"][0] == 1)
+    np.testing.assert_allclose(loaded.signatures["tokens"](**batch)["scores"], expected["scores"], atol=1e-6)
+
+
+def _padded(values, length):
+    return tf.pad(values, [[0, 0], [0, length - values.shape[1]]], constant_values=int(values[0, 0]))
+
+
+def test_too_many_tokens_are_refused(loaded):
+    ones = tf.ones((1, 17), tf.int32)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="up to 16 tokens"):
+        loaded.signatures["tokens"](token_ids=ones, padding_mask=ones, segment_ids=ones)
+
+
+def test_a_pair_has_two_inputs(pair):
+    answer = pair.signatures()["serving_default"].get_concrete_function()
+    assert sorted(answer.structured_input_signature[0][index].name for index in (0, 1)) == ["text_a", "text_b"]
+    one, other = tf.constant(["very loud"]), tf.constant(["noise"])
+    straight, swapped = answer(one, other)["scores"], answer(other, one)["scores"]
+    assert np.abs(straight - swapped).max() > 1e-4
+
+
+def test_a_label_with_a_line_break_is_refused(served):
+    class Task:
+        compute_dtype = "float32"
+
+    with pytest.raises(ExportError, match="labels.txt.*'a.nb'"):
+        Classification(task=Task(), tokenizer=served.tokenizer, labels=["a\nb"])
+
+
+def test_another_precision_than_float32_is_refused(served):
+    class Task:
+        compute_dtype = "bfloat16"
+
+    with pytest.raises(ExportError, match="expected float32, received bfloat16"):
+        Classification(task=Task(), tokenizer=served.tokenizer, labels=["a"])

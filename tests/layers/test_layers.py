@@ -1,0 +1,50 @@
+"""Every layer keeps the contract of all layers."""
+
+import numpy as np
+import pytest
+from contracts.layer import check_layer
+
+from tfattn.layers.dropout import Dropout
+from tfattn.layers.embeddings import Embeddings, Table
+from tfattn.layers.encoder_block import EncoderBlock
+from tfattn.layers.feed_forward import FeedForward
+from tfattn.layers.multi_head_attention import MultiHeadAttention
+from tfattn.layers.pooler import Pooler
+from tfattn.layers.projection import Projection
+
+DRAW = np.random.default_rng(0)
+X = DRAW.normal(size=(3, 5, 8)).astype("float32")
+IDS = DRAW.integers(0, 11, size=(3, 5)).astype("int32")
+SEGMENTS = DRAW.integers(0, 2, size=(3, 5)).astype("int32")
+BLOCK = {"num_heads": 2, "intermediate_dim": 16, "dropout": 0.0, "attention_dropout": 0.0}
+
+LAYERS = [
+    pytest.param(Projection, {"units": 6}, [X], (3, 5, 6), id="projection"),
+    pytest.param(Projection, {"units": 6}, [X[:, 0]], (3, 6), id="projection of vectors"),
+    pytest.param(Dropout, {"rate": 0.0}, [X], (3, 5, 8), id="dropout"),
+    pytest.param(Pooler, {}, [X], (3, 8), id="pooler"),
+    pytest.param(FeedForward, {"intermediate_dim": 16}, [X], (3, 5, 8), id="feed-forward"),
+    pytest.param(MultiHeadAttention, {"num_heads": 2}, [X], (3, 5, 8), id="attention"),
+    pytest.param(MultiHeadAttention, {"num_heads": 2, "is_causal": True}, [X], (3, 5, 8), id="causal attention"),
+    pytest.param(EncoderBlock, {**BLOCK, "norm": "post"}, [X], (3, 5, 8), id="post-norm block"),
+    pytest.param(EncoderBlock, {**BLOCK, "norm": "pre"}, [X], (3, 5, 8), id="pre-norm block"),
+    pytest.param(
+        Embeddings,
+        {"vocabulary_size": 11, "hidden_dim": 8, "max_sequence_length": 7, "dropout": 0.0},
+        [IDS, SEGMENTS],
+        (3, 5, 8),
+        id="embeddings",
+    ),
+]
+
+
+@pytest.mark.parametrize(("layer_class", "arguments", "inputs", "output_shape"), LAYERS)
+def test_contract(layer_class, arguments, inputs, output_shape, tmp_path):
+    check_layer(layer_class, arguments, *inputs, output_shape=output_shape, folder=tmp_path)
+
+
+def test_a_table_answers_in_its_own_float32():
+    table = Table(num_rows=11, width=8, dtype="mixed_bfloat16")
+    rows = table(IDS)
+    assert rows.dtype.name == "float32" if hasattr(rows.dtype, "name") else str(rows.dtype) == "float32"
+    np.testing.assert_array_equal(np.asarray(rows), np.asarray(table.embeddings)[IDS])

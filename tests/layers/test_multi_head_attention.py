@@ -1,0 +1,86 @@
+"""Multi-head attention: masks, the cache, the scores; equal to Keras's own layer."""
+
+import keras
+import numpy as np
+import pytest
+
+from tfattn.layers.multi_head_attention import MultiHeadAttention
+from tfattn.ops import masks
+
+X = np.random.default_rng(0).normal(size=(2, 6, 8)).astype("float32")
+REAL = np.array([[1, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 1]])
+
+
+def layer(**arguments):
+    return MultiHeadAttention(num_heads=2, initializer_range=0.5, **arguments)
+
+
+def array(tensor):
+    return keras.ops.convert_to_numpy(tensor)
+
+
+def test_equals_keras():
+    ours = layer()
+    ours.build(X.shape)
+    ours.qkv.bias.assign(np.random.default_rng(1).normal(size=24))
+    keras_layer = keras.layers.MultiHeadAttention(num_heads=2, key_dim=4)
+    mask = np.broadcast_to(REAL[:, None, :], (2, 6, 6)).astype(bool)
+    keras_layer.build(X.shape, X.shape)
+    kernels = [part.reshape(8, 2, 4) for part in np.split(array(ours.qkv.kernel), 3, axis=1)]
+    biases = [part.reshape(2, 4) for part in np.split(array(ours.qkv.bias), 3)]
+    output = [array(ours.output_projection.kernel).reshape(2, 4, 8), array(ours.output_projection.bias)]
+    keras_layer.set_weights([*(value for pair in zip(kernels, biases, strict=True) for value in pair), *output])
+    expected, weights = keras_layer(X, X, attention_mask=mask, return_attention_scores=True)
+    answer, scores = ours(X, attention_mask=masks.padding(REAL), return_scores=True)
+    np.testing.assert_allclose(array(answer), array(expected), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(array(scores), array(weights), rtol=1e-5, atol=1e-6)
+
+
+def test_padding_changes_nothing():
+    attention = layer()
+    mask = masks.padding(REAL)
+    changed = X.copy()
+    changed[0, 4:] = 50.0
+    answer, other = array(attention(X, attention_mask=mask)), array(attention(changed, attention_mask=mask))
+    np.testing.assert_allclose(other[0, :4], answer[0, :4], rtol=1e-5, atol=1e-6)
+    alone = array(attention(X[:1, :4]))
+    np.testing.assert_allclose(alone[0], answer[0, :4], rtol=1e-5, atol=1e-6)
+
+
+def test_causal_position_ignores_what_follows():
+    attention = layer(is_causal=True)
+    answer = array(attention(X))
+    for step in range(5):
+        changed = X.copy()
+        changed[:, step + 1 :] = 9.0
+        np.testing.assert_allclose(
+            array(attention(changed))[:, : step + 1], answer[:, : step + 1], rtol=1e-5, atol=1e-6
+        )
+
+
+@pytest.mark.parametrize("prompt", [1, 4])
+def test_decoding_with_a_cache_equals_the_whole_at_once(prompt):
+    attention = layer(is_causal=True)
+    whole = array(attention(X))
+    cache = attention.empty_cache(2, 9)
+    assert tuple(cache.shape) == (2, 2, 2, 9, 4)
+    first, cache = attention(X[:, :prompt], cache=cache, cache_index=0)
+    steps = [array(first)]
+    for step in range(prompt, 6):
+        answer, cache, scores = attention(
+            X[:, step : step + 1], cache=cache, cache_index=np.int32(step), return_scores=True
+        )
+        steps.append(array(answer))
+        assert (array(scores)[..., step + 1 :] == 0).all()
+    np.testing.assert_allclose(np.concatenate(steps, axis=1), whole, rtol=1e-5, atol=1e-6)
+
+
+def test_dropout_acts_in_training_alone():
+    attention = layer(dropout=0.5)
+    np.testing.assert_array_equal(array(attention(X)), array(attention(X)))
+    assert (array(attention(X, training=True)) != array(attention(X, training=True))).any()
+
+
+def test_heads_must_divide_the_width():
+    with pytest.raises(ValueError, match="num_heads: expected a divisor of the width 8, received 3"):
+        MultiHeadAttention(num_heads=3).build((1, 5, 8))

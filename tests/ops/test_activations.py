@@ -1,0 +1,38 @@
+"""Activations against known values."""
+
+import math
+
+import keras
+import numpy as np
+import pytest
+
+from tfattn.ops.activations import ACTIVATIONS
+
+X = np.linspace(-4, 4, 33, dtype="float32")
+
+
+def apply(name, x=X):
+    return keras.ops.convert_to_numpy(ACTIVATIONS[name](keras.ops.convert_to_tensor(x)))
+
+
+def test_gelu_is_x_times_the_normal_distribution_function():
+    np.testing.assert_allclose(apply("gelu"), [x * 0.5 * (1 + math.erf(x / math.sqrt(2))) for x in X], atol=1e-6)
+
+
+def test_gelu_approximate():
+    expected = [0.5 * x * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) for x in X]
+    np.testing.assert_allclose(apply("gelu_approximate"), expected, atol=1e-6)
+
+
+def test_the_two_gelus_differ_by_less_than_a_thousandth():
+    assert 1e-5 < np.abs(apply("gelu") - apply("gelu_approximate")).max() < 1e-3
+
+
+def test_relu():
+    np.testing.assert_array_equal(apply("relu"), np.maximum(X, 0))
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_keeps_the_type(name):
+    answer = ACTIVATIONS[name](keras.ops.convert_to_tensor(X, "bfloat16"))
+    assert keras.backend.standardize_dtype(answer.dtype) == "bfloat16"

@@ -1,0 +1,78 @@
+"""Scaled dot-product attention: the formula, and what masks promise."""
+
+import keras
+import numpy as np
+import pytest
+
+from tfattn.ops import masks
+from tfattn.ops.attention import scaled_dot_product_attention
+
+DRAW = np.random.default_rng(0)
+
+
+def attend(query, key, value, **options):
+    means, weights = scaled_dot_product_attention(*map(keras.ops.convert_to_tensor, (query, key, value)), **options)
+    return keras.ops.convert_to_numpy(means), keras.ops.convert_to_numpy(weights)
+
+
+def heads(length, *, batch=2, width=4):
+    return DRAW.normal(size=(batch, 3, length, width)).astype("float32")
+
+
+def test_by_hand():
+    # q = (2, 0), keys (1, 0) and (0, 1), K = 4 after padding with zeros: scores 2/2 and 0, weights e/(e+1), 1/(e+1).
+    query = np.array([[[[2.0, 0.0, 0.0, 0.0]]]], "float32")
+    key = np.array([[[[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]]]], "float32")
+    value = np.array([[[[1.0, 0.0, 0.0, 0.0], [0.0, 10.0, 0.0, 0.0]]]], "float32")
+    means, weights = attend(query, key, value)
+    np.testing.assert_allclose(weights[0, 0, 0], [0.73105858, 0.26894142], rtol=1e-6)
+    np.testing.assert_allclose(means[0, 0, 0], [0.73105858, 2.6894142, 0.0, 0.0], rtol=1e-6)
+
+
+def test_equals_the_formula_in_float64():
+    query, key, value = heads(5), heads(7), heads(7)
+    means, weights = attend(query, key, value)
+    scores = np.einsum("bhtk,bhsk->bhts", query, key, dtype="float64") / 2.0
+    expected = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
+    np.testing.assert_allclose(weights, expected, rtol=1e-5)
+    np.testing.assert_allclose(means, np.einsum("bhts,bhsk->bhtk", expected, value), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_weights_sum_to_one_and_hidden_keys_weigh_nothing(dtype):
+    mask = DRAW.random((2, 1, 5, 7)) < 0.5
+    mask[..., 0] = True
+    means, weights = scaled_dot_product_attention(
+        *(keras.ops.cast(x, dtype) for x in (10 * heads(5), 10 * heads(7), heads(7))), mask=mask
+    )
+    weights = keras.ops.convert_to_numpy(keras.ops.cast(weights, "float32"))
+    np.testing.assert_allclose(weights.sum(-1), 1.0, atol=1e-5 if dtype == "float32" else 2e-2)
+    assert (weights[np.broadcast_to(~mask, weights.shape)] == 0).all()
+    assert keras.backend.standardize_dtype(means.dtype) == dtype
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_a_row_that_sees_nothing_is_finite(dtype):
+    mask = np.ones((2, 1, 5, 7), bool)
+    mask[0, :, 2] = False
+    parts = [keras.ops.cast(x, dtype) for x in (30 * heads(5), 30 * heads(7), heads(7))]
+    means, weights = scaled_dot_product_attention(*parts, mask=mask)
+    for answer in (means, weights):
+        assert np.isfinite(keras.ops.convert_to_numpy(keras.ops.cast(answer, "float32"))).all()
+
+
+def test_what_is_hidden_changes_nothing():
+    query, key, value = heads(5), heads(7), heads(7)
+    mask = masks.padding(np.array([[1, 1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 1, 0]]))
+    means, _ = attend(query, key, value, mask=mask)
+    key[0, :, 4:], value[0, :, 4:] = 100.0, -100.0
+    key[1, :, 6:], value[1, :, 6:] = -100.0, 100.0
+    np.testing.assert_array_equal(attend(query, key, value, mask=mask)[0], means)
+
+
+def test_dropout_acts_on_the_weights():
+    query, key, value = heads(5), heads(7), heads(7)
+    means, weights = attend(query, key, value)
+    halved, same = attend(query, key, value, dropout=lambda weights: weights / 2)
+    np.testing.assert_allclose(halved, means / 2, rtol=1e-6)
+    np.testing.assert_array_equal(same, weights)

@@ -1,0 +1,32 @@
+"""Masks: who may see whom."""
+
+import keras
+import numpy as np
+
+from tfattn.ops import masks
+
+
+def values(mask):
+    return keras.ops.convert_to_numpy(mask).astype(int)
+
+
+def test_padding():
+    mask = values(masks.padding(np.array([[1, 1, 0], [1, 0, 0]])))
+    assert mask.shape == (2, 1, 1, 3)
+    assert mask[:, 0, 0].tolist() == [[1, 1, 0], [1, 0, 0]]
+
+
+def test_causal_sees_itself_and_the_past():
+    assert values(masks.causal(3, 3))[0, 0].tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+
+
+def test_causal_with_steps_in_the_cache():
+    assert values(masks.causal(2, 5, offset=2))[0, 0].tolist() == [[1, 1, 1, 0, 0], [1, 1, 1, 1, 0]]
+
+
+def test_combine():
+    padding = masks.padding(np.array([[1, 1, 0]]))
+    assert masks.combine() is None
+    assert masks.combine(None, None) is None
+    assert masks.combine(None, padding) is padding
+    assert values(masks.combine(padding, masks.causal(3, 3)))[0, 0].tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 0]]

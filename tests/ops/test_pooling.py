@@ -1,0 +1,30 @@
+"""Pooling: one vector for a sequence."""
+
+import keras
+import numpy as np
+
+from tfattn.ops import pooling
+
+X = np.random.default_rng(0).normal(size=(2, 4, 3)).astype("float32")
+REAL = np.array([[1, 1, 0, 0], [1, 1, 1, 1]])
+
+
+def test_first():
+    np.testing.assert_array_equal(keras.ops.convert_to_numpy(pooling.first(X)), X[:, 0])
+
+
+def test_mean_counts_real_tokens_alone():
+    mean = keras.ops.convert_to_numpy(pooling.mean(X, REAL))
+    np.testing.assert_allclose(mean[0], X[0, :2].mean(0), rtol=1e-5)
+    np.testing.assert_allclose(mean[1], X[1].mean(0), rtol=1e-5)
+    padded = X.copy()
+    padded[0, 2:] = 1e6
+    np.testing.assert_allclose(keras.ops.convert_to_numpy(pooling.mean(padded, REAL)), mean, rtol=1e-5)
+
+
+def test_mean_without_a_mask():
+    np.testing.assert_allclose(keras.ops.convert_to_numpy(pooling.mean(X)), X.mean(1), rtol=1e-5)
+
+
+def test_a_row_of_padding_gives_zeros():
+    assert not keras.ops.convert_to_numpy(pooling.mean(X, np.zeros((2, 4)))).any()

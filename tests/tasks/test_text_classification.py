@@ -1,0 +1,171 @@
+"""Text classification: pooling, freezing, weights of classes, losses, answers and metrics."""
+
+import keras
+import numpy as np
+import pytest
+
+from tfattn.errors import ConfigError
+from tfattn.models.bert import Bert
+from tfattn.tasks.text_classification import TextClassification
+
+DRAW = np.random.default_rng(0)
+REAL = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [1, 1, 1, 1, 0]], bool)
+FEATURES = {"token_ids": DRAW.integers(1, 50, size=(4, 5)).astype("int32"), "padding_mask": REAL}
+BATCH = {"label_ids": np.array([0, 1, 2, 1], "int32"), "weights": np.array([1, 1, 1, 0], "float32")}
+LABELS = {"labels": ["Leak", "Fire", "Noise"], "class_counts": [1, 2, 5]}
+
+
+def classifier(**options):
+    encoder = Bert(
+        vocabulary_size=50, hidden_dim=16, num_layers=2, num_heads=2, intermediate_dim=32, initializer_range=0.3
+    )
+    return TextClassification(model=encoder, num_classes=3, **options)
+
+
+def array(tensor):
+    return keras.ops.convert_to_numpy(tensor)
+
+
+def loss_of(task, outputs, batch=BATCH):
+    loss, weights = map(array, task.losses(outputs, batch))
+    assert loss.shape == weights.shape == (4,)
+    assert loss.dtype == weights.dtype == "float32"
+    return loss, weights
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls", "pooler"])
+def test_pooling(pooling):
+    task = classifier(pooling=pooling)
+    encoded = array(task(FEATURES)["encoded"])
+    outputs = {name: array(value) for name, value in task.model(FEATURES).items()}
+    sequence = outputs["sequence_output"]
+    expected = {
+        "mean": np.stack([row[real].mean(0) for row, real in zip(sequence, REAL, strict=True)]),
+        "cls": sequence[:, 0],
+        "pooler": outputs["pooled_output"],
+    }[pooling]
+    np.testing.assert_allclose(encoded, expected, atol=1e-5)
+    trained = [v.path for v in task.trainable_variables]
+    assert any("pooler" in path for path in trained) == (pooling == "pooler")
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls", "pooler"])
+def test_padding_changes_nothing(pooling):
+    task = classifier(pooling=pooling)
+    changed = {**FEATURES, "token_ids": np.where(REAL, FEATURES["token_ids"], 9)}
+    np.testing.assert_allclose(array(task(changed)["logits"]), array(task(FEATURES)["logits"]), atol=1e-5)
+
+
+def test_vectors_computed_before_answer_the_same():
+    task = classifier(encoder="frozen")
+    encoded = array(task.encode(FEATURES))
+    assert encoded.shape == (4, 16) and encoded.dtype == "float32"
+    np.testing.assert_array_equal(array(task({"encoded": encoded})["logits"]), array(task(FEATURES)["logits"]))
+
+
+def test_frozen_trains_the_head_alone_and_never_drops_inside_the_encoder():
+    task = classifier(encoder="frozen")
+    assert task.encoder_is_frozen
+    assert [v.path for v in task.trainable_variables] == ["head/kernel", "head/bias"]
+    assert [[v.path for v in group] for group in task.depth_groups()] == [["head/kernel", "head/bias"]]
+    np.testing.assert_array_equal(array(task.encode(FEATURES, training=True)), array(task.encode(FEATURES)))
+
+
+@pytest.mark.parametrize("pooling", ["mean", "pooler"])
+def test_depth_groups_hold_every_trainable_variable_once_head_last(pooling):
+    task = classifier(pooling=pooling)
+    groups = task.depth_groups()
+    paths = [v.path for group in groups for v in group]
+    assert sorted(paths) == sorted(v.path for v in task.trainable_variables)
+    assert [v.path for v in groups[-1]] == ["head/kernel", "head/bias"]
+
+
+def test_loss_is_cross_entropy_and_padding_rows_weigh_nothing():
+    task = classifier()
+    logits = np.array([[2.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 1.0, 3.0], [9.0, 0.0, 0.0]], "float32")
+    loss, weights = loss_of(task, {"logits": logits})
+    # -log(e^2 / (e^2 + 2)), log 3, -log(e^3 / (1 + e + e^3)), log(e^9 + 2)
+    np.testing.assert_allclose(loss, [0.2395448, 1.0986123, 0.1698460, 9.0002468], rtol=1e-5)
+    np.testing.assert_array_equal(weights, [1, 1, 1, 0])
+
+
+def test_label_smoothing():
+    logits = np.array([[2.0, 0.0, 0.0]] * 4, "float32")
+    plain, _ = loss_of(classifier(), {"logits": logits})
+    smooth, _ = loss_of(classifier(label_smoothing=0.3), {"logits": logits})
+    each = -np.log(np.exp(logits[0]) / np.exp(logits[0]).sum())
+    np.testing.assert_allclose(smooth, 0.7 * plain + 0.3 * each.mean(), rtol=1e-5)
+
+
+def test_balanced_weights_give_every_label_the_same_total():
+    task = classifier(class_weights="balanced", **LABELS)
+    np.testing.assert_allclose(np.array(task.weight_of_class) * LABELS["class_counts"], 8 / 3)
+    _, weights = loss_of(task, task(FEATURES))
+    np.testing.assert_allclose(weights, [8 / 3, 4 / 3, 8 / 15, 0], rtol=1e-6)
+
+
+def test_a_table_of_weights_leaves_other_labels_at_one():
+    task = classifier(class_weights={"Fire": 3.0}, **LABELS)
+    np.testing.assert_allclose(loss_of(task, task(FEATURES))[1], [1, 3, 1, 0])
+
+
+def test_an_unknown_label_in_the_table():
+    with pytest.raises(
+        ConfigError, match="expected some of Leak, Fire, Noise, received 'leek'. Did you mean `Leak`"
+    ) as caught:
+        classifier(class_weights={"leek": 2.0}, **LABELS)
+    assert caught.value.key == "class_weights"
+
+
+def test_balancing_needs_counts():
+    with pytest.raises(ConfigError, match="number of training rows of each label"):
+        classifier(class_weights="balanced")
+
+
+def test_answers():
+    answers = {name: array(value) for name, value in classifier().answers(classifier()(FEATURES)).items()}
+    assert answers["scores"].shape == (4, 3) and answers["scores"].dtype == "float32"
+    np.testing.assert_allclose(answers["scores"].sum(-1), 1, rtol=1e-6)
+    assert answers["label_ids"].dtype == "int32"
+    np.testing.assert_array_equal(answers["label_ids"], answers["scores"].argmax(-1))
+
+
+def test_measure_by_hand():
+    # Label 0: 1 of 1 found, 1 of 2 right. Label 1: 1 of 2 found, 1 of 1 right. Label 2 does not occur.
+    measured = classifier().measure({"label_ids": np.array([0, 0, 1])}, {"label_ids": np.array([0, 1, 1])})
+    assert measured == pytest.approx(
+        {"accuracy": 2 / 3, "macro_precision": 0.5, "macro_recall": 0.5, "macro_f1": (2 / 3 + 2 / 3) / 3}
+    )
+
+
+def test_in_bfloat16_the_head_and_its_answers_stay_float32():
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        task = classifier(encoder="frozen")
+    finally:
+        keras.config.set_dtype_policy("float32")
+    outputs = task(FEATURES)
+    assert {keras.backend.standardize_dtype(value.dtype) for value in outputs.values()} == {"float32"}
+    encoded = array(task.encode(FEATURES))
+    np.testing.assert_array_equal(array(task({"encoded": encoded})["logits"]), array(outputs["logits"]))
+
+
+def test_training_lowers_the_loss():
+    task = classifier(dropout=0.0)
+
+    class Trained(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.task = task
+
+        def call(self, features):
+            return self.task(features)["logits"]
+
+        def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+            loss, weights = task.losses({"logits": y_pred}, {"label_ids": y, "weights": BATCH["weights"]})
+            return keras.ops.sum(loss * weights) / keras.ops.sum(weights)
+
+    model = Trained()
+    model.compile(optimizer=keras.optimizers.Adam(1e-2), jit_compile=False)
+    losses = [float(np.ravel(model.train_on_batch(FEATURES, BATCH["label_ids"]))[0]) for _ in range(8)]
+    assert losses[-1] < 0.5 * losses[0]

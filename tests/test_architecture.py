@@ -1,0 +1,56 @@
+"""The rooms keep to their places, and the index to what exists."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tfattn import catalog
+from tfattn.config.arguments import arguments
+from tfattn.errors import ConfigError
+
+PROJECT = Path(__file__).resolve().parent.parent
+MODULES = sorted((PROJECT / "tfattn").rglob("*.py"))
+ENTRIES = [(kind, name) for kind, entries in catalog.CATALOGS.items() for name in entries]
+
+
+def test_imports_follow_the_contracts_of_setup_cfg():
+    program = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run([program], cwd=PROJECT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("kind", "name"), ENTRIES)
+def test_every_entry_of_the_catalog_exists_and_explains_itself(kind, name):
+    entry = catalog.find(kind, name)
+    assert entry.__doc__
+    if kind not in ("pretrained", "samples"):
+        unexplained = [a.name for a in arguments(entry).values() if not a.help]
+        assert not unexplained, f"no line under Args: for {unexplained}"
+
+
+@pytest.mark.parametrize("name", catalog.SECTIONS)
+def test_every_section_exists(name):
+    assert catalog.section(name).__doc__
+
+
+def test_an_unknown_name_suggests_the_nearest():
+    with pytest.raises(ConfigError, match="Did you mean `bert`"):
+        catalog.find("models", "brt")
+
+
+def test_help_is_quick_to_start_because_it_imports_nothing_heavy():
+    code = (
+        "import sys, tfattn.cli; print([m for m in ('tensorflow', 'keras', 'numpy', 'pydantic') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PROJECT)))
+def test_every_module_says_what_it_is_and_stays_readable(module):
+    text = module.read_text()
+    assert ast.get_docstring(ast.parse(text)), "a module opens with its one idea"
+    assert text.count("\n") <= 400, "look for the second idea"

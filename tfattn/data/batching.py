@@ -1,0 +1,140 @@
+"""Which rows form which batch, in which order: a function of the lengths, the seed and the epoch alone."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic import PositiveInt
+
+from tfattn.errors import ConfigError
+
+# Rows are sorted by their length times a random factor of 1 to 1 + SPREAD: like meets like, but not always the same.
+SPREAD = 0.1
+
+
+@dataclass(frozen=True)
+class Window:
+    """A part of an epoch whose records are held in memory together.
+
+    Attributes:
+        shards: numbers of the record files, in the order in which they are loaded.
+        batches: the record numbers of each batch, in the order in which they are trained.
+    """
+
+    shards: np.ndarray
+    batches: list[np.ndarray]
+
+
+class Batching:
+    """Cuts the rows of an epoch into batches of a number of rows, or of a number of tokens with padding.
+
+    Shards come in a random order and a few of them form a window. The rows of a window are shuffled, sorted by length
+    (not quite exactly, so that batches differ between epochs) and cut into batches, which are shuffled in turn. Every
+    row comes exactly once per epoch. The number of replicas makes no difference: batch k has the same rows for any.
+
+    Args:
+        batch_size: rows per batch, over all replicas and micro-batches; give either this or `max_tokens`.
+        max_tokens: tokens per batch at the most, padding included (rows times the longest of them), over all replicas
+            and micro-batches; short rows come in larger batches. Give either this or `batch_size`.
+        bucket_by_length: whether rows of like length share a batch, which saves padding.
+        window: records that are held in memory and shuffled together; rounded up to whole record files.
+
+    Raises:
+        ConfigError: neither or both of `batch_size` and `max_tokens` are given.
+
+    Example:
+        batching = Batching(max_tokens=2048)
+        plan = batching.plan([np.array([5, 9, 7])], seed=1, epoch=0, shuffle=True)
+        batches = [rows for window in plan for rows in window.batches]
+    """
+
+    def __init__(
+        self,
+        *,
+        batch_size: PositiveInt | None = None,
+        max_tokens: PositiveInt | None = None,
+        bucket_by_length: bool = True,
+        window: PositiveInt = 100_000,
+    ):
+        if (batch_size is None) == (max_tokens is None):
+            raise ConfigError(
+                "the size of a batch is not clear",
+                key="max_tokens",
+                expected="either batch_size or max_tokens",
+                received="neither" if batch_size is None else "both",
+                remedy="`max_tokens: 2048` suits texts of different lengths; `batch_size: 32` counts rows.",
+            )
+        self.batch_size = batch_size
+        self.max_tokens = max_tokens
+        self.bucket_by_length = bucket_by_length
+        self.window = window
+
+    def plan(self, lengths: Sequence[np.ndarray], *, seed: int, epoch: int, shuffle: bool) -> list[Window]:
+        """The batches of one epoch.
+
+        Args:
+            lengths: for each shard, the tokens of each of its records; records are numbered through all shards.
+            seed: not negative.
+            epoch: not negative.
+            shuffle: whether the order is random; if not, it is that of the file, or from long rows to short ones where
+                they are bucketed, in every epoch.
+
+        Raises:
+            ConfigError: a row alone has more than `max_tokens`.
+        """
+        longest = max((int(shard.max()) for shard in lengths if len(shard)), default=0)
+        if self.max_tokens is not None and longest > self.max_tokens:
+            raise ConfigError(
+                "the longest row does not fit into a batch",
+                key="max_tokens",
+                expected=f"at least {longest}, the tokens of the longest row",
+                received=str(self.max_tokens),
+                remedy="Raise `max_tokens`, or lower the tokenizer's `max_length`.",
+            )
+        starts = np.cumsum([0, *(len(shard) for shard in lengths)])
+        order = _generator(seed, epoch, 0).permutation(len(lengths)) if shuffle else np.arange(len(lengths))
+        windows = []
+        for shards in self._windows(order, lengths):
+            rows = np.concatenate([np.arange(starts[shard], starts[shard + 1]) for shard in shards])
+            tokens = np.concatenate([lengths[shard] for shard in shards]).astype(np.int64)
+            generator = _generator(seed, epoch, 1 + len(windows)) if shuffle else None
+            windows.append(Window(shards=np.array(shards), batches=self._batches(rows, tokens, generator)))
+        return windows
+
+    def _windows(self, order: np.ndarray, lengths: Sequence[np.ndarray]) -> Iterator[list[int]]:
+        """Consecutive shards, as many as it takes to hold `window` records."""
+        shards, held = [], 0
+        for shard in order:
+            shards.append(int(shard))
+            held += len(lengths[shard])
+            if held >= self.window:
+                yield shards
+                shards, held = [], 0
+        if shards:
+            yield shards
+
+    def _batches(self, rows: np.ndarray, tokens: np.ndarray, generator: np.random.Generator | None) -> list[np.ndarray]:
+        order = np.arange(len(rows)) if generator is None else generator.permutation(len(rows))
+        if self.bucket_by_length:
+            factor = 1.0 if generator is None else 1.0 + SPREAD * generator.random(len(rows))
+            order = order[np.argsort(-tokens[order] * factor, kind="stable")]
+        batches = list(self._cut(rows[order], tokens[order]))
+        if generator is not None:
+            batches = [batches[place] for place in generator.permutation(len(batches))]
+        return batches
+
+    def _cut(self, rows: np.ndarray, tokens: np.ndarray) -> Iterator[np.ndarray]:
+        begin = 0
+        while begin < len(rows):
+            end = begin + (self.batch_size or self._fitting(tokens[begin : begin + self.max_tokens]))
+            yield rows[begin:end]
+            begin = end
+
+    def _fitting(self, tokens: np.ndarray) -> int:
+        """How many of the next rows fill `max_tokens`: rows times the longest so far only ever grows."""
+        padded = np.maximum.accumulate(tokens) * np.arange(1, len(tokens) + 1)
+        return int(np.searchsorted(padded, self.max_tokens, side="right"))
+
+
+def _generator(seed: int, epoch: int, stream: int) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, epoch, stream])))

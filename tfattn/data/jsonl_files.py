@@ -1,0 +1,77 @@
+"""Rows of a file that holds a JSON object per line."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tfattn.config.arguments import nearest
+from tfattn.data.source import Row, Source, check_encoding, lines
+from tfattn.errors import DataError
+
+
+class JsonLinesFile(Source):
+    """Reads a JSON object per line; numbers and booleans become text, null an empty value.
+
+    Args:
+        path: the file.
+        fields: what each key is for, role: key. Roles are `text`, or `text_a` and `text_b`, and `label`.
+        encoding: the encoding of the file; a byte-order mark is left out.
+
+    Raises:
+        ConfigError: the encoding is unknown.
+
+    Example:
+        source = JsonLinesFile(path="reports.jsonl", fields={"text": "description", "label": "category"})
+        for row in source.rows():
+            print(row.where, row.fields["text"], row.fields["label"])
+    """
+
+    def __init__(self, *, path: str, fields: dict[str, str], encoding: str = "utf-8"):
+        check_encoding(encoding)
+        self.path = Path(path)
+        self.fields = fields
+        self.encoding = encoding
+
+    def rows(self) -> Iterator[Row]:
+        """The object of every line that is not blank, in the order of the file."""
+        count = 0
+        for number, line in enumerate(lines(self.path, self.encoding), start=1):
+            if line.strip():
+                count += 1
+                where = f"{self.path}:{number}"
+                entry = _object(line, where)
+                yield Row({role: _value(entry, key, where) for role, key in self.fields.items()}, where)
+        if count == 0:
+            raise DataError("the file holds no rows", where=str(self.path))
+
+
+def _object(line: str, where: str) -> dict[str, Any]:
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise DataError(
+            f"the row is not JSON ({error})", where=where, remedy="Each line is one whole object."
+        ) from None
+    if not isinstance(entry, dict):
+        raise DataError(
+            "the row is not an object", where=where, expected='{"key": value, ...}', received=line.strip()[:40]
+        )
+    return entry
+
+
+def _value(entry: dict[str, Any], key: str, where: str) -> str:
+    if key not in entry:
+        expected = f"one of {', '.join(entry)}"
+        raise DataError(
+            "a key is missing", where=where, expected=expected, received=repr(key), remedy=nearest(key, entry)
+        )
+    value = entry[key]
+    if isinstance(value, (dict, list)):
+        raise DataError(
+            f"the value of {key!r} is nested", where=where, expected="text", received=json.dumps(value)[:40]
+        )
+    text = "" if value is None else value if isinstance(value, str) else json.dumps(value)
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        raise DataError(f"the value of {key!r} holds half of a surrogate pair", where=where, remedy="Repair the row.")
+    return text

@@ -1,0 +1,167 @@
+"""From raw files to a folder that training reads: checked, divided, tokenized, summed up."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfattn import files
+from tfattn.data.class_plot import draw_classes
+from tfattn.data.records import STORED_NAMES, Feature, described, write_records
+from tfattn.data.section import Data
+from tfattn.data.source import Row, Source
+from tfattn.data.split import TEST, TRAIN, VALIDATION
+from tfattn.data.summary import show, summarize
+from tfattn.data.targets import ClassLabels
+from tfattn.errors import DataError
+from tfattn.preprocessing.preprocessor import Preprocessor
+
+ROWS_AT_ONCE = 1024  # tokenized together
+
+
+def prepare(data: Data, folder: str | Path, seed: int) -> None:
+    """Reads, checks and divides the rows, fits the tokenizer on training rows, and writes the whole as one folder.
+
+    The folder holds TFRecord shards of each split, the raw rows of validation and test (`validation.jsonl`, in record
+    order), `tokenizer/`, `labels.txt`, `summary.json`, `classes.png` and `manifest.json`, whose facts are:
+
+        splits      {split: {rows, shards, class_counts, truncated}}
+        features    {name in the records: {dtype, kind, size}}
+        labels      the classes in the order of their ids
+        tokenizer   {sha256}: of its saved files together
+        sources     {key: sha256} of the files read
+
+    Args:
+        data: the built `data` section; its tokenizer is fitted here.
+        folder: appears when all is done, or not at all.
+        seed: of the split, and of the order of the training records.
+
+    Raises:
+        DataError: a file, row or class is not as it should be; names the place.
+    """
+    target = ClassLabels()
+    parts, dropped = _divided(data, target, seed)
+    target.fit(parts[TRAIN])
+    targets = {split: [target.encode(row) for row in rows] for split, rows in parts.items()}
+    data.tokenizer.fit(row.fields for row in parts[TRAIN])
+    features = {**_features(data.tokenizer, parts[TRAIN][0]), **target.features}
+    truncated: dict[str, list[str]] = {split: [] for split in parts}
+
+    # The manifest is written when the block ends, with what has been put into these two by then.
+    splits: dict[str, dict[str, Any]] = {}
+    tokenizer: dict[str, str] = {}
+    facts = {"features": described(features), "labels": target.names, "sources": data.fingerprints(), "seed": seed}
+    with files.atomic_folder(folder, splits=splits, tokenizer=tokenizer, **facts) as new:
+        (new / "tokenizer").mkdir()
+        data.tokenizer.save(new / "tokenizer")
+        tokenizer["sha256"] = _hash(new / "tokenizer")
+        target.save(new)
+        for split, rows in parts.items():
+            examples = _examples(rows, targets[split], data.tokenizer, truncated[split])
+            splits[split] = {
+                **write_records(new, split, examples, features=features, num_rows=len(rows)),
+                "class_counts": target.counts(rows),
+                "truncated": len(truncated[split]),
+            }
+            if split != TRAIN:
+                _write_rows(new / f"{split}.jsonl", rows)
+        summary = summarize(
+            parts,
+            classes={split: [target.of(row) for row in rows] for split, rows in parts.items()},
+            roles=data.tokenizer.fields,
+            dropped=dropped,
+            lengths={split: _lengths(new, split) for split in parts},
+            truncated=truncated,
+        )
+        files.write_json(new / "summary.json", summary)
+        draw_classes(summary["classes"], new / "classes.png")
+    show(summary)
+
+
+def _divided(data: Data, target: ClassLabels, seed: int) -> tuple[dict[str, list[Row]], dict[str, list[str]]]:
+    """The rows of each split, and the places of those left out, by the role that has no value."""
+    roles = (*data.tokenizer.fields, *target.roles)
+    dropped: dict[str, list[str]] = {role: [] for role in roles}
+    rows = _complete(data.source, roles, dropped)
+    assigned = data.split.assign(
+        [target.of(row) for row in rows],
+        seed,
+        places=[row.where for row in rows],
+        with_validation=data.validation_source is None,
+    )
+    # Records are read in windows: training rows are written in random order, so that a sorted file is mixed as well.
+    order = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, 1])))
+    assigned[TRAIN] = order.permutation(assigned[TRAIN])
+    parts = {split: [rows[number] for number in numbers] for split, numbers in assigned.items()}
+    if data.validation_source is not None:
+        parts[VALIDATION] = _complete(data.validation_source, roles, dropped)
+    return {split: parts[split] for split in (TRAIN, VALIDATION, TEST) if split in parts}, dropped
+
+
+def _complete(source: Source, roles: Iterable[str], dropped: dict[str, list[str]]) -> list[Row]:
+    kept = []
+    for row in source.rows():
+        empty = next((role for role in roles if not row.fields[role].strip()), None)
+        if empty is None:
+            kept.append(row)
+        else:
+            dropped[empty].append(row.where)
+    if not kept:
+        raise DataError(
+            "no row is complete",
+            where=str(source.path),
+            expected=f"a value for {' and '.join(roles)} in some rows",
+            received=", ".join(f"{len(places)} rows without {role}" for role, places in dropped.items() if places),
+        )
+    return kept
+
+
+def _examples(
+    rows: list[Row], targets: list[dict[str, Any]], tokenizer: Preprocessor, truncated: list[str]
+) -> Iterator[dict[str, Any]]:
+    for first in range(0, len(rows), ROWS_AT_ONCE):
+        some = rows[first : first + ROWS_AT_ONCE]
+        fields = _fields(some, tokenizer)
+        columns = {STORED_NAMES.get(name, name): _values(output) for name, output in tokenizer(fields).items()}
+        truncated += [row.where for row, cut in zip(some, tokenizer.truncated(fields).numpy(), strict=True) if cut]
+        for place in range(len(some)):
+            yield {**{name: values[place] for name, values in columns.items()}, **targets[first + place]}
+
+
+def _features(tokenizer: Preprocessor, row: Row) -> dict[str, Feature]:
+    """What the tokenizer writes, seen from one row."""
+    features = {}
+    for name, output in tokenizer(_fields([row], tokenizer)).items():
+        dtype = "int64" if output.dtype.is_integer else "float32"
+        if isinstance(output, tf.RaggedTensor):
+            feature = Feature(dtype, "sequence")
+        elif output.shape.rank == 1:
+            feature = Feature(dtype, "scalar")
+        else:
+            feature = Feature(dtype, "vector", output.shape[1])
+        features[STORED_NAMES.get(name, name)] = feature
+    return features
+
+
+def _fields(rows: list[Row], tokenizer: Preprocessor) -> dict[str, tf.Tensor]:
+    return {role: tf.constant([row.fields[role] for row in rows]) for role in tokenizer.fields}
+
+
+def _values(output: tf.Tensor | tf.RaggedTensor) -> list[Any]:
+    return output.to_list() if isinstance(output, tf.RaggedTensor) else output.numpy().tolist()
+
+
+def _write_rows(path: Path, rows: list[Row]) -> None:
+    lines = (json.dumps({"row": row.where, **row.fields}, ensure_ascii=False) for row in rows)
+    files.write_text(path, "".join(f"{line}\n" for line in lines))
+
+
+def _lengths(folder: Path, split: str) -> np.ndarray:
+    return np.concatenate([np.load(path) for path in sorted(folder.glob(f"{split}-*.lengths.npy"))])
+
+
+def _hash(folder: Path) -> str:
+    return files.digest({path.name: files.sha256(path) for path in sorted(folder.iterdir())})

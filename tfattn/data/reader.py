@@ -1,0 +1,171 @@
+"""Batches of records in a reproducible order, from any position, for any number of replicas."""
+
+import functools
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+
+from tfattn.data.batching import Batching, Window
+from tfattn.data.records import Records, parse
+from tfattn.features import WEIGHTS
+
+ROW_IDS = "row_ids"  # (B,) int32, the number of a record in its split; -1 where a row only fills the batch
+READ_BYTES = 8 << 20
+
+
+class Reader:
+    """Reads one split of a prepared folder, batch by batch.
+
+    The order of an epoch is a function of the seed and the epoch alone. The records of a window of shards are loaded, a
+    batch is gathered from them by number and parsed at once, all of it in TensorFlow's graph; the next window is loaded
+    meanwhile. To start at batch k costs the loading of one window.
+
+    Sequences are padded to the longest row of the whole batch, and `padding_mask` is False there.
+
+    Args:
+        folder: what `prepare` or `write_encoded` wrote.
+        split: "train", "validation" or "test".
+        batching: how rows form batches.
+        seed: not negative.
+        shuffle: whether the order is random, another one in each epoch.
+
+    Attributes:
+        num_rows: rows of the split.
+        longest: tokens of the longest row.
+        manifest: what was written down about the folder: splits, features, labels.
+
+    Raises:
+        DataError: the split is missing, or a file is damaged.
+        ConfigError: the longest row does not fit into `max_tokens`.
+
+    Example:
+        reader = Reader(folder, "train", batching=Batching(max_tokens=2048), seed=7, shuffle=True)
+        for batch in reader.dataset(epoch=0):
+            print(batch["token_ids"].shape, batch["row_ids"].numpy())
+    """
+
+    def __init__(self, folder: str | Path, split: str, *, batching: Batching, seed: int, shuffle: bool):
+        self._records = Records(folder, split)
+        self._batching = batching
+        self._seed = seed
+        self._shuffle = shuffle
+        self._lengths = np.concatenate(self._records.lengths)
+        self.manifest = self._records.manifest
+        self.num_rows = len(self._lengths)
+        self.longest = int(self._lengths.max())
+        self.plan = functools.lru_cache(maxsize=2)(self._plan)  # of an epoch: asked for by several methods
+        self.plan(0)  # an impossible plan is said at once, not after hours
+
+    def num_batches(self, epoch: int) -> int:
+        """How many batches `dataset(epoch)` holds, before they are divided among replicas."""
+        return sum(len(window.batches) for window in self.plan(epoch))
+
+    def waste(self, epoch: int) -> float:
+        """The share of padding among the tokens of an epoch's batches."""
+        batches = (self._lengths[rows] for window in self.plan(epoch) for rows in window.batches)
+        padded = sum(len(tokens) * int(tokens.max()) for tokens in batches)
+        return 1.0 - int(self._lengths.sum()) / padded
+
+    def dataset(
+        self,
+        epoch: int,
+        *,
+        start: int = 0,
+        replicas: int = 1,
+        accumulation: int = 1,
+        local: range | None = None,
+    ) -> tf.data.Dataset:
+        """The batches of an epoch from batch `start` on, each cut into `replicas` equal consecutive parts.
+
+        A batch is first filled up to a multiple of `replicas` times `accumulation` with copies of its first row, whose
+        weight is 0 and whose row id is -1. The real rows of batch k are the same for any number of replicas.
+
+        Args:
+            epoch: from 0.
+            start: batches to leave out at the beginning.
+            replicas: parts of a batch, over all workers.
+            accumulation: each part has a multiple of so many rows.
+            local: the parts that this process wants; all by default.
+
+        Returns:
+            An element for each batch and local part, in that order: the stored features as `records.parse` gives them,
+            (n, T) and (n,), with `weights` (n,) float32 and `row_ids` (n,) int32. T is the longest row of the whole
+            batch, for all its parts.
+        """
+        order = _Order(self.plan(epoch), self._records.lengths, start)
+        parts = tf.constant(list(range(replicas) if local is None else local), tf.int64)
+        paths = tf.constant([str(path) for path in self._records.paths])
+        lengths = tf.constant(self._lengths)
+        rows, begins, shards, places = (tf.constant(a) for a in (order.rows, order.begins, order.shards, order.places))
+
+        def load(window):
+            stored = tf.data.TFRecordDataset(tf.gather(paths, shards[window[0] : window[1]]), buffer_size=READ_BYTES)
+            return window[2], window[3], stored.batch(window[4]).get_single_element()
+
+        def numbered(first, last, stored):
+            return tf.data.Dataset.range(first, last).map(lambda number: (number, stored))
+
+        def batch(number, stored):
+            whole = rows[begins[number] : begins[number + 1]]
+            slots, weights = _filled(tf.size(whole, tf.int64), parts, replicas, accumulation)
+            mine = tf.gather(whole, slots)
+            width = tf.reduce_max(tf.gather(lengths, whole))
+            features = parse(
+                tf.gather(stored, tf.gather(places, mine)), self._records.features, tf.gather(lengths, mine), width
+            )
+            features[ROW_IDS] = tf.where(weights > 0, mine, -1)
+            features[WEIGHTS] = weights
+            return {name: _divided(value, len(parts)) for name, value in features.items()}
+
+        windows = tf.data.Dataset.from_tensor_slices(order.windows).map(load).prefetch(1)
+        batches = windows.flat_map(numbered).map(batch, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+        options = tf.data.Options()
+        options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
+        return batches.unbatch().prefetch(tf.data.AUTOTUNE).with_options(options)
+
+    def _plan(self, epoch: int) -> list[Window]:
+        return self._batching.plan(self._records.lengths, seed=self._seed, epoch=epoch, shuffle=self._shuffle)
+
+
+class _Order:
+    """A plan as flat arrays, which the graph can slice.
+
+    Attributes:
+        rows: record numbers, batch after batch.
+        begins: where each batch begins in `rows`, and where the last ends.
+        shards: shard numbers, window after window.
+        places: for each record number, where it stands in the window that is loaded with it.
+        windows: (windows, 5) first and last shard, first and last batch, records.
+    """
+
+    def __init__(self, plan: list[Window], lengths: list[np.ndarray], start: int):
+        batches = [rows for window in plan for rows in window.batches]
+        self.rows = np.concatenate(batches).astype(np.int32)
+        self.begins = np.cumsum([0, *map(len, batches)])
+        self.shards = np.concatenate([window.shards for window in plan])
+        self.places = np.empty(len(self.rows), np.int32)
+        starts = np.cumsum([0, *map(len, lengths)])
+        windows, shard, batch = [], 0, 0
+        for window in plan:
+            held = np.concatenate([np.arange(starts[s], starts[s + 1]) for s in window.shards])
+            self.places[held] = np.arange(len(held))
+            next_shard, next_batch = shard + len(window.shards), batch + len(window.batches)
+            if next_batch > start:
+                windows.append([shard, next_shard, max(batch, start), next_batch, len(held)])
+            shard, batch = next_shard, next_batch
+        self.windows = np.array(windows, np.int64).reshape(-1, 5)
+
+
+def _filled(count: tf.Tensor, parts: tf.Tensor, replicas: int, accumulation: int) -> tuple[tf.Tensor, tf.Tensor]:
+    """Which rows of a batch of `count` the parts hold, part after part, and whether each is real (1) or fills (0)."""
+    whole = replicas * accumulation
+    size = -(-count // whole) * accumulation
+    slots = tf.reshape(parts[:, None] * size + tf.range(size), [-1])
+    real = slots < count
+    return tf.where(real, slots, 0), tf.cast(real, tf.float32)
+
+
+def _divided(value: tf.Tensor, parts: int) -> tf.Tensor:
+    """(parts * n, ...) -> (parts, n, ...)"""
+    return tf.reshape(value, tf.concat([[parts, tf.shape(value)[0] // parts], tf.shape(value)[1:]], axis=0))

@@ -1,0 +1,216 @@
+"""Rows as TFRecord files: written in shards, checked when opened, parsed a batch at a time.
+
+The names in the files are those that BERT's own tools write (`input_ids`, `segment_ids`, `label_ids`): others can read
+ours, and we can read theirs; parsing gives the names that models read. Beside each shard `x.tfrecord` stands
+`x.lengths.npy`, the tokens of each of its records, by which batches are planned without reading the records.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import tensorflow as tf
+
+from tfattn import files
+from tfattn.errors import DataError
+from tfattn.features import ENCODED, LABEL_IDS, PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
+
+INPUT_MASK = "input_mask"  # in files that others padded: 1 at real tokens
+STORED_NAMES = {TOKEN_IDS: "input_ids"}  # what a model reads -> the name in our files, where they differ
+MODEL_NAMES = {"input_ids": TOKEN_IDS, "input_word_ids": TOKEN_IDS, "input_type_ids": SEGMENT_IDS}
+ROWS_PER_SHARD = 8192
+
+
+@dataclass(frozen=True)
+class Feature:
+    """What a record holds under one name.
+
+    Args:
+        dtype: "int64" or "float32".
+        kind: a "sequence" has a number per token, a "scalar" one number, a "vector" always `size` numbers.
+        size: numbers in a vector.
+    """
+
+    dtype: Literal["int64", "float32"]
+    kind: Literal["sequence", "scalar", "vector"]
+    size: int = 1
+
+    def spec(self) -> Any:
+        """How TensorFlow parses it; a sequence is padded with 0 to the longest of the batch."""
+        if self.kind == "sequence":
+            return tf.io.FixedLenSequenceFeature([], self.dtype, allow_missing=True)
+        return tf.io.FixedLenFeature([] if self.kind == "scalar" else [self.size], self.dtype)
+
+    def encode(self, value: Any) -> tf.train.Feature:
+        """One value as the protocol buffer's."""
+        values = [value] if self.kind == "scalar" else value
+        if self.dtype == "int64":
+            return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
+        return tf.train.Feature(float_list=tf.train.FloatList(value=values))
+
+
+# A file of google-research/bert's run_classifier.py: every row padded to max_seq_length.
+GOOGLE_BERT_CLASSIFICATION = {
+    "input_ids": Feature("int64", "sequence"),
+    INPUT_MASK: Feature("int64", "sequence"),
+    "segment_ids": Feature("int64", "sequence"),
+    "label_ids": Feature("int64", "scalar"),
+}
+
+
+def write_records(
+    folder: Path,
+    split: str,
+    examples: Iterable[dict[str, Any]],
+    *,
+    features: dict[str, Feature],
+    num_rows: int,
+    rows_per_shard: int = ROWS_PER_SHARD,
+) -> dict[str, int]:
+    """Writes the shards of one split into an existing folder (that of an `atomic_folder`).
+
+    Args:
+        folder: where to.
+        split: "train", "validation" or "test".
+        examples: for each row, a number or a list of numbers for each name of `features`.
+        features: what each record holds, by the names in the file.
+        num_rows: how many examples there are; the shards' names say how many of them belong together.
+        rows_per_shard: records per file.
+
+    Returns:
+        What `Records` wants to find in the manifest under `splits`: rows and shards.
+    """
+    shards = -(-num_rows // rows_per_shard)
+    examples = iter(examples)
+    written = 0
+    for shard in range(shards):
+        path = Path(folder) / f"{split}-{shard:05d}-of-{shards:05d}.tfrecord"
+        lengths = []
+        with tf.io.TFRecordWriter(str(path)) as writer:
+            for example in islice(examples, rows_per_shard):
+                encoded = {name: feature.encode(example[name]) for name, feature in features.items()}
+                writer.write(tf.train.Example(features=tf.train.Features(feature=encoded)).SerializeToString())
+                lengths.append(max((len(example[n]) for n, f in features.items() if f.kind == "sequence"), default=1))
+        np.save(path.with_suffix(".lengths.npy"), np.array(lengths, np.int32))
+        written += len(lengths)
+    assert written == num_rows, f"{num_rows} rows were announced, {written} came"
+    return {"rows": num_rows, "shards": shards}
+
+
+def write_encoded(folder: str | Path, splits: dict[str, dict[str, np.ndarray]], **facts: Any) -> None:
+    """Writes what a frozen encoder answered, once, as records that the same Reader reads in place of tokens.
+
+    Args:
+        folder: written as a whole or not at all.
+        splits: for each split, `encoded` (N, D) float32 and `label_ids` (N,), in the order of the original records.
+        **facts: kept in the manifest (labels, what the vectors were computed from).
+    """
+    counts: dict[str, dict[str, int]] = {}
+    size = next(iter(splits.values()))[ENCODED].shape[1]
+    features = {ENCODED: Feature("float32", "vector", size), LABEL_IDS: Feature("int64", "scalar")}
+    # The manifest is written when the block ends, with the counts that have come by then.
+    with files.atomic_folder(folder, **facts, features=described(features), splits=counts) as new:
+        for split, columns in splits.items():
+            examples = (
+                {ENCODED: vector, LABEL_IDS: int(label)}
+                for vector, label in zip(columns[ENCODED], columns[LABEL_IDS], strict=True)
+            )
+            counts[split] = write_records(new, split, examples, features=features, num_rows=len(columns[ENCODED]))
+
+
+def described(features: dict[str, Feature]) -> dict[str, dict[str, Any]]:
+    """The features as a manifest holds them."""
+    return {name: asdict(feature) for name, feature in features.items()}
+
+
+class Records:
+    """One split of a folder of records, held against its manifest when opened.
+
+    Args:
+        folder: what `prepare` or `write_encoded` wrote.
+        split: "train", "validation" or "test".
+
+    Attributes:
+        paths: the shards, in order.
+        lengths: for each shard, the tokens of each of its records (1 where there are no tokens).
+        features: what a record holds, by the names in the file.
+        manifest: everything that was written down about the folder.
+
+    Raises:
+        DataError: there is no such split, or a file is missing or damaged; names the file and the damaged byte.
+    """
+
+    def __init__(self, folder: str | Path, split: str):
+        folder = Path(folder)
+        self.manifest = _verified(folder)
+        if split not in self.manifest["splits"]:
+            raise DataError(
+                f"there are no {split} rows",
+                where=str(folder),
+                expected=f"one of {', '.join(self.manifest['splits'])}",
+                remedy=f"Give `data.split.{split}` a share above 0 and prepare again.",
+            )
+        shards = self.manifest["splits"][split]["shards"]
+        self.paths = [folder / f"{split}-{shard:05d}-of-{shards:05d}.tfrecord" for shard in range(shards)]
+        self.lengths = [np.load(path.with_suffix(".lengths.npy"), allow_pickle=False) for path in self.paths]
+        self.features = {name: Feature(**fact) for name, fact in self.manifest["features"].items()}
+
+
+def parse(
+    serialized: tf.Tensor,
+    features: dict[str, Feature],
+    lengths: tf.Tensor | None = None,
+    width: tf.Tensor | None = None,
+) -> dict[str, tf.Tensor]:
+    """Parses a batch of records at once, in the graph.
+
+    Args:
+        serialized: (B,) strings.
+        features: what a record holds, by the names in the file.
+        lengths: (B,) tokens of each row; taken from the file's `input_mask` where not given.
+        width: T, to which sequences are padded; the longest row where not given.
+
+    Returns:
+        Features under the names that models read: integers as int32, sequences (B, T), and `padding_mask` (B, T) bool
+        where there are sequences.
+    """
+    parsed = tf.io.parse_example(serialized, {name: feature.spec() for name, feature in features.items()})
+    mask = parsed.pop(INPUT_MASK, None)
+    if lengths is None and mask is not None:
+        lengths = tf.cast(tf.reduce_sum(mask, axis=1), tf.int32)
+    if width is None and lengths is not None:
+        width = tf.reduce_max(lengths)
+    batch = {}
+    for name, value in parsed.items():
+        value = tf.cast(value, tf.int32) if features[name].dtype == "int64" else value
+        if features[name].kind == "sequence":
+            value = value[:, :width]
+            value = tf.pad(value, [[0, 0], [0, width - tf.shape(value)[1]]])
+            batch[PADDING_MASK] = tf.sequence_mask(lengths, width)
+        batch[MODEL_NAMES.get(name, name)] = value
+    return batch
+
+
+def _verified(folder: Path) -> dict[str, Any]:
+    try:
+        return files.verify(folder)
+    except DataError as error:
+        path = Path(error.where)
+        if path.suffix == ".tfrecord" and path.is_file():
+            error.where = f"{path}, byte {_first_damage(path)}"
+            error.remedy = "Prepare the data again with --force."
+        raise
+
+
+def _first_damage(path: Path) -> int:
+    """Where the first record, or its data, begins that cannot be read; else the file lacks records at its end."""
+    try:
+        for _ in tf.data.TFRecordDataset(str(path)):
+            pass
+    except tf.errors.DataLossError as error:
+        return int(re.search(r"record at (\d+)", error.message).group(1))
+    return path.stat().st_size

@@ -1,0 +1,142 @@
+"""What stands in the data, said before anything is trained on them: classes, lengths, and what is worth a look."""
+
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tfattn.console import note, table
+from tfattn.data.source import Row
+from tfattn.data.split import TRAIN
+
+SHOWN_ROWS = 5
+SHOWN_CLASSES = 30
+
+
+def summarize(
+    parts: dict[str, list[Row]],
+    *,
+    classes: dict[str, list[str]],
+    roles: Sequence[str],
+    dropped: dict[str, list[str]],
+    lengths: dict[str, np.ndarray],
+    truncated: dict[str, list[str]],
+) -> dict[str, Any]:
+    """Collects the figures that `show` prints and summary.json keeps.
+
+        rows        {split: rows}
+        classes     {class: {split: rows}}, the most frequent first
+        tokens      {split: shortest, median, mean, 95 %, longest}
+        missing     {role: finding}: rows left out because they have no value for it
+        truncated   {split: finding}: rows cut at the tokenizer's limit
+        duplicates  finding: rows whose text an earlier row has
+        conflicts   finding: rows whose text another row has with another label
+        crossing    {split: finding}: rows whose text a training row has
+
+    A finding counts rows and names the first.
+
+    Args:
+        parts: the rows of each split.
+        classes: the class of each row of each split.
+        roles: the text fields, which are compared to find duplicates.
+        dropped: for each role, the places of rows that were left out.
+        lengths: for each split, tokens per row.
+        truncated: for each split, the places of rows that were cut.
+    """
+    counts = {split: Counter(names) for split, names in classes.items()}
+    total = sum(counts.values(), Counter())
+    return {
+        "rows": {split: len(rows) for split, rows in parts.items()},
+        "classes": {name: {split: counts[split][name] for split in parts} for name, _ in total.most_common()},
+        "tokens": {split: _spread(lengths[split]) for split in parts},
+        "missing": {role: _finding(places) for role, places in dropped.items()},
+        "truncated": {split: _finding(truncated[split]) for split in parts},
+        **_duplicates(parts, classes, roles),
+    }
+
+
+def show(summary: dict[str, Any]) -> None:
+    """Prints a summary for people."""
+    splits = list(summary["rows"])
+    classes = [[name, *counts.values()] for name, counts in summary["classes"].items()]
+    more = [[f"... {len(classes) - SHOWN_CLASSES} more", *[""] * len(splits)]] if len(classes) > SHOWN_CLASSES else []
+    table("Rows", ["class", *splits], [*classes[:SHOWN_CLASSES], *more, ["all", *summary["rows"].values()]])
+    table(
+        "Tokens per row",
+        ["", *summary["tokens"][TRAIN]],
+        [[split, *summary["tokens"][split].values()] for split in splits],
+    )
+    findings = {
+        **{f"no {role}: left out": finding for role, finding in summary["missing"].items()},
+        **{f"{split} text cut at the limit": finding for split, finding in summary["truncated"].items()},
+        "text repeats an earlier row's": summary["duplicates"],
+        "same text, different labels": summary["conflicts"],
+        **{f"{split} text is also a training row's": finding for split, finding in summary["crossing"].items()},
+    }
+    found = [[what, finding["rows"], _brief(finding["first"])] for what, finding in findings.items() if finding["rows"]]
+    if found:
+        table("Worth a look", ["what", "rows", "such as"], found)
+    else:
+        note("No missing values, no duplicates, no text longer than the limit.")
+
+
+def normalized(row: Row, roles: Iterable[str]) -> str:
+    """A text as it is compared: case, width and spaces make no difference."""
+    return "\n".join(" ".join(unicodedata.normalize("NFKC", row.fields[role]).casefold().split()) for role in roles)
+
+
+def _duplicates(
+    parts: dict[str, list[Row]], classes: dict[str, list[str]], roles: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    alike: dict[str, list[tuple[str, str, str]]] = defaultdict(list)  # text -> split, class, place
+    for split, rows in parts.items():
+        for row, name in zip(rows, classes[split], strict=True):
+            alike[normalized(row, roles)].append((split, name, row.where))
+    repeated: list[str] = []
+    conflicting: list[str] = []
+    crossing: dict[str, list[str]] = {split: [] for split in parts if split != TRAIN}
+    for group in alike.values():
+        group.sort(key=lambda one: _in_file_order(one[2]))
+        repeated += [where for _, _, where in group[1:]]
+        if len({name for _, name, _ in group}) > 1:
+            conflicting += [where for _, _, where in group]
+        if any(split == TRAIN for split, _, _ in group):
+            for split, _, where in group:
+                if split != TRAIN:
+                    crossing[split].append(where)
+    return {
+        "duplicates": _finding(repeated),
+        "conflicts": _finding(conflicting),
+        "crossing": {split: _finding(places) for split, places in crossing.items()},
+    }
+
+
+def _finding(places: list[str]) -> dict[str, Any]:
+    return {"rows": len(places), "first": sorted(places, key=_in_file_order)[:SHOWN_ROWS]}
+
+
+def _in_file_order(place: str) -> tuple[str, int]:
+    file, _, line = place.rpartition(":")
+    return file, int(line)
+
+
+def _brief(places: list[str]) -> str:
+    """`reports.csv:12, 40` for a table."""
+    lines: dict[str, list[str]] = defaultdict(list)
+    for place in places:
+        file, _, line = place.rpartition(":")
+        lines[Path(file).name].append(line)
+    return "; ".join(f"{file}:{', '.join(numbers)}" for file, numbers in lines.items())
+
+
+def _spread(tokens: np.ndarray) -> dict[str, float]:
+    return {
+        "shortest": int(tokens.min()),
+        "median": round(float(np.median(tokens))),
+        "mean": round(float(tokens.mean()), 2),
+        "95 %": round(float(np.percentile(tokens, 95))),
+        "longest": int(tokens.max()),
+    }

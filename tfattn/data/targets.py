@@ -1,0 +1,78 @@
+"""What rows are to teach: raw values in, the target features of a record out.
+
+A kind of target is a class like this one: the `roles` it reads, the `features` it writes, `of` a row (its stratum),
+`fit` on training rows, `encode` a row, `counts`, and `save` what others need. `prepare` knows nothing else about it.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from tfattn.config.arguments import nearest
+from tfattn.data.records import Feature
+from tfattn.data.source import Row
+from tfattn.errors import DataError
+from tfattn.features import LABEL, LABEL_IDS
+
+
+class ClassLabels:
+    """One class per row, out of those that the training rows have.
+
+    Attributes:
+        names: the classes in alphabetical order; a class is stored as its place in this list.
+    """
+
+    roles = (LABEL,)
+    features = {LABEL_IDS: Feature("int64", "scalar")}
+
+    def __init__(self):
+        self.names: list[str] = []
+        self._ids: dict[str, int] = {}
+
+    @staticmethod
+    def of(row: Row) -> str:
+        """The class of a row as it stands in the file, spaces and line breaks made single spaces."""
+        return " ".join(row.fields[LABEL].split())
+
+    def fit(self, training_rows: Iterable[Row]) -> None:
+        """Finds the classes.
+
+        Raises:
+            DataError: there are fewer than two.
+        """
+        self.names = sorted({self.of(row) for row in training_rows})
+        self._ids = {name: number for number, name in enumerate(self.names)}
+        if len(self.names) < 2:
+            raise DataError(
+                "there is nothing to tell apart",
+                expected="at least 2 classes among the training rows",
+                received=", ".join(map(repr, self.names)) or "none",
+                remedy="Check which column `fields.label` names.",
+            )
+
+    def encode(self, row: Row) -> dict[str, Any]:
+        """The target features of a row.
+
+        Raises:
+            DataError: no training row has its class.
+        """
+        name = self.of(row)
+        if name not in self._ids:
+            raise DataError(
+                "a label that no training row has",
+                where=row.where,
+                expected=f"one of {', '.join(self.names[:20])}{', ...' if len(self.names) > 20 else ''}",
+                received=repr(name),
+                remedy=nearest(name, self.names) or "Add training rows of this class, or set `split.stratify: true`.",
+            )
+        return {LABEL_IDS: self._ids[name]}
+
+    def counts(self, rows: Iterable[Row]) -> list[int]:
+        """Rows of each class, in the order of `names`."""
+        count = Counter(map(self.of, rows))
+        return [count[name] for name in self.names]
+
+    def save(self, folder: Path) -> None:
+        """Writes labels.txt, a class per line."""
+        (folder / "labels.txt").write_text("".join(f"{name}\n" for name in self.names), encoding="utf-8")

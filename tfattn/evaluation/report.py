@@ -1,0 +1,136 @@
+"""A report as data (a headline, then sections of text, tables, pictures and listings), and the one page that shows it.
+
+The page stands alone: its style and pictures are inside it, it has no script and asks no network, and whatever comes
+from data is escaped. It knows nothing of any task; each task fills in its own sections.
+"""
+
+import base64
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import jinja2
+
+from tfattn import files
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph."""
+
+    kind: ClassVar[str] = "text"
+    text: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of cells: numbers and per cents stand on the right, text on the left.
+
+    Args:
+        columns: what stands above each column.
+        rows: the cells, strings as they are to be shown, or numbers.
+        folded: words to click on to see the table; if empty, it is shown at once.
+    """
+
+    kind: ClassVar[str] = "table"
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str | int | float]]
+    folded: str = ""
+
+    def numeric(self) -> list[bool]:
+        """For each column, whether it holds numbers only."""
+        return [bool(self.rows) and all(map(_is_number, cells)) for cells in zip(*self.rows, strict=True)]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A PNG picture; `name` is its file's under plots/, `words` say what it shows to those who cannot see it."""
+
+    kind: ClassVar[str] = "picture"
+    name: str
+    png: bytes
+    words: str
+
+    def base64(self) -> str:
+        return base64.b64encode(self.png).decode("ascii")
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Lines in a fixed width, behind words to click on."""
+
+    kind: ClassVar[str] = "listing"
+    text: str
+    folded: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A title and what stands below it."""
+
+    title: str
+    parts: Sequence[Text | Table | Picture | Listing]
+
+
+@dataclass(frozen=True)
+class Headline:
+    """What somebody who reads one line should know.
+
+    Args:
+        figure: the one figure, as shown, such as "95.8%".
+        sentence: what it says in plain words.
+        remarks: what it has to be seen against, a sentence each.
+        facts: a few more figures, by their names.
+    """
+
+    figure: str
+    sentence: str
+    remarks: Sequence[str]
+    facts: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Report:
+    """A whole report."""
+
+    title: str
+    subtitle: str
+    headline: Headline
+    sections: Sequence[Section]
+
+    def pictures(self) -> Iterator[Picture]:
+        """Every picture, in order."""
+        return (part for section in self.sections for part in section.parts if isinstance(part, Picture))
+
+
+def render(report: Report) -> str:
+    """The report as one HTML page."""
+    here = Path(__file__).parent
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(here),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["shown"] = _shown
+    return environment.get_template("report.html").render(report=report)
+
+
+def write(report: Report, folder: Path) -> None:
+    """Writes `report.html`, and its pictures as `plots/NAME.png`."""
+    for picture in report.pictures():
+        with files.atomic_file(folder / "plots" / f"{picture.name}.png") as path:
+            path.write_bytes(picture.png)
+    files.write_text(folder / "report.html", render(report))
+
+
+def _shown(cell: str | int | float) -> str:
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    return f"{cell:.4g}" if isinstance(cell, float) else cell
+
+
+def _is_number(cell: str | int | float) -> bool:
+    return not isinstance(cell, str) or (cell.endswith("%") and cell[:1].isdigit())

@@ -1,0 +1,81 @@
+"""The sections that every report ends with: how training went, what the data were, and how it was all set up."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfattn.evaluation import plots
+from tfattn.evaluation.report import Listing, Picture, Section, Table, Text
+
+MOST_CLASSES = 20
+
+
+def training(history: Sequence[dict[str, Any]]) -> Section:
+    """Curves over the epochs, and their figures.
+
+    Args:
+        history: the lines of history.jsonl; only what is there is shown.
+    """
+    names = [name for name in history[0] if _is_plain(history[0][name])]
+    columns = [name.replace("_", " ") for name in names]
+    rows = [[line.get(name, "") for name in names] for line in history]
+    seconds = sum(line.get("seconds", 0) for line in history)
+    took = f" in {_duration(seconds)}" if seconds else ""
+    words = f"The training rows were read {len(history)} times{took}." if len(history) > 1 else "The training rows were read once."
+    hint = (
+        "Where the training loss keeps falling but the validation loss rises, the model has begun to learn its rows by "
+        "heart; the weights that did best on the validation rows are the ones kept."
+    )
+    return Section(
+        "How training went",
+        [
+            Text(f"{words} {hint}"),
+            Picture("training", plots.png(plots.training_curves(history)), "loss and validation metrics by epoch"),
+            Table(columns, rows, folded="Every epoch in figures"),
+        ],
+    )
+
+
+def data(summary: dict[str, Any]) -> Section:
+    """Rows by class and split, lengths, and what is worth a look, from the summary that `prepare` keeps."""
+    splits = list(summary["rows"])
+    counts = [[name, *split.values()] for name, split in summary.get("classes", {}).items()]
+    whole = ["all", *summary["rows"].values()]
+    folded = f"Rows of all {len(counts)} labels" if len(counts) > MOST_CLASSES else ""
+    parts: list[Any] = [Table(["label", *splits], [*counts, whole], folded=folded)]
+    if "tokens" in summary:
+        spreads = summary["tokens"]
+        columns = ["tokens per row", *next(iter(spreads.values()))]
+        parts.append(Table(columns, [[split, *spread.values()] for split, spread in spreads.items()]))
+    found = [[what, finding["rows"], ", ".join(finding["first"])] for what, finding in _findings(summary) if finding["rows"]]
+    if found:
+        parts.append(Table(["worth a look", "rows", "such as"], found))
+    else:
+        parts.append(Text("No value is missing, no row occurs twice, and no text is longer than the limit."))
+    return Section("The data", parts)
+
+
+def _findings(summary: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """What the summary found, in words; `crossing` matters most: such rows were not really unseen."""
+    return [
+        *((f"{split} text that is also a training row's", one) for split, one in summary.get("crossing", {}).items()),
+        *([("same text, different labels", summary["conflicts"])] if "conflicts" in summary else []),
+        *([("text that repeats an earlier row's", summary["duplicates"])] if "duplicates" in summary else []),
+        *((f"{split} text cut at the limit", one) for split, one in summary.get("truncated", {}).items()),
+        *((f"left out: no {role}", one) for role, one in summary.get("missing", {}).items()),
+    ]
+
+
+def configuration(text: str) -> Section:
+    """The resolved pipeline file."""
+    words = "This pipeline file, with every default written out, gives this result again."
+    return Section("How it was set up", [Text(words), Listing(text, folded="The pipeline file")])
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, (int, float))
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

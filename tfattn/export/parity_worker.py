@@ -1,0 +1,54 @@
+"""Answers rows from an export where there is TensorFlow and tensorflow-text, and nothing of tfattn.
+
+A script, not a module: `python -I parity_worker.py FOLDER REQUEST RESULT`. REQUEST is JSON, `{"batch_size": 32,
+"rows": {"text": [...]}}`; RESULT becomes JSON too, `{"tensorflow": its version, "unknown_operations": [...], "answers":
+{name: [...]}}`.
+"""
+
+import json
+import sys
+
+sys.modules["tfattn"] = None  # even where it is installed: importing it from here on fails
+
+import tensorflow as tf  # noqa: E402
+import tensorflow_text  # noqa: E402, F401  registers its operations
+from tensorflow.core.protobuf import saved_model_pb2  # noqa: E402
+from tensorflow.python.framework import op_def_registry  # noqa: E402
+
+
+def main(folder, request_path, result_path):
+    with open(request_path, encoding="utf-8") as file:
+        request = json.load(file)
+    unknown = unknown_operations(folder)
+    answers = {} if unknown else answer(folder, request["rows"], request["batch_size"])
+    result = {"tensorflow": tf.__version__, "unknown_operations": unknown, "answers": answers}
+    with open(result_path, "w", encoding="utf-8") as file:
+        json.dump(result, file)
+
+
+def unknown_operations(folder):
+    with open(f"{folder}/saved_model.pb", "rb") as file:
+        graph = saved_model_pb2.SavedModel.FromString(file.read()).meta_graphs[0].graph_def
+    functions = {function.signature.name for function in graph.library.function}
+    nodes = [*graph.node, *(node for function in graph.library.function for node in function.node_def)]
+    operations = {node.op for node in nodes} - functions
+    return sorted(name for name in operations if op_def_registry.get(name) is None)
+
+
+def answer(folder, rows, batch_size):
+    loaded = tf.saved_model.load(folder)  # must live as long as its signature is called
+    signature = loaded.signatures["serving_default"]
+    num_rows = len(next(iter(rows.values())))
+    answers = {}
+    for start in range(0, num_rows, batch_size):
+        batch = {name: tf.constant(values[start : start + batch_size]) for name, values in rows.items()}
+        for name, value in signature(**batch).items():
+            value = value.numpy().tolist()
+            answers.setdefault(name, []).extend(
+                item.decode("utf-8") if isinstance(item, bytes) else item for item in value
+            )
+    return answers
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

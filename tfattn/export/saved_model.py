@@ -1,0 +1,136 @@
+"""A SavedModel that appears under its version only when it is complete and answers as the trained model did."""
+
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
+from tensorflow.python.saved_model import fingerprinting_utils
+
+from tfattn import console, files
+from tfattn.errors import ExportError
+from tfattn.export import parity, serving_config, warmup
+from tfattn.export.operations import operations
+from tfattn.export.section import Export
+from tfattn.export.signatures import Classification
+
+
+def export(
+    served: Classification,
+    *,
+    name: str,
+    section: Export,
+    rows: Sequence[Mapping[str, str]],
+    expected: Mapping[str, np.ndarray],
+    config: str,
+    columns: Mapping[str, str] | None = None,
+) -> Path:
+    """Writes `<folder>/<name>/<version>/` as TF Serving wants it, checked before it appears.
+
+        saved_model.pb, variables/, assets/{vocab.txt, tokenizer.json, labels.txt}
+        assets.extra/   tf_serving_warmup_requests   what a server answers before the version counts as available
+                        parity.json                  how it compares with the trained model
+                        operations.txt               every operation it consists of
+                        config.yaml, columns.json    the pipeline that made it; columns that its inputs were read from
+        manifest.json   size and SHA-256 of each file
+
+    A version is written to a temporary folder, checked there and renamed: a server never sees half of one, and after
+    any failure nothing has changed. Only then are versions beyond `keep` deleted and models.config is written anew.
+
+    Args:
+        served: the signatures, which own the task, the tokenizer and the labels.
+        name: the model's name, a folder name.
+        section: the `export:` section.
+        rows: raw validation rows, such as {"text": ..., "row": "reports.csv:12"}; other keys are not read. They are
+            also the examples for the warm-up.
+        expected: what the trained model answered for them, in float32: `label_ids` (N,) and `scores` (N, C).
+        config: the resolved configuration, as YAML.
+        columns: input to the column of the source files that it was read from, so that such files can be answered.
+
+    Returns:
+        the version's folder.
+
+    Raises:
+        ExportError: the version stands already, an operation is refused, or the answers differ.
+
+    Example:
+        >>> served = Classification(task=task, tokenizer=tokenizer, labels=labels)
+        >>> export(served, name="reports", section=Export(), rows=rows, expected=answers, config=text)
+        PosixPath('saved_models/reports/1753869876')
+    """
+    if not rows:
+        raise ExportError("there is no validation row to hold the export against", remedy="Set data.split.validation.")
+    folder = Path(section.folder)
+    with files.lock(folder / name):
+        _remove_leftovers(folder / name)
+        target = folder / name / str(section.next_version(name))
+        with files.atomic_folder(target, model=name) as temporary:
+            _save(served, temporary)
+            extra = temporary / "assets.extra"
+            extra.mkdir()
+            (extra / "operations.txt").write_text("\n".join(operations(temporary)) + "\n")
+            (extra / "config.yaml").write_text(config, encoding="utf-8")
+            files.write_json(extra / "columns.json", dict(columns or {field: field for field in served.inputs}))
+            fields = {field: [row[field] for row in rows] for field in served.inputs}
+            warmup.write(temporary, served, name=name, rows=fields)
+            report = _check(served, temporary, section, rows, expected)
+            files.write_json(extra / "parity.json", report)
+        for version in list(files.numbered(folder / name).values())[: -section.keep]:
+            if version != target:
+                files.remove_folder(version)
+        serving_config.write(folder, served_from=section.served_from)
+    console.note(f"exported {target}")
+    return target
+
+
+def _save(served: Classification, folder: Path) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        served.tokenizer.save(Path(scratch))
+        (Path(scratch) / "labels.txt").write_text("".join(f"{label}\n" for label in served.labels), encoding="utf-8")
+        served.assets = [tf.saved_model.Asset(str(path)) for path in sorted(Path(scratch).iterdir())]
+        try:
+            tf.saved_model.save(served, str(folder), signatures=served.signatures())
+        except tf.errors.OpError as error:
+            remedy = "Look for free space and the right to write; nothing has changed."
+            raise ExportError("cannot write", where=str(folder.parent), received=error.message, remedy=remedy) from None
+        finally:
+            del served.assets
+    _name_methods(folder, served.methods)
+
+
+def _name_methods(folder: Path, methods: Mapping[str, str]) -> None:
+    """TensorFlow names every signature's method "predict"; TF Serving answers Classify only where it is "classify"."""
+    path = folder / "saved_model.pb"
+    saved = saved_model_pb2.SavedModel.FromString(path.read_bytes())
+    for signature, method in methods.items():
+        saved.meta_graphs[0].signature_def[signature].method_name = method
+    path.write_bytes(saved.SerializeToString(deterministic=True))
+    fingerprinting_utils.write_fingerprint(str(folder))
+
+
+def _check(
+    served: Classification,
+    folder: Path,
+    section: Export,
+    rows: Sequence[Mapping[str, str]],
+    expected: Mapping[str, np.ndarray],
+) -> dict[str, Any]:
+    chosen = np.linspace(0, len(rows) - 1, min(section.parity_rows, len(rows))).astype(int)
+    return parity.check(
+        folder,
+        rows=[rows[index] for index in chosen],
+        fields=served.inputs,
+        expected={name: np.asarray(values)[chosen] for name, values in expected.items()},
+        labels=served.labels,
+        tolerance=section.tolerance,
+    )
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """What a killed export left behind; the lock says that no other is at work here."""
+    for path in folder.glob(".[0-9]*.*"):
+        shutil.rmtree(path, ignore_errors=True)

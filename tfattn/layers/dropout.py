@@ -1,0 +1,37 @@
+"""Dropout whose random state has a stable name."""
+
+from typing import Any
+
+import keras
+
+
+class Dropout(keras.layers.Layer):
+    """Sets a random part of its input to 0 while training, and scales the rest up so that the mean stays.
+
+    Keras's own layer numbers its random state by the order in which all layers of the process were made; a checkpoint
+    that is keyed by variable names needs the same name each time.
+
+    Args:
+        rate: the part that is dropped, at least 0 and below 1. With 0 the layer does nothing and holds no state.
+
+    Source: Srivastava et al. 2014, "Dropout: a simple way to prevent neural networks from overfitting".
+    """
+
+    def __init__(self, rate: float, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.rate = rate
+
+    def build(self, input_shape: tuple) -> None:
+        if self.rate > 0:
+            self.seed = keras.random.SeedGenerator(name="seed")
+
+    def call(self, x: Any, training: bool = False) -> Any:
+        if not training or self.rate == 0:
+            return x
+        return keras.random.dropout(x, self.rate, seed=self.seed)
+
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "rate": self.rate}

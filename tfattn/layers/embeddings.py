@@ -1,0 +1,122 @@
+"""From token ids to vectors."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from tfattn.layers.dropout import Dropout
+
+
+class Table(keras.layers.Layer):
+    """A table of vectors, looked up by id: (...) int -> (..., D) in the table's own float32.
+
+    Args:
+        num_rows: how many ids there are.
+        width: D.
+        initializer_range: the standard deviation of the table's truncated normal distribution.
+    """
+
+    def __init__(self, *, num_rows: int, width: int, initializer_range: float = 0.02, **kwargs: Any):
+        # Rows are gathered and then cast where it is used: to cast a table of 30,000 rows for the few hundred that a
+        # batch needs would cost more than the look-up.
+        super().__init__(autocast=False, **kwargs)
+        self.num_rows = num_rows
+        self.width = width
+        self.initializer_range = initializer_range
+
+    def build(self, input_shape: tuple | None = None) -> None:
+        initializer = keras.initializers.TruncatedNormal(stddev=self.initializer_range)
+        self.embeddings = self.add_weight(
+            name="embeddings", shape=(self.num_rows, self.width), initializer=initializer, autocast=False
+        )
+
+    def call(self, ids: Any) -> Any:
+        return ops.take(self.embeddings, ids, axis=0)
+
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
+        return (*input_shape, self.width)
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        return {**config, **{name: getattr(self, name) for name in ("num_rows", "width", "initializer_range")}}
+
+
+class Embeddings(keras.layers.Layer):
+    """Adds up what a token is, where it stands and in which segment, then normalizes: (B, T) int -> (B, T, D).
+
+    Masks: padded positions get a vector like any other; who reads it must hide it.
+
+    Args:
+        vocabulary_size: how many token ids there are.
+        hidden_dim: D.
+        max_sequence_length: how many positions there are, the longest T.
+        num_segments: how many segment ids there are.
+        dropout: the part of the result that is dropped while training.
+        layer_norm_epsilon: added to the variance before its root is taken.
+        initializer_range: the standard deviation of the tables' truncated normal distribution.
+
+    Call arguments:
+        token_ids: (B, T) int.
+        segment_ids: (B, T) int; None puts every token into segment 0.
+
+    Example:
+        >>> layer = Embeddings(vocabulary_size=100, hidden_dim=8, max_sequence_length=16)
+        >>> layer(keras.ops.ones((1, 5), "int32")).shape
+        TensorShape([1, 5, 8])
+
+    Source: Devlin et al. 2018, "BERT", figure 2.
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary_size: int,
+        hidden_dim: int,
+        max_sequence_length: int,
+        num_segments: int = 2,
+        dropout: float = 0.1,
+        layer_norm_epsilon: float = 1e-12,
+        initializer_range: float = 0.02,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.vocabulary_size = vocabulary_size
+        self.hidden_dim = hidden_dim
+        self.max_sequence_length = max_sequence_length
+        self.num_segments = num_segments
+        self.dropout = dropout
+        self.layer_norm_epsilon = layer_norm_epsilon
+        self.initializer_range = initializer_range
+
+    def build(self, input_shape: tuple) -> None:
+        tables = {"width": self.hidden_dim, "initializer_range": self.initializer_range, "dtype": self.dtype_policy}
+        self.token = Table(num_rows=self.vocabulary_size, name="token", **tables)
+        self.position = Table(num_rows=self.max_sequence_length, name="position", **tables)
+        self.segment = Table(num_rows=self.num_segments, name="segment", **tables)
+        self.norm = keras.layers.LayerNormalization(
+            epsilon=self.layer_norm_epsilon, name="norm", dtype=self.dtype_policy
+        )
+        self.output_dropout = Dropout(self.dropout, name="dropout", dtype=self.dtype_policy)
+        for layer in (self.token, self.position, self.segment, self.norm, self.output_dropout):
+            layer.build((*input_shape, self.hidden_dim))
+
+    def call(self, token_ids: Any, segment_ids: Any = None, training: bool = False) -> Any:
+        length = ops.shape(token_ids)[1]
+        x = self.token(token_ids) + self.position.embeddings[None, :length]
+        if segment_ids is None:
+            x = x + self.segment.embeddings[0]
+        else:
+            # So few rows are picked by a product with one-hot vectors: its gradient is a product too, and not a sum
+            # over B x T scattered rows.
+            x = x + ops.matmul(ops.one_hot(segment_ids, self.num_segments, dtype=x.dtype), self.segment.embeddings)
+        return self.output_dropout(self.norm(x), training=training)
+
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
+        return (*input_shape, self.hidden_dim)
+
+    def get_config(self) -> dict[str, Any]:
+        names = (
+            "vocabulary_size hidden_dim max_sequence_length num_segments dropout layer_norm_epsilon initializer_range"
+        )
+        return {**super().get_config(), **{name: getattr(self, name) for name in names.split()}}

@@ -1,0 +1,114 @@
+"""One block of a Transformer encoder."""
+
+from typing import Any
+
+import keras
+
+from tfattn.layers.dropout import Dropout
+from tfattn.layers.feed_forward import FeedForward
+from tfattn.layers.multi_head_attention import MultiHeadAttention
+
+
+class EncoderBlock(keras.layers.Layer):
+    """Self-attention, then a feed-forward network, each added to what it read: (B, T, D) -> (B, T, D).
+
+    Masks: `attention_mask` (bool, broadcasts to (B, H, T, T)) is True where a query may see a key.
+
+    Args:
+        num_heads: H, a divisor of the width D.
+        intermediate_dim: the width inside the feed-forward network.
+        dropout: the part of both results that is dropped while training, before they are added.
+        attention_dropout: the part of the attention weights that is dropped while training.
+        activation: gelu, gelu_approximate or relu.
+        norm: "post" normalizes the sum (the original), "pre" what each part reads (trains deep stacks more easily).
+        layer_norm_epsilon: added to the variance before its root is taken.
+        initializer_range: the standard deviation of the kernels' truncated normal distribution.
+
+    Call arguments:
+        x: (B, T, D).
+        attention_mask: who may see whom; None hides nothing.
+        return_scores: whether to return the attention weights too.
+
+    Returns:
+        (B, T, D), and the attention weights (B, H, T, T) if asked for.
+
+    Example:
+        >>> block = EncoderBlock(num_heads=2, intermediate_dim=32)
+        >>> block(keras.random.normal((1, 5, 8))).shape
+        TensorShape([1, 5, 8])
+
+    Source: post: Vaswani et al. 2017, section 3.1; pre: Xiong et al. 2020, "On layer normalization in the Transformer".
+    """
+
+    def __init__(
+        self,
+        *,
+        num_heads: int,
+        intermediate_dim: int,
+        dropout: float = 0.1,
+        attention_dropout: float = 0.1,
+        activation: str = "gelu",
+        norm: str = "post",
+        layer_norm_epsilon: float = 1e-12,
+        initializer_range: float = 0.02,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.num_heads = num_heads
+        self.intermediate_dim = intermediate_dim
+        self.dropout = dropout
+        self.attention_dropout = attention_dropout
+        self.activation = activation
+        self.norm = norm
+        self.layer_norm_epsilon = layer_norm_epsilon
+        self.initializer_range = initializer_range
+
+    def build(self, input_shape: tuple) -> None:
+        policy = {"dtype": self.dtype_policy}
+        self.attention = MultiHeadAttention(
+            num_heads=self.num_heads,
+            dropout=self.attention_dropout,
+            initializer_range=self.initializer_range,
+            name="attention",
+            **policy,
+        )
+        self.attention_norm = keras.layers.LayerNormalization(
+            epsilon=self.layer_norm_epsilon, name="attention_norm", **policy
+        )
+        self.attention_output_dropout = Dropout(self.dropout, name="attention_output_dropout", **policy)
+        self.feed_forward = FeedForward(
+            intermediate_dim=self.intermediate_dim,
+            activation=self.activation,
+            initializer_range=self.initializer_range,
+            name="feed_forward",
+            **policy,
+        )
+        self.feed_forward_norm = keras.layers.LayerNormalization(
+            epsilon=self.layer_norm_epsilon, name="feed_forward_norm", **policy
+        )
+        self.feed_forward_dropout = Dropout(self.dropout, name="feed_forward_dropout", **policy)
+        for part in (self.attention, self.attention_norm, self.attention_output_dropout):
+            part.build(input_shape)
+        for part in (self.feed_forward, self.feed_forward_norm, self.feed_forward_dropout):
+            part.build(input_shape)
+
+    def call(self, x: Any, attention_mask: Any = None, return_scores: bool = False, training: bool = False) -> Any:
+        read = self.attention_norm(x) if self.norm == "pre" else x
+        gathered, scores = self.attention(read, attention_mask=attention_mask, return_scores=True, training=training)
+        x = x + self.attention_output_dropout(gathered, training=training)
+        if self.norm == "post":
+            x = self.attention_norm(x)
+        read = self.feed_forward_norm(x) if self.norm == "pre" else x
+        x = x + self.feed_forward_dropout(self.feed_forward(read), training=training)
+        if self.norm == "post":
+            x = self.feed_forward_norm(x)
+        return (x, scores) if return_scores else x
+
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        names = (
+            "num_heads intermediate_dim dropout attention_dropout activation norm layer_norm_epsilon initializer_range"
+        )
+        return {**super().get_config(), **{name: getattr(self, name) for name in names.split()}}

@@ -1,0 +1,115 @@
+"""Multi-head self-attention."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from tfattn.layers.dropout import Dropout
+from tfattn.layers.projection import Projection
+from tfattn.ops import masks
+from tfattn.ops.attention import scaled_dot_product_attention
+
+
+class MultiHeadAttention(keras.layers.Layer):
+    """Lets every position of a sequence gather from all others, in several heads at once.
+
+    Query, key and value come from one fused projection. Its kernel's columns are the queries of all heads, then the
+    keys, then the values.
+
+    Masks: `attention_mask` (bool, broadcasts to (B, H, T, S)) is True where a query may see a key; causal layers hide
+    the future besides. What is hidden changes nothing.
+
+    A cache holds the keys and values of earlier steps, for decoding token by token: make one with `empty_cache`, give
+    it with the number of steps that it holds, and go on with the one that is returned.
+
+    Args:
+        num_heads: H, a divisor of the width D.
+        is_causal: position t sees only positions up to t.
+        dropout: the part of the attention weights that is dropped while training.
+        initializer_range: the standard deviation of the kernels' truncated normal distribution.
+
+    Call arguments:
+        x: (B, T, D).
+        attention_mask: who may see whom; None hides nothing.
+        cache: (2, B, H, S, K), the keys and values of up to S positions.
+        cache_index: how many positions the cache holds already, a scalar.
+        return_scores: whether to return the attention weights too.
+
+    Returns:
+        (B, T, D). With a cache or scores a tuple: the output, then the new cache if one was given, then the scores
+        (B, H, T, S) if asked for.
+
+    Example:
+        >>> layer = MultiHeadAttention(num_heads=2)
+        >>> layer(keras.random.normal((1, 5, 8))).shape
+        TensorShape([1, 5, 8])
+
+    Source: Vaswani et al. 2017, "Attention is all you need", section 3.2.2.
+    """
+
+    def __init__(
+        self,
+        *,
+        num_heads: int,
+        is_causal: bool = False,
+        dropout: float = 0.0,
+        initializer_range: float = 0.02,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.num_heads = num_heads
+        self.is_causal = is_causal
+        self.dropout = dropout
+        self.initializer_range = initializer_range
+
+    def build(self, input_shape: tuple) -> None:
+        width = input_shape[-1]
+        if width % self.num_heads:
+            raise ValueError(f"num_heads: expected a divisor of the width {width}, received {self.num_heads}")
+        common = {"initializer_range": self.initializer_range, "dtype": self.dtype_policy}
+        self.qkv = Projection(units=3 * width, name="qkv", **common)
+        self.qkv.build(input_shape)
+        self.weights_dropout = Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
+        self.weights_dropout.build(input_shape)
+        self.output_projection = Projection(units=width, name="output", **common)
+        self.output_projection.build(input_shape)
+
+    def empty_cache(self, batch_size: Any, num_steps: int) -> Any:
+        """Makes room for the keys and values of `num_steps` positions: (2, B, H, S, K) zeros."""
+        width = self.output_projection.units
+        shape = (2, batch_size, self.num_heads, num_steps, width // self.num_heads)
+        return ops.zeros(shape, dtype=self.compute_dtype)
+
+    def call(
+        self,
+        x: Any,
+        attention_mask: Any = None,
+        cache: Any = None,
+        cache_index: Any = 0,
+        return_scores: bool = False,
+        training: bool = False,
+    ) -> Any:
+        batch, length, width = ops.shape(x)
+        qkv = ops.reshape(self.qkv(x), (batch, length, 3, self.num_heads, width // self.num_heads))
+        query, key, value = ops.unstack(ops.transpose(qkv, (2, 0, 3, 1, 4)), 3)  # each (B, H, T, K)
+        if cache is not None:
+            cache = ops.slice_update(cache, (0, 0, 0, cache_index, 0), ops.stack([key, value]))
+            key, value = ops.unstack(cache, 2)  # each (B, H, S, K)
+        if self.is_causal or cache is not None:
+            future = masks.causal(length, ops.shape(key)[2], cache_index)
+            attention_mask = masks.combine(attention_mask, future)
+        dropout = (lambda weights: self.weights_dropout(weights, training=True)) if training and self.dropout else None
+        heads, scores = scaled_dot_product_attention(query, key, value, mask=attention_mask, dropout=dropout)
+        heads = ops.reshape(ops.transpose(heads, (0, 2, 1, 3)), (batch, length, width))  # (B, H, T, K) -> (B, T, D)
+        answer = [self.output_projection(heads)]
+        answer += [cache] if cache is not None else []
+        answer += [scores] if return_scores else []
+        return answer[0] if len(answer) == 1 else tuple(answer)
+
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        own = {name: getattr(self, name) for name in ("num_heads", "is_causal", "dropout", "initializer_range")}
+        return {**super().get_config(), **own}

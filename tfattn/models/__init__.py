@@ -1,0 +1,1 @@
+"""Architectures: layers wired together, without heads or losses (those are in tfattn.tasks)."""

@@ -1,0 +1,157 @@
+"""BERT."""
+
+from typing import Any, Literal
+
+import keras
+from pydantic import PositiveFloat, PositiveInt
+
+from tfattn import features as feature_names
+from tfattn.config.types import Given, Rate
+from tfattn.errors import ConfigError
+from tfattn.layers.embeddings import Embeddings
+from tfattn.layers.encoder_block import EncoderBlock
+from tfattn.layers.pooler import Pooler
+from tfattn.models.contracts import Encoder
+from tfattn.ops import masks
+
+
+class Bert(Encoder):
+    """A stack of Transformer encoder blocks over token, position and segment embeddings.
+
+    It is built as it is constructed: its weights exist at once, under names such as `bert/embeddings/token/embeddings`
+    and `bert/block_0/attention/qkv/kernel`.
+
+    Masks: what stands at padded positions changes nothing at real ones.
+
+    Args:
+        vocabulary_size: how many token ids there are; known from the tokenizer.
+        hidden_dim: the width D of every position's vector.
+        num_layers: how many encoder blocks.
+        num_heads: attention heads of a block, a divisor of hidden_dim.
+        intermediate_dim: the width inside the feed-forward networks, usually 4 * hidden_dim.
+        max_sequence_length: the longest sequence in tokens, [CLS] and [SEP] included.
+        num_segments: how many segment ids there are (a text pair has two).
+        dropout: the part of embeddings and block outputs that is dropped while training.
+        attention_dropout: the part of attention weights that is dropped while training; as `dropout` if not given.
+        activation: gelu (exact, as Hugging Face), gelu_approximate (by tanh, as google-research/bert) or relu.
+        norm: "post" normalizes after each sum, as the original; "pre" before each part, which trains deep stacks from
+            scratch more easily.
+        layer_norm_epsilon: added to the variance before its root is taken.
+        initializer_range: the standard deviation with which weights are initialized.
+
+    Call arguments:
+        features: `token_ids` (B, T) int; optional `padding_mask` (B, T) bool, True at real tokens, and `segment_ids`
+            (B, T) int.
+
+    Returns:
+        a dictionary of `sequence_output` (B, T, D) and `pooled_output` (B, D).
+
+    Raises:
+        ConfigError: num_heads does not divide hidden_dim.
+
+    Example:
+        >>> bert = Bert(vocabulary_size=100, hidden_dim=8, num_layers=2, num_heads=2, intermediate_dim=32)
+        >>> bert({"token_ids": keras.ops.ones((1, 5), "int32")})["sequence_output"].shape
+        TensorShape([1, 5, 8])
+
+    Source: Devlin et al. 2018, "BERT: pre-training of deep bidirectional Transformers for language understanding".
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary_size: Given[int],
+        hidden_dim: PositiveInt,
+        num_layers: PositiveInt,
+        num_heads: PositiveInt,
+        intermediate_dim: PositiveInt,
+        max_sequence_length: PositiveInt = 512,
+        num_segments: PositiveInt = 2,
+        dropout: Rate = 0.1,
+        attention_dropout: Rate | None = None,
+        activation: Literal["gelu", "gelu_approximate", "relu"] = "gelu",
+        norm: Literal["post", "pre"] = "post",
+        layer_norm_epsilon: PositiveFloat = 1e-12,
+        initializer_range: PositiveFloat = 0.02,
+    ):
+        if hidden_dim % num_heads:
+            raise ConfigError(
+                "the heads do not share the width evenly",
+                key="num_heads",
+                expected=f"a divisor of hidden_dim={hidden_dim}",
+                received=str(num_heads),
+            )
+        super().__init__(name="bert")
+        self.vocabulary_size = vocabulary_size
+        self.hidden_dim = hidden_dim
+        self.num_layers = num_layers
+        self.num_heads = num_heads
+        self.intermediate_dim = intermediate_dim
+        self.max_sequence_length = max_sequence_length
+        self.num_segments = num_segments
+        self.dropout = dropout
+        self.attention_dropout = attention_dropout
+        self.activation = activation
+        self.norm = norm
+        self.layer_norm_epsilon = layer_norm_epsilon
+        self.initializer_range = initializer_range
+        self.build()
+
+    def build(self, input_shape: Any = None) -> None:
+        common = {"layer_norm_epsilon": self.layer_norm_epsilon, "initializer_range": self.initializer_range}
+        self.embeddings = Embeddings(
+            vocabulary_size=self.vocabulary_size,
+            hidden_dim=self.hidden_dim,
+            max_sequence_length=self.max_sequence_length,
+            num_segments=self.num_segments,
+            dropout=self.dropout,
+            name="embeddings",
+            **common,
+        )
+        self.blocks = [
+            EncoderBlock(
+                num_heads=self.num_heads,
+                intermediate_dim=self.intermediate_dim,
+                dropout=self.dropout,
+                attention_dropout=self.dropout if self.attention_dropout is None else self.attention_dropout,
+                activation=self.activation,
+                norm=self.norm,
+                name=f"block_{index}",
+                **common,
+            )
+            for index in range(self.num_layers)
+        ]
+        # With pre-norm nothing has normalized the last sum.
+        self.final_norm = (
+            keras.layers.LayerNormalization(epsilon=self.layer_norm_epsilon, name="norm")
+            if self.norm == "pre"
+            else None
+        )
+        self.pooler = Pooler(initializer_range=self.initializer_range, name="pooler")
+        self.embeddings.build((None, None))
+        for layer in (*self.blocks, *([self.final_norm] if self.final_norm else []), self.pooler):
+            layer.build((None, None, self.hidden_dim))
+
+    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        x = self.embeddings(
+            features[feature_names.TOKEN_IDS], features.get(feature_names.SEGMENT_IDS), training=training
+        )
+        padding_mask = features.get(feature_names.PADDING_MASK)
+        mask = None if padding_mask is None else masks.padding(padding_mask)
+        for block in self.blocks:
+            x = block(x, attention_mask=mask, training=training)
+        if self.final_norm is not None:
+            x = self.final_norm(x)
+        return {feature_names.SEQUENCE_OUTPUT: x, feature_names.POOLED_OUTPUT: self.pooler(x)}
+
+    def depth_groups(self) -> list[list[keras.Variable]]:
+        top = [*(self.final_norm.trainable_variables if self.final_norm else []), *self.pooler.trainable_variables]
+        below = [layer.trainable_variables for layer in (self.embeddings, *self.blocks)]
+        return [*below, top] if top else below
+
+    def get_config(self) -> dict[str, Any]:
+        names = (
+            "vocabulary_size hidden_dim num_layers num_heads intermediate_dim max_sequence_length num_segments dropout "
+            "attention_dropout activation norm layer_norm_epsilon initializer_range"
+        )
+        return {name: getattr(self, name) for name in names.split()}

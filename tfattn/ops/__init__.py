@@ -1,0 +1,1 @@
+"""The mathematics of attention as pure functions of keras.ops: tensors in, tensors out, no weights."""

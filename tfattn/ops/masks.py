@@ -1,0 +1,49 @@
+"""Masks say who may attend to whom: True where a query (row) may see a key (column).
+
+Every mask broadcasts to the scores of attention, (B, H, T, S). They are combined before they are used, once.
+"""
+
+from typing import Any
+
+from keras import ops
+
+
+def padding(padding_mask: Any) -> Any:
+    """Hides padded keys from every query.
+
+    Args:
+        padding_mask: (B, S), True (or not 0) at real tokens.
+
+    Returns:
+        (B, 1, 1, S) bool.
+    """
+    return ops.cast(padding_mask, "bool")[:, None, None, :]
+
+
+def causal(num_queries: Any, num_keys: Any, offset: Any = 0) -> Any:
+    """Hides the future: query t sees keys 0 to t + offset.
+
+    Args:
+        num_queries: T, a number or a scalar tensor.
+        num_keys: S, a number or a scalar tensor.
+        offset: the position of the first query among the keys; with a key/value cache, the number of steps it holds.
+
+    Returns:
+        (1, 1, T, S) bool.
+    """
+    queries = ops.arange(num_queries, dtype="int32") + ops.cast(offset, "int32")
+    keys = ops.arange(num_keys, dtype="int32")
+    return (queries[:, None] >= keys[None, :])[None, None]
+
+
+def combine(*masks: Any) -> Any:
+    """Lets through what every mask lets through; None stands for a mask that hides nothing.
+
+    Returns:
+        a bool mask of the broadcast shape, or None if all are None.
+    """
+    combined = None
+    for mask in masks:
+        if mask is not None:
+            combined = mask if combined is None else ops.logical_and(combined, mask)
+    return combined

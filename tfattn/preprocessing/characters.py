@@ -1,0 +1,110 @@
+"""What the reference BERT tokenizer does to each Unicode character, as a table that stands in the graph.
+
+The reference (`BertNormalizer` and `BertPreTokenizer` of the `tokenizers` package) drops control characters, turns
+white space into blanks, sets Chinese characters and punctuation apart, and may fold case and strip accents. Each of
+these looks at one character at a time, by rules of several Unicode versions. So the table is not written down here: the
+reference is asked, character by character, and TensorFlow only looks up the answers.
+"""
+
+import functools
+import hashlib
+
+import numpy as np
+import tensorflow as tf
+from tokenizers.normalizers import BertNormalizer
+from tokenizers.pre_tokenizers import BertPreTokenizer
+
+# What a character is to the words around it.
+LETTER = 0  # part of a word
+ALONE = 1  # a word of its own: punctuation, a Chinese character
+SPACE = 2  # ends a word
+DROPPED = 3  # nothing: "a", dropped, "b" is the word "ab"
+
+_PAGE = 128
+_CODE_POINTS = 0x110000
+_SURROGATES = range(0xD800, 0xE000)  # not characters: they cannot stand in UTF-8
+_UNASSIGNED = range(0x40000, 0xE0000)  # planes 4 to 13 hold no characters: all stay as they are, which saves asking
+
+
+def normalizer(*, lower_case: bool, strip_accents: bool) -> BertNormalizer:
+    """The reference's first step: characters dropped, blanked, set apart, folded, stripped."""
+    return BertNormalizer(
+        clean_text=True, handle_chinese_chars=True, lowercase=lower_case, strip_accents=strip_accents
+    )
+
+
+class Characters(tf.Module):
+    """Looks up what becomes of characters, in the graph.
+
+    One entry holds the kind in its low two bits and the distance to the new code point above them, so that letters
+    which stay as they are read 0 everywhere and share one page of the table.
+
+    Args:
+        lower_case: fold case, as the reference does (one character at a time: no final sigma).
+        strip_accents: decompose (NFD) and drop the nonspacing marks (Mn).
+
+    Attributes:
+        fingerprint: SHA-256 of the table; two installations with equal fingerprints treat all characters alike.
+    """
+
+    def __init__(self, *, lower_case: bool, strip_accents: bool):
+        super().__init__()
+        pages, page_starts, self.fingerprint = _pages(lower_case, strip_accents)
+        self._entries = tf.constant(pages)
+        self._page_starts = tf.constant(page_starts)
+
+    def __call__(self, code_points: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Answers for code points (N,) int32.
+
+        Returns:
+            kinds (N, W) int32 and new code points (N, W) int32, where W is the most that one character becomes; the
+            places that a character does not need are of the kind DROPPED.
+        """
+        page_start = tf.gather(self._page_starts, tf.bitwise.right_shift(code_points, 7))
+        entries = tf.gather(self._entries, page_start + tf.bitwise.bitwise_and(code_points, _PAGE - 1))
+        kinds = tf.bitwise.bitwise_and(entries, 3)
+        return kinds, code_points[:, None] + tf.bitwise.right_shift(entries, 2)
+
+
+@functools.cache
+def _pages(lower_case: bool, strip_accents: bool) -> tuple[np.ndarray, np.ndarray, str]:
+    table = _ask(lower_case, strip_accents)
+    numbers: dict[bytes, int] = {}  # of the distinct pages
+    page_numbers = [numbers.setdefault(page.tobytes(), len(numbers)) for page in np.split(table, len(table) // _PAGE)]
+    pages = np.frombuffer(b"".join(numbers), np.int32).reshape(-1, table.shape[1])
+    return pages, np.array(page_numbers, np.int32) * _PAGE, hashlib.sha256(table.tobytes()).hexdigest()
+
+
+def _ask(lower_case: bool, strip_accents: bool) -> np.ndarray:
+    """The whole table, (code points, W) int32."""
+    asked = [c for c in range(_CODE_POINTS) if c not in _SURROGATES and c not in _UNASSIGNED and chr(c) != "|"]
+    characters = list(map(chr, asked))
+
+    # All in one call: "|" stays as it is, and nothing is composed or reordered across it.
+    reference = normalizer(lower_case=lower_case, strip_accents=strip_accents)
+    normalized = reference.normalize_str("|".join(characters)).split("|")
+    # Between two "a"s, only punctuation stands alone.
+    pieces = BertPreTokenizer().pre_tokenize_str("a".join(["", *characters, "|", ""]))
+    punctuation = {piece for piece, _ in pieces if len(piece) == 1 and piece != "a"}
+
+    width = max(len(text.replace(" ", "")) for text in normalized)
+    table = np.full((_CODE_POINTS, width), DROPPED, np.int32)
+    table[:, 0] = LETTER
+    table[_SURROGATES.start : _SURROGATES.stop, 0] = DROPPED
+    table[list(map(ord, punctuation)), 0] = ALONE
+    table[ord(" "), 0] = SPACE
+    for old, character, text in zip(asked, characters, normalized, strict=True):
+        if text == character:
+            continue
+        table[old] = DROPPED
+        if text == " ":
+            table[old, 0] = SPACE
+            continue
+        new = text.strip(" ")
+        is_chinese = new != text
+        for place, one in enumerate(new):
+            kind = ALONE if is_chinese or one in punctuation else LETTER
+            table[old, place] = (ord(one) - old) * 4 + kind
+    several = table[table[:, -1] != DROPPED] if width > 1 else table[:0]
+    assert not np.isin(several & 3, [SPACE, ALONE]).any(), "one character became several words"
+    return table

@@ -1,0 +1,60 @@
+"""One or two texts of pieces become one sequence: [CLS] a [SEP] or [CLS] a [SEP] b [SEP], cut to length."""
+
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+
+class Layout:
+    """Where each token of a batch of sequences comes from.
+
+    Args:
+        texts: for each of the one or two texts, its pieces, ragged (B, (T)); only how many there are matters.
+        max_length: the longest sequence, in tokens, [CLS] and [SEP]s included.
+
+    Attributes:
+        is_cut: (B,) bool, whether pieces had to go.
+    """
+
+    def __init__(self, texts: Sequence[tf.RaggedTensor], *, max_length: int):
+        lengths = [text.row_lengths() for text in texts]
+        kept = longest_first(lengths, room=max_length - len(texts) - 1)
+        self.is_cut = tf.add_n(kept) < tf.add_n(lengths)
+
+        # A pool of all pieces of the first text, of the second, then [CLS] and the [SEP]s; sequences are ranges of it.
+        ends = tf.cumsum([tf.size(text.values, tf.int64) for text in texts])
+        special = ends[-1] * tf.ones_like(lengths[0])
+        ranges = [(special, special + 1)]
+        for number, (text, length) in enumerate(zip(texts, kept, strict=True)):
+            start = text.row_starts() + (ends[number - 1] if number else 0)
+            ranges += [(start, start + length), (special + number + 1, special + number + 2)]
+        starts, limits = (tf.reshape(tf.stack(side, axis=1), [-1]) for side in zip(*ranges, strict=True))
+        places = tf.ragged.range(starts, limits)
+        self._places = tf.RaggedTensor.from_row_splits(
+            places.values, places.row_splits[:: len(ranges)], validate=False
+        )
+
+    def fill(self, texts: Sequence[tf.Tensor], specials: Sequence[int]) -> tf.RaggedTensor:
+        """Puts values where their tokens are, ragged (B, (T)).
+
+        Args:
+            texts: for each text the values of all its pieces, flat.
+            specials: the values of [CLS], the first [SEP] and, for two texts, the second.
+        """
+        pool = tf.concat([*texts, tf.constant(specials, texts[0].dtype)], 0)
+        return self._places.with_values(tf.gather(pool, self._places.values))
+
+
+def longest_first(lengths: Sequence[tf.Tensor], *, room: int) -> list[tf.Tensor]:
+    """How much of one or two texts stays, each (B,) int64, so that together they fill `room` at most.
+
+    The longer text gives first; once both are equally long, both do, and an odd place goes to the one that was longer,
+    or else to the second. (So does `tokenizers`; google-research/bert gives the odd place to the first.)
+    """
+    if len(lengths) == 1:
+        return [tf.minimum(lengths[0], room)]
+    first, second = lengths
+    shorter = tf.minimum(tf.minimum(first, second), room // 2)
+    longer = tf.minimum(tf.maximum(first, second), room - shorter)
+    first_is_longer = first > second
+    return [tf.where(first_is_longer, longer, shorter), tf.where(first_is_longer, shorter, longer)]

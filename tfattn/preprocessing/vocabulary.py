@@ -1,0 +1,185 @@
+"""The word pieces that a tokenizer knows: read from a vocab.txt, or learned from the user's text."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+from tfattn.errors import DataError
+from tfattn.preprocessing.characters import normalizer
+
+PADDING, UNKNOWN, START, END, MASK = SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+CONTINUES = "##"  # begins the pieces that continue a word
+
+LONGEST_WORD = 100  # characters; the reference calls longer words unknown
+LONGEST_TOKEN = 256  # bytes; tf-text takes no longer ones
+_RAREST_PIECE = 2  # times in the text
+_WORDS_PER_TEXT = 1000
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The tokens of a vocabulary; a token's place is its id.
+
+    Example:
+        vocabulary = Vocabulary.read("vocab.txt")
+        vocabulary.tokens[vocabulary.id(START)]  # "[CLS]"
+    """
+
+    tokens: tuple[str, ...]
+
+    def id(self, token: str) -> int:
+        """The id of a token that is known to be there, such as a special one."""
+        return self.tokens.index(token)
+
+    @staticmethod
+    def read(path: str | Path) -> "Vocabulary":
+        """Reads a vocab.txt: UTF-8, one token a line, the first line is id 0.
+
+        Raises:
+            DataError: there is no such file, it is not UTF-8, has an empty line, a token that stands twice or is too long, lacks one of
+                [PAD], [UNK], [CLS], [SEP], or does not begin with [PAD] (sequences are padded with id 0).
+        """
+        path = Path(path)
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise DataError(
+                f"cannot read the vocabulary ({error.strerror})",
+                where=str(path),
+                expected="a vocab.txt with one token a line",
+                remedy="Correct the path, or let `vocabulary: train` make one of your text.",
+            ) from None
+        try:
+            lines = content.decode("utf-8").replace("\r\n", "\n").split("\n")
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            raise DataError(
+                "the vocabulary is not UTF-8",
+                where=f"{path}:{line}",
+                received=f"byte 0x{content[error.start]:02x}",
+                remedy="Save it as UTF-8, or check that it is a vocab.txt.",
+            ) from None
+        tokens = tuple(lines[:-1] if lines[-1] == "" else lines)
+        _check(tokens, path)
+        return Vocabulary(tokens)
+
+    @staticmethod
+    def train(texts: Iterable[str], *, size: int, lower_case: bool, strip_accents: bool) -> "Vocabulary":
+        """Learns the pieces of texts: the characters first, then the pairs that stand together most often.
+
+        The same texts, in any order, give the same vocabulary, [PAD] [UNK] [CLS] [SEP] [MASK] at its head.
+
+        Args:
+            texts: the texts, read once.
+            size: the most tokens to learn, special ones included. There are fewer when no further pair stands
+                together twice. When there is not even room for all characters, the rarest become [UNK].
+            lower_case: fold case.
+            strip_accents: drop accents.
+
+        Raises:
+            DataError: there are no words in the texts.
+        """
+        clean = normalizer(lower_case=lower_case, strip_accents=strip_accents).normalize_str
+        split = pre_tokenizers.BertPreTokenizer().pre_tokenize_str
+        words: Counter[str] = Counter()
+        for text in texts:
+            words.update(word for word, _ in split(clean(text)) if len(word) <= LONGEST_WORD)
+        if not words:
+            raise DataError(
+                "there are no words to make a vocabulary of",
+                expected="texts",
+                received="none, or only empty ones",
+                remedy="Check the source's `fields`, or name a vocab.txt as `vocabulary`.",
+            )
+        alphabet = _alphabet(words, room=size - len(SPECIAL_TOKENS))
+        return Vocabulary(_learn(words, [*SPECIAL_TOKENS, *alphabet], size))
+
+
+def _alphabet(words: Mapping[str, int], *, room: int) -> list[str]:
+    """The most frequent characters, as many as there is room for, with their continuing forms where they have such."""
+    counts: Counter[str] = Counter()
+    inside: set[str] = set()
+    for word, count in words.items():
+        inside.update(word[1:])
+        for character in word:
+            counts[character] += count
+    characters, continuing = [], []
+    for character in sorted(counts, key=lambda one: (-counts[one], one)):
+        room -= 2 if character in inside else 1
+        if room < 0:
+            break
+        characters.append(character)
+        continuing += [CONTINUES + character] if character in inside else []
+    return sorted(characters) + sorted(continuing)
+
+
+def _learn(words: Mapping[str, int], known: list[str], size: int) -> tuple[str, ...]:
+    """The known tokens and the pieces that `tokenizers` learns on top of them."""
+    tokenizer = Tokenizer(models.WordPiece(unk_token=UNKNOWN))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=size,
+        min_frequency=_RAREST_PIECE,
+        # The trainer numbers characters in the order in which a hash table happens to hold them, and chooses between
+        # equally frequent pairs by these numbers. Naming all of them beforehand makes the result repeatable.
+        special_tokens=known,
+        show_progress=False,
+    )
+    characters = {token for token in known if len(token) == 1}
+    legible = {word: count for word, count in words.items() if characters.issuperset(word)}
+    tokenizer.train_from_iterator(_repeat(legible), trainer)
+    ids = tokenizer.get_vocab(with_added_tokens=False)
+    return tuple(token for token in sorted(ids, key=ids.__getitem__) if _bytes(token) <= LONGEST_TOKEN)
+
+
+def _repeat(words: Mapping[str, int]) -> Iterator[str]:
+    """Texts in which each word stands as often as it was counted."""
+    for word, count in words.items():
+        for start in range(0, count, _WORDS_PER_TEXT):
+            yield " ".join([word] * min(_WORDS_PER_TEXT, count - start))
+
+
+def _bytes(token: str) -> int:
+    return len(token.removeprefix(CONTINUES).encode())
+
+
+def _check(tokens: tuple[str, ...], path: Path) -> None:
+    lines: dict[str, int] = {}
+    for line, token in enumerate(tokens, start=1):
+        if token in lines:
+            raise DataError(
+                "a token stands twice in the vocabulary",
+                where=f"{path}:{line}",
+                expected="every token once",
+                received=f"{token!r} again, first in line {lines[token]}",
+                remedy="Rename one of them, say to [unused1]; a line taken out would renumber all that follow.",
+            )
+        if not 0 < _bytes(token) <= LONGEST_TOKEN or "\0" in token:
+            raise DataError(
+                "a line of the vocabulary is not a token",
+                where=f"{path}:{line}",
+                expected=f"1 to {LONGEST_TOKEN} bytes, none of them NUL",
+                received=f"{_bytes(token)} bytes" if token else "an empty line",
+                remedy="Write any unused name there, say [unused1]; a line taken out would renumber all that follow.",
+            )
+        lines[token] = line
+    missing = [token for token in (PADDING, UNKNOWN, START, END) if token not in lines]
+    if missing:
+        raise DataError(
+            "the vocabulary lacks special tokens",
+            where=str(path),
+            expected=" ".join((PADDING, UNKNOWN, START, END)),
+            received=f"{len(tokens)} tokens without {' '.join(missing)}",
+            remedy="Check that it is the vocab.txt of a BERT model.",
+        )
+    if tokens[0] != PADDING:
+        raise DataError(
+            "the vocabulary does not begin with the padding token",
+            where=f"{path}:1",
+            expected=f"{PADDING}, because sequences are padded with id 0",
+            received=repr(tokens[0]),
+            remedy=f"{PADDING} has to have id 0 in the model too; take a model and a vocabulary where it has.",
+        )

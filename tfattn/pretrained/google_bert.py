@@ -1,0 +1,89 @@
+"""A checkpoint folder of google-research/bert: bert_config.json, bert_model.ckpt.*, vocab.txt."""
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfattn.errors import CheckpointError
+from tfattn.pretrained.contract import Pretrained, is_lower_case
+from tfattn.pretrained.names import original_names
+
+CONFIG, WEIGHTS, VOCABULARY = "bert_config.json", "bert_model.ckpt", "vocab.txt"
+
+# Our argument: their setting.
+SIZES = {
+    "vocabulary_size": "vocab_size",
+    "hidden_dim": "hidden_size",
+    "num_layers": "num_hidden_layers",
+    "num_heads": "num_attention_heads",
+    "intermediate_dim": "intermediate_size",
+    "max_sequence_length": "max_position_embeddings",
+    "num_segments": "type_vocab_size",
+    "dropout": "hidden_dropout_prob",
+    "attention_dropout": "attention_probs_dropout_prob",
+    "initializer_range": "initializer_range",
+}
+
+# The released code computes what it calls gelu by tanh.
+ACTIVATIONS = {"gelu": "gelu_approximate", "relu": "relu"}
+
+# What TensorFlow's reader raises on broken files.
+UNREADABLE = (tf.errors.OpError, RuntimeError, ValueError, LookupError)
+
+
+class GoogleBert(Pretrained):
+    """Weights as google-research/bert released them: a TensorFlow 1 checkpoint, read tensor by tensor, no graph."""
+
+    looks_like = f"{CONFIG}, {WEIGHTS}.index and {VOCABULARY} (google-research/bert)"
+
+    @classmethod
+    def matches(cls, folder: Path) -> bool:
+        return (folder / CONFIG).is_file()
+
+    def sizes(self) -> dict[str, Any]:
+        config = self._json(CONFIG)
+        activation = self._setting(config, "hidden_act", CONFIG)
+        if activation not in ACTIVATIONS:
+            raise CheckpointError(
+                "this activation is not supported",
+                where=str(self.folder / CONFIG),
+                expected=f"hidden_act to be one of {', '.join(ACTIVATIONS)}",
+                received=str(activation),
+            )
+        sizes = {ours: self._setting(config, theirs, CONFIG) for ours, theirs in SIZES.items()}
+        return {**sizes, "layer_norm_epsilon": 1e-12, "activation": ACTIVATIONS[activation]}
+
+    @property
+    def vocabulary(self) -> Path:
+        return self._existing(VOCABULARY)
+
+    @property
+    def lower_case(self) -> bool:
+        return is_lower_case(self.vocabulary)
+
+    def stored_shapes(self) -> dict[str, tuple[int, ...]]:
+        shapes = self._open().get_variable_to_shape_map()
+        return {name: tuple(shape) for name, shape in shapes.items()}
+
+    def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
+        return tuple(f"bert/{name}" for name in original_names(path))
+
+    def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
+        reader = self._open()
+        try:
+            return {name: reader.get_tensor(name) for name in names}
+        except UNREADABLE as error:
+            raise self._unreadable(error) from None
+
+    def _open(self) -> Any:
+        self._existing(f"{WEIGHTS}.index")
+        try:
+            return tf.train.load_checkpoint(str(self.folder / WEIGHTS))
+        except UNREADABLE as error:
+            raise self._unreadable(error) from None
+
+    def _unreadable(self, error: Exception) -> CheckpointError:
+        return CheckpointError(f"cannot be read as a TensorFlow checkpoint ({error})", where=str(self.folder / WEIGHTS))

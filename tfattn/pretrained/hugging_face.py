@@ -1,0 +1,124 @@
+"""A BERT folder of Hugging Face: config.json, model.safetensors, vocab.txt."""
+
+import re
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+
+from tfattn.errors import CheckpointError
+from tfattn.pretrained.contract import Pretrained, is_lower_case, read_json
+from tfattn.pretrained.names import original_names
+
+CONFIG, WEIGHTS, VOCABULARY, TOKENIZER = "config.json", "model.safetensors", "vocab.txt", "tokenizer_config.json"
+
+# Our argument: their setting.
+SIZES = {
+    "vocabulary_size": "vocab_size",
+    "hidden_dim": "hidden_size",
+    "num_layers": "num_hidden_layers",
+    "num_heads": "num_attention_heads",
+    "intermediate_dim": "intermediate_size",
+    "max_sequence_length": "max_position_embeddings",
+    "num_segments": "type_vocab_size",
+    "dropout": "hidden_dropout_prob",
+    "attention_dropout": "attention_probs_dropout_prob",
+    "layer_norm_epsilon": "layer_norm_eps",
+    "initializer_range": "initializer_range",
+}
+
+ACTIVATIONS = {
+    "gelu": "gelu",
+    "gelu_new": "gelu_approximate",
+    "gelu_pytorch_tanh": "gelu_approximate",
+    "relu": "relu",
+}
+
+
+class HuggingFaceBert(Pretrained):
+    """Weights as transformers' BertModel saves them, alone or inside a model with a head (names begin with `bert.`)."""
+
+    looks_like = f"{CONFIG} with model_type bert, {WEIGHTS} and {VOCABULARY} (Hugging Face)"
+
+    @classmethod
+    def matches(cls, folder: Path) -> bool:
+        return (folder / CONFIG).is_file() and read_json(folder / CONFIG).get("model_type") == "bert"
+
+    def sizes(self) -> dict[str, Any]:
+        config = self._json(CONFIG)
+        activation = self._setting(config, "hidden_act", CONFIG)
+        if activation not in ACTIVATIONS:
+            raise CheckpointError(
+                "this activation is not supported",
+                where=str(self.folder / CONFIG),
+                expected=f"hidden_act to be one of {', '.join(ACTIVATIONS)}",
+                received=str(activation),
+            )
+        if config.get("position_embedding_type", "absolute") != "absolute":
+            raise CheckpointError(
+                "relative positions are not supported",
+                where=str(self.folder / CONFIG),
+                expected="position_embedding_type: absolute",
+                received=str(config["position_embedding_type"]),
+            )
+        sizes = {ours: self._setting(config, theirs, CONFIG) for ours, theirs in SIZES.items()}
+        return {**sizes, "activation": ACTIVATIONS[activation]}
+
+    @property
+    def vocabulary(self) -> Path:
+        return self._existing(VOCABULARY)
+
+    @property
+    def lower_case(self) -> bool:
+        settings = read_json(self.folder / TOKENIZER) if (self.folder / TOKENIZER).is_file() else {}
+        return bool(settings["do_lower_case"]) if "do_lower_case" in settings else is_lower_case(self.vocabulary)
+
+    def stored_shapes(self) -> dict[str, tuple[int, ...]]:
+        with self._open() as file:
+            return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+
+    def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
+        prefix = "bert." if any(name.startswith("bert.") for name in stored) else ""
+        # Older conversions kept TensorFlow's names for the parameters of a layer norm.
+        has_old_norms = any(name.endswith("LayerNorm.gamma") for name in stored)
+        return tuple(prefix + _translate(name, has_old_norms) for name in original_names(path))
+
+    def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
+        with self._open() as file:
+            tensors = {name: file.get_tensor(name) for name in names}
+        # A linear layer of torch holds (outputs, inputs).
+        return {name: value.T if _is_linear(name) else value for name, value in tensors.items()}
+
+    def _open(self) -> Any:
+        path = self.folder / WEIGHTS
+        if not path.is_file():
+            pickles = sorted(file.name for file in self.folder.glob("*.bin"))
+            raise CheckpointError(
+                "a file is missing",
+                where=str(self.folder),
+                expected=WEIGHTS,
+                received=", ".join(pickles),
+                remedy="Pickled weights can run code and are never read; save the model again with transformers: "
+                "model.save_pretrained(folder, safe_serialization=True)."
+                if pickles
+                else "",
+            )
+        try:
+            return safe_open(path, framework="np")
+        except (SafetensorError, OSError) as error:
+            raise CheckpointError(f"cannot be read as safetensors ({error})", where=str(path)) from None
+
+
+def _translate(original: str, has_old_norms: bool) -> str:
+    name = re.sub(r"layer_(\d+)", r"layer.\1", original).replace("/", ".")
+    if name.endswith("_embeddings"):
+        return f"{name}.weight"
+    if not has_old_norms:
+        name = re.sub(r"gamma$", "weight", re.sub(r"beta$", "bias", name))
+    return re.sub(r"kernel$", "weight", name)
+
+
+def _is_linear(name: str) -> bool:
+    return name.endswith(".weight") and "LayerNorm" not in name and "_embeddings" not in name

@@ -1,0 +1,37 @@
+"""How google-research/bert names the weights of BERT, from which Hugging Face's names derive."""
+
+_EMBEDDINGS = {
+    "token/embeddings": "word_embeddings",
+    "position/embeddings": "position_embeddings",
+    "segment/embeddings": "token_type_embeddings",
+    "norm": "LayerNorm",
+}
+
+_BLOCK = {
+    "attention/output": "attention/output/dense",
+    "attention_norm": "attention/output/LayerNorm",
+    "feed_forward/intermediate": "intermediate/dense",
+    "feed_forward/output": "output/dense",
+    "feed_forward_norm": "output/LayerNorm",
+}
+
+
+def original_names(path: str) -> tuple[str, ...]:
+    """The original name, or the three for a fused projection, of one of our variables.
+
+    Example:
+        >>> original_names("block_0/attention_norm/gamma")
+        ('encoder/layer_0/attention/output/LayerNorm/gamma',)
+    """
+    room, _, rest = path.partition("/")
+    part, _, kind = rest.rpartition("/")
+    if room == "embeddings":
+        return (
+            (f"embeddings/{_EMBEDDINGS[rest]}",) if rest in _EMBEDDINGS else (f"embeddings/{_EMBEDDINGS[part]}/{kind}",)
+        )
+    if not room.startswith("block_"):
+        return (path,)
+    layer = room.replace("block_", "encoder/layer_")
+    if part == "attention/qkv":
+        return tuple(f"{layer}/attention/self/{name}/{kind}" for name in ("query", "key", "value"))
+    return (f"{layer}/{_BLOCK[part]}/{kind}",)

@@ -1,0 +1,1 @@
+"""Generators of small data sets, so that every pipeline can be tried without a download."""

@@ -1,0 +1,49 @@
+"""Which exported models there are, and where the newest version of one stands."""
+
+import difflib
+from pathlib import Path
+
+from tfattn import files
+from tfattn.errors import ServingError
+
+
+def find(model: str, folder: str | Path = "saved_models") -> Path:
+    """The folder of a model's newest version.
+
+    Args:
+        model: a version's folder, a model's folder with versions in it, or a model's name.
+        folder: the folder of all exported models, in which names are looked up.
+
+    Raises:
+        ServingError: there is none; lists the names and suggests the nearest.
+    """
+    for place in (Path(model), Path(folder) / model):
+        if (place / "saved_model.pb").is_file():
+            return place
+        complete = versions(place)
+        if complete:
+            return complete[max(complete)]
+    known = names(folder)
+    near = difflib.get_close_matches(model, known, n=1)
+    if near:
+        remedy = f"Did you mean `{near[0]}`?"
+    else:
+        remedy = "Export one first with `tfattn run` or `tfattn export`." if not known else ""
+    raise ServingError(
+        "there is no such exported model",
+        expected=f"a folder with saved_model.pb, or a name in {folder}/: {', '.join(known) or 'there are none yet'}",
+        received=repr(model),
+        remedy=remedy,
+    )
+
+
+def names(folder: str | Path) -> list[str]:
+    """The models of a folder that have a version, by name."""
+    if not Path(folder).is_dir():
+        return []
+    return sorted(path.name for path in Path(folder).iterdir() if versions(path))
+
+
+def versions(folder: Path) -> dict[int, Path]:
+    """A model's versions by number, ascending."""
+    return {number: path for number, path in files.numbered(folder).items() if (path / "saved_model.pb").is_file()}

@@ -1,0 +1,173 @@
+"""Text classification: one label for a text or a pair of texts."""
+
+import difflib
+from typing import Any, Literal
+
+import keras
+import numpy as np
+from keras import ops
+from pydantic import PositiveFloat
+from sklearn.metrics import accuracy_score, precision_recall_fscore_support
+
+from tfattn.config.types import Given, Rate, Share
+from tfattn.errors import ConfigError
+from tfattn.features import ENCODED, LABEL_IDS, LOGITS, PADDING_MASK, POOLED_OUTPUT, SEQUENCE_OUTPUT, WEIGHTS
+from tfattn.layers.dropout import Dropout
+from tfattn.models.contracts import Encoder
+from tfattn.ops import pooling as pool
+from tfattn.tasks.task import Task
+
+
+class TextClassification(Task):
+    """Pools an encoder's output into one vector and tells classes apart by a linear map of it.
+
+    Masks: padding changes nothing, whatever the pooling.
+
+    Args:
+        model: the encoder that reads the texts.
+        num_classes: C, how many labels there are; known from the data.
+        labels: the C labels in the order of their ids; known from the data.
+        class_counts: training rows of each label, in the same order; known from the data.
+        encoder: "fine_tune" trains encoder and head; "frozen" computes the encoder's vectors once and trains the head.
+        pooling: how a text becomes one vector: "mean" of its tokens, the vector of "cls", or BERT's "pooler" over it.
+        dropout: the part of that vector that is dropped while training.
+        class_weights: how much a row counts in the loss, by its label: "balanced" lets every label count the same in
+            total, a table such as {Leak: 2.0} gives the weight of some labels (others weigh 1).
+        label_smoothing: the part of each target that is spread evenly over all labels.
+
+    Call arguments:
+        features: what the encoder reads, or `encoded` (B, D), its vectors computed before.
+
+    Returns:
+        a dictionary of `logits` (B, C) float32 and `encoded` (B, D) float32, the pooled vectors.
+
+    Raises:
+        ConfigError: class_weights names a label that the data do not have.
+
+    Example:
+        >>> task = TextClassification(model=encoder, num_classes=3)
+        >>> task.answers(task({"token_ids": keras.ops.ones((1, 5), "int32")}))["scores"].shape
+        TensorShape([1, 3])
+
+    Source: Devlin et al. 2018, "BERT", section 4.1; mean pooling as in Reimers and Gurevych 2019, "Sentence-BERT".
+    """
+
+    monitor = "accuracy"
+    monitor_mode = "max"
+
+    def __init__(
+        self,
+        *,
+        model: Given[Encoder],
+        num_classes: Given[int],
+        labels: Given[list[str] | None] = None,
+        class_counts: Given[list[int] | None] = None,
+        encoder: Literal["fine_tune", "frozen"] = "fine_tune",
+        pooling: Literal["mean", "cls", "pooler"] = "mean",
+        dropout: Rate = 0.1,
+        class_weights: Literal["balanced"] | dict[str, PositiveFloat] | None = None,
+        label_smoothing: Share = 0.0,
+    ):
+        # Not cast to the compute type on entry: vectors that were computed before are read as they were stored.
+        super().__init__(name="text_classification", autocast=False)
+        self.model = model
+        self.num_classes = num_classes
+        self.labels = labels
+        self.class_counts = class_counts
+        self.encoder = encoder
+        self.pooling = pooling
+        self.dropout = dropout
+        self.class_weights = class_weights
+        self.label_smoothing = label_smoothing
+        self.encoder_is_frozen = encoder == "frozen"
+        self.weight_of_class = _weights_of_classes(class_weights, num_classes, labels, class_counts)
+
+        model.trainable = not self.encoder_is_frozen
+        model.pooler.trainable = pooling == "pooler" and not self.encoder_is_frozen
+        # The head computes in float32: it costs nothing, and scores are not rounded to bfloat16.
+        self.head_dropout = Dropout(dropout, name="head_dropout", dtype="float32")
+        self.head_dropout.build((None, model.hidden_dim))
+        self.head = keras.layers.Dense(
+            num_classes,
+            kernel_initializer=keras.initializers.TruncatedNormal(stddev=0.02),
+            name="head",
+            dtype="float32",
+        )
+        self.head.build((None, model.hidden_dim))
+        self.built = True
+
+    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        encoded = features[ENCODED] if ENCODED in features else self.encode(features, training=training)
+        logits = self.head(self.head_dropout(encoded, training=training))
+        return {LOGITS: logits, ENCODED: encoded}
+
+    def encode(self, features: dict[str, Any], training: bool = False) -> Any:
+        outputs = self.model(features, training=training and not self.encoder_is_frozen)
+        if self.pooling == "pooler":
+            vector = outputs[POOLED_OUTPUT]
+        elif self.pooling == "cls":
+            vector = pool.first(outputs[SEQUENCE_OUTPUT])
+        else:
+            vector = pool.mean(outputs[SEQUENCE_OUTPUT], features.get(PADDING_MASK))
+        return ops.cast(vector, "float32")
+
+    def losses(self, outputs: dict[str, Any], batch: dict[str, Any]) -> tuple[Any, Any]:
+        label_ids = batch[LABEL_IDS]
+        targets = ops.one_hot(label_ids, self.num_classes, dtype="float32")
+        targets = targets * (1.0 - self.label_smoothing) + self.label_smoothing / self.num_classes
+        loss = -ops.sum(targets * ops.log_softmax(outputs[LOGITS], axis=-1), axis=-1)
+        weights = ops.cast(batch[WEIGHTS], "float32")
+        if self.weight_of_class is not None:
+            weights = weights * ops.take(ops.convert_to_tensor(self.weight_of_class, "float32"), label_ids)
+        return loss, weights
+
+    def answers(self, outputs: dict[str, Any]) -> dict[str, Any]:
+        """`scores` (B, C) float32, which sum to 1, and `label_ids` (B,) int32, the best of each."""
+        scores = ops.softmax(outputs[LOGITS], axis=-1)
+        return {"scores": scores, LABEL_IDS: ops.cast(ops.argmax(scores, axis=-1), "int32")}
+
+    def measure(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, float]:
+        """accuracy, macro_precision, macro_recall and macro_f1; a label that is never predicted scores 0."""
+        true, predicted = targets[LABEL_IDS], answers[LABEL_IDS]
+        precision, recall, f1, _ = precision_recall_fscore_support(
+            true, predicted, labels=range(self.num_classes), average="macro", zero_division=0
+        )
+        accuracy = accuracy_score(true, predicted)
+        return {
+            "accuracy": float(accuracy),
+            "macro_precision": float(precision),
+            "macro_recall": float(recall),
+            "macro_f1": float(f1),
+        }
+
+    def depth_groups(self) -> list[list[keras.Variable]]:
+        below = [] if self.encoder_is_frozen else self.model.depth_groups()
+        return [*below, self.head.trainable_variables]
+
+
+def _weights_of_classes(
+    class_weights: str | dict[str, float] | None,
+    num_classes: int,
+    labels: list[str] | None,
+    class_counts: list[int] | None,
+) -> list[float] | None:
+    if class_weights is None:
+        return None
+    if class_weights == "balanced":
+        if class_counts is None:
+            raise ConfigError("balancing needs the number of training rows of each label", key="class_weights")
+        # As scikit-learn's "balanced": rows / (classes * rows of the class).
+        return [sum(class_counts) / (num_classes * count) for count in class_counts]
+    known = labels or []
+    for label in class_weights:
+        if label not in known:
+            spelled = {name.lower(): name for name in known}
+            near = difflib.get_close_matches(label.lower(), spelled, n=1)
+            raise ConfigError(
+                "the data have no such label",
+                key="class_weights",
+                expected=f"some of {', '.join(known)}",
+                received=repr(label),
+                remedy=f"Did you mean `{spelled[near[0]]}`?" if near else "",
+            )
+    return [float(class_weights.get(label, 1.0)) for label in known]

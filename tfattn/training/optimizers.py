@@ -1,0 +1,170 @@
+"""How gradients change weights, with TensorFlow's fused kernels: one pass over a weight and its slots instead of ten.
+
+An optimizer works inside one replica of `strategy.run`: every replica gets the same gradients, summed beforehand over
+all of them, and changes its own copy of the weights, so the copies stay equal without being sent.
+"""
+
+from collections.abc import Sequence
+
+import tensorflow as tf
+from pydantic import NonNegativeFloat, PositiveFloat
+
+from tfattn.config.types import Rate
+from tfattn.errors import ConfigError
+
+kernels = tf.raw_ops
+
+
+class Optimizer:
+    """The contract: decoupled weight decay (Loshchilov & Hutter 2019), then `update` of one weight after another.
+
+    Norms and biases, the weights of one dimension, do not decay.
+
+    Args:
+        learning_rate: the highest rate, which the schedule lowers.
+        weight_decay: the share of a weight that is taken away per step and unit of learning rate.
+
+    Attributes:
+        slot_names: what is kept beside every weight, in its shape.
+        slots: the kept variables by slot name, in the order of the weights.
+    """
+
+    slot_names: tuple[str, ...] = ()
+
+    def __init__(self, *, learning_rate: PositiveFloat, weight_decay: NonNegativeFloat):
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+
+    def build(self, weights: Sequence[tf.Variable], multipliers: Sequence[float]) -> None:
+        """Takes the weights to change, each with a multiplier of its rate, and makes the slots, all zero.
+
+        Call it in the scope of the strategy that the weights were made in.
+        """
+        self.weights = list(weights)
+        self.multipliers = list(multipliers)
+        self.slots = {
+            name: [tf.Variable(tf.zeros(weight.shape), trainable=False, name=name) for weight in self.weights]
+            for name in self.slot_names
+        }
+
+    def apply(self, gradients: Sequence[tf.Tensor | None], share: tf.Tensor, update: tf.Tensor) -> None:
+        """Changes every weight that has a gradient.
+
+        Args:
+            gradients: one per weight, in its shape, or None for a weight that the loss does not depend on.
+            share: the schedule's share of the learning rate, () float32.
+            update: the number of this update, counted from 1, () float32.
+        """
+        shared = self.prepare(update)
+        rates = {factor: share * (self.learning_rate * factor) for factor in set(self.multipliers)}
+        for index, gradient in enumerate(gradients):
+            if gradient is None:
+                continue
+            weight, rate = self.weights[index], rates[self.multipliers[index]]
+            if self.weight_decay and weight.shape.rank > 1:
+                # Assigned, not subtracted: the product's memory becomes the weight's, without another pass.
+                kernels.AssignVariableOp(resource=weight.handle, value=weight * (1 - rate * self.weight_decay))
+            slots = [self.slots[name][index].handle for name in self.slot_names]
+            self.update(weight.handle, slots, gradient, rate, *shared)
+
+    def prepare(self, update: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        """What all weights of one update share; `update` gets it as its last arguments."""
+        return ()
+
+    def update(self, weight: tf.Tensor, slots: list[tf.Tensor], gradient: tf.Tensor, rate: tf.Tensor, *shared) -> None:
+        """Changes one weight and its slots, given as resource handles."""
+        raise NotImplementedError
+
+
+class AdamW(Optimizer):
+    """Adam with decoupled weight decay (Kingma & Ba 2015, algorithm 1; Loshchilov & Hutter 2019, algorithm 2).
+
+    Args:
+        learning_rate: the highest rate, which the schedule lowers.
+        weight_decay: the share of a weight that is taken away per step and unit of learning rate.
+        beta_1: how much of the mean gradient is kept per step.
+        beta_2: how much of the mean squared gradient is kept per step.
+        epsilon: added to the root of the mean square. BERT's 1e-6 rather than Adam's 1e-8: a gradient that is zero but
+            for rounding, such as that of an attention key's bias, then moves its weight hardly at all.
+    """
+
+    slot_names = ("first_moment", "second_moment")
+
+    def __init__(
+        self,
+        *,
+        learning_rate: PositiveFloat = 1e-4,
+        weight_decay: NonNegativeFloat = 0.01,
+        beta_1: Rate = 0.9,
+        beta_2: Rate = 0.999,
+        epsilon: PositiveFloat = 1e-6,
+    ):
+        super().__init__(learning_rate=learning_rate, weight_decay=weight_decay)
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+
+    def prepare(self, update: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        # -expm1(n log b) is 1 - b^n without the loss of digits at small n.
+        first = -tf.math.expm1(update * tf.math.log(self.beta_1)) if self.beta_1 else tf.ones(())
+        second = -tf.math.expm1(update * tf.math.log(self.beta_2)) if self.beta_2 else tf.ones(())
+        return first, tf.sqrt(second)
+
+    def update(self, weight, slots, gradient, rate, first_correction, second_correction) -> None:
+        # The kernel adds its epsilon to the uncorrected root, the paper to the corrected one: hence the product.
+        kernels.ResourceApplyAdam(
+            var=weight,
+            m=slots[0],
+            v=slots[1],
+            beta1_power=0.0,
+            beta2_power=0.0,
+            lr=rate * second_correction / first_correction,
+            beta1=self.beta_1,
+            beta2=self.beta_2,
+            epsilon=self.epsilon * second_correction,
+            grad=gradient,
+        )
+
+
+class Sgd(Optimizer):
+    """Gradient descent with momentum (Sutskever et al. 2013, eqs. 1 to 4).
+
+    Args:
+        learning_rate: the highest rate, which the schedule lowers.
+        weight_decay: the share of a weight that is taken away per step and unit of learning rate.
+        momentum: how much of the last change is kept per step; 0 keeps nothing and needs no memory.
+        nesterov: look ahead along the momentum.
+    """
+
+    def __init__(
+        self,
+        *,
+        learning_rate: PositiveFloat = 0.01,
+        weight_decay: NonNegativeFloat = 0.0,
+        momentum: Rate = 0.9,
+        nesterov: bool = False,
+    ):
+        super().__init__(learning_rate=learning_rate, weight_decay=weight_decay)
+        if nesterov and not momentum:
+            raise ConfigError(
+                "looking ahead needs a momentum",
+                key="nesterov",
+                expected="momentum above 0, or nesterov: false",
+                received="momentum 0",
+            )
+        self.momentum = momentum
+        self.nesterov = nesterov
+        self.slot_names = ("velocity",) if momentum else ()
+
+    def update(self, weight, slots, gradient, rate) -> None:
+        if not slots:
+            kernels.ResourceApplyGradientDescent(var=weight, alpha=rate, delta=gradient)
+            return
+        kernels.ResourceApplyKerasMomentum(
+            var=weight,
+            accum=slots[0],
+            lr=rate,
+            grad=gradient,
+            momentum=self.momentum,
+            use_nesterov=self.nesterov,
+        )

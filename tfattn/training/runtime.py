@@ -1,0 +1,174 @@
+"""Where training runs: the devices, how weights are shared between them, the precision and the seed."""
+
+import json
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, Literal
+
+import keras
+import tensorflow as tf
+from pydantic import NonNegativeInt
+
+from tfattn.errors import ConfigError
+
+POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
+
+
+class Runtime:
+    """The machine as a run sees it: one device, several that mirror the weights, or several worker processes.
+
+    `strategy: auto` takes what it finds: worker processes where the environment variable TF_CONFIG names more than one,
+    else every GPU, else one device. The rows of a batch and the result of a step do not depend on the choice.
+
+    Args:
+        precision: the numbers that layers compute in; weights, sums and losses are always kept in float32. float16 is
+            for GPUs without bfloat16: its losses are scaled, so that small gradients survive.
+        strategy: `one_device`, `mirrored` (all devices of this machine), `multi_worker` (the processes that TF_CONFIG
+            names), or `auto`.
+        logical_devices: split the CPU into this many devices, to try `mirrored` without GPUs; 0 leaves it whole.
+
+    Attributes:
+        strategy: TensorFlow's, after `start`.
+        local_replicas: the parts of a batch that this process computes.
+
+    Example:
+        runtime = Runtime(precision="float32").start(seed=7)
+        with runtime.scope():
+            task = build_task()
+    """
+
+    def __init__(
+        self,
+        *,
+        precision: Literal["float32", "bfloat16", "float16"] = "bfloat16",
+        strategy: Literal["auto", "one_device", "mirrored", "multi_worker"] = "auto",
+        logical_devices: NonNegativeInt = 0,
+    ):
+        if logical_devices and strategy in ("one_device", "multi_worker"):
+            raise ConfigError(
+                "the CPU is split only for mirrored devices",
+                key="logical_devices",
+                expected=f"0 with strategy {strategy}",
+                received=str(logical_devices),
+                remedy="Set `strategy: mirrored`, or leave logical_devices out.",
+            )
+        self.precision = precision
+        self.strategy_name = strategy
+        self.logical_devices = logical_devices
+
+    def start(self, seed: int) -> "Runtime":
+        """Sets precision and seed, and takes the devices; call it before any other use of TensorFlow in the process."""
+        keras.config.set_dtype_policy(POLICIES[self.precision])
+        self.strategy = self._make_strategy()
+        self.local_replicas = _local_replicas(self.strategy)
+        keras.utils.set_random_seed(seed)
+        return self
+
+    def scope(self) -> AbstractContextManager:
+        """The scope in which models, and all else that holds variables, must be built."""
+        return self.strategy.scope()
+
+    @property
+    def num_replicas(self) -> int:
+        """How many parts a batch is cut into, over all devices of all workers."""
+        return self.strategy.num_replicas_in_sync
+
+    @property
+    def num_workers(self) -> int:
+        """How many processes train together."""
+        return self.num_replicas // len(self.local_replicas)
+
+    @property
+    def is_chief(self) -> bool:
+        """Whether this process is the one that writes."""
+        return self.local_replicas.start == 0
+
+    def read(self, reader: Any, epoch: int, *, start: int = 0, accumulation: int = 1) -> tf.data.Dataset:
+        """The batches of an epoch from number `start` on, each as one element per replica of this process."""
+        return reader.dataset(
+            epoch,
+            start=start,
+            replicas=self.num_replicas,
+            accumulation=accumulation,
+            local=self.local_replicas,
+        )
+
+    def next(self, iterator: Any) -> Any:
+        """The next batch, in the graph, in the form that `strategy.run` takes.
+
+        A plain iterator, not TensorFlow's distributed one: that one asks all workers before every batch whether they
+        still have rows, which the batches of a Reader settle beforehand.
+        """
+        return self.strategy.experimental_distribute_values_from_function(lambda context: next(iterator))
+
+    def run(self, function: Callable, *arguments: Any) -> Any:
+        """Runs a function once per replica, in the graph; returns what the first replica of this process answers."""
+        return tf.nest.map_structure(
+            lambda value: self.strategy.experimental_local_results(value)[0],
+            self.strategy.run(function, args=arguments),
+        )
+
+    def agree(self, number: int) -> bool:
+        """Waits for all workers; returns whether all of them hold the same number."""
+        if self.num_workers == 1:
+            return True
+        value = tf.constant(float(number), tf.float64)
+        replica_sum = lambda: tf.distribute.get_replica_context().all_reduce("SUM", value)  # noqa: E731
+        total = tf.function(lambda: self.run(replica_sum), autograph=False)()
+        return float(total) == number * self.num_replicas
+
+    def _make_strategy(self) -> tf.distribute.Strategy:
+        gpus = tf.config.list_physical_devices("GPU")
+        workers = _num_workers()
+        name = self.strategy_name
+        if name == "auto":
+            several = len(gpus) > 1 or self.logical_devices > 1
+            name = "multi_worker" if workers > 1 else "mirrored" if several else "one_device"
+        if name == "multi_worker":
+            if not workers:
+                raise ConfigError(
+                    "no workers are named",
+                    key="strategy",
+                    expected="the environment variable TF_CONFIG",
+                    received="none",
+                    remedy="`tfattn train --workers N` sets it for N processes on this machine.",
+                )
+            return tf.distribute.MultiWorkerMirroredStrategy()
+        if name == "one_device":
+            return tf.distribute.get_strategy()
+        if gpus and not self.logical_devices:
+            return tf.distribute.MirroredStrategy()
+        _split_cpu(max(1, self.logical_devices))
+        names = [device.name for device in tf.config.list_logical_devices("CPU")]
+        # The default of CPUs is a ring of collectives, which a loop inside a graph may start out of order.
+        return tf.distribute.MirroredStrategy(names, cross_device_ops=tf.distribute.ReductionToOneDevice())
+
+
+def _local_replicas(strategy: tf.distribute.Strategy) -> range:
+    if strategy.num_replicas_in_sync == 1:
+        return range(1)
+    count = len(strategy.extended.worker_devices)
+    resolver = strategy.cluster_resolver
+    first = resolver.task_id * count if resolver and resolver.task_type else 0
+    return range(first, first + count)
+
+
+def _num_workers() -> int:
+    cluster = json.loads(os.environ.get("TF_CONFIG") or "{}").get("cluster", {})
+    return len(cluster.get("worker", [])) + len(cluster.get("chief", []))
+
+
+def _split_cpu(count: int) -> None:
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    try:
+        tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * count)
+    except RuntimeError:  # TensorFlow has begun to work in this process, so its devices stand
+        if len(tf.config.list_logical_devices("CPU")) != count:
+            raise ConfigError(
+                "the CPU can no longer be split in this process",
+                key="logical_devices",
+                expected="a fresh process",
+                received="TensorFlow is already at work",
+                remedy="Start the runtime before anything else uses TensorFlow.",
+            ) from None

@@ -1,0 +1,130 @@
+"""How the learning rate changes over a run: pure functions of the step, as shares of the optimizer's rate.
+
+Steps count from 0. With a warm-up of W steps, step s of them has the share (s + 1) / W: the first step already learns
+something, and the last of them has the full rate.
+"""
+
+import math
+
+import tensorflow as tf
+from pydantic import NonNegativeInt, PositiveInt
+
+from tfattn.config.types import Rate, Share
+
+
+class Schedule:
+    """The contract: a linear warm-up, then `after_warmup`.
+
+    Args:
+        warmup: steps over which the rate grows from 0, as a number of steps or as a share of all steps.
+    """
+
+    def __init__(self, *, warmup: NonNegativeInt | Rate = 0.1):
+        self.warmup = warmup
+
+    def warmup_steps(self, total_steps: int) -> int:
+        """The warm-up in steps."""
+        return _steps(self.warmup, total_steps)
+
+    def __call__(self, step: tf.Tensor, total_steps: int) -> tf.Tensor:
+        """The share of the learning rate at `step`, () float32, in a run of `total_steps`."""
+        step = tf.cast(step, tf.float32)
+        warmup = self.warmup_steps(total_steps)
+        later = self.after_warmup(step, warmup, max(total_steps, warmup + 1))
+        return tf.where(step < warmup, (step + 1) / max(warmup, 1), later)
+
+    def after_warmup(self, step: tf.Tensor, warmup: int, total_steps: int) -> tf.Tensor:
+        """The share at a step past the warm-up; what it says of earlier steps is not used."""
+        raise NotImplementedError
+
+
+class Constant(Schedule):
+    """The full rate after the warm-up.
+
+    Args:
+        warmup: steps over which the rate grows from 0, as a number of steps or as a share of all steps.
+    """
+
+    def after_warmup(self, step: tf.Tensor, warmup: int, total_steps: int) -> tf.Tensor:
+        return tf.ones_like(step)
+
+
+class Linear(Schedule):
+    """A straight line from the full rate down to `final` (Devlin et al. 2019, appendix A.2).
+
+    Args:
+        warmup: steps over which the rate grows from 0, as a number of steps or as a share of all steps.
+        final: the share of the rate that would be reached one step after the last.
+    """
+
+    def __init__(self, *, warmup: NonNegativeInt | Rate = 0.1, final: Share = 0.0):
+        super().__init__(warmup=warmup)
+        self.final = final
+
+    def after_warmup(self, step: tf.Tensor, warmup: int, total_steps: int) -> tf.Tensor:
+        return self.final + (1 - self.final) * (1 - _progress(step, warmup, total_steps))
+
+
+class Cosine(Schedule):
+    """Half a wave from the full rate down to `final` (Loshchilov & Hutter 2017, eq. 5, without restarts).
+
+    Args:
+        warmup: steps over which the rate grows from 0, as a number of steps or as a share of all steps.
+        final: the share of the rate that would be reached one step after the last.
+    """
+
+    def __init__(self, *, warmup: NonNegativeInt | Rate = 0.1, final: Share = 0.0):
+        super().__init__(warmup=warmup)
+        self.final = final
+
+    def after_warmup(self, step: tf.Tensor, warmup: int, total_steps: int) -> tf.Tensor:
+        wave = (1 + tf.cos(math.pi * _progress(step, warmup, total_steps))) / 2
+        return self.final + (1 - self.final) * wave
+
+
+class InverseSqrt(Schedule):
+    """Falls with the square root of the step (Vaswani et al. 2017, eq. 3).
+
+    The share is min(n / W, sqrt(W / n)) for update n = step + 1. The paper's rate, hidden_dim^-0.5 * min(n^-0.5,
+    n * W^-1.5), is this times a learning rate of (hidden_dim * W)^-0.5.
+
+    Args:
+        warmup: steps over which the rate grows from 0, as a number of steps or as a share of all steps.
+    """
+
+    def after_warmup(self, step: tf.Tensor, warmup: int, total_steps: int) -> tf.Tensor:
+        return tf.sqrt(max(warmup, 1) / (step + 1))
+
+
+class Step(Schedule):
+    """Falls by a factor at equal distances (He et al. 2016, section 3.4).
+
+    Args:
+        warmup: steps over which the rate grows from 0, as a number of steps or as a share of all steps.
+        every: the distance after the warm-up, as a number of steps or as a share of all steps.
+        factor: what the rate is multiplied by, below 1.
+    """
+
+    def __init__(
+        self,
+        *,
+        warmup: NonNegativeInt | Rate = 0.1,
+        every: PositiveInt | Rate = 0.3,
+        factor: Rate = 0.1,
+    ):
+        super().__init__(warmup=warmup)
+        self.every = every
+        self.factor = factor
+
+    def after_warmup(self, step: tf.Tensor, warmup: int, total_steps: int) -> tf.Tensor:
+        falls = tf.floor(tf.maximum(step - warmup, 0) / max(1, _steps(self.every, total_steps)))
+        return tf.cast(self.factor, tf.float32) ** falls
+
+
+def _steps(value: int | float, total_steps: int) -> int:
+    return value if isinstance(value, int) else round(value * total_steps)
+
+
+def _progress(step: tf.Tensor, warmup: int, total_steps: int) -> tf.Tensor:
+    """How much of the time after the warm-up has passed, from 0 to 1."""
+    return tf.clip_by_value((step - warmup) / (total_steps - warmup), 0.0, 1.0)

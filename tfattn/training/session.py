@@ -1,0 +1,332 @@
+"""One run of a trainer, from wherever it left off to its end."""
+
+import dataclasses
+import json
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfattn import files
+from tfattn.console import note
+from tfattn.data.reader import ROW_IDS, Reader
+from tfattn.errors import CheckpointError, ConfigError, TrainingError
+from tfattn.tasks.task import Task
+from tfattn.training import checkpoints
+from tfattn.training.averages import Averages
+from tfattn.training.callbacks import best_epoch
+from tfattn.training.interruption import Interruption, Stopped
+from tfattn.training.loop import RECORD, Call, Counters, Loop
+from tfattn.training.prediction import Predictor
+from tfattn.training.progress import Display
+from tfattn.training.runtime import Runtime
+
+if TYPE_CHECKING:
+    from tfattn.training.trainer import Trainer
+
+LOST = (
+    tf.errors.UnavailableError,
+    tf.errors.AbortedError,
+    tf.errors.CancelledError,
+    tf.errors.DeadlineExceededError,
+    tf.errors.InternalError,
+)
+
+
+@dataclass
+class Totals:
+    """Sums over the steps of an epoch so far."""
+
+    loss: float = 0.0
+    weight: float = 0.0
+    tokens: float = 0.0
+    examples: float = 0.0
+    seconds: float = 0.0
+
+    def add(self, records: np.ndarray, seconds: float) -> None:
+        """Adds the steps of a call, one by one: however steps fall into calls, the sum is the same."""
+        self.seconds += seconds
+        for record in records:
+            step = dict(zip(RECORD, map(float, record), strict=True))
+            self.tokens += step["tokens"]
+            self.examples += step["examples"]
+            if step["finite"]:
+                self.loss += step["loss"] * step["weight"]
+                self.weight += step["weight"]
+
+    @property
+    def speeds(self) -> dict[str, float]:
+        """Examples and tokens per second."""
+        seconds = max(self.seconds, 1e-9)
+        return {"examples_per_second": self.examples / seconds, "tokens_per_second": self.tokens / seconds}
+
+
+@dataclass
+class Position:
+    """Where a run stands, beside its weights; all of it is in `state.json`."""
+
+    epoch: int = 0
+    batch: int = 0
+    finished: bool = False
+    counters: Counters = field(default_factory=Counters)
+    totals: Totals = field(default_factory=Totals)
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, state: dict[str, Any]) -> "Position":
+        """The position that a state says."""
+        nested = {"counters": Counters(**state["counters"]), "totals": Totals(**state["totals"])}
+        return cls(**{item.name: state[item.name] for item in dataclasses.fields(cls)} | nested)
+
+
+class Session:
+    """Everything that one run needs, made once; `run` is the whole of it."""
+
+    def __init__(
+        self,
+        trainer: "Trainer",
+        task: Task,
+        train: Reader,
+        validation: Reader | None,
+        folder: Path,
+        runtime: Runtime,
+        *,
+        seed: int,
+        fingerprint: str,
+    ):
+        self.trainer = trainer
+        self.task = task
+        self.train = train
+        self.validation = validation
+        self.folder = folder
+        self.runtime = runtime
+        self.identity = {"seed": seed, "fingerprint": fingerprint}
+        self.total_steps = sum(train.num_batches(epoch) for epoch in range(trainer.epochs))
+        self.monitor, self.mode = trainer.monitored(task)
+        weights = [variable.value for variable in task.trainable_weights]
+        with runtime.scope():
+            trainer.optimizer.build(weights, trainer.multipliers(task))
+            self.averages = Averages(trainer.ema, weights) if trainer.ema else None
+        self.loop = Loop(
+            task,
+            trainer.optimizer,
+            runtime,
+            schedule=trainer.schedule,
+            averages=self.averages,
+            total_steps=self.total_steps,
+            accumulation=trainer.accumulation,
+            clip_norm=trainer.clip_norm,
+            seed=seed,
+        )
+        self.predictor = Predictor(task, runtime)
+        self.groups = self._groups()
+        self.position = Position()
+        self.checkpoints = checkpoints.Checkpoints(
+            folder / "checkpoints", keep=trainer.keep_checkpoints, writes=runtime.is_chief
+        )
+
+    def run(self) -> list[dict[str, Any]]:
+        """Trains to the end; returns the history."""
+        display = Display(
+            self.folder / "tensorboard",
+            steps=self.total_steps,
+            epochs=self.trainer.epochs,
+            visible=self.runtime.is_chief,
+        )
+        with Interruption() as interruption, display, self._telling_lost_workers():
+            self._resume()
+            self._check_monitor()
+            while not self.position.finished:
+                self._train_epoch(display, interruption)
+                self._end_epoch(display)
+            self.runtime.agree(self.position.counters.step)  # nobody reads before the chief has written
+        checkpoints.load_weights(self.task, self.checkpoints.folder)
+        if interruption.signal:
+            raise Stopped(interruption.status)
+        return self.position.history
+
+    def _resume(self) -> None:
+        self.checkpoints.save_frozen(checkpoints.frozen(self.task))
+        newest = self.checkpoints.newest()
+        if newest:
+            self._check_identity(newest)
+            for group, variables in self.groups.items():
+                newest.restore(group, variables)
+            self.position = Position.of(newest.state)
+            if self.runtime.is_chief:
+                self._write_history()
+                note(f"goes on at step {self.position.counters.step} of {self.total_steps}")
+        if not self.runtime.agree(self.position.counters.step):
+            raise CheckpointError(
+                "the workers do not stand at the same step",
+                where=str(self.checkpoints.folder),
+                expected="one folder that all workers share",
+                received=f"step {self.position.counters.step} here, another elsewhere",
+                remedy="Put `runs_folder` on a disk that every machine sees.",
+            )
+
+    def _train_epoch(self, display: Display, interruption: Interruption) -> None:
+        position, counters = self.position, self.position.counters
+        every = self.trainer.checkpoint_every
+        data = self.runtime.read(
+            self.train, position.epoch, start=position.batch, accumulation=self.trainer.accumulation
+        )
+        iterator = iter(data)
+        batches = self.train.num_batches(position.epoch)
+        while position.batch < batches:
+            limit = min(self.trainer.steps_per_loop, batches - position.batch)
+            limit = min(limit, every - counters.step % every) if every else limit
+            begin = time.perf_counter()
+            call = self.loop(iterator, counters, limit=limit, stop=bool(interruption.signal))
+            position.totals.add(call.records, time.perf_counter() - begin)
+            position.batch += len(call.records)
+            position.counters = counters = call.counters
+            display.steps(position.epoch, counters.step, call.records, position.totals.speeds)
+            if call.fatal:
+                self._refuse(call)
+            if position.batch < batches and (call.stopped or every and counters.step % every == 0):
+                self._save()
+            if call.stopped and position.batch < batches:
+                self._leave(interruption)
+
+    def _end_epoch(self, display: Display) -> None:
+        position = self.position
+        line = {
+            "epoch": position.epoch + 1,
+            "step": position.counters.step,
+            "loss": position.totals.loss / position.totals.weight if position.totals.weight else math.nan,
+            **self._validate(),
+            "learning_rate": self.loop.learning_rate(position.counters.step - 1),
+            **position.totals.speeds,
+            "seconds": position.totals.seconds,
+        }
+        position.history.append(line)
+        position.epoch, position.batch, position.totals = position.epoch + 1, 0, Totals()
+        position.finished = position.epoch == self.trainer.epochs or self._stops_early()
+        self._save()
+        if self.runtime.is_chief:
+            self._write_history()
+        display.epoch(line, is_best=self._best() is line)
+        if position.finished and position.epoch < self.trainer.epochs and self.runtime.is_chief:
+            note(f"{self.monitor} no longer improves: training ends after epoch {position.epoch}")
+
+    def _validate(self, *, batches: int | None = None) -> dict[str, float]:
+        if self.validation is None:
+            return {}
+        with self.averages.in_place() if self.averages else nullcontext():
+            answers, targets, loss = self.predictor(self.validation, batches=batches)
+        metrics = {"loss": loss, **self.task.measure(answers, targets)}
+        return {f"validation_{name}": value for name, value in metrics.items()}
+
+    def _check_monitor(self) -> None:
+        """A misspelt metric is said before the first epoch, not after it."""
+        if self.validation is None or self.trainer.monitor is None:
+            return
+        names = [name.removeprefix("validation_") for name in self._validate(batches=1)]
+        if self.monitor not in names:
+            raise ConfigError(
+                "the task has no such metric",
+                key="monitor",
+                expected=f"one of {', '.join(names)}",
+                received=self.monitor,
+            )
+
+    def _monitored(self) -> list[float]:
+        return [line[f"validation_{self.monitor}"] for line in self.position.history]
+
+    def _best(self) -> dict[str, Any] | None:
+        if not self.position.history or self.validation is None:
+            return None
+        return self.position.history[best_epoch(self._monitored(), self.mode)]
+
+    def _stops_early(self) -> bool:
+        stopping = self.trainer.early_stopping
+        return stopping is not None and stopping.stops(self._monitored(), self.mode)
+
+    def _groups(self) -> dict[str, checkpoints.Group]:
+        weights = checkpoints.trained(self.task)
+        slots = self.trainer.optimizer.slots
+        groups = {
+            "weights": weights,
+            "slots": {
+                f"{name}/{path}": slot
+                for name, kept in slots.items()
+                for path, slot in zip(weights, kept, strict=True)
+            },
+            "averages": dict(zip(weights, self.averages.variables, strict=True)) if self.averages else {},
+        }
+        return {name: group for name, group in groups.items() if group}
+
+    def _save(self) -> None:
+        best = self._best()
+        best = best and {"epoch": best["epoch"], "step": best["step"], "value": best[f"validation_{self.monitor}"]}
+        state = {**self.identity, "monitor": self.monitor, "best": best, **dataclasses.asdict(self.position)}
+        self.checkpoints.save(self.position.counters.step, self.groups, state)
+
+    def _write_history(self) -> None:
+        lines = [json.dumps(line) + "\n" for line in self.position.history]
+        files.write_text(self.folder / "history.jsonl", "".join(lines))
+
+    def _leave(self, interruption: Interruption) -> None:
+        self.runtime.agree(self.position.counters.step)  # the chief has written before others leave
+        if self.runtime.is_chief:
+            note(f"stopped as asked at step {self.position.counters.step}; the same command goes on from there")
+        raise Stopped(interruption.status)
+
+    def _check_identity(self, checkpoint: checkpoints.Checkpoint) -> None:
+        found = {name: checkpoint.state[name] for name in self.identity}
+        if found != self.identity:
+            raise CheckpointError(
+                "the checkpoint belongs to another run",
+                where=str(checkpoint.folder),
+                expected=_facts(self.identity),
+                received=_facts(found),
+                remedy="Give this run another `name`, or delete the folder to train anew.",
+            )
+
+    def _refuse(self, call: Call) -> None:
+        record = dict(zip(RECORD, call.records[-1], strict=True))
+        bad = np.flatnonzero(~np.isfinite(call.gradient_norms))
+        names = [self.task.trainable_weights[index].path for index in bad[:3]]
+        what = f"the gradients of {', '.join(names)}" if np.isfinite(record["loss"]) else "the loss"
+        kept = self.folder / "not_finite_batch.npz"
+        if self.runtime.is_chief:
+            self._keep_batch(kept, self.position.batch - 1)
+        raise TrainingError(
+            f"{what} is not finite" if what == "the loss" else f"{what} are not finite",
+            where=f"step {self.position.counters.step} (epoch {self.position.epoch + 1}, batch {self.position.batch})",
+            expected="numbers",
+            received=f"loss {record['loss']}, gradient norm {record['gradient_norm']}",
+            remedy=f"No weight was changed. The batch is in {kept}; look at its rows, or lower the learning rate.",
+        )
+
+    def _keep_batch(self, path: Path, batch: int) -> None:
+        data = self.train.dataset(self.position.epoch, start=batch, replicas=1)
+        values = {name: value.numpy() for name, value in next(iter(data)).items()}
+        real = values[ROW_IDS] >= 0
+        with files.atomic_file(path) as temporary, open(temporary, "wb") as file:
+            np.savez(file, **{name: value[real] for name, value in values.items()})
+
+    @contextmanager
+    def _telling_lost_workers(self) -> Iterator[None]:
+        try:
+            yield
+        except LOST as error:
+            if self.runtime.num_workers == 1:
+                raise
+            raise TrainingError(
+                "another worker was lost",
+                expected=f"{self.runtime.num_workers} workers",
+                received=str(error).splitlines()[0][:200],
+                remedy="Start all workers again: they go on from the last checkpoint.",
+            ) from None
+
+
+def _facts(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value!r}" for name, value in values.items())

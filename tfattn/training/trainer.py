@@ -1,0 +1,138 @@
+"""The `training:` section: how a task learns."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, PositiveFloat, PositiveInt
+
+from tfattn.config.types import Part, Rate, Section
+from tfattn.data.reader import Reader
+from tfattn.errors import ConfigError
+from tfattn.tasks.task import Task
+from tfattn.training.callbacks import EarlyStopping
+from tfattn.training.optimizers import AdamW
+from tfattn.training.runtime import Runtime
+from tfattn.training.schedules import Linear
+from tfattn.training.session import Session
+
+Decay = Annotated[float, Field(gt=0.0, le=1.0)]
+
+
+class Trainer:
+    """Trains a task on one split and, after each epoch, measures it on another.
+
+    The defaults fine-tune an encoder of BERT's kind.
+
+    Args:
+        epochs: passes over the training rows.
+        optimizer: how gradients change weights; AdamW by default.
+        schedule: how the learning rate changes; by default it grows over a tenth of the run, then falls in a line.
+        accumulation: micro-batches that each device divides its part of a batch into, to need less memory; the result
+            is that of the whole batch.
+        clip_norm: the largest norm of all gradients together, measured over the whole batch; null does not clip.
+        layer_decay: a layer's learning rate is this share of that of the layer above it; 1 gives all the same.
+        ema: how much of a running average of the weights is kept per step, such as 0.999; evaluation, the best
+            checkpoint and the export then use the average. 0 keeps none.
+        early_stopping: when to end before the last epoch; null never does.
+        monitor: the validation metric by which the best epoch is chosen, such as accuracy or loss; the task's by default.
+        monitor_mode: whether "max" or "min" of it is best; known for the task's own and for losses.
+        steps_per_loop: the most steps between two looks at progress and signals; about a second's worth are taken.
+        checkpoint_every: steps between checkpoints within an epoch; null writes one at the end of each epoch.
+        keep_checkpoints: how many of the newest checkpoints are kept, beside the best.
+
+    Raises:
+        ConfigError: early stopping or a mode was asked for with nothing to monitor.
+
+    Example:
+        runtime = Runtime().start(seed=7)
+        with runtime.scope():
+            task = build_task()
+        history = Trainer(epochs=3).train(task, train, validation, folder=folder, runtime=runtime, seed=7)
+    """
+
+    def __init__(
+        self,
+        *,
+        epochs: PositiveInt = 3,
+        optimizer: Part("optimizers") | None = None,
+        schedule: Part("schedules") | None = None,
+        accumulation: PositiveInt = 1,
+        clip_norm: PositiveFloat | None = 1.0,
+        layer_decay: Decay = 1.0,
+        ema: Rate = 0.0,
+        early_stopping: Section("early_stopping") | None = None,
+        monitor: str | None = None,
+        monitor_mode: Literal["max", "min"] | None = None,
+        steps_per_loop: PositiveInt = 100,
+        checkpoint_every: PositiveInt | None = None,
+        keep_checkpoints: PositiveInt = 2,
+    ):
+        self.epochs = epochs
+        self.optimizer = AdamW() if optimizer is None else optimizer
+        self.schedule = Linear() if schedule is None else schedule
+        self.accumulation = accumulation
+        self.clip_norm = clip_norm
+        self.layer_decay = layer_decay
+        self.ema = ema
+        self.early_stopping: EarlyStopping | None = early_stopping
+        self.monitor = monitor
+        self.monitor_mode = monitor_mode
+        self.steps_per_loop = steps_per_loop
+        self.checkpoint_every = checkpoint_every
+        self.keep_checkpoints = keep_checkpoints
+
+    def train(
+        self,
+        task: Task,
+        train: Reader,
+        validation: Reader | None,
+        *,
+        folder: str | Path,
+        runtime: Runtime,
+        seed: int,
+        fingerprint: str = "",
+    ) -> list[dict[str, Any]]:
+        """Trains from the last checkpoint in `folder`, or from the beginning, and leaves the best weights in the task.
+
+        Args:
+            task: built in the scope of `runtime`.
+            train: the rows to learn from.
+            validation: the rows to measure on, or None: then the last epoch counts as the best.
+            folder: the run's; checkpoints/, history.jsonl and tensorboard/ are written there.
+            runtime: started.
+            seed: of dropout.
+            fingerprint: says what data and settings the run is made of; a checkpoint with another one is refused.
+
+        Returns:
+            the history, one dictionary per epoch: epoch (from 1), step, loss, the validation metrics by
+            `validation_<name>`, learning_rate, examples_per_second, tokens_per_second, seconds.
+
+        Raises:
+            TrainingError: a loss or gradient is not finite, or a worker was lost.
+            CheckpointError: a checkpoint does not fit.
+            ConfigError: the task has no metric of the monitor's name.
+            Stopped: SIGTERM or SIGINT came; a checkpoint was written before.
+        """
+        if self.early_stopping and validation is None:
+            raise ConfigError(
+                "early stopping has nothing to look at",
+                key="early_stopping",
+                expected="validation rows",
+                received="none",
+                remedy="Set `split.validation`, or leave early_stopping out.",
+            )
+        session = Session(self, task, train, validation, Path(folder), runtime, seed=seed, fingerprint=fingerprint)
+        return session.run()
+
+    def multipliers(self, task: Task) -> list[float]:
+        """The share of the learning rate of each trainable weight: 1 for the topmost group, less for those below."""
+        groups = [{id(variable) for variable in group} for group in task.depth_groups()] if self.layer_decay < 1 else []
+        top = len(groups) - 1
+        shares = {number: self.layer_decay ** (top - depth) for depth, group in enumerate(groups) for number in group}
+        return [shares.get(id(variable), 1.0) for variable in task.trainable_weights]
+
+    def monitored(self, task: Task) -> tuple[str, str]:
+        """The metric by which epochs are compared, and whether "max" or "min" of it is best."""
+        name = self.monitor or task.monitor
+        known = task.monitor_mode if name == task.monitor else "min" if name.endswith("loss") else "max"
+        return name, self.monitor_mode or known
