@@ -48,7 +48,9 @@ def open_run(pipeline: Path, overrides: list[str] | None) -> Run:
     """Checks a pipeline file and finds the folders of its run."""
     config = check(pipeline, overrides)
     data = _data(config)
-    return Run(config, inputs={**data.fingerprints(), **data.tokenizer.fingerprint()})
+    vocabulary = Path(data.tokenizer.vocabulary)
+    known = {"vocabulary": files.sha256(vocabulary)} if vocabulary.is_file() else {}
+    return Run(config, inputs={**data.fingerprints(), **known})
 
 
 def run(run: Run, *, force: bool = False, workers: int = 1) -> Path:
@@ -99,7 +101,17 @@ def evaluate(run: Run, *, force: bool = False, workers: int = 1) -> None:
             split = _measured_split(run)
             answers, targets, loss = predict_split(task, _reader(run, split), runtime)
             report = catalog.find("reports", run.config.values["task"]["name"])
-            report(run, split=split, answers=answers, targets=targets, loss=loss, rows=_rows(run, split))
+            report(
+                run.folder,
+                name=run.name,
+                split=split,
+                prepared=run.prepared,
+                configuration=to_yaml(run.config),
+                rows=_rows(run, split),
+                answers=answers,
+                targets=targets,
+                loss=loss,
+            )
 
 
 def export(run: Run, *, force: bool = False) -> Path:
@@ -145,7 +157,9 @@ def _data(config: Config) -> Data:
                 remedy="Set `vocabulary: train`, or name a vocab.txt.",
             )
         folder = pretrained.open(source)
-        data.tokenizer.use(folder.vocabulary, lower_case=folder.lower_case)
+        data.tokenizer.vocabulary = str(folder.vocabulary)
+        if data.tokenizer.lower_case is None:
+            data.tokenizer.lower_case = folder.lower_case
     return data
 
 
@@ -154,7 +168,7 @@ def _facts(run: Run) -> dict[str, Any]:
 
 
 def _fitted_tokenizer(run: Run) -> Preprocessor:
-    tokenizer = build(run.config, "data", "tokenizer")
+    tokenizer: Preprocessor = build(run.config, "data", "tokenizer")
     tokenizer.load(run.prepared / "tokenizer")
     return tokenizer
 
@@ -162,7 +176,7 @@ def _fitted_tokenizer(run: Run) -> Preprocessor:
 def _task(run: Run, *, with_pretrained: bool) -> Task:
     """The model and the task on it, with all that the data say about their sizes."""
     facts = _facts(run)
-    model = build(run.config, "model", vocabulary_size=facts["tokenizer"]["size"])
+    model = build(run.config, "model", vocabulary_size=_fitted_tokenizer(run).num_tokens)
     source = run.config.values["model"].get("pretrained")
     if with_pretrained and source is not None:
         pretrained.open(source).load_into(model).show()

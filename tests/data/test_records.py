@@ -5,16 +5,16 @@ import pytest
 import tensorflow as tf
 
 from tfattn import files
-from tfattn.data.records import (
-    GOOGLE_BERT_CLASSIFICATION,
-    Feature,
-    Records,
-    described,
-    parse,
-    write_encoded,
-    write_records,
-)
-from tfattn.errors import DataError
+from tfattn.data.records import Feature, Records, described, parse, write_encoded, write_records
+from tfattn.errors import DataError, TfattnError
+
+# A file of google-research/bert's run_classifier.py: every row padded to max_seq_length.
+GOOGLE_BERT = {
+    "input_ids": Feature("int64", "sequence"),
+    "input_mask": Feature("int64", "sequence"),
+    "segment_ids": Feature("int64", "sequence"),
+    "label_ids": Feature("int64", "scalar"),
+}
 
 
 def stored(paths):
@@ -48,8 +48,8 @@ def test_padded_files_of_other_tools_are_trimmed_by_their_mask(tmp_path):
         },
         {"input_ids": [101, 102, 0, 0, 0, 0], "input_mask": [1, 1, 0, 0, 0, 0], "segment_ids": [0] * 6, "label_ids": 0},
     ]
-    write_records(tmp_path, "train", padded, features=GOOGLE_BERT_CLASSIFICATION, num_rows=2)
-    batch = parse(stored(tmp_path.glob("*.tfrecord")), GOOGLE_BERT_CLASSIFICATION)
+    write_records(tmp_path, "train", padded, features=GOOGLE_BERT, num_rows=2)
+    batch = parse(stored(tmp_path.glob("*.tfrecord")), GOOGLE_BERT)
     assert sorted(batch) == ["label_ids", "padding_mask", "segment_ids", "token_ids"]
     assert batch["token_ids"].numpy().tolist() == [[101, 7, 8, 102], [101, 102, 0, 0]]
     assert batch["padding_mask"].numpy().sum(axis=1).tolist() == [4, 2]
@@ -146,3 +146,12 @@ def test_the_manifest_describes_features_so_that_they_can_be_read_back(make_fold
     records = Records(make_folder(), "train")
     assert described(records.features) == records.manifest["features"]
     assert records.manifest["splits"] == {"train": {"rows": 53, "shards": 6}}
+
+
+def test_a_full_disk_is_one_clear_message(tmp_path):
+    features = {"label_ids": Feature("int64", "scalar")}
+    rows = ({"label_ids": 1} for _ in range(100_000))
+    with pytest.raises(TfattnError, match="no space left on the disk"), files.atomic_folder(tmp_path / "new") as folder:
+        (folder / "train-00000-of-00001.tfrecord").symlink_to("/dev/full")
+        write_records(folder, "train", rows, features=features, num_rows=100_000, rows_per_shard=100_000)
+    assert list(tmp_path.iterdir()) == []

@@ -1,20 +1,17 @@
 """A tiny classifier of texts, and one export of it that all tests of this room read."""
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-import tensorflow_text as tf_text
 
 from tfattn.export.saved_model import export
 from tfattn.export.section import Export
 from tfattn.export.signatures import Classification
 from tfattn.models.bert import Bert
-from tfattn.preprocessing.preprocessor import Preprocessor
+from tfattn.preprocessing.wordpiece import WordPiece
 from tfattn.tasks.text_classification import TextClassification
 
 LABELS = ["Leak", "Électronique", "机械"]
@@ -37,37 +34,15 @@ WORDS += ["very", "loud", "rattling", "noise"]
 ROWS = [
     {"text": "coolant is pooling under the sorter", "label": "Leak", "row": "reports.csv:2"},
     {"text": "sorter blows fuses", "label": "Électronique", "row": "reports.csv:3"},
-    {"text": "very loud rattling under the sorter , it is a very loud noise", "label": "机械", "row": "reports.csv:4"},
+    {"text": "very loud rattling under the sorter, it is a very loud noise", "label": "机械", "row": "reports.csv:4"},
     {"text": "noise", "label": "机械", "row": "reports.csv:5"},
 ]
 
 
-class Words(Preprocessor):
-    """The contract of a tokenizer, as short as can be: known words by their number."""
-
-    def __init__(self, fields: tuple[str, ...] = ("text",), max_length: int = 16):
-        super().__init__()
-        self.fields = fields
-        self.max_length = max_length
-        words = tf.lookup.KeyValueTensorInitializer(WORDS, range(len(WORDS)), value_dtype=tf.int64)
-        self.table = tf.lookup.StaticHashTable(words, default_value=1)
-        self.splitter = tf_text.WhitespaceTokenizer()
-
-    def fit(self, rows: Iterable[dict[str, str]]) -> None:
-        pass
-
-    def save(self, folder: Path) -> None:
-        (folder / "vocab.txt").write_text("".join(f"{word}\n" for word in WORDS))
-        (folder / "tokenizer.json").write_text("{}")
-
-    def __call__(self, fields: dict[str, tf.Tensor]) -> dict[str, Any]:
-        segments = [self.table.lookup(self.splitter.tokenize(fields[name])) for name in self.fields]
-        trimmed = tf_text.WaterfallTrimmer(self.max_length - 1 - len(segments)).trim(segments)
-        token_ids, segment_ids = tf_text.combine_segments(trimmed, start_of_sequence_id=2, end_of_segment_id=3)
-        return {"token_ids": tf.cast(token_ids, tf.int32), "segment_ids": tf.cast(segment_ids, tf.int32)}
-
-
-def classifier(fields: tuple[str, ...] = ("text",)) -> Classification:
+def classifier(vocabulary: Path, *, fields: tuple[str, ...] = ("text",)) -> Classification:
+    vocabulary.write_text("".join(f"{word}\n" for word in WORDS))
+    tokenizer = WordPiece(vocabulary=str(vocabulary), max_length=16, fields=fields)
+    tokenizer.fit([])
     keras.utils.set_random_seed(3)
     bert = Bert(
         vocabulary_size=len(WORDS),
@@ -80,7 +55,7 @@ def classifier(fields: tuple[str, ...] = ("text",)) -> Classification:
     )
     task = TextClassification(model=bert, num_classes=len(LABELS))
     task.head.kernel.assign(np.random.default_rng(3).normal(size=task.head.kernel.shape))
-    return Classification(task=task, tokenizer=Words(fields), labels=LABELS)
+    return Classification(task=task, tokenizer=tokenizer, labels=LABELS)
 
 
 def trained_answers(served: Classification, rows: list[dict[str, str]]) -> dict[str, np.ndarray]:
@@ -91,8 +66,8 @@ def trained_answers(served: Classification, rows: list[dict[str, str]]) -> dict[
 
 
 @pytest.fixture(scope="session")
-def served() -> Classification:
-    return classifier()
+def served(tmp_path_factory) -> Classification:
+    return classifier(tmp_path_factory.mktemp("vocabulary") / "vocab.txt")
 
 
 @pytest.fixture(scope="session")
@@ -121,5 +96,5 @@ def loaded(exported):
 
 
 @pytest.fixture(scope="session")
-def pair() -> Classification:
-    return classifier(("text_a", "text_b"))
+def pair(tmp_path_factory) -> Classification:
+    return classifier(tmp_path_factory.mktemp("vocabulary") / "vocab.txt", fields=("text_a", "text_b"))

@@ -13,11 +13,15 @@ from tfattn.errors import ExportError, TfattnError
 from tfattn.export import parity, saved_model
 from tfattn.export.saved_model import export
 from tfattn.export.section import Export
+from tfattn.serving import engine
 
 
 @pytest.fixture
-def unchecked(monkeypatch):
-    """Leaves out the fresh process, where a test is about something else."""
+def quick(monkeypatch):
+    """Leaves out the model and its checks, where a test is about the folders around it."""
+    monkeypatch.setattr(saved_model, "_save", lambda served, folder: (folder / "saved_model.pb").write_text("model"))
+    monkeypatch.setattr(saved_model, "operations", lambda folder: [])
+    monkeypatch.setattr(saved_model.warmup, "write", lambda *_, **__: None)
     monkeypatch.setattr(parity, "check", lambda folder, **_: {"rows": 0})
 
 
@@ -48,7 +52,7 @@ def test_a_version_has_what_servers_and_people_look_for(exported):
         "assets.extra/parity.json",
         "assets.extra/tf_serving_warmup_requests",
         "assets/labels.txt",
-        "assets/tokenizer.json",
+        "assets/tokenizer_config.json",
         "assets/vocab.txt",
         "fingerprint.pb",
         "manifest.json",
@@ -60,8 +64,7 @@ def test_a_version_has_what_servers_and_people_look_for(exported):
     assert (exported / "assets/labels.txt").read_text() == "Leak\nÉlectronique\n机械\n"
     assert (exported / "assets.extra/config.yaml").read_text() == "name: reports\n"
     assert json.loads((exported / "assets.extra/columns.json").read_text()) == {"text": "Description"}
-    assert "FastWordpiece" not in (operations := (exported / "assets.extra/operations.txt").read_text())
-    assert "TFText>WhitespaceTokenizeWithOffsets" in operations
+    assert "FastWordpieceTokenizeWithOffsets" in (exported / "assets.extra/operations.txt").read_text()
     assert not [path for path in exported.parent.iterdir() if path.name not in ("1", ".lock")]
 
 
@@ -83,7 +86,7 @@ def test_the_report_says_how_it_compares(exported, rows):
     assert report["tensorflow"] == tf.__version__
 
 
-def test_an_export_that_answers_otherwise_does_not_appear(write, expected, tmp_path, unchecked, monkeypatch):
+def test_an_export_that_answers_otherwise_does_not_appear(write, expected, tmp_path, quick, monkeypatch):
     write()
     before = shown(tmp_path)
     monkeypatch.undo()
@@ -98,24 +101,24 @@ def test_an_export_that_answers_otherwise_does_not_appear(write, expected, tmp_p
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-def test_an_interrupted_export_leaves_nothing(error, write, tmp_path, monkeypatch):
+def test_an_interrupted_export_leaves_nothing(error, write, tmp_path, quick, monkeypatch):
     def interrupt(*_, **__):
         raise error
 
-    monkeypatch.setattr(saved_model.warmup, "write", interrupt)
+    monkeypatch.setattr(parity, "check", interrupt)
     with pytest.raises(error):
         write()
     assert shown(tmp_path) == []
 
 
-def test_what_a_killed_export_left_is_removed_by_the_next(write, tmp_path, unchecked):
+def test_what_a_killed_export_left_is_removed_by_the_next(write, tmp_path, quick):
     left = tmp_path / "models/reports/.7.abcd/variables"
     left.mkdir(parents=True)
     write()
     assert not left.parent.exists()
 
 
-def test_old_versions_stay_up_to_a_number(write, unchecked):
+def test_old_versions_stay_up_to_a_number(write, quick):
     for _ in range(4):
         newest = write(keep=2)
     assert list(files.numbered(newest.parent)) == [3, 4]
@@ -123,23 +126,23 @@ def test_old_versions_stay_up_to_a_number(write, unchecked):
     assert list(files.numbered(newest.parent)) == [1, 3, 4]
 
 
-def test_a_version_that_stands_is_not_written_again(write, unchecked):
+def test_a_version_that_stands_is_not_written_again(write, quick):
     write(version=7)
     with pytest.raises(ExportError, match="expected a free number, such as 8, received 7"):
         write(version=7)
 
 
-def test_a_timestamp_is_newer_than_whatever_stands(write, unchecked):
+def test_a_timestamp_is_newer_than_whatever_stands(write, quick):
     future = write(version=4_000_000_000)
     assert write(version="timestamp").name == str(int(future.name) + 1)
 
 
-def test_two_exports_of_one_model_do_not_meet(write, tmp_path, unchecked):
+def test_two_exports_of_one_model_do_not_meet(write, tmp_path, quick):
     with files.lock(tmp_path / "models/reports"), pytest.raises(TfattnError, match="another process is at work"):
         write()
 
 
-def test_a_disk_that_takes_no_more_is_one_message(write, tmp_path, monkeypatch, unchecked):
+def test_a_disk_that_takes_no_more_is_one_message(write, tmp_path, monkeypatch):
     def full(*_, **__):
         raise tf.errors.ResourceExhaustedError(None, None, "No space left on device")
 
@@ -152,3 +155,11 @@ def test_a_disk_that_takes_no_more_is_one_message(write, tmp_path, monkeypatch, 
 def test_there_must_be_rows_to_compare(served, tmp_path):
     with pytest.raises(ExportError, match="no validation row"):
         export(served, name="x", section=Export(folder=str(tmp_path)), rows=[], expected={}, config="")
+
+
+def test_what_is_exported_answers_new_rows(exported, rows, expected):
+    loaded = engine.load("reports", exported.parent.parent)
+    answers = loaded.answer(rows)
+    assert [answer["label_id"] for answer in answers] == expected["label_ids"].tolist()
+    assert loaded.columns == {"text": "Description"}
+    assert sum(answers[0]["scores"].values()) == pytest.approx(1.0)

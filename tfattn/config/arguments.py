@@ -3,6 +3,7 @@
 import difflib
 import functools
 import inspect
+import json
 import operator
 import re
 import textwrap
@@ -51,7 +52,8 @@ class Argument:
     def check(self, value: Any) -> list[tuple[tuple[str | int, ...], Any]]:
         """Nothing where the value fits; else the inner path and the value of each place that does not."""
         try:
-            TypeAdapter(self.annotation).validate_python(value, strict=True)
+            # As JSON: what stands in a file is a list, never a tuple.
+            TypeAdapter(self.annotation).validate_json(json.dumps(value), strict=True)
         except ValidationError as error:
             details = error.errors()
             simple = len(details) == 1 and all(isinstance(step, (str, int)) for step in details[0]["loc"])

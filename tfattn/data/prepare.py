@@ -164,4 +164,5 @@ def _lengths(folder: Path, split: str) -> np.ndarray:
 
 
 def _hash(folder: Path) -> str:
-    return files.digest({path.name: files.sha256(path) for path in sorted(folder.iterdir())})
+    saved = (path for path in folder.rglob("*") if path.is_file())
+    return files.digest({str(path.relative_to(folder)): files.sha256(path) for path in saved})

@@ -94,10 +94,11 @@ class Reader:
             batch, for all its parts.
         """
         order = _Order(self.plan(epoch), self._records.lengths, start)
-        parts = tf.constant(list(range(replicas) if local is None else local), tf.int64)
-        paths = tf.constant([str(path) for path in self._records.paths])
-        lengths = tf.constant(self._lengths)
-        rows, begins, shards, places = (tf.constant(a) for a in (order.rows, order.begins, order.shards, order.places))
+        with tf.device("CPU:0"):  # where input pipelines run, whatever device is current
+            parts = tf.constant(list(range(replicas) if local is None else local), tf.int64)
+            paths = tf.constant([str(path) for path in self._records.paths])
+            lengths, rows, places = tf.constant(self._lengths), tf.constant(order.rows), tf.constant(order.places)
+            begins, widths, shards = tf.constant(order.begins), tf.constant(order.widths), tf.constant(order.shards)
 
         def load(window):
             stored = tf.data.TFRecordDataset(tf.gather(paths, shards[window[0] : window[1]]), buffer_size=READ_BYTES)
@@ -107,16 +108,14 @@ class Reader:
             return tf.data.Dataset.range(first, last).map(lambda number: (number, stored))
 
         def batch(number, stored):
-            whole = rows[begins[number] : begins[number + 1]]
-            slots, weights = _filled(tf.size(whole, tf.int64), parts, replicas, accumulation)
-            mine = tf.gather(whole, slots)
-            width = tf.reduce_max(tf.gather(lengths, whole))
-            features = parse(
-                tf.gather(stored, tf.gather(places, mine)), self._records.features, tf.gather(lengths, mine), width
-            )
-            features[ROW_IDS] = tf.where(weights > 0, mine, -1)
-            features[WEIGHTS] = weights
-            return {name: _divided(value, len(parts)) for name, value in features.items()}
+            begin, width = begins[number], widths[number]
+            slots, real = _filled(begins[number + 1] - begin, parts, replicas, accumulation)
+            mine = tf.gather(rows, begin + slots)
+            serialized = tf.gather(stored, tf.gather(places, mine))
+            features = parse(serialized, self._records.features, tf.gather(lengths, mine), width)
+            features[ROW_IDS] = tf.where(real, mine, -1)
+            features[WEIGHTS] = tf.cast(real, tf.float32)
+            return {name: _divided(value, len(parts), width) for name, value in features.items()}
 
         windows = tf.data.Dataset.from_tensor_slices(order.windows).map(load).prefetch(1)
         batches = windows.flat_map(numbered).map(batch, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
@@ -134,6 +133,7 @@ class _Order:
     Attributes:
         rows: record numbers, batch after batch.
         begins: where each batch begins in `rows`, and where the last ends.
+        widths: the longest row of each batch.
         shards: shard numbers, window after window.
         places: for each record number, where it stands in the window that is loaded with it.
         windows: (windows, 5) first and last shard, first and last batch, records.
@@ -143,6 +143,7 @@ class _Order:
         batches = [rows for window in plan for rows in window.batches]
         self.rows = np.concatenate(batches).astype(np.int32)
         self.begins = np.cumsum([0, *map(len, batches)])
+        self.widths = np.maximum.reduceat(np.concatenate(lengths)[self.rows], self.begins[:-1])
         self.shards = np.concatenate([window.shards for window in plan])
         self.places = np.empty(len(self.rows), np.int32)
         starts = np.cumsum([0, *map(len, lengths)])
@@ -158,14 +159,14 @@ class _Order:
 
 
 def _filled(count: tf.Tensor, parts: tf.Tensor, replicas: int, accumulation: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Which rows of a batch of `count` the parts hold, part after part, and whether each is real (1) or fills (0)."""
+    """Which rows of a batch of `count` the parts hold, part after part, and whether it is real or fills."""
     whole = replicas * accumulation
     size = -(-count // whole) * accumulation
     slots = tf.reshape(parts[:, None] * size + tf.range(size), [-1])
     real = slots < count
-    return tf.where(real, slots, 0), tf.cast(real, tf.float32)
+    return tf.where(real, slots, 0), real
 
 
-def _divided(value: tf.Tensor, parts: int) -> tf.Tensor:
-    """(parts * n, ...) -> (parts, n, ...)"""
-    return tf.reshape(value, tf.concat([[parts, tf.shape(value)[0] // parts], tf.shape(value)[1:]], axis=0))
+def _divided(value: tf.Tensor, parts: int, width: tf.Tensor) -> tf.Tensor:
+    """(parts * n, ...) -> (parts, n, ...); what is not known of the shape is the width of sequences."""
+    return tf.reshape(value, [parts, -1, *(width if size is None else size for size in value.shape[1:])])

@@ -5,8 +5,11 @@ ours, and we can read theirs; parsing gives the names that models read. Beside e
 `x.lengths.npy`, the tokens of each of its records, by which batches are planned without reading the records.
 """
 
+import contextlib
+import errno
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -53,15 +56,6 @@ class Feature:
         return tf.train.Feature(float_list=tf.train.FloatList(value=values))
 
 
-# A file of google-research/bert's run_classifier.py: every row padded to max_seq_length.
-GOOGLE_BERT_CLASSIFICATION = {
-    "input_ids": Feature("int64", "sequence"),
-    INPUT_MASK: Feature("int64", "sequence"),
-    "segment_ids": Feature("int64", "sequence"),
-    "label_ids": Feature("int64", "scalar"),
-}
-
-
 def write_records(
     folder: Path,
     split: str,
@@ -85,19 +79,20 @@ def write_records(
         What `Records` wants to find in the manifest under `splits`: rows and shards.
     """
     shards = -(-num_rows // rows_per_shard)
+    sequences = [name for name, feature in features.items() if feature.kind == "sequence"]
     examples = iter(examples)
     written = 0
     for shard in range(shards):
         path = Path(folder) / f"{split}-{shard:05d}-of-{shards:05d}.tfrecord"
         lengths = []
-        with tf.io.TFRecordWriter(str(path)) as writer:
+        with _disk_errors(path), tf.io.TFRecordWriter(str(path)) as writer:
             for example in islice(examples, rows_per_shard):
                 encoded = {name: feature.encode(example[name]) for name, feature in features.items()}
                 writer.write(tf.train.Example(features=tf.train.Features(feature=encoded)).SerializeToString())
-                lengths.append(max((len(example[n]) for n, f in features.items() if f.kind == "sequence"), default=1))
+                lengths.append(max((len(example[name]) for name in sequences), default=1))
         np.save(path.with_suffix(".lengths.npy"), np.array(lengths, np.int32))
         written += len(lengths)
-    assert written == num_rows, f"{num_rows} rows were announced, {written} came"
+    assert written == num_rows and next(examples, None) is None, f"other than the announced {num_rows} rows came"
     return {"rows": num_rows, "shards": shards}
 
 
@@ -168,6 +163,9 @@ def parse(
 ) -> dict[str, tf.Tensor]:
     """Parses a batch of records at once, in the graph.
 
+    Files of other tools, in which every row is padded to one length (`max_seq_length` of google-research/bert) and
+    which say so by an `input_mask`, are read too: name it among `features`.
+
     Args:
         serialized: (B,) strings.
         features: what a record holds, by the names in the file.
@@ -190,9 +188,19 @@ def parse(
         if features[name].kind == "sequence":
             value = value[:, :width]
             value = tf.pad(value, [[0, 0], [0, width - tf.shape(value)[1]]])
-            batch[PADDING_MASK] = tf.sequence_mask(lengths, width)
         batch[MODEL_NAMES.get(name, name)] = value
+    if any(feature.kind == "sequence" for feature in features.values()):
+        batch[PADDING_MASK] = tf.sequence_mask(lengths, width)
     return batch
+
+
+@contextlib.contextmanager
+def _disk_errors(path: Path) -> Iterator[None]:
+    """TensorFlow's writer has an error of its own for a full disk; `files` says what to do about Python's."""
+    try:
+        yield
+    except tf.errors.ResourceExhaustedError:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path)) from None
 
 
 def _verified(folder: Path) -> dict[str, Any]:
@@ -202,7 +210,7 @@ def _verified(folder: Path) -> dict[str, Any]:
         path = Path(error.where)
         if path.suffix == ".tfrecord" and path.is_file():
             error.where = f"{path}, byte {_first_damage(path)}"
-            error.remedy = "Prepare the data again with --force."
+        error.remedy = "Run the stage that wrote it again, with --force."
         raise
 
 

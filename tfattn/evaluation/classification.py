@@ -1,6 +1,7 @@
 """The evaluation of a classifier: how often it is right, what it confuses, where it is wrong and sure of it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,46 @@ from tfattn.evaluation.report import Headline, Picture, Section, Table, Text
 from tfattn.features import LABEL, LABEL_IDS
 
 WORST_MISTAKES = 20
+SHOWN_CONFUSIONS = 10
+MOST_LABELS = 30  # of more, tables start folded
 KEPT_SCORES = 5
-MOST_LABELS = 30
+SURE = 0.9
 THRESHOLDS = (0.5, 0.8, 0.9, 0.95, 0.99)
+MOST_CHARACTERS = 300
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Every row of a split with what it is and what it was given.
+
+    Args:
+        rows: N raw rows: `row` (file:line), `label`, and one or more texts.
+        labels: the C labels in the order of their ids.
+        true: (N,) ids of the right labels.
+        given: (N,) ids of the given labels.
+        scores: (N, C) how likely each label is.
+    """
+
+    rows: Sequence[dict[str, str]]
+    labels: Sequence[str]
+    true: np.ndarray
+    given: np.ndarray
+    scores: np.ndarray
+
+    @property
+    def right(self) -> np.ndarray:
+        """(N,) whether the given label is the right one."""
+        return self.true == self.given
+
+    @property
+    def confidence(self) -> np.ndarray:
+        """(N,) the score of the given label."""
+        return self.scores[np.arange(len(self.given)), self.given]
+
+    def text(self, number: int) -> str:
+        """The text of a row, or its texts, as a page can show them."""
+        text = " | ".join(value for key, value in self.rows[number].items() if key not in ("row", LABEL))
+        return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"
 
 
 def report(
@@ -34,24 +72,191 @@ def report(
     """Measures a classifier's answers and writes metrics, predictions, plots and the report into a run's folder.
 
     Args:
-        folder: the run's; see evaluate.write for what is read and written there.
+        folder: the run's; evaluate.write says what is read and written there.
         name: the pipeline's name.
         split: which rows were answered.
         prepared: the folder of the prepared data, for its labels and summary.
         configuration: the resolved pipeline file.
-        rows: N raw rows: `row` (file:line), `label`, and one or more texts.
-        answers: `label_ids` (N,), the given labels, and `scores` (N, C), which sum to 1.
-        targets: `label_ids` (N,), the right ones.
+        rows: the N raw rows of the split, as `Answers` takes them.
+        answers: `label_ids` (N,) and `scores` (N, C).
+        targets: `label_ids` (N,).
         loss: the mean loss over the rows.
 
     Returns:
-        the metrics by flat names: loss, and those of metrics.classification.
+        the metrics by flat names: `loss`, and those of metrics.classification.
     """
     labels = files.read_manifest(prepared)["labels"]
-    found = find(rows, labels=labels, answers=answers, targets=targets, loss=loss)
-    _say(found.metrics, labels)
-    subtitle = f"Evaluated {datetime.now():%d %B %Y, %H:%M} on {len(rows):,} {split} texts: which of {len(labels)} labels?"
-    remark = {
-        VALIDATION: "The weights were chosen by these texts, so expect slightly less on new ones.",
-    }.get(split, "These texts had no part in training or in the choice of weights.")
-    ...
+    found = Answers(rows, labels, targets[LABEL_IDS], answers[LABEL_IDS], answers["scores"])
+    findings = study(found, split=split, loss=loss)
+    evaluate.write(
+        findings,
+        folder,
+        title=f"{name}: which label does a text get?",
+        subtitle=f"{len(rows):,} {split} texts, {len(labels)} labels, evaluated on {datetime.now():%d %B %Y at %H:%M}",
+        prepared=prepared,
+        configuration=configuration,
+    )
+    _say(findings.metrics, labels)
+    return findings.metrics
+
+
+def study(answers: Answers, *, split: str, loss: float) -> evaluate.Findings:
+    """What there is to say about a classifier's answers."""
+    figures = {"loss": loss, **metrics.classification(answers.true, answers.given, answers.labels)}
+    groups = metrics.calibration(answers.confidence, answers.right)
+    figures["calibration_error"] = metrics.calibration_error(groups)
+    return evaluate.Findings(
+        metrics=figures,
+        predictions=_predictions(answers),
+        headline=_headline(answers, figures, split),
+        sections=[_per_label(answers, figures), _confused(answers), _mistakes(answers), _certainty(answers, groups)],
+    )
+
+
+def _headline(answers: Answers, figures: dict[str, float], split: str) -> Headline:
+    rows = len(answers.rows)
+    most_frequent = answers.labels[np.bincount(answers.true, minlength=len(answers.labels)).argmax()]
+    weakest = min(answers.labels, key=lambda label: figures[f"f1/{label}"])
+    sure = answers.confidence >= SURE
+    right_if_sure = f", {_percent(answers.right[sure].mean())} right" if sure.any() else ""
+    unseen = "No weight was trained on these texts"
+    unseen += ", but they chose which epoch to keep: new ones may fare slightly worse." if split == VALIDATION else "."
+    return Headline(
+        figure=_percent(figures["accuracy"]),
+        sentence=f"{answers.right.sum():,} of {rows:,} texts got the right label.",
+        remarks=[
+            f"Always answering “{most_frequent}” would be right for {_percent(figures['baseline_accuracy'])}.",
+            f"With so many texts the true share lies between {_percent(figures['accuracy_low'])} and "
+            f"{_percent(figures['accuracy_high'])} (95% interval); a difference smaller than that may be chance.",
+            unseen,
+        ],
+        facts={
+            "mistakes": f"{rows - answers.right.sum():,} of {rows:,}",
+            "mean F1 of the labels": _percent(figures["macro_f1"]),
+            "weakest label": f"{weakest}, F1 {_percent(figures[f'f1/{weakest}'])}",
+            f"answers with a score of {SURE:.0%} or more": f"{_percent(sure.mean())} of all{right_if_sure}",
+        },
+    )
+
+
+def _per_label(answers: Answers, figures: dict[str, float]) -> Section:
+    rows = {label: figures[f"support/{label}"] for label in answers.labels}
+    table = [
+        [label, rows[label], *(_percent(figures[f"{name}/{label}"]) for name in ("precision", "recall", "f1"))]
+        for label in answers.labels
+    ]
+    scores = {label: figures[f"f1/{label}"] for label in answers.labels}
+    never = [label for number, label in enumerate(answers.labels) if rows[label] and number not in answers.given]
+    parts: list[Any] = [
+        Text(
+            "Found: of the texts with this label, how many got it. Reliable: of the texts that got this label, how "
+            "many should have. F1 is high only where both are."
+        ),
+        Table(
+            ["label", "texts", "reliable (precision)", "found (recall)", "F1"],
+            table,
+            folded=f"All {len(table)} labels" if len(table) > MOST_LABELS else "",
+        ),
+        Picture(
+            "f1",
+            plots.png(
+                plots.bars(scores, title="F1", notes={label: f"({count:,} texts)" for label, count in rows.items()})
+            ),
+            "F1 of each label",
+        ),
+    ]
+    if never:
+        parts.insert(0, Text(f"Never given to any text: {', '.join(never)}."))
+    return Section("How well each label is known", parts)
+
+
+def _confused(answers: Answers) -> Section:
+    counts = metrics.confusions(answers.true, answers.given, len(answers.labels))
+    picture = Picture("confusion", plots.png(plots.confusion(counts, answers.labels)), "true labels by given labels")
+    texts = counts.sum(axis=1)
+    mistakes = counts - np.diag(counts.diagonal())
+    ranked = [divmod(place, len(counts)) for place in np.argsort(-mistakes, axis=None, kind="stable")]
+    table = [
+        [
+            answers.labels[true],
+            answers.labels[given],
+            int(mistakes[true, given]),
+            _percent(mistakes[true, given] / texts[true]),
+        ]
+        for true, given in ranked[:SHOWN_CONFUSIONS]
+        if mistakes[true, given]
+    ]
+    words = Text(
+        "Each line of the chart holds the texts of one label, each column those that were given a label: blue is "
+        "right, orange is wrong."
+    )
+    common = Table(["true label", "taken for", "texts", "of its texts"], table)
+    return Section("What is taken for what", [words, picture, *([common] if table else [])])
+
+
+def _mistakes(answers: Answers) -> Section:
+    wrong = np.flatnonzero(~answers.right)
+    worst = wrong[np.argsort(-answers.confidence[wrong], kind="stable")][:WORST_MISTAKES]
+    if not len(worst):
+        return Section("The worst mistakes", [Text("There are none: every text got the right label.")])
+    table = [
+        [
+            answers.text(number),
+            answers.labels[answers.true[number]],
+            answers.labels[answers.given[number]],
+            _percent(answers.confidence[number]),
+            answers.rows[number]["row"].rpartition(":")[2],
+        ]
+        for number in worst
+    ]
+    shown = f"{len(worst)} of the {len(wrong):,}" if len(worst) < len(wrong) else f"All {len(wrong)}"
+    words = f"{shown} mistakes, the most certain first. They are worth a look: at times it is the file that is wrong."
+    return Section(
+        "The worst mistakes", [Text(words), Table(["text", "true label", "given label", "score", "line"], table)]
+    )
+
+
+def _certainty(answers: Answers, groups: Sequence[tuple[int, float, float]]) -> Section:
+    kept = [(threshold, answers.confidence >= threshold) for threshold in THRESHOLDS]
+    table = [
+        [f"{threshold:.0%}", int(sure.sum()), _percent(sure.mean()), _percent(answers.right[sure].mean())]
+        for threshold, sure in kept
+        if sure.any()
+    ]
+    return Section(
+        "When it is sure",
+        [
+            Text("Every answer has a score. If only answers with a high score are used and a person reads the rest:"),
+            Table(["score at least", "texts answered", "share answered", "right among these"], table),
+            Text("Scores can be taken at their word as far as the dots below lie on the dashed line."),
+            Picture("calibration", plots.png(plots.reliability(groups)), "share of right answers by score"),
+        ],
+    )
+
+
+def _predictions(answers: Answers) -> Iterator[dict[str, Any]]:
+    best = np.argsort(-answers.scores, axis=1, kind="stable")[:, :KEPT_SCORES]
+    for number, row in enumerate(answers.rows):
+        yield {
+            **row,
+            "predicted": answers.labels[answers.given[number]],
+            "right": bool(answers.right[number]),
+            "scores": {answers.labels[place]: round(float(answers.scores[number, place]), 6) for place in best[number]},
+        }
+
+
+def _say(figures: dict[str, float], labels: Sequence[str]) -> None:
+    table = [
+        [label, *(figures[f"{name}/{label}"] for name in ("precision", "recall", "f1", "support"))] for label in labels
+    ]
+    means = [figures[f"macro_{name}"] for name in ("precision", "recall", "f1")]
+    total = sum(figures[f"support/{label}"] for label in labels)
+    console.table("Answers by label", ["label", "precision", "recall", "f1", "rows"], [*table, ["mean", *means, total]])
+    console.note(
+        f"accuracy {figures['accuracy']:.4f} (95% interval {figures['accuracy_low']:.4f} to "
+        f"{figures['accuracy_high']:.4f}), baseline {figures['baseline_accuracy']:.4f}"
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}"

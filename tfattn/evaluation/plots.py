@@ -18,13 +18,16 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-INK, GREY, LINE = "#1f2933", "#7b8794", "#d9dee4"
+from tfattn.evaluation.metrics import wilson
+
+INK, GREY, LINE, PALE = "#1f2933", "#7b8794", "#d9dee4", "#f4f6f8"
 BLUE, ORANGE, GREEN, RED, PURPLE = "#2f6db5", "#e08a1e", "#4f8a4b", "#c4453c", "#7a5ba6"
 SERIES = (BLUE, ORANGE, GREEN, PURPLE, RED)
 FONTS = ("DejaVu Sans", "Noto Sans CJK SC", "WenQuanYi Zen Hei", "PingFang SC", "Microsoft YaHei", "Noto Sans")
 
-MOST_CONFUSED = 24  # labels that a confusion chart shows one by one
-MOST_BARS = 40
+MOST_CONFUSED = 19  # labels that a confusion chart shows one by one
+MOST_BARS = 25
+MOST_CHARACTERS = 28
 
 
 def _styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
@@ -64,9 +67,9 @@ def _styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
 
 
 def png(figure: Figure) -> bytes:
-    """The figure as a PNG file, sharp enough for a page at half its size in pixels."""
+    """The figure as a PNG file with twice the pixels of a page, so that it stays sharp on dense screens and paper."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=150, facecolor="white")
+    figure.savefig(buffer, format="png", dpi=192, facecolor="white")
     return buffer.getvalue()
 
 
@@ -78,7 +81,7 @@ def training_curves(history: Sequence[dict[str, Any]]) -> Figure:
     the next, any other metric in one of its own, then `learning_rate`.
     """
     panels = _panels(history)
-    figure = _figure(3.9 * max(2, len(panels)), 3.1)
+    figure = _figure(3.1 * max(2, len(panels)), 2.7)
     epochs = [line["epoch"] for line in history]
     for place, (title, names) in enumerate(panels.items()):
         axes = figure.add_subplot(1, max(2, len(panels)), place + 1)
@@ -116,27 +119,33 @@ def confusion(counts: np.ndarray, labels: Sequence[str]) -> Figure:
 
     Of very many labels, those with the most mistakes are shown one by one, the others as one.
     """
+    known = len(labels)
     counts, labels = _most_confused(counts, labels)
     size = len(labels)
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    longest = min(28, max(map(len, labels)))
-    cell = 1.0 if size <= 6 else max(0.46, 6.0 / size)
-    figure = _figure(1.3 + 0.085 * longest + cell * size, 1.1 + 0.055 * longest + cell * size)
+    longest = min(MOST_CHARACTERS, max(map(len, labels)))
+    cell = 0.9 if size <= 6 else max(0.36, 5.4 / size)
+    figure = _figure(1.2 + 0.085 * longest + cell * size, 1.0 + 0.055 * longest + cell * size)
     axes = figure.add_subplot()
     axes.grid(visible=False)
     axes.spines[:].set_visible(False)
     # Right answers are blue, mistakes orange: the eye needs no legend.
-    mistakes = np.ma.array(shares, mask=np.eye(size, dtype=bool))
-    axes.imshow(shares, cmap="Blues", vmin=0, vmax=1.25)
-    axes.imshow(mistakes, cmap="Oranges", vmin=0, vmax=0.9)
+    right = np.eye(size, dtype=bool)
+    plain = counts == 0
+    plain[-1, -1] |= size < known  # among the others there is right and wrong
+    axes.set_facecolor(PALE)
+    axes.imshow(np.ma.array(shares, mask=~right | plain), cmap="Blues", vmin=-0.1, vmax=1.25)
+    axes.imshow(np.ma.array(shares, mask=right | plain), cmap="Oranges", vmin=-0.15, vmax=0.9)
     for row, column in np.ndindex(size, size):
         if counts[row, column]:
-            strong = shares[row, column] > (0.75 if row == column else 0.55)
+            strong = not plain[row, column] and shares[row, column] > (0.75 if row == column else 0.55)
             text = f"{counts[row, column]:,}" + (f"\n{shares[row, column]:.0%}" if size <= 12 else "")
             colour = "white" if strong else INK
             axes.text(column, row, text, ha="center", va="center", color=colour, fontsize=10 if size <= 12 else 8)
-    axes.set_xticks(range(size), map(_short, labels), rotation=35 if longest > 6 or size > 6 else 0, ha="right" if longest > 6 or size > 6 else "center", rotation_mode="anchor")
-    axes.set_yticks(range(size), map(_short, labels))
+    names = [_short(label) for label in labels]
+    slanted = {"rotation": 38, "ha": "right", "rotation_mode": "anchor"} if longest > 10 * cell else {}
+    axes.set_xticks(range(size), names, **slanted)
+    axes.set_yticks(range(size), names)
     axes.set_xticks(np.arange(size - 1) + 0.5, minor=True)
     axes.set_yticks(np.arange(size - 1) + 0.5, minor=True)
     axes.grid(which="minor", color="white", linewidth=2)
@@ -159,30 +168,30 @@ def _most_confused(counts: np.ndarray, labels: Sequence[str]) -> tuple[np.ndarra
 
 
 @_styled
-def bars(values: dict[str, float], *, title: str = "", note: dict[str, str] | None = None) -> Figure:
+def bars(values: dict[str, float], *, title: str = "", notes: dict[str, str] | None = None) -> Figure:
     """A horizontal bar per name for values between 0 and 1, best first; of very many names, the worst are shown.
 
     Args:
         values: the value of each name.
         title: stands above the bars.
-        note: a few words behind the value of a name, such as its number of rows.
+        notes: a few words behind the value of a name, such as its number of rows.
     """
     ranked = sorted(values.items(), key=lambda one: -one[1])[-MOST_BARS:]
-    longest = min(28, max(len(name) for name, _ in ranked))
+    longest = min(MOST_CHARACTERS, max(len(name) for name, _ in ranked))
     figure = _figure(5.2 + 0.085 * longest, 0.8 + 0.36 * len(ranked))
     axes = figure.add_subplot()
     axes.barh(range(len(ranked)), [value for _, value in ranked], color=BLUE, height=0.66)
     for place, (name, value) in enumerate(ranked):
-        behind = f"{value:.1%}" + (f"  {note[name]}" if note else "")
+        behind = f"{value:.1%}" + (f"  {notes[name]}" if notes else "")
         axes.text(value + 0.012, place, behind, va="center", fontsize=9, color=INK)
     axes.set_yticks(range(len(ranked)), [_short(name) for name, _ in ranked])
-    axes.set_xlim(0, 1.3 if note else 1.15)
+    axes.set_ylim(len(ranked) - 0.5, -0.6)  # the first on top
+    axes.set_xlim(0, 1.3 if notes else 1.15)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
     axes.xaxis.set_major_formatter(PercentFormatter(xmax=1))
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
-    axes.invert_yaxis()
     hidden = len(values) - len(ranked)
     axes.set_title(f"{title} (the {hidden} best are not shown)" if hidden else title)
     return figure
@@ -190,20 +199,29 @@ def bars(values: dict[str, float], *, title: str = "", note: dict[str, str] | No
 
 @_styled
 def reliability(groups: Sequence[tuple[int, float, float]]) -> Figure:
-    """Shares of right answers against the scores that were given, from `metrics.calibration`; larger dots, more rows."""
-    figure = _figure(4.6, 4.0)
+    """Shares of right answers, with what chance allows, against the scores given, from `metrics.calibration`."""
+    figure = _figure(5.2, 3.8)
     axes = figure.add_subplot()
-    rows, scores, shares = (np.array(column) for column in zip(*groups, strict=True))
+    _, scores, shares = (np.array(column) for column in zip(*groups, strict=True))
     axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--", label="as sure as right")
-    axes.plot(scores, shares, color=BLUE, linewidth=1.2, alpha=0.6)
-    axes.scatter(scores, shares, s=25 + 400 * rows / rows.sum(), color=BLUE, zorder=3, clip_on=False)
+    intervals = np.array([wilson(round(share * count), count) for count, _, share in groups]).T
+    axes.vlines(scores, *intervals, color=BLUE, linewidth=2, alpha=0.35, label="95% interval")
+    axes.scatter(scores, shares, s=40, color=BLUE, zorder=3, clip_on=False)
     for count, score, share in groups:
-        axes.annotate(f"{count:,}", (score, share), xytext=(0, -15), textcoords="offset points", ha="center", fontsize=8, color=GREY)
-    axes.set_xlim(min(0.95, scores.min()) - 0.05, 1.02)
-    axes.set_ylim(0, 1.05)
+        axes.annotate(
+            f"{count:,}",
+            (score, share),
+            xytext=(-7, 0),
+            textcoords="offset points",
+            ha="right",
+            va="center",
+            fontsize=9,
+        )
+    axes.set_xlim(min(0.9, scores.min()) - 0.08, 1.02)
+    axes.set_ylim(-0.03, 1.03)
     axes.xaxis.set_major_formatter(PercentFormatter(xmax=1))
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1))
-    axes.set_xlabel("score of the given label (rows below the dot)")
+    axes.set_xlabel("score of the given label (beside the dots: how many)")
     axes.set_ylabel("share of right answers")
     axes.legend(fontsize=9, loc="lower right")
     return figure
@@ -216,4 +234,5 @@ def _figure(width: float, height: float) -> Figure:
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= 28 else f"{name[:27]}…"
+    """Long names often differ only at their ends: what is left out is the middle."""
+    return name if len(name) <= MOST_CHARACTERS else f"{name[:17]}…{name[-10:]}"

@@ -52,7 +52,13 @@ class Picture:
     png: bytes
     words: str
 
+    @property
+    def width(self) -> int:
+        """In the page's pixels, half of its own: the header of a PNG file holds them in bytes 16 to 19."""
+        return int.from_bytes(self.png[16:20], "big") // 2
+
     def base64(self) -> str:
+        """The file as characters, for a page that has no other files."""
         return base64.b64encode(self.png).decode("ascii")
 
 

@@ -20,7 +20,11 @@ def training(history: Sequence[dict[str, Any]]) -> Section:
     rows = [[line.get(name, "") for name in names] for line in history]
     seconds = sum(line.get("seconds", 0) for line in history)
     took = f" in {_duration(seconds)}" if seconds else ""
-    words = f"The training rows were read {len(history)} times{took}." if len(history) > 1 else "The training rows were read once."
+    words = (
+        f"The training rows were read {len(history)} times{took}."
+        if len(history) > 1
+        else "The training rows were read once."
+    )
     hint = (
         "Where the training loss keeps falling but the validation loss rises, the model has begun to learn its rows by "
         "heart; the weights that did best on the validation rows are the ones kept."
@@ -46,7 +50,9 @@ def data(summary: dict[str, Any]) -> Section:
         spreads = summary["tokens"]
         columns = ["tokens per row", *next(iter(spreads.values()))]
         parts.append(Table(columns, [[split, *spread.values()] for split, spread in spreads.items()]))
-    found = [[what, finding["rows"], ", ".join(finding["first"])] for what, finding in _findings(summary) if finding["rows"]]
+    found = [
+        [what, finding["rows"], ", ".join(finding["first"])] for what, finding in _findings(summary) if finding["rows"]
+    ]
     if found:
         parts.append(Table(["worth a look", "rows", "such as"], found))
     else:

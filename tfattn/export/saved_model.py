@@ -31,7 +31,7 @@ def export(
 ) -> Path:
     """Writes `<folder>/<name>/<version>/` as TF Serving wants it, checked before it appears.
 
-        saved_model.pb, variables/, assets/{vocab.txt, tokenizer.json, labels.txt}
+        saved_model.pb, variables/, assets/{vocab.txt, tokenizer_config.json, labels.txt}
         assets.extra/   tf_serving_warmup_requests   what a server answers before the version counts as available
                         parity.json                  how it compares with the trained model
                         operations.txt               every operation it consists of
@@ -64,6 +64,7 @@ def export(
     """
     if not rows:
         raise ExportError("there is no validation row to hold the export against", remedy="Set data.split.validation.")
+    assert all(len(values) == len(rows) for values in expected.values())
     folder = Path(section.folder)
     with files.lock(folder / name):
         _remove_leftovers(folder / name)

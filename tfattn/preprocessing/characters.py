@@ -28,9 +28,7 @@ _UNASSIGNED = range(0x40000, 0xE0000)  # planes 4 to 13 hold no characters: all 
 
 def normalizer(*, lower_case: bool, strip_accents: bool) -> BertNormalizer:
     """The reference's first step: characters dropped, blanked, set apart, folded, stripped."""
-    return BertNormalizer(
-        clean_text=True, handle_chinese_chars=True, lowercase=lower_case, strip_accents=strip_accents
-    )
+    return BertNormalizer(clean_text=True, handle_chinese_chars=True, lowercase=lower_case, strip_accents=strip_accents)
 
 
 class Characters(tf.Module):

@@ -38,6 +38,9 @@ class Pieces(tf.Module):
 
     def __init__(self, vocabulary: Vocabulary, *, lower_case: bool, strip_accents: bool):
         super().__init__()
+        self.vocabulary = vocabulary
+        self.lower_case = lower_case
+        self.strip_accents = strip_accents
         self.characters = Characters(lower_case=lower_case, strip_accents=strip_accents)
         self._tokenizer = tf_text.FastWordpieceTokenizer(
             list(vocabulary.tokens),

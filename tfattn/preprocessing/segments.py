@@ -30,9 +30,7 @@ class Layout:
             ranges += [(start, start + length), (special + number + 1, special + number + 2)]
         starts, limits = (tf.reshape(tf.stack(side, axis=1), [-1]) for side in zip(*ranges, strict=True))
         places = tf.ragged.range(starts, limits)
-        self._places = tf.RaggedTensor.from_row_splits(
-            places.values, places.row_splits[:: len(ranges)], validate=False
-        )
+        self._places = tf.RaggedTensor.from_row_splits(places.values, places.row_splits[:: len(ranges)], validate=False)
 
     def fill(self, texts: Sequence[tf.Tensor], specials: Sequence[int]) -> tf.RaggedTensor:
         """Puts values where their tokens are, ragged (B, (T)).

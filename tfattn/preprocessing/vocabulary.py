@@ -34,13 +34,19 @@ class Vocabulary:
         """The id of a token that is known to be there, such as a special one."""
         return self.tokens.index(token)
 
+    @property
+    def has_capitals(self) -> bool:
+        """Whether some words in it are not in lower case, so that texts must not be folded."""
+        return any(token.isalpha() and token != token.lower() for token in self.tokens)
+
     @staticmethod
     def read(path: str | Path) -> "Vocabulary":
         """Reads a vocab.txt: UTF-8, one token a line, the first line is id 0.
 
         Raises:
-            DataError: there is no such file, it is not UTF-8, has an empty line, a token that stands twice or is too long, lacks one of
-                [PAD], [UNK], [CLS], [SEP], or does not begin with [PAD] (sequences are padded with id 0).
+            DataError: there is no such file, it is not UTF-8, has an empty line, a token that stands twice or is too
+                long, lacks one of [PAD], [UNK], [CLS], [SEP], or does not begin with [PAD] (sequences are padded with
+                id 0).
         """
         path = Path(path)
         try:

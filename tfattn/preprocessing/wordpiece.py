@@ -24,7 +24,29 @@ _SETTINGS = "tokenizer_config.json"
 
 
 class WordPiece(Preprocessor):
-    """Turns one or two text fields into the token ids of BERT's word pieces, in the graph.
+    """Turns one text or a pair of texts into the token ids of BERT's word pieces, in the graph.
+
+    [CLS] text [SEP], or [CLS] first [SEP] second [SEP] with segment 1 behind the first [SEP]; an empty text leaves its
+    place empty. Equal to the reference, `BertWordPieceTokenizer` of the `tokenizers` package and `BertTokenizerFast`
+    of transformers that is built on it, in ids, segments and offsets. Text is data: `[MASK]` in it is five characters.
+    Bytes that are not UTF-8 count as U+FFFD each, as Python's `errors="replace"` has it, which the reference drops.
+
+    Args:
+        vocabulary: `train` to learn it from the training rows, `pretrained` to take the one of the model's pretrained
+            weights, or the path of a vocab.txt.
+        vocabulary_size: the most tokens to learn when the vocabulary is trained.
+        lower_case: fold case; by default as the pretrained model does, or else unless the vocabulary has capitals.
+        strip_accents: drop accents; by default as lower_case.
+        max_length: the longest sequence in tokens, [CLS] and [SEP]s included. Of a pair, the longer text is cut first.
+        fields: the names of one text field or two.
+
+    Raises:
+        ConfigError: there are no fields or more than two, or max_length leaves no room for text.
+
+    Example:
+        tokenizer = WordPiece(vocabulary="vocab.txt", max_length=64)
+        tokenizer.fit([])
+        tokenizer({"text": tf.constant(["Sorter blows fuses."])})["token_ids"]  # ragged (1, (T)) int32
     """
 
     def __init__(
@@ -40,17 +62,15 @@ class WordPiece(Preprocessor):
         super().__init__()
         if not 1 <= len(fields) <= 2:
             raise ConfigError(
-                "a sequence is made of one text or two",
-                key="fields",
-                expected="1 or 2 names",
-                received=f"{len(fields)}",
+                "a sequence is made of one text or two", key="fields", expected="1 or 2 names", received=repr(fields)
             )
-        if max_length < 2 * len(fields) + 1:
+        shortest = 2 * len(fields) + 1
+        if max_length < shortest:
             raise ConfigError(
-                "there is no room for any text",
+                "there is no room for text",
                 key="max_length",
-                expected=f"at least {2 * len(fields) + 1}, [CLS] and [SEP]s included",
-                received=f"{max_length}",
+                expected=f"at least {shortest}, [CLS] and [SEP]s included",
+                received=str(max_length),
             )
         self.vocabulary = vocabulary
         self.vocabulary_size = vocabulary_size
@@ -58,68 +78,143 @@ class WordPiece(Preprocessor):
         self.strip_accents = strip_accents
         self.max_length = max_length
         self.fields = fields
-        self._known: Vocabulary | None = None
         self._pieces: Pieces | None = None
 
     def fit(self, rows: Iterable[dict[str, str]]) -> None:
-        """Reads the vocabulary, or learns it from the rows."""
+        """Reads the vocabulary, or learns it from the rows.
+
+        Raises:
+            ConfigError: the vocabulary is still `pretrained`, or a row lacks a field.
+            DataError: vocab.txt is missing or is not one, or there are no words to learn from.
+        """
         if self.vocabulary == PRETRAINED:
             raise ConfigError(
-                "there is no pretrained model whose vocabulary to take",
+                "there is no pretrained model to take the vocabulary of",
                 key="vocabulary",
-                expected=f"`pretrained` in the model's section, or `vocabulary: {TRAIN}`, or the path of a vocab.txt",
-                received=repr(PRETRAINED),
+                expected=f"`{TRAIN}` or the path of a vocab.txt, or `pretrained` in the model's section",
+                received=PRETRAINED,
             )
         if self.vocabulary == TRAIN:
-            lower_case = self.lower_case is not False
-            strip_accents = lower_case if self.strip_accents is None else self.strip_accents
+            lower_case, strip_accents = self._folding(default=True)
             known = Vocabulary.train(
                 self._texts(rows), size=self.vocabulary_size, lower_case=lower_case, strip_accents=strip_accents
             )
         else:
             known = Vocabulary.read(self.vocabulary)
-        self._use(known)
+            lower_case, strip_accents = self._folding(default=not known.has_capitals)
+        self._pieces = Pieces(known, lower_case=lower_case, strip_accents=strip_accents)
+
+    def save(self, folder: Path) -> None:
+        """Writes vocab.txt and tokenizer_config.json, with the names that transformers gives to files and settings."""
+        pieces = self._fitted
+        files.write_text(Path(folder) / _VOCABULARY, "".join(f"{token}\n" for token in pieces.vocabulary.tokens))
+        settings = {
+            "tokenizer_class": "BertTokenizer",
+            "do_lower_case": pieces.lower_case,
+            "strip_accents": pieces.strip_accents,
+            "model_max_length": self.max_length,
+            "fields": list(self.fields),
+            "tokenizers_version": tokenizers.__version__,
+            "characters_sha256": pieces.characters.fingerprint,
+        }
+        files.write_json(Path(folder) / _SETTINGS, settings)
+
+    def load(self, folder: Path) -> None:
+        """Reads what `save` wrote; the saved settings replace those of the constructor.
+
+        Raises:
+            DataError: a file is missing or damaged, or the installed `tokenizers` treats characters unlike the one that
+                was installed when it was saved.
+        """
+        path = Path(folder) / _SETTINGS
+        try:
+            settings = json.loads(path.read_text(encoding="utf-8"))
+            self.lower_case = settings["do_lower_case"]
+            self.strip_accents = settings["strip_accents"]
+            self.max_length = settings["model_max_length"]
+            self.fields = tuple(settings["fields"])
+            characters = settings["characters_sha256"]
+            version = settings["tokenizers_version"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise DataError(
+                f"cannot read the tokenizer's settings ({error})", where=str(path), remedy="Prepare the data again."
+            ) from None
+        known = Vocabulary.read(Path(folder) / _VOCABULARY)
+        pieces = Pieces(known, lower_case=self.lower_case, strip_accents=self.strip_accents)
+        if pieces.characters.fingerprint != characters:
+            raise DataError(
+                "the tokenizer was made with another `tokenizers` package, which treats some characters differently",
+                where=str(path),
+                expected=f"tokenizers {version}",
+                received=tokenizers.__version__,
+                remedy=f"Run `pip install tokenizers=={version}`, or prepare the data and train again.",
+            )
+        self._pieces = pieces
 
     @property
     def tokens(self) -> list[str]:
         """The tokens of the vocabulary, in the order of their ids."""
-        return list(self._known.tokens)
+        return list(self._fitted.vocabulary.tokens)
 
     @property
     def num_tokens(self) -> int:
         """How many tokens the vocabulary has."""
-        return len(self._known.tokens)
+        return len(self._fitted.vocabulary.tokens)
 
     def __call__(self, fields: dict[str, tf.Tensor]) -> dict[str, tf.RaggedTensor]:
-        ids = self._ids(fields)
-        layout = Layout(ids, max_length=self.max_length)
-        segments = [tf.fill(tf.shape(text.values), number) for number, text in enumerate(ids)]
+        """Texts to sequences.
+
+        Args:
+            fields: for each name of `self.fields` the texts (B,), UTF-8.
+
+        Returns:
+            `token_ids` and `segment_ids`, each ragged (B, (T)) int32.
+        """
+        vocabulary = self._fitted.vocabulary
+        texts = self._ids(fields)
+        layout = Layout(texts, max_length=self.max_length)
+        start, end = vocabulary.id(START), vocabulary.id(END)
+        segments = [tf.fill(tf.shape(text.values), number) for number, text in enumerate(texts)]
         return {
-            TOKEN_IDS: layout.fill([text.values for text in ids], [self._start_id, self._end_id, self._end_id]),
+            TOKEN_IDS: layout.fill([text.values for text in texts], [start, end, end]),
             SEGMENT_IDS: layout.fill(segments, [0, 0, 1]),
         }
 
     def truncated(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
-        """Whether a row is longer than `max_length` and is cut, (B,) bool."""
+        """Whether a row is longer than max_length and is cut, (B,) bool."""
         return Layout(self._ids(fields), max_length=self.max_length).is_cut
 
     def offsets(self, fields: dict[str, tf.Tensor]) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
-        spans = [self._pieces.spans(fields[name]) for name in self.fields]
+        """Where the tokens of `self(fields)` stand in their texts.
+
+        Returns:
+            the first character of each token and the one behind its last, each ragged (B, (T)) int32, counted in the
+            code points of the text as it came in; 0 and 0 for [CLS] and [SEP]. Characters that are dropped count
+            where they stand within a token, not where they stand at its ends.
+        """
+        spans = [self._fitted.spans(fields[name]) for name in self.fields]
         layout = Layout([starts for starts, _ in spans], max_length=self.max_length)
         starts, ends = (layout.fill([side.values for side in sides], [0, 0, 0]) for sides in zip(*spans, strict=True))
         return starts, ends
 
+    @property
+    def _fitted(self) -> Pieces:
+        if self._pieces is None:
+            raise TfattnError("the tokenizer has no vocabulary yet", remedy="Call `fit` or `load` first.")
+        return self._pieces
+
     def _ids(self, fields: dict[str, tf.Tensor]) -> list[tf.RaggedTensor]:
-        return [self._pieces.ids(fields[name]) for name in self.fields]
+        return [self._fitted.ids(fields[name]) for name in self.fields]
+
+    def _folding(self, *, default: bool) -> tuple[bool, bool]:
+        lower_case = default if self.lower_case is None else self.lower_case
+        return lower_case, lower_case if self.strip_accents is None else self.strip_accents
 
     def _texts(self, rows: Iterable[dict[str, str]]) -> Iterator[str]:
         for row in rows:
             for name in self.fields:
+                if name not in row:
+                    raise ConfigError(
+                        "the rows have no such field", key="fields", expected=f"some of {', '.join(row)}", received=name
+                    )
                 yield row[name]
-
-    def _use(self, vocabulary: Vocabulary) -> None:
-        lower_case = self.lower_case is not False
-        strip_accents = lower_case if self.strip_accents is None else self.strip_accents
-        self._known = vocabulary
-        self._pieces = Pieces(vocabulary, lower_case=lower_case, strip_accents=strip_accents)
-        self._start_id, self._end_id = vocabulary.id(START), vocabulary.id(END)

@@ -54,19 +54,20 @@ WORDS = {
     # electricity
     "electric": "circuit board|capacitor|power supply|transformer|relay|plug|cable|socket|wiring|motor coil|inverter|"
     "contactor|charger|terminal|rectifier|battery|switchgear",
-    "burnt": "burnt|charred|melted|fried|scorched|shorted|dead|corroded|smoking|glowing|arcing|loose",
+    "burnt": "burnt|charred|melted|singed|scorched|shorted|dead|corroded|smoking|glowing|arcing|loose",
     "is burnt": "is {burnt}|is live to the touch|has burnt out|has no contact|makes a spark|overheats|shorts out",
     "fuse": "fuse|breaker|main switch|circuit breaker|motor protection|safety switch",
     "trips": "trips|blows|cuts out|does not hold|has jumped out|needs a reset",
     "dies": "switches itself off|goes dead|loses power|will not turn on|cuts out|stays dark|has no voltage|powers down|"
-    "gives off an electric shock|smells of burnt plastic|is too hot to touch|makes the lamps flicker|draws too much current",
+    "gives electric shocks|smells of burnt plastic|is too hot for a bare hand|makes lamps flicker|draws too much current",
     "hum": "hum|whine|buzz|crackle|fizzing|hiss",
     # mechanics
     "moving": "gear|bearing|belt|chain|roller|spool|piston|axle|spring|screw|hinge|bracket|guide rail|blade|gripper|"
     "housing|frame|lid|wheel|clamp|shaft|coupling|cover plate|drum|lever",
-    "bent": "bent|cracked|worn|twisted|loose|jammed|snapped|split|crooked|dented|blunt|warped|stiff|stuck|chipped|rusty|"
-    "broken|wobbly",
-    "is bent": "is {bent}|is {slightly} {bent}|has seized|is out of line|comes off|hangs by a thread|has too much play|slips off",
+    "bent": "bent|cracked|worn|twisted|loose|jammed|snapped|split|crooked|dented|blunt|warped|stiff|stuck|chipped|"
+    "rusty|broken|wobbly",
+    "is bent": "is {bent}|is {slightly} {bent}|has seized|is out of line|comes off|hangs by a thread|slips off|"
+    "has too much play",
     "rattles": "rattles|clanks|squeaks|grinds|shakes|knocks|screeches|clatters|creaks|thumps|vibrates|wobbles|judders",
     "banging": "banging|rattle|thud|scraping|knocking|clunk|grinding|squeal|clicking|clatter|thumping|rumble",
     "rams": "crashed into|ran into|bumps against|hits|scrapes along|brushes against|collides with",
@@ -75,12 +76,13 @@ WORDS = {
     "topple over in|get caught in|leak out between the rails of|run off the side of|hang crooked in",
     "spoiled": "scratched|bent|dented|crushed|torn|crooked|cracked|broken|squashed|in pieces|out of shape",
     # programs
-    "program": "program|software|control software|controller|firmware|application|driver|interface|user menu|operating system",
+    "program": "program|software|control software|controller|firmware|application|driver|interface|user menu|"
+    "operating system",
     "freezes": "freezes|crashes|hangs|stalls|closes itself|restarts|stops answering|aborts|locks up|loops for ever",
-    "refuses": "refuses the password|cannot find the network|loses its settings|drops the connection|runs out of memory|"
-    "shows an error message|reports an unknown code|rejects every job|forgets the recipe|reads the wrong date|leaks memory|"
-    "does not take the update|floods the log|overwrites its data|cannot reach the server|shows a blank page|"
-    "counts {goods} twice in the database",
+    "refuses": "refuses the password|cannot find the network|loses its settings|drops the connection|leaks memory|"
+    "runs out of memory|shows an error message|reports an unknown code|rejects every job|forgets the recipe|"
+    "reads the wrong date|does not take the update|floods the log|overwrites its data|cannot reach the server|"
+    "shows a blank page|counts {goods} twice in the database",
 }
 
 
@@ -90,7 +92,11 @@ class Fault:
 
     category: str
     resolutions: tuple[str, ...]
-    clauses: str
+    grammar: str
+
+    @property
+    def clauses(self) -> list[str]:
+        return [line.strip() for line in self.grammar.strip().splitlines()]
 
 
 FAULTS = (
@@ -168,6 +174,7 @@ FRAMES = (
     *["{when}, {fault}"] * 1,
     *["{someone} {fault}"] * 1,
     "{fault}, but {denial}",
+    "{fault}, although {denial}",
     "{denial}, yet {fault}",
 )
 
@@ -222,9 +229,9 @@ def _categories(random_source: random.Random, rows: int) -> list[str]:
 
 
 def _describe(random_source: random.Random, category: str) -> tuple[Fault, str]:
-    """Draws a fault of a category and puts it into words as people type them: some leave articles out, some capitals."""
-    spoken = [(fault, clause.strip()) for fault in FAULTS if fault.category == category for clause in fault.clauses.strip().split("\n")]
-    fault, clause = random_source.choice(spoken)
+    """Draws a fault of a category and puts it into words as people type them: some leave out articles or capitals."""
+    faults = [fault for fault in FAULTS if fault.category == category]
+    fault, clause = random_source.choice([(fault, clause) for fault in faults for clause in fault.clauses])
     other = random_source.choice([name for name in DENIALS if name != category])
     rules = {**WORDS, "fault": clause, "denial": DENIALS[other]}
     sentence = _expand(random_source, random_source.choice(FRAMES), rules)

@@ -77,15 +77,19 @@ class Engine:
             `score` of that label, and `scores`, from label name to score.
 
         Raises:
-            ServingError: a row lacks an input.
+            ServingError: a row lacks an input, or TensorFlow fails.
         """
         for row in rows:
             for name in self.inputs:
                 if name not in row:
                     raise ServingError("a row lacks an input", expected=name, received=", ".join(row) or "nothing")
         columns = {name: tf.constant([row[name] for row in rows], tf.string) for name in self.inputs}
-        outputs = {name: _decoded(value.numpy().tolist()) for name, value in sorted(self._signature(**columns).items())}
-        return [self._named({name: values[index] for name, values in outputs.items()}) for index in range(len(rows))]
+        try:
+            outputs = self._signature(**columns)
+        except tf.errors.OpError as error:
+            raise ServingError("the model cannot answer", where=str(self.folder), received=error.message) from None
+        values = {name: _decoded(value.numpy().tolist()) for name, value in sorted(outputs.items())}
+        return [self._named({name: column[index] for name, column in values.items()}) for index in range(len(rows))]
 
     def _named(self, answer: dict[str, Any]) -> dict[str, Any]:
         if not self.labels:

@@ -40,6 +40,11 @@ class Checkpoint:
     folder: Path
     state: dict[str, Any]
 
+    @property
+    def fingerprint(self) -> str:
+        """Says which weights these are: the SHA-256 of its manifest."""
+        return files.sha256(self.folder / files.MANIFEST)
+
     def holds(self, group: str) -> bool:
         """Whether it has tensors of a group."""
         return (self.folder / f"{group}.safetensors").is_file()

@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfattn.evaluation import metrics
+
+LABELS = ["Leak", "Mechanical Failure", "Software Failure"]
+# Leak: 3 rows, 2 found, 2 given. Mechanical: 3 rows, 2 found, 4 given. Software: 1 row, never given.
+TRUE = np.array([0, 0, 0, 1, 1, 1, 2])
+GIVEN = np.array([0, 0, 1, 1, 1, 0, 1])
+
+
+def test_a_hand_computed_example():
+    found = metrics.classification(TRUE, GIVEN, LABELS)
+    assert found["accuracy"] == pytest.approx(4 / 7)
+    assert found["baseline_accuracy"] == pytest.approx(3 / 7)
+    assert found["precision/Leak"] == pytest.approx(2 / 3)
+    assert found["recall/Leak"] == pytest.approx(2 / 3)
+    assert found["precision/Mechanical Failure"] == pytest.approx(2 / 4)
+    assert found["recall/Mechanical Failure"] == pytest.approx(2 / 3)
+    assert found["f1/Mechanical Failure"] == pytest.approx(4 / 7)  # 2 * (1/2 * 2/3) / (1/2 + 2/3)
+    assert found["f1/Software Failure"] == 0.0
+    assert found["macro_f1"] == pytest.approx((2 / 3 + 4 / 7 + 0) / 3)
+    assert found["support/Software Failure"] == 1
+
+
+def test_a_label_without_rows_scores_nothing_and_raises_no_warning(recwarn):
+    found = metrics.classification(np.array([0, 1]), np.array([0, 1]), [*LABELS])
+    assert found["f1/Software Failure"] == 0.0 and found["support/Software Failure"] == 0
+    assert not recwarn.list
+
+
+def test_the_task_measures_the_same():
+    task = pytest.importorskip("tfattn.tasks.text_classification").TextClassification
+    measured = task.measure(type("Three", (), {"num_classes": 3}), {"label_ids": GIVEN}, {"label_ids": TRUE})
+    found = metrics.classification(TRUE, GIVEN, LABELS)
+    assert measured == pytest.approx({name: found[name] for name in measured})
+
+
+def test_confusions_count_rows_by_true_and_given_label():
+    counts = metrics.confusions(TRUE, GIVEN, 3)
+    assert counts.tolist() == [[2, 1, 0], [1, 2, 0], [0, 1, 0]]
+
+
+def test_wilson_gives_the_published_interval():
+    # Newcombe 1998, table I: 81 of 263.
+    assert metrics.wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
+
+
+@given(st.integers(1, 10_000).flatmap(lambda trials: st.tuples(st.integers(0, trials), st.just(trials))))
+def test_wilson_holds_the_share_and_stays_a_share(counted):
+    successes, trials = counted
+    low, high = metrics.wilson(successes, trials)
+    assert 0 <= low <= successes / trials + 1e-12 and successes / trials - 1e-12 <= high <= 1
+    assert low < high
+
+
+def test_more_rows_narrow_the_interval():
+    widths = [high - low for low, high in (metrics.wilson(9 * rows, 10 * rows) for rows in (1, 10, 100))]
+    assert widths == sorted(widths, reverse=True)
+
+
+def test_calibration_of_answers_that_are_right_as_often_as_they_claim():
+    confidence = np.repeat([0.55, 0.95], [100, 100])
+    right = np.concatenate([np.arange(100) < 55, np.arange(100) < 95])
+    groups = metrics.calibration(confidence, right)
+    assert [rows for rows, _, _ in groups] == [100, 100]
+    assert metrics.calibration_error(groups) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_calibration_error_of_certain_answers_that_are_wrong():
+    groups = metrics.calibration(np.ones(4), np.array([True, True, False, False]))
+    assert metrics.calibration_error(groups) == pytest.approx(0.5)

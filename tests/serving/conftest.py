@@ -1,0 +1,47 @@
+"""A SavedModel made by hand: predicting needs nothing of the code that trained."""
+
+import json
+from pathlib import Path
+
+import pytest
+import tensorflow as tf
+
+LABELS = ["Leak", "Électronique"]
+
+
+class ByLength(tf.Module):
+    """Long texts are leaks."""
+
+    def __init__(self, fields: list[str], assets: Path):
+        super().__init__()
+        (assets / "labels.txt").write_text("".join(f"{label}\n" for label in LABELS))
+        self.labels = tf.saved_model.Asset(str(assets / "labels.txt"))
+        self.fields = fields
+
+    def answer(self, *texts):
+        length = tf.cast(sum(tf.strings.length(text, unit="UTF8_CHAR") for text in texts), tf.float32)
+        leak = length / (length + 10.0)
+        scores = tf.stack([leak, 1.0 - leak], axis=1)
+        label_id = tf.argmax(scores, axis=1)
+        return {"label": tf.gather(LABELS, label_id), "label_id": label_id, "scores": scores}
+
+
+def save(folder: Path, fields: list[str], scratch: Path) -> None:
+    scratch.mkdir(exist_ok=True)
+    model = ByLength(fields, scratch)
+    texts = [tf.TensorSpec([None], tf.string, name=field) for field in fields]
+    tf.saved_model.save(model, str(folder), signatures=tf.function(model.answer, input_signature=texts))
+    (folder / "assets.extra").mkdir()
+    columns = {field: f"Description {field}" for field in fields}
+    (folder / "assets.extra/columns.json").write_text(json.dumps(columns))
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory) -> Path:
+    """A folder of models: `reports` in two versions and an unfinished third, `pairs` in one."""
+    folder = tmp_path_factory.mktemp("saved_models")
+    save(folder / "reports/9", ["text"], folder / ".scratch")
+    save(folder / "reports/10", ["text"], folder / ".scratch")
+    (folder / "reports/11").mkdir()
+    save(folder / "pairs/1", ["text_a", "text_b"], folder / ".scratch")
+    return folder
