@@ -209,14 +209,12 @@ def _sync(path: Path) -> None:
 def _disk_errors(target: Path) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    except Exception as error:
+        # TensorFlow and safetensors raise errors of their own that only say it in words.
+        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error):
             remedy = "Free some space, or choose another folder; what stood there before is unchanged."
             raise TfattnError("no space left on the disk", where=str(target), remedy=remedy) from None
-        if error.errno in (errno.EACCES, errno.EROFS, errno.ENOTDIR):
-            raise TfattnError(
-                f"cannot write here ({error.strerror})",
-                where=str(target),
-                remedy="Choose a folder that you may write to.",
-            ) from None
+        if getattr(error, "errno", None) in (errno.EACCES, errno.EROFS, errno.ENOTDIR):
+            what = f"cannot write here ({os.strerror(error.errno)})"
+            raise TfattnError(what, where=str(target), remedy="Choose a folder that you may write to.") from None
         raise

@@ -50,13 +50,14 @@ class Run:
         self.prepared = root / "prepared" / data_id
         self.folder = root / self.id
         self._latest = root / "latest"
+        self._settled: set[str] = set()  # stages that this process has seen to: a later stage asks for them again
 
     @contextlib.contextmanager
     def preparation(self, *, force: bool) -> Iterator[bool]:
         """Yields whether the data have to be prepared; another process that is at it already is waited for."""
         with files.lock(self.prepared.with_name(f".{self.prepared.name}.lock"), wait=True):
             needed = force or not self.prepared.exists()
-            _say("prepare", self.prepared, needed)
+            self._say("prepare", self.prepared, needed)
             yield needed
 
     @contextlib.contextmanager
@@ -73,11 +74,11 @@ class Run:
         record = self.folder / "stages" / f"{name}.json"
         needed = force or not record.is_file() or files.read_json(record)["inputs"] != key
         if helps or not needed:
-            _say(name, self.folder, needed)
+            self._say(name, self.folder, needed)
             yield needed
             return
         with files.lock(self.folder):
-            _say(name, self.folder, needed)
+            self._say(name, self.folder, needed)
             record.unlink(missing_ok=True)
             self._open()
             started = time.monotonic()
@@ -91,6 +92,9 @@ class Run:
         link.symlink_to(self.folder.name)
         os.replace(link, self._latest)
 
-
-def _say(name: str, folder: Path, needed: bool) -> None:
-    note(f"{name}: {folder}" if needed else f"{name}: nothing has changed, skipped (--force runs it): {folder}")
+    def _say(self, stage: str, folder: Path, needed: bool) -> None:
+        if needed:
+            note(f"{stage}: {folder}")
+        elif stage not in self._settled:
+            note(f"{stage}: nothing has changed, skipped (--force runs it): {folder}")
+        self._settled.add(stage)

@@ -40,7 +40,15 @@ def check(pipeline: Path, overrides: list[str] | None) -> Config:
     for section in ("data", "training", "runtime", "export"):
         build(config, section)
     # Its true size is known from the data; any will do to check the others.
-    build(config, "model", vocabulary_size=config.values["model"].get("vocabulary_size", 100))
+    model = build(config, "model", vocabulary_size=config.values["model"].get("vocabulary_size", 100))
+    tokenizer = build(config, "data", "tokenizer")
+    if tokenizer.max_length > model.max_sequence_length:
+        raise ConfigError(
+            "texts may be longer than the model takes",
+            where=f"{config.origins['data', 'tokenizer', 'max_length']}: data.tokenizer.max_length",
+            expected=f"at most model.max_sequence_length={model.max_sequence_length}",
+            received=str(tokenizer.max_length),
+        )
     return config
 
 

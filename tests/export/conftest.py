@@ -39,10 +39,8 @@ ROWS = [
 ]
 
 
-def classifier(vocabulary: Path, *, fields: tuple[str, ...] = ("text",)) -> Classification:
-    vocabulary.write_text("".join(f"{word}\n" for word in WORDS))
-    tokenizer = WordPiece(vocabulary=str(vocabulary), max_length=16, fields=fields)
-    tokenizer.fit([])
+@pytest.fixture(scope="session")
+def task() -> TextClassification:
     keras.utils.set_random_seed(3)
     bert = Bert(
         vocabulary_size=len(WORDS),
@@ -55,24 +53,38 @@ def classifier(vocabulary: Path, *, fields: tuple[str, ...] = ("text",)) -> Clas
     )
     task = TextClassification(model=bert, num_classes=len(LABELS))
     task.head.kernel.assign(np.random.default_rng(3).normal(size=task.head.kernel.shape))
-    return Classification(task=task, tokenizer=tokenizer, labels=LABELS)
-
-
-def trained_answers(served: Classification, rows: list[dict[str, str]]) -> dict[str, np.ndarray]:
-    """What the model says to each row alone, without any function of the export."""
-    tokens = [served.tokens({field: [row[field]] for field in served.inputs}) for row in rows]
-    answers = [served._answers(served._run(one)) for one in tokens]
-    return {name: np.concatenate([one[name] for one in answers]) for name in ("label_ids", "scores")}
+    return task
 
 
 @pytest.fixture(scope="session")
-def served(tmp_path_factory) -> Classification:
-    return classifier(tmp_path_factory.mktemp("vocabulary") / "vocab.txt")
+def classifier(task, tmp_path_factory):
+    """Makes an exportable classifier that reads these fields."""
+    vocabulary = tmp_path_factory.mktemp("vocabulary") / "vocab.txt"
+    vocabulary.write_text("".join(f"{word}\n" for word in WORDS))
+
+    def classifier(*fields: str) -> Classification:
+        tokenizer = WordPiece(vocabulary=str(vocabulary), max_length=16, fields=fields)
+        tokenizer.fit([])
+        return Classification(task=task, tokenizer=tokenizer, labels=LABELS)
+
+    return classifier
 
 
 @pytest.fixture(scope="session")
-def expected(served) -> dict[str, np.ndarray]:
-    return trained_answers(served, ROWS)
+def served(classifier) -> Classification:
+    return classifier("text")
+
+
+@pytest.fixture(scope="session")
+def pair(classifier) -> Classification:
+    return classifier("text_a", "text_b")
+
+
+@pytest.fixture(scope="session")
+def expected(task, served) -> dict[str, np.ndarray]:
+    """What the model itself says to each row alone."""
+    answers = [task.answers(task(served.tokens({"text": [row["text"]]}))) for row in ROWS]
+    return {name: np.concatenate([answer[name] for answer in answers]) for name in ("label_ids", "scores")}
 
 
 @pytest.fixture(scope="session")
@@ -93,8 +105,3 @@ def exported(served, expected, tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def loaded(exported):
     return tf.saved_model.load(str(exported))
-
-
-@pytest.fixture(scope="session")
-def pair(tmp_path_factory) -> Classification:
-    return classifier(tmp_path_factory.mktemp("vocabulary") / "vocab.txt", fields=("text_a", "text_b"))

@@ -53,10 +53,10 @@ def test_serialized_examples_are_classified(loaded, rows, expected):
     assert [label.decode() for label in answers["classes"][0].numpy()] == ["Leak", "Électronique", "机械"]
 
 
-def test_features_are_what_the_head_reads(loaded, served, rows):
+def test_features_are_what_the_head_reads(loaded, task, served, rows):
     encoded = loaded.signatures["features"](text=texts(rows))["encoded"]
     assert encoded.shape == (len(rows), 8)
-    np.testing.assert_allclose(encoded, served._run(served.tokens({"text": texts(rows)}))["encoded"], atol=1e-6)
+    np.testing.assert_allclose(encoded, task.encode(served.tokens({"text": texts(rows)})), atol=1e-6)
 
 
 def test_tokens_are_answered_as_text_whatever_stands_at_padding(loaded, served, rows, expected):

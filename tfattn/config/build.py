@@ -54,7 +54,7 @@ def _agree(config: Config, path: KeyPath, stated: Any, known: Any) -> None:
             where=f"{_origin(config, path)}: {'.'.join(path)}",
             expected=repr(known),
             received=repr(stated),
-            remedy="Leave the key out: it is filled in.",
+            remedy="Leave the key out, or change what it has to match.",
         )
 
 

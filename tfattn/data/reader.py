@@ -104,21 +104,24 @@ class Reader:
             stored = tf.data.TFRecordDataset(tf.gather(paths, shards[window[0] : window[1]]), buffer_size=READ_BYTES)
             return window[2], window[3], stored.batch(window[4]).get_single_element()
 
-        def numbered(first, last, stored):
-            return tf.data.Dataset.range(first, last).map(lambda number: (number, stored))
+        def gather(first, last, stored):
+            # `stored` must not leave this function: tf.data measures the strings of every element.
+            def batch(number):
+                begin = begins[number]
+                slots, real = _filled(begins[number + 1] - begin, parts, replicas, accumulation)
+                mine = tf.gather(rows, begin + slots)
+                return tf.gather(stored, tf.gather(places, mine)), mine, real, widths[number]
 
-        def batch(number, stored):
-            begin, width = begins[number], widths[number]
-            slots, real = _filled(begins[number + 1] - begin, parts, replicas, accumulation)
-            mine = tf.gather(rows, begin + slots)
-            serialized = tf.gather(stored, tf.gather(places, mine))
-            features = parse(serialized, self._records.features, tf.gather(lengths, mine), width)
-            features[ROW_IDS] = tf.where(real, mine, -1)
-            features[WEIGHTS] = tf.cast(real, tf.float32)
-            return {name: _divided(value, len(parts), width) for name, value in features.items()}
+            return tf.data.Dataset.range(first, last).map(batch)
+
+        def parsed(serialized, mine, real, width):
+            batch = parse(serialized, self._records.features, tf.gather(lengths, mine), width)
+            batch[ROW_IDS] = tf.where(real, mine, -1)
+            batch[WEIGHTS] = tf.cast(real, tf.float32)
+            return {name: _divided(value, len(parts), width) for name, value in batch.items()}
 
         windows = tf.data.Dataset.from_tensor_slices(order.windows).map(load).prefetch(1)
-        batches = windows.flat_map(numbered).map(batch, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+        batches = windows.flat_map(gather).map(parsed, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
         options = tf.data.Options()
         options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
         return batches.unbatch().prefetch(tf.data.AUTOTUNE).with_options(options)

@@ -7,6 +7,7 @@ hold `$` or `_`; fonts for other scripts are used where the machine has them.
 import functools
 import io
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -69,7 +70,10 @@ def _styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
 def png(figure: Figure) -> bytes:
     """The figure as a PNG file with twice the pixels of a page, so that it stays sharp on dense screens and paper."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=192, facecolor="white")
+    with warnings.catch_warnings():
+        # A script that no font has is drawn as boxes; the page beside the picture spells it out.
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        figure.savefig(buffer, format="png", dpi=192, facecolor="white")
     return buffer.getvalue()
 
 

@@ -46,8 +46,10 @@ class Classification(tf.Module):
         _check(task, labels)
         self.tokenizer = tokenizer
         self.weights = [variable.value for variable in task.weights]
-        # Only the variables above are saved. Were the model itself an attribute, its own functions would be saved too.
-        self._run: Callable[[Any], Any] = lambda features: task(features, training=False)
+        # Only the variables above are saved: were the model an attribute, its own functions would be, too. The four
+        # signatures share one trace of it.
+        run = tf.function(lambda features: task(features, training=False), reduce_retracing=True)
+        self._run: Callable[[Any], Any] = lambda features: run(features)
         self._answers: Callable[[Any], Any] = task.answers
         self._labels = tuple(labels)
         self._max_length = task.model.max_sequence_length

@@ -4,6 +4,8 @@ from typing import Any
 
 import keras
 
+from tfattn.ops.dropout import dropout
+
 
 class Dropout(keras.layers.Layer):
     """Sets a random part of its input to 0 while training, and scales the rest up so that the mean stays.
@@ -14,7 +16,10 @@ class Dropout(keras.layers.Layer):
     Args:
         rate: the part that is dropped, at least 0 and below 1. With 0 the layer does nothing and holds no state.
 
-    Source: Srivastava et al. 2014, "Dropout: a simple way to prevent neural networks from overfitting".
+    Example:
+        >>> layer = Dropout(0.5)
+        >>> layer(keras.ops.ones((2, 3)), training=True).shape
+        TensorShape([2, 3])
     """
 
     def __init__(self, rate: float, **kwargs: Any):
@@ -28,7 +33,7 @@ class Dropout(keras.layers.Layer):
     def call(self, x: Any, training: bool = False) -> Any:
         if not training or self.rate == 0:
             return x
-        return keras.random.dropout(x, self.rate, seed=self.seed)
+        return dropout(x, rate=self.rate, seed=self.seed)
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape

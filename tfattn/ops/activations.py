@@ -1,18 +1,28 @@
-"""Activation functions by the names that configurations use."""
+"""Activation functions by the names that configurations use.
 
+Both forms of GELU compute in float32 whatever the type of their input: in bfloat16 the normal distribution function
+would keep two digits, and on a CPU the detour is faster than the same steps in bfloat16.
+"""
+
+import math
 from typing import Any
 
 from keras import ops
 
 
 def gelu(x: Any) -> Any:
-    """x Phi(x), with the exact normal distribution function (Hendrycks and Gimpel 2016); Hugging Face's `gelu`."""
-    return ops.gelu(x, approximate=False)
+    """x Phi(x), Phi the normal distribution function (Hendrycks and Gimpel 2016, section 2); Hugging Face's `gelu`."""
+    wide = ops.cast(x, "float32")
+    # By erf; TensorFlow's own takes erfc, at three times the time.
+    return ops.cast(wide * (0.5 * (1.0 + ops.erf(wide * math.sqrt(0.5)))), x.dtype)
 
 
 def gelu_approximate(x: Any) -> Any:
-    """x Phi(x), with Phi by tanh; google-research/bert's and KerasHub's, Hugging Face's `gelu_new`."""
-    return ops.gelu(x, approximate=True)
+    """x Phi(x) with Phi by tanh (same section); google-research/bert's and KerasHub's, Hugging Face's `gelu_new`."""
+    wide = ops.cast(x, "float32")
+    # 0.5 (1 + tanh(u)) is sigmoid(2u), in fewer steps.
+    doubled = wide * (2 * math.sqrt(2 / math.pi)) * (1.0 + 0.044715 * wide * wide)
+    return ops.cast(wide * ops.sigmoid(doubled), x.dtype)
 
 
 ACTIVATIONS = {"gelu": gelu, "gelu_approximate": gelu_approximate, "relu": ops.relu}

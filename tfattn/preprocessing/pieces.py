@@ -1,27 +1,14 @@
-"""From texts to word pieces, in the graph: characters, then words, then the longest pieces that the vocabulary has."""
-
-from typing import NamedTuple
+"""From texts to word pieces, in the graph: of each word the longest pieces that the vocabulary has, from the left."""
 
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from tfattn.preprocessing.characters import ALONE, SPACE, Characters
+from tfattn.preprocessing.characters import Characters
 from tfattn.preprocessing.vocabulary import LONGEST_WORD, UNKNOWN, Vocabulary
+from tfattn.preprocessing.words import Words, split
 
 _BYTES = 4  # of the longest character in UTF-8
 _TOO_LONG = "x" * (LONGEST_WORD * _BYTES + 1)
-
-
-class _Words(NamedTuple):
-    """The words of a batch of texts, one after the other.
-
-    `sources` gives for each character of a word the one it came from, counted through the whole batch.
-    """
-
-    characters: tf.RaggedTensor  # (words, (characters)) int32 code points
-    sources: tf.Tensor  # (characters of all words,) int64
-    row_splits: tf.Tensor  # (B + 1,) int64, the words of each text
-    text_starts: tf.Tensor  # (B,) int64, the first character of each text, counted like sources
 
 
 class Pieces(tf.Module):
@@ -52,7 +39,7 @@ class Pieces(tf.Module):
 
     def ids(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """Texts (B,) to the ids of their pieces, ragged (B, (T)) int32."""
-        words = self._words(texts)
+        words = split(texts, self.characters)
         ids, _ = self._pieces(words)
         return _by_text(ids.values, ids.row_splits, words)
 
@@ -62,7 +49,7 @@ class Pieces(tf.Module):
         Characters are the code points of the text as it came in. A piece reaches from the first of its characters to
         the last: dropped ones between them count in, those before and behind do not.
         """
-        words = self._words(texts)
+        words = split(texts, self.characters)
         _, starts = self._pieces(words)
 
         # Bytes within words -> characters of words. The pieces leave no gaps: each ends where the next one starts.
@@ -75,48 +62,23 @@ class Pieces(tf.Module):
         lasts = tf.concat([firsts, [tf.size(code_points, tf.int64)]], 0)[1:] - 1
 
         # Characters of words -> characters of their texts.
-        starts, ends = (
-            _by_text(tf.gather(words.sources, places) + behind, starts.row_splits, words)
-            for places, behind in ((firsts, 0), (lasts, 1))
-        )
-        origin = tf.repeat(words.text_starts, starts.row_lengths())
-        return tuple(spans.with_values(tf.cast(spans.values - origin, tf.int32)) for spans in (starts, ends))
-
-    def _words(self, texts: tf.Tensor) -> _Words:
-        texts = tf.strings.unicode_decode(texts, "UTF-8", errors="replace", replacement_char=0xFFFD)
-        kinds, code_points = self.characters(texts.values)  # (N, W)
-
-        # Number the words: a blank starts a new one, a character alone before and behind itself, a text at its start.
-        is_alone = tf.cast(kinds[:, 0] == ALONE, tf.int32)
-        starts = 2 * is_alone + tf.cast(kinds[:, 0] == SPACE, tf.int32)
-        text_starts = texts.row_starts()
-        starts = tf.tensor_scatter_nd_add(  # an empty text at the end starts behind the last character
-            tf.pad(starts, [[0, 1]]), text_starts[:, None], tf.ones_like(text_starts, tf.int32)
-        )[:-1]
-        numbers = tf.cumsum(starts) - is_alone
-
-        # Keep what stands in words; a word begins where the number changes.
-        kept = tf.where(kinds < SPACE)
-        sources = kept[:, 0]
-        numbers = tf.gather(numbers, sources)
-        is_first = tf.concat([tf.ones_like(numbers[:1], tf.bool), numbers[1:] != numbers[:-1]], 0)
-        word_starts = tf.where(is_first)[:, 0]
-        return _Words(
-            characters=tf.RaggedTensor.from_row_starts(tf.gather_nd(code_points, kept), word_starts, validate=False),
-            sources=sources,
-            row_splits=tf.searchsorted(tf.gather(sources, word_starts), texts.row_splits, out_type=tf.int64),
-            text_starts=text_starts,
+        first_sources = _by_text(tf.gather(words.sources, firsts), starts.row_splits, words)
+        last_sources = _by_text(tf.gather(words.sources, lasts), starts.row_splits, words)
+        text_starts = tf.repeat(words.text_starts, first_sources.row_lengths())
+        return (
+            first_sources.with_values(tf.cast(first_sources.values - text_starts, tf.int32)),
+            last_sources.with_values(tf.cast(last_sources.values - text_starts + 1, tf.int32)),
         )
 
-    def _pieces(self, words: _Words) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
+    def _pieces(self, words: Words) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
         """Ids of pieces and the bytes at which they start in their words, both ragged (words, (pieces))."""
         strings = tf.strings.unicode_encode(words.characters, "UTF-8")
-        # tf-text counts bytes, the reference characters: what is too long for the one is made so for the other.
+        # tf-text limits bytes, the reference characters: what is too long for the one is made too long for the other.
         is_too_long = words.characters.row_lengths() > LONGEST_WORD
         ids, starts, _ = self._tokenizer.tokenize_with_offsets(tf.where(is_too_long, _TOO_LONG, strings))
         return ids, starts
 
 
-def _by_text(values: tf.Tensor, word_splits: tf.Tensor, words: _Words) -> tf.RaggedTensor:
+def _by_text(values: tf.Tensor, word_splits: tf.Tensor, words: Words) -> tf.RaggedTensor:
     """Values of the pieces of words, as rows of texts."""
     return tf.RaggedTensor.from_row_splits(values, tf.gather(word_splits, words.row_splits), validate=False)

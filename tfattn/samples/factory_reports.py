@@ -20,7 +20,7 @@ COLUMNS = ("Description", "Category", "Urgency", "Resolution", "Cost")
 # Rows of each category in every 480.
 SHARES = {"Mechanical Failure": 204, "Electronic Failure": 168, "Leak": 68, "Software Failure": 40}
 
-# What is done about a report: how urgent it can be, and what it costs, from, to and in which steps.
+# What is done about a report: how urgent such reports are, and what it costs.
 RESOLUTIONS = {
     "Full Replacement": (("High", "High", "High", "Medium"), range(2700, 16201, 45)),
     "Replace Components": (("High", "High", "Medium", "Low"), range(265, 548)),
@@ -58,8 +58,9 @@ WORDS = {
     "is burnt": "is {burnt}|is live to the touch|has burnt out|has no contact|makes a spark|overheats|shorts out",
     "fuse": "fuse|breaker|main switch|circuit breaker|motor protection|safety switch",
     "trips": "trips|blows|cuts out|does not hold|has jumped out|needs a reset",
-    "dies": "switches itself off|goes dead|loses power|will not turn on|cuts out|stays dark|has no voltage|powers down|"
-    "gives electric shocks|smells of burnt plastic|is too hot for a bare hand|makes lamps flicker|draws too much current",
+    "dies": "switches itself off|goes dead|loses power|will not turn on|cuts out|stays dark|has no voltage|"
+    "powers down|gives electric shocks|smells of burnt plastic|is too hot for a bare hand|makes lamps flicker|"
+    "draws too much current",
     "hum": "hum|whine|buzz|crackle|fizzing|hiss",
     # mechanics
     "moving": "gear|bearing|belt|chain|roller|spool|piston|axle|spring|screw|hinge|bracket|guide rail|blade|gripper|"
@@ -171,8 +172,8 @@ DENIALS = {
 FRAMES = (
     *["{fault}"] * 16,
     *["{fault} {when}"] * 6,
-    *["{when}, {fault}"] * 1,
-    *["{someone} {fault}"] * 1,
+    "{when}, {fault}",
+    "{someone} {fault}",
     "{fault}, but {denial}",
     "{fault}, although {denial}",
     "{denial}, yet {fault}",

@@ -1,0 +1,73 @@
+"""From a CSV to an export that answers, through the command line."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tfattn import files
+
+
+@pytest.fixture(autouse=True)
+def inside(finished, monkeypatch):
+    monkeypatch.chdir(finished[0])
+
+
+def test_a_run_leaves_everything_that_it_promises(finished):
+    folder, answer = finished
+    assert answer.status == 0, answer.errors
+    latest = folder / "runs" / "tiny" / "latest"
+    kept = {"config.yaml", "metrics.json", "history.jsonl", "predictions.jsonl", "report.html", "checkpoints", "plots"}
+    assert kept <= set(os.listdir(latest))
+    assert {"accuracy", "macro_f1", "loss"} <= files.read_json(latest / "metrics.json").keys()
+    assert len((latest / "history.jsonl").read_text().splitlines()) == 2
+    prepared = next((folder / "runs" / "tiny" / "prepared").glob("[0-9a-f]*"))
+    assert {"summary.json", "classes.png", "labels.txt", "manifest.json", "tokenizer"} <= set(os.listdir(prepared))
+    (version,) = (folder / "saved_models" / "tiny").glob("[0-9]*")
+    assert files.read_json(version / "assets.extra" / "parity.json")["label_agreement"] == 1.0
+
+
+def test_a_second_run_has_nothing_to_do(finished, command):
+    before = sorted(map(str, finished[0].rglob("*")))
+    answer = command("run", "tiny.yaml")
+    assert answer.status == 0
+    assert answer.errors.count("nothing has changed, skipped") == 4
+    assert sorted(map(str, finished[0].rglob("*"))) == before
+
+
+def test_predict_answers_lines_in_order(command):
+    with open("new.txt", "w") as file:
+        file.write("Coolant is pooling underneath sorter.\nSorter blows fuses at start up.\n")
+    answer = command("predict", "tiny", "--input", "new.txt")
+    first, second = map(json.loads, answer.output.splitlines())
+    assert first["text"].startswith("Coolant") and second["text"].startswith("Sorter")
+    assert set(first["scores"]) == {"Electronic Failure", "Leak", "Mechanical Failure", "Software Failure"}
+    assert first["score"] == max(first["scores"].values())
+
+
+def test_predict_reads_the_file_that_it_was_trained_on(command):
+    answer = command("predict", "tiny", "--input", "reports.csv", "--output", "answers.jsonl")
+    assert answer.status == 0, answer.errors
+    with open("answers.jsonl") as file:
+        assert len(file.readlines()) == 480
+
+
+def test_the_configuration_of_a_run_is_a_pipeline_itself(command):
+    answer = command("train", "runs/tiny/latest/config.yaml")
+    assert answer.errors.count("nothing has changed, skipped") == 2
+
+
+def test_another_setting_is_another_run_on_the_same_prepared_data(project, command):
+    with contextlib.chdir(project):
+        assert command("train", "tiny.yaml", "--set", "training.epochs=1").status == 0
+        answer = command("train", "tiny.yaml", "--set", "training.epochs=1", "--set", "task.dropout=0.2")
+        assert "prepare: nothing has changed" in answer.errors
+        assert len(list((project / "runs" / "tiny").glob("[0-9a-f]*"))) == 2
+
+
+def test_the_program_starts_as_a_process():
+    done = subprocess.run([sys.executable, "-m", "tfattn", "--help"], capture_output=True, text=True, check=True)
+    assert "prepare" in done.stdout and "export" in done.stdout

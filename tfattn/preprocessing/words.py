@@ -1,0 +1,52 @@
+"""From texts to words, in the graph: decode, look up what becomes of each character, and cut between words."""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from tfattn.preprocessing.characters import ALONE, SPACE, Characters
+
+
+class Words(NamedTuple):
+    """The words of a batch of texts, one after the other.
+
+    Attributes:
+        characters: ragged (words, (characters)) int32, the code points that they have become.
+        sources: (characters of all words,) int64, the character of the texts that each came from, counted through the
+            whole batch.
+        row_splits: (B + 1,) int64, the words of each text.
+        text_starts: (B,) int64, the first character of each text, counted like `sources`.
+    """
+
+    characters: tf.RaggedTensor
+    sources: tf.Tensor
+    row_splits: tf.Tensor
+    text_starts: tf.Tensor
+
+
+def split(texts: tf.Tensor, characters: Characters) -> Words:
+    """Texts (B,) of UTF-8 to their words; each byte sequence that is not UTF-8 counts as U+FFFD."""
+    texts = tf.strings.unicode_decode(texts, "UTF-8", errors="replace", replacement_char=0xFFFD)
+    kinds, code_points = characters(texts.values)  # (N, W)
+
+    # Number the words: a blank starts a new one, a character alone before and behind itself, a text at its start.
+    is_alone = tf.cast(kinds[:, 0] == ALONE, tf.int32)
+    starts = 2 * is_alone + tf.cast(kinds[:, 0] == SPACE, tf.int32)
+    text_starts = texts.row_starts()
+    starts = tf.tensor_scatter_nd_add(  # an empty text at the end starts behind the last character
+        tf.pad(starts, [[0, 1]]), text_starts[:, None], tf.ones_like(text_starts, tf.int32)
+    )[:-1]
+    numbers = tf.cumsum(starts) - is_alone
+
+    # Keep what stands in words; a word begins where the number changes.
+    kept = tf.where(kinds < SPACE)
+    sources = kept[:, 0]
+    numbers = tf.gather(numbers, sources)
+    is_first = tf.concat([tf.ones_like(numbers[:1], tf.bool), numbers[1:] != numbers[:-1]], 0)
+    word_starts = tf.where(is_first)[:, 0]
+    return Words(
+        characters=tf.RaggedTensor.from_row_starts(tf.gather_nd(code_points, kept), word_starts, validate=False),
+        sources=sources,
+        row_splits=tf.searchsorted(tf.gather(sources, word_starts), texts.row_splits, out_type=tf.int64),
+        text_starts=text_starts,
+    )
