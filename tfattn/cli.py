@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -80,11 +80,15 @@ def predict(
     model: Annotated[str, typer.Argument(help="An export's folder, or its name under saved_models/.")],
     input: Annotated[str, typer.Option("--input", help="Text lines, csv, tsv or jsonl; - is standard input.")] = "-",
     output: Annotated[str, typer.Option("--output", help="A JSONL file; - is standard output.")] = "-",
+    format: Annotated[
+        Literal["text", "csv", "tsv", "jsonl"] | None,
+        typer.Option("--format", help="How to read the input, where its suffix does not tell."),
+    ] = None,
     batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Rows answered at once.")] = 64,
     folder: Annotated[Path, typer.Option("--folder", help="Where exports stand.")] = Path("saved_models"),
 ) -> None:
     """Answer a file of inputs from an export, one JSON object a line."""
-    _stages().predict(model, input, output, batch_size=batch_size, folder=folder)
+    _stages().predict(model, input, output, format=format, batch_size=batch_size, folder=folder)
 
 
 @app.command()

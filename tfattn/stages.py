@@ -133,23 +133,24 @@ def export(run: Run, *, force: bool = False) -> Path:
             task, runtime = _trained(run)
             split = _measured_split(run)
             answers, _, _ = predict_split(task, _reader(run, split), runtime)
-            served = catalog.find("signatures", run.config.values["task"]["name"])
+            tokenizer = _fitted_tokenizer(run)
+            signatures = catalog.find("signatures", run.config.values["task"]["name"])
             folder = write_export(
-                served(task=task, tokenizer=_fitted_tokenizer(run), labels=_facts(run)["labels"]),
+                signatures(task=task, tokenizer=tokenizer, labels=_facts(run)["labels"]),
                 name=run.name,
                 section=build(run.config, "export"),
                 rows=_rows(run, split),
                 expected=answers,
                 config=to_yaml(run.config),
-                columns=run.config.at("data", "source", "fields"),
+                columns={field: run.config.at("data", "source", "fields", field) for field in tokenizer.fields},
             )
             files.write_json(record, {"folder": str(folder)})
     return Path(files.read_json(record)["folder"])
 
 
-def predict(model: str, input: str, output: str, *, batch_size: int, folder: Path) -> None:
+def predict(model: str, input: str, output: str, *, format: str | None, batch_size: int, folder: Path) -> None:
     """Answers a file of inputs from an export."""
-    predict_rows(engine.load(model, folder), input, output, batch_size=batch_size)
+    predict_rows(engine.load(model, folder), input, output, kind=format, batch_size=batch_size)
 
 
 def _data(config: Config) -> Data:

@@ -1,10 +1,10 @@
-"""A tiny classifier on 53 short rows; as a script, one training run of it in a process of its own.
+"""Tiny tasks on 53 short rows; as a script, training runs in a process of their own.
 
     python tiny.py SETTINGS.json
 
-SETTINGS: data (a prepared folder), folder (of the run), precision, strategy, logical_devices, dropout, seed, trainer
-(the keyword arguments of Trainer, an optimizer or schedule among them as [name, arguments]), determinism, slow (seconds
-that each call of the loop sleeps). Writes final.npz into the folder: history losses, and the weights by path.
+SETTINGS: data (what `write_rows` wrote), precision, strategy, logical_devices, dropout, seed, pause (seconds before each
+call of the loop), and runs: for each folder the keyword arguments of Trainer, an optimizer or schedule among them as
+[name, arguments]. The task is a BERT of two blocks. After a run its folder holds `done`.
 """
 
 import json
@@ -12,30 +12,29 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
+import keras
 import numpy as np
+from keras import ops
 
 from tfattn import catalog, files
 from tfattn.data.batching import Batching
 from tfattn.data.reader import Reader
 from tfattn.data.records import Feature, described, write_records
+from tfattn.features import LABEL_IDS, LOGITS, PADDING_MASK, TOKEN_IDS, WEIGHTS
+from tfattn.layers.dropout import Dropout
 from tfattn.models.bert import Bert
+from tfattn.tasks.task import Task
 from tfattn.tasks.text_classification import TextClassification
-from tfattn.training.callbacks import EarlyStopping
+from tfattn.training.loop import Loop
 from tfattn.training.runtime import Runtime
 from tfattn.training.trainer import Trainer
 
 CLASSES = 3
-SIZES = {
-    "vocabulary_size": 60,
-    "hidden_dim": 16,
-    "num_layers": 2,
-    "num_heads": 2,
-    "intermediate_dim": 32,
-    "max_sequence_length": 16,
-}
+TOKENS = 60
 FEATURES = {
     "input_ids": Feature("int64", "sequence"),
     "segment_ids": Feature("int64", "sequence"),
@@ -43,8 +42,64 @@ FEATURES = {
 }
 
 
+class BagOfTokens(Task):
+    """Classifies the mean of token vectors: a task that compiles in an instant.
+
+    `poison` is a token whose rows have a loss that is not a number; `huge` multiplies the loss.
+    """
+
+    monitor, monitor_mode = "accuracy", "max"
+
+    def __init__(self, *, dropout: float = 0.0, poison: int = -1, huge: float = 1.0):
+        super().__init__(name="bag")
+        self.poison = poison
+        self.huge = huge
+        self.embedding = keras.layers.Embedding(TOKENS, 8, name="embedding")
+        self.embedding.build()
+        self.dropout = Dropout(dropout, name="dropout")
+        self.dropout.build((None, 8))
+        self.unused = keras.layers.Dense(2, name="unused")
+        self.unused.build((None, 8))
+        self.head = keras.layers.Dense(CLASSES, name="head")
+        self.head.build((None, 8))
+        self.built = True
+
+    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        x = self.dropout(self.embedding(features[TOKEN_IDS]), training=training)
+        x = ops.sum(x * ops.cast(features[PADDING_MASK], x.dtype)[..., None], axis=1)
+        return {LOGITS: ops.cast(self.head(x), "float32")}
+
+    def losses(self, outputs: dict[str, Any], batch: dict[str, Any]) -> tuple[Any, Any]:
+        loss = keras.losses.sparse_categorical_crossentropy(batch[LABEL_IDS], outputs[LOGITS], from_logits=True)
+        poisoned = ops.any(batch[TOKEN_IDS] == self.poison, axis=1)
+        return ops.where(poisoned, float("nan"), loss * self.huge), batch[WEIGHTS]
+
+    def answers(self, outputs: dict[str, Any]) -> dict[str, Any]:
+        return {LABEL_IDS: ops.argmax(outputs[LOGITS], axis=-1)}
+
+    def measure(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, float]:
+        return {"accuracy": float(np.mean(answers[LABEL_IDS] == targets[LABEL_IDS]))}
+
+    def depth_groups(self) -> list[list[keras.Variable]]:
+        return [layer.trainable_variables for layer in (self.embedding, self.unused, self.head)]
+
+
+def build_bert(*, dropout: float = 0.0) -> TextClassification:
+    """A built classifier with attention; call it in the scope of a runtime."""
+    encoder = Bert(
+        vocabulary_size=TOKENS,
+        hidden_dim=16,
+        num_layers=2,
+        num_heads=2,
+        intermediate_dim=32,
+        max_sequence_length=16,
+        dropout=dropout,
+    )
+    return TextClassification(model=encoder, num_classes=CLASSES, dropout=dropout)
+
+
 def write_rows(folder: Path) -> Path:
-    """Rows whose label is the class of token that is most frequent in them."""
+    """Rows of tokens that betray their label."""
     splits = {}
     random = np.random.default_rng(0)
     with files.atomic_folder(folder, features=described(FEATURES), splits=splits) as new:
@@ -58,59 +113,45 @@ def write_rows(folder: Path) -> Path:
     return folder
 
 
-def read(folder: str | Path, split: str, seed: int = 5) -> Reader:
+def read(folder: str | Path, split: str, *, batch_size: int = 8) -> Reader:
     """A reader of what `write_rows` wrote."""
-    return Reader(folder, split, batching=Batching(batch_size=8), seed=seed, shuffle=split == "train")
+    return Reader(folder, split, batching=Batching(batch_size=batch_size), seed=5, shuffle=split == "train")
 
 
-def build_task(*, dropout: float = 0.0, **options) -> TextClassification:
-    """A built classifier; call it in the scope of a runtime."""
-    return TextClassification(model=Bert(dropout=dropout, **SIZES), num_classes=CLASSES, dropout=dropout, **options)
-
-
-def build_trainer(settings: dict) -> Trainer:
+def build_trainer(settings: dict[str, Any]) -> Trainer:
     """A trainer from plain values."""
     parts = {
         key: catalog.find(f"{key}s", settings[key][0])(**settings[key][1])
         for key in ("optimizer", "schedule")
         if key in settings
     }
-    stopping = {"early_stopping": EarlyStopping(**settings["early_stopping"])} if "early_stopping" in settings else {}
-    return Trainer(**settings | parts | stopping)
+    return Trainer(**settings | parts)
 
 
-def main(settings: dict) -> None:
-    if settings.get("determinism"):
-        import tensorflow as tf
-
-        tf.config.experimental.enable_op_determinism()
+def main(settings: dict[str, Any]) -> None:
+    """All runs of the settings, one after another, in this process."""
     seed = settings.get("seed", 7)
     runtime = Runtime(
         precision=settings.get("precision", "float32"),
         strategy=settings.get("strategy", "auto"),
         logical_devices=settings.get("logical_devices", 0),
     ).start(seed)
-    with runtime.scope():
-        task = build_task(dropout=settings.get("dropout", 0.0))
-    if settings.get("slow"):
-        from tfattn.training.loop import Loop
-
-        call = Loop.__call__
-        Loop.__call__ = lambda *values, **named: (time.sleep(settings["slow"]), call(*values, **named))[1]
-    folder = Path(settings["folder"])
-    history = build_trainer(settings["trainer"]).train(
-        task,
-        read(settings["data"], "train"),
-        read(settings["data"], "validation"),
-        folder=folder,
-        runtime=runtime,
-        seed=seed,
-    )
-    if runtime.is_chief:
-        weights = {variable.path: np.asarray(variable) for variable in task.weights}
-        losses = [line[name] for line in history for name in ("loss", "validation_loss")]
-        with open(folder / "final.npz", "wb") as file:
-            np.savez(file, losses=losses, replicas=runtime.num_replicas, **weights)
+    call = Loop.__call__
+    Loop.__call__ = lambda *values, **named: (time.sleep(settings.get("pause", 0)), call(*values, **named))[1]
+    for folder, training in settings["runs"].items():
+        keras.utils.set_random_seed(seed)
+        with runtime.scope():
+            task = build_bert(dropout=settings.get("dropout", 0.0))
+        build_trainer(training).train(
+            task,
+            read(settings["data"], "train"),
+            read(settings["data"], "validation"),
+            folder=folder,
+            runtime=runtime,
+            seed=seed,
+        )
+        if runtime.is_chief:
+            (Path(folder) / "done").write_text(str(runtime.num_replicas))
 
 
 if __name__ == "__main__":

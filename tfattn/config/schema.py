@@ -90,7 +90,7 @@ class _Checker:
         resolved = {"name": values["name"]} if named else {}
         if named:
             self.origins[(*path, "name")] = self.tree.place((*path, "name"))
-        for key, argument in keys.items():
+        for argument in keys.values():
             self._argument(argument, values, path, resolved)
         return resolved
 

@@ -1,15 +1,15 @@
 """Checkpoints: all that a run needs to go on at the very step, in files that hold tensors and nothing that can run.
 
-    checkpoints/
-        step-00000120/
-            weights.safetensors     what is trained, by variable path
-            slots.safetensors       the optimizer's, as slot/path
-            averages.safetensors    averages of the weights, where they are kept
-            state.json              position in the data, counters, history, best epoch
-            manifest.json           sizes and SHA-256
-        frozen/
-            weights.safetensors     what is not trained, written once
-            manifest.json
+checkpoints/
+    step-00000120/
+        weights.safetensors     what is trained, by variable path
+        slots.safetensors       the optimizer's, as slot/path
+        averages.safetensors    averages of the weights, where they are kept
+        state.json              position in the data, counters, history, best epoch
+        manifest.json           sizes and SHA-256
+    frozen/
+        weights.safetensors     what is not trained, written once
+        manifest.json
 """
 
 import shutil

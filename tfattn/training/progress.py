@@ -52,9 +52,7 @@ class Display:
         """Shows the steps of one call, the last of which was number `last_step` from 1."""
         shown = f"loss {np.nanmean(records[:, LOSS]):.4f}" if np.isfinite(records[:, LOSS]).any() else "loss not finite"
         shown += "".join(f" · {value:,.0f} {_unit(name)}" for name, value in speeds.items() if value)
-        self._bar.update(
-            self._line, description=f"epoch {epoch + 1}/{self._epochs}", completed=last_step, shown=shown
-        )
+        self._bar.update(self._line, description=f"epoch {epoch + 1}/{self._epochs}", completed=last_step, shown=shown)
         first_step = last_step - len(records) + 1
         with self._writer.as_default():
             for offset, record in enumerate(records):

@@ -190,10 +190,12 @@ class Session:
             display.steps(position.epoch, counters.step, call.records, position.totals.speeds)
             if call.fatal:
                 self._refuse(call)
-            if position.batch < batches and (call.stopped or every and counters.step % every == 0):
+            # Alone, a signal needs no agreement.
+            if call.stopped or self.runtime.num_workers == 1 and interruption.signal:
                 self._save()
-            if call.stopped and position.batch < batches:
                 self._leave(interruption)
+            if every and counters.step % every == 0 and position.batch < batches:
+                self._save()
 
     def _end_epoch(self, display: Display) -> None:
         position = self.position
@@ -255,9 +257,7 @@ class Session:
         groups = {
             "weights": weights,
             "slots": {
-                f"{name}/{path}": slot
-                for name, kept in slots.items()
-                for path, slot in zip(weights, kept, strict=True)
+                f"{name}/{path}": slot for name, kept in slots.items() for path, slot in zip(weights, kept, strict=True)
             },
             "averages": dict(zip(weights, self.averages.variables, strict=True)) if self.averages else {},
         }
@@ -266,8 +266,9 @@ class Session:
     def _save(self) -> None:
         best = self._best()
         best = best and {"epoch": best["epoch"], "step": best["step"], "value": best[f"validation_{self.monitor}"]}
-        state = {**self.identity, "monitor": self.monitor, "best": best, **dataclasses.asdict(self.position)}
-        self.checkpoints.save(self.position.counters.step, self.groups, state)
+        step = self.position.counters.step
+        facts = {"step": step, "monitor": self.monitor, "best": best, **self.identity}
+        self.checkpoints.save(step, self.groups, {**facts, **dataclasses.asdict(self.position)})
 
     def _write_history(self) -> None:
         lines = [json.dumps(line) + "\n" for line in self.position.history]

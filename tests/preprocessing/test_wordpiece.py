@@ -1,0 +1,197 @@
+"""The WordPiece preprocessor: its settings, its files, its answers."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+import tensorflow as tf
+
+from tfattn.errors import ConfigError, DataError, TfattnError
+from tfattn.preprocessing.wordpiece import WordPiece
+
+PAD, UNK, CLS, SEP = 0, 1, 2, 3
+ROWS = [{"text": "The mixer rattles."}, {"text": "The Mixer rattles loudly."}, {"text": "Ein Gerät rattles."}]
+
+
+def fitted(vocabulary: str = "train", **settings) -> WordPiece:
+    tokenizer = WordPiece(vocabulary=vocabulary, **settings)
+    tokenizer.fit([dict.fromkeys(tokenizer.fields, row["text"]) for row in ROWS])
+    return tokenizer
+
+
+def read(tokenizer: WordPiece, *texts: str | bytes) -> list[list[str]]:
+    ids = tokenizer({"text": tf.constant(texts, tf.string)})["token_ids"]
+    return [[tokenizer.tokens[number] for number in row] for row in ids.to_list()]
+
+
+def test_a_text_stands_between_its_special_tokens(write_vocabulary):
+    tokenizer = fitted(write_vocabulary("mix", "##er", "rattle", "##s", "."))
+
+    features = tokenizer({"text": tf.constant(["Mixer rattles.", "", "zebra mix"])})
+
+    assert features["token_ids"].to_list() == [[CLS, 5, 6, 7, 8, 9, SEP], [CLS, SEP], [CLS, UNK, 5, SEP]]
+    assert features["segment_ids"].to_list() == [[0] * 7, [0] * 2, [0] * 4]
+    assert {name: ids.dtype for name, ids in features.items()} == {"token_ids": tf.int32, "segment_ids": tf.int32}
+    assert tokenizer.num_tokens == 10
+
+
+def test_a_pair_has_two_segments_and_the_longer_is_cut_first(write_vocabulary):
+    tokenizer = fitted(write_vocabulary("a", "b"), fields=("text_a", "text_b"), max_length=8)
+
+    fields = {"text_a": tf.constant(["a a a a a a", "a", ""]), "text_b": tf.constant(["b b", "b", "b"])}
+    features = tokenizer(fields)
+
+    assert features["token_ids"].to_list() == [
+        [CLS, 5, 5, 5, SEP, 6, 6, SEP],
+        [CLS, 5, SEP, 6, SEP],
+        [CLS, SEP, 6, SEP],
+    ]
+    assert features["segment_ids"].to_list() == [[0, 0, 0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1], [0, 0, 1, 1]]
+    assert tokenizer.truncated(fields).numpy().tolist() == [True, False, False]
+
+
+def test_offsets_are_characters_of_the_text_as_it_came(write_vocabulary):
+    tokenizer = fitted(write_vocabulary("cafe", "中", "mix", "##er"))
+    text = "\u200bCafe\u0301 中 \U0001f600 mi\u00adxer"
+
+    starts, ends = tokenizer.offsets({"text": tf.constant([text])})
+
+    spans = zip(starts.to_list()[0], ends.to_list()[0], strict=True)
+    assert [text[start:end] for start, end in spans] == ["", "Cafe", "中", "\U0001f600", "mi\u00adx", "er", ""]
+
+
+def test_special_tokens_in_a_text_are_text(write_vocabulary):
+    tokenizer = fitted(write_vocabulary("[", "]", "mask", "sep"))
+
+    assert read(tokenizer, "[MASK] [SEP]") == [["[CLS]", "[", "mask", "]", "[", "sep", "]", "[SEP]"]]
+
+
+def test_words_may_have_a_hundred_characters_whatever_their_bytes(write_vocabulary):
+    tokenizer = fitted(write_vocabulary("\U00010400".lower(), "##" + "\U00010400".lower()))
+
+    assert len(read(tokenizer, "\U00010400" * 100)[0]) == 102
+    assert read(tokenizer, "\U00010400" * 101) == [["[CLS]", "[UNK]", "[SEP]"]]
+
+
+def test_bytes_that_are_not_utf8_are_dropped(write_vocabulary):
+    tokenizer = fitted(write_vocabulary("ab"))
+
+    assert read(tokenizer, b"a\xffb \xe2\x82 \xed\xa0\x80") == [["[CLS]", "ab", "[SEP]"]]
+
+
+def test_case_follows_the_vocabulary_unless_told(write_vocabulary):
+    lower, cased = write_vocabulary("mixer"), write_vocabulary("Mixer", "mixer", "e", "\u00e9")
+
+    assert read(fitted(lower), "Mixer") == [["[CLS]", "mixer", "[SEP]"]]
+    assert read(fitted(cased), "Mixer \u00e9") == [["[CLS]", "Mixer", "\u00e9", "[SEP]"]]
+    assert read(fitted(cased, lower_case=True), "Mixer \u00e9") == [["[CLS]", "mixer", "e", "[SEP]"]]
+    assert read(fitted(cased, strip_accents=True), "Mixer \u00e9") == [["[CLS]", "Mixer", "e", "[SEP]"]]
+
+
+def test_a_vocabulary_is_learned_from_the_rows():
+    assert read(fitted(), "the MIXER gerat") == [["[CLS]", "the", "mixer", "g", "##er", "##at", "[SEP]"]]
+    assert len(fitted(vocabulary_size=20).tokens) == 20
+
+
+def test_saved_and_loaded_it_answers_the_same(tmp_path, write_vocabulary):
+    tokenizer = fitted(write_vocabulary("Mix", "##er"), max_length=5, strip_accents=True, fields=("text_a", "text_b"))
+    tokenizer.save(tmp_path)
+    loaded = WordPiece(vocabulary="elsewhere/vocab.txt")
+    loaded.load(tmp_path)
+
+    fields = {"text_a": tf.constant(["Mixer \u00c9 mixer"]), "text_b": tf.constant(["Mix"])}
+
+    assert loaded(fields)["token_ids"].to_list() == tokenizer(fields)["token_ids"].to_list()
+    assert (loaded.tokens, loaded.max_length, loaded.fields) == (tokenizer.tokens, 5, ("text_a", "text_b"))
+
+
+def test_transformers_reads_what_is_saved(tmp_path, write_vocabulary):
+    transformers = pytest.importorskip("transformers")
+    fitted(write_vocabulary("Mix", "##er", "E"), strip_accents=True).save(tmp_path)
+
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
+
+    assert theirs.tokenize("Mixer \u00c9") == ["Mix", "##er", "E"]
+    assert theirs.model_max_length == 128
+
+
+@pytest.mark.parametrize("damage", ["missing", "{", "[]", '{"do_lower_case": true}'])
+def test_damaged_settings_are_told(tmp_path, damage):
+    fitted().save(tmp_path)
+    (tmp_path / "tokenizer_config.json").unlink()
+    if damage != "missing":
+        (tmp_path / "tokenizer_config.json").write_text(damage)
+
+    with pytest.raises(DataError, match="cannot read the tokenizer's settings"):
+        WordPiece().load(tmp_path)
+
+
+def test_another_treatment_of_characters_is_told(tmp_path):
+    fitted().save(tmp_path)
+    path = tmp_path / "tokenizer_config.json"
+    changed = {**json.loads(path.read_text()), "characters_sha256": "0", "tokenizers_version": "0.0.1"}
+    path.write_text(json.dumps(changed))
+
+    with pytest.raises(DataError, match="expected tokenizers 0.0.1, received .*pip install tokenizers==0.0.1"):
+        WordPiece().load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("settings", "key", "message"),
+    [
+        ({"fields": ()}, "fields", "expected 1 or 2 names, received ()"),
+        ({"fields": ("a", "b", "c")}, "fields", "expected 1 or 2 names"),
+        ({"max_length": 2}, "max_length", "expected at least 3, [CLS] and [SEP]s included, received 2"),
+        ({"max_length": 4, "fields": ("a", "b")}, "max_length", "expected at least 5"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings, key, message):
+    with pytest.raises(ConfigError) as raised:
+        WordPiece(**settings)
+
+    assert raised.value.key == key
+    assert message in str(raised.value)
+
+
+def test_what_cannot_be_fitted_is_told():
+    with pytest.raises(ConfigError, match="no pretrained model") as raised:
+        fitted("pretrained")
+    assert raised.value.key == "vocabulary"
+    with pytest.raises(ConfigError, match="the rows have no such field: expected some of text, received title"):
+        WordPiece(fields=("title",)).fit(ROWS)
+    with pytest.raises(DataError, match="cannot read the vocabulary"):
+        fitted("no/vocab.txt")
+    with pytest.raises(TfattnError, match="has no vocabulary yet. Call `fit` or `load` first."):
+        WordPiece()({"text": tf.constant(["a"])})
+
+
+LOADER = """
+import sys, tensorflow as tf, tensorflow_text
+loaded = tf.saved_model.load(sys.argv[1])
+answer = loaded.signatures["serving_default"](tf.constant(["Mixer \\u00c9\\u200b rattles", "", "\\u4e2d" * 3]))
+print({name: tensor.numpy().tolist() for name, tensor in sorted(answer.items())})
+assert not {"tfattn", "tokenizers"} & set(sys.modules)
+"""
+
+
+def test_an_export_needs_tensorflow_and_tensorflow_text_only(tmp_path, write_vocabulary):
+    tokenizer = fitted(write_vocabulary("mix", "##er", "rattle", "##s", "e", "中"), max_length=6)
+    owner = tf.Module()
+    owner.tokenizer = tokenizer
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    def serve(text):
+        fields = {"text": text}
+        starts, ends = tokenizer.offsets(fields)
+        ids = tokenizer(fields)["token_ids"]
+        return {"ids": ids.to_tensor(), "starts": starts.to_tensor(), "ends": ends.to_tensor()}
+
+    tf.saved_model.save(owner, str(tmp_path / "export"), signatures={"serving_default": serve})
+    expected = serve(tf.constant(["Mixer \u00c9\u200b rattles", "", "\u4e2d" * 3]))
+
+    command = [sys.executable, "-I", "-c", LOADER, str(tmp_path / "export")]
+    printed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+
+    assert printed.strip() == str({name: tensor.numpy().tolist() for name, tensor in sorted(expected.items())})
+    assert not any("PyFunc" in node.op for node in serve.get_concrete_function().graph.as_graph_def().node)

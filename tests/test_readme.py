@@ -1,0 +1,60 @@
+"""What the README says is so: its commands run, its pipeline is the one in the folder, its tree is the tree."""
+
+import contextlib
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parent.parent
+README = (PROJECT / "README.md").read_text()
+COMMANDS = re.findall(r"^    (?:\.venv/bin/)?(tfattn .*?)(?:  +#.*)?$", README, flags=re.MULTILINE)
+TINY = [
+    "model={name: bert, hidden_dim: 16, num_layers: 1, num_heads: 2, intermediate_dim: 32, max_sequence_length: 64}",
+    "data.tokenizer.vocabulary=train",
+    "training.epochs=1",
+]
+
+
+def test_there_are_commands():
+    assert len(COMMANDS) > 6
+
+
+@pytest.mark.parametrize("line", dict.fromkeys(COMMANDS))
+def test_a_command_runs(line, finished, command, monkeypatch):
+    """As it stands, but on files of a temporary folder and with a model that trains in seconds."""
+    words = shlex.split(line)[1:]
+    folder = finished[0]
+    monkeypatch.chdir(folder)
+    for name in ("pipelines", "configs"):
+        with contextlib.suppress(FileExistsError):
+            (folder / name).symlink_to(PROJECT / name)
+    (folder / "new_reports.txt").write_text("Coolant is pooling underneath sorter.\n")
+    words = [word.replace("/path/to/factoryReports.csv", "reports.csv") for word in words]
+    if words[0] in ("run", "train"):
+        words += [word for override in [*TINY, "data.source.path=reports.csv"] for word in ("--set", override)]
+    if words[0] == "predict":
+        words[1] = words[1].replace("factory_reports", "tiny")
+    answer = command(*words)
+    assert answer.status == 0, answer.errors
+
+
+def test_the_pipeline_shown_is_the_one_that_runs():
+    shown = re.search(r"```yaml\n(.*?)```", README, flags=re.DOTALL).group(1)
+    assert shown == (PROJECT / "pipelines" / "factory_reports.yaml").read_text()
+
+
+def test_the_tree_names_what_is_there():
+    tree = re.search(r"## Where things are\n\n(.*?)\n\n[A-Z]", README, flags=re.DOTALL).group(1)
+    rooms = {path.name for path in (PROJECT / "tfattn").iterdir() if path.is_dir() and path.name != "__pycache__"}
+    top = {"configs", "pipelines", "tests", "benchmarks", "saved_models", "setup.cfg", "Makefile", "requirements.lock"}
+    for name in rooms | top:
+        assert re.search(rf"\b{name}\b", tree), f"{name} is not in the README's tree"
+
+
+def test_make_targets_of_the_readme_exist():
+    makefile = (PROJECT / "Makefile").read_text()
+    for target in re.findall(r"\bmake (\w+)", README):
+        if target not in ("it", "is"):
+            assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), target

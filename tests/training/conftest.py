@@ -1,0 +1,81 @@
+"""What the tests of training share: tiny tasks and rows, here and in processes of their own."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import keras
+import pytest
+from safetensors.numpy import load_file
+
+from tfattn.training.runtime import Runtime
+
+SCRIPT = Path(__file__).with_name("tiny.py")
+
+
+@pytest.fixture(scope="session")
+def tiny():
+    """The module tiny.py."""
+    spec = importlib.util.spec_from_file_location("tiny", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def data(tiny, tmp_path_factory):
+    """A folder with 53 rows to train on and 23 to validate on."""
+    return tiny.write_rows(tmp_path_factory.mktemp("data") / "prepared")
+
+
+@pytest.fixture
+def runtime():
+    """One device in float32."""
+    yield Runtime(precision="float32", strategy="one_device").start(7)
+    keras.config.set_dtype_policy("float32")
+
+
+@pytest.fixture
+def process(data, tmp_path):
+    """Starts tiny.py with settings, in a process of its own; what it prints is in the returned process's `output`."""
+    started = []
+
+    def start(command=None, **settings) -> subprocess.Popen:
+        number = len(started)
+        file = tmp_path / f"settings-{number}.json"
+        file.write_text(json.dumps({"data": str(data), **settings}))
+        output = tmp_path / f"output-{number}.txt"
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [Path.cwd(), *sys.path]))}
+        with open(output, "wb") as stream:
+            running = subprocess.Popen(
+                [sys.executable, *(command or []), str(SCRIPT), str(file)],
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                env=environment,
+            )
+        running.output = output
+        started.append(running)
+        return running
+
+    yield start
+    for running in started:
+        running.kill()
+        running.wait()
+
+
+@pytest.fixture(scope="session")
+def last_tensors():
+    """All tensors of the newest checkpoint of a run's folder."""
+
+    def read(folder: Path) -> dict:
+        newest = max((folder / "checkpoints").glob("step-*"))
+        return {
+            f"{path.stem}:{name}": tensor
+            for path in sorted(newest.glob("*.safetensors"))
+            for name, tensor in load_file(path).items()
+        }
+
+    return read

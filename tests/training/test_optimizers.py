@@ -1,0 +1,105 @@
+"""Optimizers: the papers' algorithms, written down again in numpy."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfattn.errors import ConfigError
+from tfattn.training.averages import Averages
+from tfattn.training.optimizers import AdamW, Sgd
+
+
+def steps(optimizer, weight, gradients, *, shares=(1.0, 0.5, 0.25), multiplier=1.0):
+    variable = tf.Variable(weight)
+    optimizer.build([variable], [multiplier])
+
+    @tf.function
+    def one(gradient, share, update):
+        optimizer.apply([gradient], share, update)
+
+    for update, (gradient, share) in enumerate(zip(gradients, shares, strict=True), start=1):
+        one(tf.constant(gradient), tf.constant(share), tf.constant(float(update)))
+    return variable.numpy()
+
+
+@pytest.fixture
+def weight():
+    return np.random.default_rng(1).normal(size=(3, 4)).astype(np.float32)
+
+
+@pytest.fixture
+def gradients():
+    return np.random.default_rng(2).normal(size=(3, 3, 4)).astype(np.float32)
+
+
+def test_adamw_is_algorithm_2_of_loshchilov_and_hutter(weight, gradients):
+    rate, decay, b1, b2, epsilon = 0.01, 0.1, 0.8, 0.95, 1e-3
+    w, m, v = weight.astype(float), 0.0, 0.0
+    for t, (g, share) in enumerate(zip(gradients, (1.0, 0.5, 0.25), strict=True), start=1):
+        m, v = b1 * m + (1 - b1) * g, b2 * v + (1 - b2) * g * g
+        w = w - share * rate * (m / (1 - b1**t) / (np.sqrt(v / (1 - b2**t)) + epsilon) + decay * w)
+    ours = steps(
+        AdamW(learning_rate=rate, weight_decay=decay, beta_1=b1, beta_2=b2, epsilon=epsilon), weight, gradients
+    )
+    np.testing.assert_allclose(ours, w, atol=2e-7)
+
+
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_sgd_is_the_momentum_of_sutskever(weight, gradients, nesterov):
+    rate, momentum = 0.1, 0.9
+    w, v = weight.astype(float), 0.0
+    for g, share in zip(gradients, (1.0, 0.5, 0.25), strict=True):
+        v = momentum * v - share * rate * g
+        w = w + (momentum * v - share * rate * g if nesterov else v)
+    ours = steps(Sgd(learning_rate=rate, momentum=momentum, nesterov=nesterov), weight, gradients)
+    np.testing.assert_allclose(ours, w, atol=1e-6)
+
+
+def test_sgd_without_momentum_keeps_nothing(weight, gradients):
+    optimizer = Sgd(learning_rate=0.1, momentum=0.0)
+    ours = steps(optimizer, weight, gradients, shares=(1.0, 1.0, 1.0))
+    np.testing.assert_allclose(ours, weight - 0.1 * gradients.sum(axis=0), atol=1e-6)
+    assert optimizer.slots == {}
+
+
+@pytest.mark.parametrize("optimizer", [AdamW(weight_decay=0.5), Sgd(weight_decay=0.5)])
+def test_weights_decay_but_norms_and_biases_do_not(optimizer):
+    matrix, bias = np.ones((2, 2), np.float32), np.ones(2, np.float32)
+    assert np.all(steps(optimizer, matrix, np.zeros((3, 2, 2), np.float32)) < 1)
+    np.testing.assert_array_equal(steps(optimizer, bias, np.zeros((3, 2), np.float32)), bias)
+
+
+def test_a_multiplier_is_a_smaller_rate(weight, gradients):
+    whole = steps(AdamW(learning_rate=0.01), weight, gradients)
+    np.testing.assert_allclose(
+        steps(AdamW(learning_rate=0.02), weight, gradients, multiplier=0.5), whole, rtol=1e-6, atol=1e-7
+    )
+
+
+def test_a_weight_without_a_gradient_stays(weight):
+    optimizer = AdamW()
+    variable = tf.Variable(weight)
+    optimizer.build([variable], [1.0])
+    optimizer.apply([None], tf.constant(1.0), tf.constant(1.0))
+    np.testing.assert_array_equal(variable.numpy(), weight)
+
+
+def test_looking_ahead_needs_a_momentum():
+    with pytest.raises(ConfigError, match="momentum above 0") as caught:
+        Sgd(momentum=0.0, nesterov=True)
+    assert caught.value.key == "nesterov"
+
+
+def test_averages_follow_their_weights_and_change_places_with_them():
+    weight = tf.Variable(np.zeros((2, 2), np.float32))
+    averages = Averages(0.5, [weight])
+    weight.assign(np.ones((2, 2), np.float32))
+    expected = 0.0
+    for update in (1.0, 2.0, 30.0):
+        averages.update(tf.constant(update))
+        kept = min(0.5, (1 + update) / (10 + update))
+        expected = kept * expected + (1 - kept)
+    np.testing.assert_allclose(averages.variables[0].numpy(), expected, rtol=1e-6)
+    with averages.in_place():
+        np.testing.assert_allclose(weight.numpy(), expected, rtol=1e-6)
+    np.testing.assert_array_equal(weight.numpy(), 1)

@@ -1,0 +1,211 @@
+"""A whole run: what it writes, how it goes on, how it ends."""
+
+import json
+import os
+import signal
+from types import SimpleNamespace
+
+import keras
+import numpy as np
+import pytest
+
+from tfattn.errors import CheckpointError, ConfigError, TrainingError
+from tfattn.training import session as sessions
+from tfattn.training.callbacks import EarlyStopping
+from tfattn.training.checkpoints import Checkpoints, load_weights
+from tfattn.training.interruption import Stopped
+from tfattn.training.optimizers import AdamW
+from tfattn.training.prediction import encode, predict
+from tfattn.training.trainer import Trainer
+
+
+@pytest.fixture
+def run(tiny, data, runtime, tmp_path):
+    """Trains a fresh task in the test's folder; returns it with the history."""
+
+    def train(folder="run", *, options=None, validate=True, fingerprint="", seed=7, rate=0.05, **settings):
+        keras.utils.set_random_seed(seed)
+        task = tiny.BagOfTokens(**(options or {}))
+        history = Trainer(**{"epochs": 2, "optimizer": AdamW(learning_rate=rate), **settings}).train(
+            task,
+            tiny.read(data, "train"),
+            tiny.read(data, "validation") if validate else None,
+            folder=tmp_path / folder,
+            runtime=runtime,
+            seed=seed,
+            fingerprint=fingerprint,
+        )
+        return SimpleNamespace(task=task, history=history, folder=tmp_path / folder)
+
+    return train
+
+
+def lines(folder):
+    return [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()]
+
+
+def assert_same_tensors(left, right):
+    assert left.keys() == right.keys()
+    for name, tensor in left.items():
+        assert tensor.tobytes() == right[name].tobytes(), name
+
+
+def test_a_run_learns_and_writes_its_history_and_curves(run, capsys):
+    done = run(epochs=3)
+    assert [line["epoch"] for line in done.history] == [1, 2, 3]
+    assert [line["step"] for line in done.history] == [7, 14, 21]
+    assert done.history[-1]["loss"] < done.history[0]["loss"]
+    assert done.history[-1]["validation_accuracy"] > 0.9
+    assert {"validation_loss", "learning_rate", "examples_per_second", "tokens_per_second", "seconds"} <= set(
+        done.history[0]
+    )
+    assert lines(done.folder) == done.history
+    assert any((done.folder / "tensorboard").iterdir())
+    assert "epoch 3/3: loss" in capsys.readouterr().err
+
+
+def test_a_finished_run_is_not_trained_again_but_gives_its_best_weights(run, runtime, data, tiny):
+    first = run()
+    again = run()
+    assert again.history == first.history
+    for left, right in zip(first.task.weights, again.task.weights, strict=True):
+        np.testing.assert_array_equal(np.array(left), np.array(right))
+
+
+def test_the_best_weights_are_left_in_the_task(run, runtime, data, tiny, monkeypatch):
+    scores = iter([0.1, 0.9, 0.5, 0.9])
+    monkeypatch.setattr(tiny.BagOfTokens, "measure", lambda *_: {"accuracy": next(scores)})
+    done = run(epochs=4)
+    answers, targets, loss = predict(done.task, tiny.read(data, "validation"), runtime)
+    assert loss == pytest.approx(done.history[1]["validation_loss"], rel=1e-6)
+    assert loss != pytest.approx(done.history[3]["validation_loss"], rel=1e-3)
+    assert len(answers["label_ids"]) == len(targets["label_ids"]) == 23
+    newest = Checkpoints(done.folder / "checkpoints").newest()
+    assert newest.state["best"] == {"epoch": 2, "step": 14, "value": 0.9}
+
+
+def test_rows_are_answered_in_their_order(run, runtime, data, tiny):
+    done = run(epochs=1)
+    _, expected, _ = predict(done.task, tiny.read(data, "train"), runtime)
+    assert expected["label_ids"].tolist() == [row % 3 for row in range(53)]
+    done.task.encode = lambda batch: batch["row_ids"][:, None]
+    encoded, targets = encode(done.task, tiny.read(data, "train"), runtime)
+    assert encoded[:, 0].tolist() == list(range(53))
+    assert targets["label_ids"].tolist() == expected["label_ids"].tolist()
+
+
+def test_averages_are_evaluated_kept_and_left_in_the_task(run, runtime, data, tiny):
+    done = run(epochs=2, ema=0.9, monitor="loss")
+    newest = Checkpoints(done.folder / "checkpoints").best()
+    assert newest.holds("averages")
+    *_, loss = predict(done.task, tiny.read(data, "validation"), runtime)
+    assert loss == pytest.approx(min(line["validation_loss"] for line in done.history), rel=1e-6)
+    other = tiny.BagOfTokens()
+    load_weights(other, done.folder / "checkpoints")
+    np.testing.assert_array_equal(np.array(other.head.kernel), np.array(done.task.head.kernel))
+    plain = run("plain", epochs=2, monitor="loss")
+    assert plain.history[0]["validation_loss"] != done.history[0]["validation_loss"]
+    assert plain.history[0]["loss"] == done.history[0]["loss"]
+
+
+def test_training_ends_early_when_nothing_improves(run, capsys):
+    done = run(epochs=30, early_stopping=EarlyStopping(patience=2), monitor="accuracy")
+    best = [line["validation_accuracy"] for line in done.history].index(1.0)
+    assert len(done.history) == best + 3
+    assert f"training ends after epoch {best + 3}" in capsys.readouterr().err
+
+
+def test_without_validation_rows_the_last_epoch_is_the_best(run):
+    done = run(validate=False)
+    assert "validation_loss" not in done.history[0]
+    assert Checkpoints(done.folder / "checkpoints").best().folder.name == "step-00000014"
+    with pytest.raises(ConfigError, match="early stopping has nothing to look at"):
+        run("other", validate=False, early_stopping=EarlyStopping())
+
+
+def test_an_unknown_metric_is_said_before_the_first_epoch(run, tmp_path):
+    with pytest.raises(ConfigError, match="no such metric: expected one of loss, accuracy, received acuracy") as caught:
+        run(monitor="acuracy")
+    assert caught.value.key == "monitor"
+    assert not (tmp_path / "run" / "history.jsonl").exists()
+
+
+def test_layers_below_learn_at_a_lower_rate(tiny, runtime):
+    task = tiny.BagOfTokens()
+    names = [variable.path for variable in task.trainable_weights]
+    shares = dict(zip(names, Trainer(layer_decay=0.5).multipliers(task), strict=True))
+    assert shares["head/kernel"] == 1
+    assert shares["unused/bias"] == 0.5
+    assert shares["embedding/embeddings"] == 0.25
+    assert set(Trainer().multipliers(task)) == {1.0}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_saves_and_leaves_and_the_run_goes_on_exactly(run, number, monkeypatch, last_tensors, capsys):
+    options = {"dropout": 0.3}
+    whole = run("whole", options=options, steps_per_loop=1, ema=0.5)
+    handlers = [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)]
+    call, calls = sessions.Loop.__call__, []
+
+    def interrupted(*values, **named):
+        calls.append(1)
+        if len(calls) == 10:
+            os.kill(os.getpid(), number)
+        return call(*values, **named)
+
+    with monkeypatch.context() as patched, pytest.raises(Stopped) as caught:
+        patched.setattr(sessions.Loop, "__call__", interrupted)
+        run("cut", options=options, steps_per_loop=1, ema=0.5)
+    assert caught.value.code == 128 + number
+    assert "stopped as asked at step 10" in capsys.readouterr().err
+    assert [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)] == handlers
+    rest = run("cut", options=options, steps_per_loop=3, ema=0.5)
+    assert "goes on at step 10 of 14" in capsys.readouterr().err
+    assert_same_tensors(last_tensors(whole.folder), last_tensors(rest.folder))
+    untimed = [{k: v for k, v in line.items() if "second" not in k} for line in whole.history]
+    assert untimed == [{k: v for k, v in line.items() if "second" not in k} for line in rest.history]
+    assert lines(rest.folder) == rest.history
+
+
+def test_a_history_ahead_of_the_checkpoint_is_cut_back(run):
+    done = run(epochs=1)
+    with open(done.folder / "history.jsonl", "a") as file:
+        file.write('{"epoch": 2}\n')
+    run(epochs=1)
+    assert lines(done.folder) == done.history
+
+
+def test_a_checkpoint_of_other_data_or_of_another_seed_is_refused(run):
+    run(fingerprint="a")
+    with pytest.raises(CheckpointError, match="belongs to another run.*fingerprint 'b'.*fingerprint 'a'"):
+        run(fingerprint="b")
+    with pytest.raises(CheckpointError, match="seed 8.*seed 7"):
+        run(fingerprint="a", seed=8)
+
+
+def test_a_checkpoint_of_another_model_is_refused_and_named(run, monkeypatch, tiny):
+    run()
+    monkeypatch.setattr(tiny, "TOKENS", 70)
+    with pytest.raises(CheckpointError, match=r"embedding/embeddings \(60, 8\) for \(70, 8\)"):
+        run()
+
+
+def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_the_batch(run, tmp_path, data, tiny, runtime):
+    with pytest.raises(TrainingError) as caught:
+        run(options={"poison": 7}, checkpoint_every=1)
+    message = str(caught.value)
+    assert "the loss is not finite" in message
+    assert "(epoch 1, batch" in message
+    assert "lower the learning rate" in message
+    kept = np.load(tmp_path / "run" / "not_finite_batch.npz")
+    assert (kept["token_ids"] == 7).any()
+    rows = tiny.read(data, "train")
+    batch = int(message.split("batch ")[1].split(")")[0]) - 1
+    expected = next(iter(rows.dataset(0, start=batch)))
+    np.testing.assert_array_equal(kept["row_ids"], expected["row_ids"])
+    np.testing.assert_array_equal(kept["token_ids"], expected["token_ids"])
+
+
+def test_gradients_that_are_not_finite_are_named(run):
+    with pytest.raises(TrainingError, match=r"the gradients of .*head/kernel.* are not finite"):
+        run(options={"huge": 1e37})
