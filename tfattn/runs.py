@@ -61,7 +61,7 @@ class Run:
             yield needed
 
     @contextlib.contextmanager
-    def stage(self, name: str, *, force: bool, inputs: Any = None, helps: bool = False) -> Iterator[bool]:
+    def stage(self, name: str, *, force: bool = False, inputs: Any = None, helps: bool = False) -> Iterator[bool]:
         """Yields whether the stage has to run; when the block ends well, it is written down as done.
 
         Args:
@@ -70,27 +70,44 @@ class Run:
             inputs: what it depends on beside the run's id.
             helps: this process only helps another, which holds the folder and writes.
         """
-        key = files.digest([self.id, inputs])
-        record = self.folder / "stages" / f"{name}.json"
-        needed = force or not record.is_file() or files.read_json(record)["inputs"] != key
+        needed = force or not self.is_done(name, inputs=inputs)
         if helps or not needed:
             self._say(name, self.folder, needed)
             yield needed
             return
         with files.lock(self.folder):
             self._say(name, self.folder, needed)
-            record.unlink(missing_ok=True)
-            self._open()
+            self._record(name).unlink(missing_ok=True)
+            self.write_config()
             started = time.monotonic()
             yield True
-            files.write_json(record, {"inputs": key, "seconds": round(time.monotonic() - started, 1)})
+            seconds = round(time.monotonic() - started, 1)
+            files.write_json(self._record(name), {"inputs": files.digest([self.id, inputs]), "seconds": seconds})
 
-    def _open(self) -> None:
+    def is_done(self, stage: str, *, inputs: Any = None) -> bool:
+        """Whether a stage has ended well with these inputs."""
+        record = self._record(stage)
+        return record.is_file() and files.read_json(record)["inputs"] == files.digest([self.id, inputs])
+
+    def forget(self, stage: str, *names: str) -> None:
+        """Makes a stage undone, and deletes what it left under these names."""
+        with files.lock(self.folder):
+            self._record(stage).unlink(missing_ok=True)
+            for name in names:
+                if (self.folder / name).exists():
+                    files.remove_folder(self.folder / name)
+
+    def write_config(self) -> Path:
+        """Writes the resolved configuration into the folder and points `latest` there; returns the file."""
         files.write_text(self.folder / "config.yaml", to_yaml(self.config))
         link = self._latest.with_name(f".latest.{os.getpid()}")
         link.unlink(missing_ok=True)
         link.symlink_to(self.folder.name)
         os.replace(link, self._latest)
+        return self.folder / "config.yaml"
+
+    def _record(self, stage: str) -> Path:
+        return self.folder / "stages" / f"{stage}.json"
 
     def _say(self, stage: str, folder: Path, needed: bool) -> None:
         if needed:

@@ -5,7 +5,6 @@ A stage first calls the one before it, which says that it is done or does its wo
 
 import json
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -61,13 +60,14 @@ def open_run(pipeline: Path, overrides: list[str] | None) -> Run:
     return Run(config, inputs={**data.fingerprints(), **known})
 
 
-def run(run: Run, *, force: bool = False, workers: int = 1) -> Path:
-    """All stages; returns the exported version."""
-    if force:
-        prepare(run, force=True)
-        train(run, force=True, workers=workers)
+def run(run: Run, *, force: bool = False, workers: int = 1) -> None:
+    """All stages."""
+    prepare(run, force=force)
+    train(run, force=force, workers=workers)
+    if _helps():
+        return
     evaluate(run, force=force, workers=workers)
-    return export(run, force=force)
+    export(run, force=force)
 
 
 def prepare(run: Run, *, force: bool = False) -> None:
@@ -80,21 +80,20 @@ def prepare(run: Run, *, force: bool = False) -> None:
 def train(run: Run, *, force: bool = False, workers: int = 1) -> None:
     """Records to the best weights, from the last checkpoint where there is one."""
     prepare(run)
-    cluster = json.loads(os.environ.get("TF_CONFIG") or "{}").get("task", {})
-    with run.stage("train", force=force, helps=cluster.get("index", 0) > 0) as needed:
+    if force and not _helps():
+        run.forget("train", "checkpoints")
+    if workers > 1 and not run.is_done("train"):
+        _train_in_workers(run, workers)
+        return
+    with run.stage("train", helps=_helps()) as needed:
         if not needed:
-            return
-        if force:
-            shutil.rmtree(run.folder / "checkpoints", ignore_errors=True)
-        if workers > 1:
-            start_workers(workers, [sys.executable, "-m", "tfattn", "train", str(run.folder / "config.yaml")])
             return
         runtime: Runtime = build(run.config, "runtime").start(run.seed)
         with runtime.scope():
             task = _task(run, with_pretrained=True)
         records = _encoded(run, task, runtime) if task.encoder_is_frozen else run.prepared
         train, validation = (_reader(run, split, folder=records) for split in (TRAIN, VALIDATION))
-        console.note(f"padding: {train.waste(0):.1%} of {train.num_rows} rows' tokens")
+        console.note(f"padding: {train.waste(0):.1%} of all tokens in the first epoch")
         build(run.config, "training").train(
             task, train, validation, folder=run.folder, runtime=runtime, seed=run.seed, fingerprint=run.id
         )
@@ -122,8 +121,8 @@ def evaluate(run: Run, *, force: bool = False, workers: int = 1) -> None:
             )
 
 
-def export(run: Run, *, force: bool = False) -> Path:
-    """The best weights to a SavedModel that answers as they do; returns its folder."""
+def export(run: Run, *, force: bool = False) -> None:
+    """The best weights to a SavedModel that answers as they do."""
     evaluate(run)
     record = run.folder / "export.json"
     gone = not (record.is_file() and Path(files.read_json(record)["folder"]).is_dir())
@@ -145,7 +144,6 @@ def export(run: Run, *, force: bool = False) -> Path:
                 columns={field: run.config.at("data", "source", "fields", field) for field in tokenizer.fields},
             )
             files.write_json(record, {"folder": str(folder)})
-    return Path(files.read_json(record)["folder"])
 
 
 def predict(model: str, input: str, output: str, *, format: str | None, batch_size: int, folder: Path) -> None:
@@ -170,6 +168,21 @@ def _data(config: Config) -> Data:
         if data.tokenizer.lower_case is None:
             data.tokenizer.lower_case = folder.lower_case
     return data
+
+
+def _train_in_workers(run: Run, workers: int) -> None:
+    plugins = [word for plugin in catalog.PLUGINS for word in ("--plugin", plugin)]
+    command = [sys.executable, "-m", "tfattn", "train", str(run.write_config()), *plugins]
+    status = start_workers(workers, command)
+    if status:
+        sys.exit(status)
+
+
+def _helps() -> bool:
+    """Whether TF_CONFIG says that another process is the chief, which alone writes."""
+    setting = json.loads(os.environ.get("TF_CONFIG") or "{}")
+    task, cluster = setting.get("task", {}), setting.get("cluster", {})
+    return task.get("type") == "worker" and (task.get("index", 0) > 0 or "chief" in cluster)
 
 
 def _facts(run: Run) -> dict[str, Any]:
@@ -226,6 +239,7 @@ def _encoded(run: Run, task: Task, runtime: Runtime) -> Path:
             splits[split] = {"encoded": encoded, **targets}
         if runtime.is_chief:
             write_encoded(folder, splits, labels=_facts(run)["labels"])
+        runtime.agree(0)  # nobody reads before the chief has written
     return folder
 
 

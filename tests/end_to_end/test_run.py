@@ -71,3 +71,20 @@ def test_another_setting_is_another_run_on_the_same_prepared_data(project, comma
 def test_the_program_starts_as_a_process():
     done = subprocess.run([sys.executable, "-m", "tfattn", "--help"], capture_output=True, text=True, check=True)
     assert "prepare" in done.stdout and "export" in done.stdout
+
+
+def test_a_plugin_joins_the_catalog_without_a_fork(project, command):
+    (project / "my_model.py").write_text(
+        "from tfattn.models.bert import Bert\n\n\nclass Mine(Bert):\n    '''A model of my own.'''\n"
+    )
+    answer = command("check", "tiny.yaml", "--set", "model.name=mine", "--plugin", "models.mine=my_model:Mine")
+    assert answer.status == 0, answer.errors
+    assert "mine" in command("list", "models").output
+    refused = command("check", "tiny.yaml", "--plugin", "my_model:Mine")
+    assert refused.status == 2 and "CATALOG.NAME=MODULE:CLASS" in refused.errors
+
+
+def test_workers_train_together_and_the_run_goes_on(project, command):
+    answer = command("run", "tiny.yaml", "--workers", "2")
+    assert answer.status == 0, answer.errors
+    assert "exported" in answer.errors

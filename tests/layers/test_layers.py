@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from contracts.layer import check_layer
 
+from tests.contracts.layer import check_layer
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.embeddings import Embeddings, Table
 from tfattn.layers.encoder_block import EncoderBlock

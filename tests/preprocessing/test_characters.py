@@ -75,3 +75,10 @@ def test_where_fast_bert_tokenizer_differs(text, reference, tf_text_has):
     fast = tf_text.FastBertTokenizer(pieces, lower_case_nfd_strip_accents=True, token_out_type=tf.string)
 
     assert [piece.decode() for piece in fast.tokenize([text]).to_list()[0]] == tf_text_has != reference
+
+
+def test_fast_bert_tokenizer_limits_words_by_bytes():
+    fast = tf_text.FastBertTokenizer(["[UNK]", "ж", "##ж"], lower_case_nfd_strip_accents=True, token_out_type=tf.string)
+
+    assert fast.tokenize(["ж" * 50]).row_lengths().numpy().tolist() == [50]
+    assert fast.tokenize(["ж" * 51]).to_list() == [[b"[UNK]"]]

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -94,8 +95,8 @@ COMMON = "abcABC é,.'[]#-üßİΣς \t\n中한\u0301\u200b\xad，"
 ORDERED = characters(ORDERED_MARKS) + characters(NOTES_WITH_MARKS)
 ANY = st.characters(exclude_categories=["Cs"], exclude_characters=ORDERED)
 NOT_A_LETTER = st.characters(categories=["Cc", "Cf", "Co", "M", "P", "S", "Z"], exclude_characters=ORDERED)
-EDGES_OF_CHINESE = st.sampled_from("\u33ff\u3400\u4dbf\u4dc0\u4e00\u9fff\ua000\uf900\ufaff\U00020000\U0002b81f\U0002b820\U0002b920")
-    "\u33ff㐀\u4dbf\u4dc0一\u9fff\ua000豈\ufaff\U00020000\U0002a6df\U0002b81f\U0002b820\U0002b920"
+EDGES_OF_CHINESE = st.sampled_from(
+    "\u33ff\u3400\u4dbf\u4dc0\u4e00\u9fff\ua000\uf900\ufaff\U00020000\U0002a6df\U0002b81f\U0002b820\U0002b920"
 )
 SPECIAL = st.sampled_from(["[MASK]", "[CLS]", "[SEP]", "[PAD]", "[UNK]", "##b", "##"])
 LONG = st.tuples(st.sampled_from("aé中\U00010400\u1e9e한İ"), st.integers(97, 104)).map(lambda one: one[0] * one[1])
@@ -157,8 +158,8 @@ def test_ordered_marks_in_another_order_are_the_one_difference(fitted):
 
 def test_the_ordered_marks_are_known():
     clean = normalizer(lower_case=True, strip_accents=True).normalize_str
-    every = "|".join(chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000 and chr(code) != "|")
-    kept = [one for one, new in zip(every.split("|"), clean(every).split("|"), strict=True) if one == new]
+    marks = [chr(code) for code in range(0x110000) if unicodedata.combining(chr(code))]
+    kept = [one for one in marks if clean(one) == one]
     moved = set()
     for probe in "\u302e\U0001d165\U0001d16d":  # each mark changes places with one of these, on one side of it
         for texts in ([one + probe for one in kept], [probe + one for one in kept]):

@@ -125,7 +125,10 @@ def test_pickled_weights_are_refused(folder, config):
     ("changes", "message"),
     [
         ({"hidden_act": "swish"}, "expected hidden_act to be one of gelu, .*, received swish"),
-        ({"position_embedding_type": "relative_key"}, "relative positions are not supported"),
+        (
+            {"position_embedding_type": "relative_key"},
+            "expected position_embedding_type to be one of absolute, received relative_key",
+        ),
     ],
 )
 def test_what_the_model_cannot_do(folder, config, changes, message):

@@ -14,6 +14,11 @@ from safetensors.numpy import load_file
 from tfattn.training.runtime import Runtime
 
 SCRIPT = Path(__file__).with_name("tiny.py")
+PROJECT = SCRIPT.parents[2]
+START_WORKERS = (
+    "import sys; from tfattn.training.workers import start_workers; "
+    "sys.exit(start_workers(int(sys.argv[1]), sys.argv[2:]))"
+)
 
 
 @pytest.fixture(scope="session")
@@ -40,21 +45,20 @@ def runtime():
 
 @pytest.fixture
 def process(data, tmp_path):
-    """Starts tiny.py with settings, in a process of its own; what it prints is in the returned process's `output`."""
+    """Starts tiny.py with settings, in a process of its own or as workers; what it prints goes to its `output`."""
     started = []
 
-    def start(command=None, **settings) -> subprocess.Popen:
-        number = len(started)
-        file = tmp_path / f"settings-{number}.json"
+    def start(*, workers: int = 1, **settings) -> subprocess.Popen:
+        file = tmp_path / f"settings-{len(started)}.json"
         file.write_text(json.dumps({"data": str(data), **settings}))
-        output = tmp_path / f"output-{number}.txt"
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [Path.cwd(), *sys.path]))}
+        command = [sys.executable, str(SCRIPT), str(file)]
+        output = file.with_suffix(".txt")
         with open(output, "wb") as stream:
             running = subprocess.Popen(
-                [sys.executable, *(command or []), str(SCRIPT), str(file)],
+                command if workers == 1 else [sys.executable, "-c", START_WORKERS, str(workers), *command],
                 stdout=stream,
                 stderr=subprocess.STDOUT,
-                env=environment,
+                env={**os.environ, "PYTHONPATH": str(PROJECT)},
             )
         running.output = output
         started.append(running)
@@ -62,7 +66,7 @@ def process(data, tmp_path):
 
     yield start
     for running in started:
-        running.kill()
+        running.terminate()
         running.wait()
 
 

@@ -2,13 +2,15 @@
 
     python tiny.py SETTINGS.json
 
-SETTINGS: data (what `write_rows` wrote), precision, strategy, logical_devices, dropout, seed, pause (seconds before each
-call of the loop), and runs: for each folder the keyword arguments of Trainer, an optimizer or schedule among them as
-[name, arguments]. The task is a BERT of two blocks. After a run its folder holds `done`.
+SETTINGS: data (what `write_rows` wrote), task ("bert", of two blocks, or "bag"), dropout, precision, strategy,
+logical_devices, seed, pause (seconds before each call of the loop), kill_once (a file; where it is not there yet, the
+last worker makes it and kills itself at the tenth call), and runs: for each folder the keyword arguments of Trainer, an
+optimizer or schedule among them as [name, arguments]. After a run its folder holds `done`.
 """
 
 import json
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -136,12 +138,12 @@ def main(settings: dict[str, Any]) -> None:
         strategy=settings.get("strategy", "auto"),
         logical_devices=settings.get("logical_devices", 0),
     ).start(seed)
-    call = Loop.__call__
-    Loop.__call__ = lambda *values, **named: (time.sleep(settings.get("pause", 0)), call(*values, **named))[1]
+    _trouble(settings, runtime)
     for folder, training in settings["runs"].items():
         keras.utils.set_random_seed(seed)
         with runtime.scope():
-            task = build_bert(dropout=settings.get("dropout", 0.0))
+            build = BagOfTokens if settings.get("task") == "bag" else build_bert
+            task = build(dropout=settings.get("dropout", 0.0))
         build_trainer(training).train(
             task,
             read(settings["data"], "train"),
@@ -152,6 +154,23 @@ def main(settings: dict[str, Any]) -> None:
         )
         if runtime.is_chief:
             (Path(folder) / "done").write_text(str(runtime.num_replicas))
+
+
+def _trouble(settings: dict[str, Any], runtime: Runtime) -> None:
+    call = Loop.__call__
+    count = 0
+
+    def troubled(*values: Any, **named: Any) -> Any:
+        nonlocal count
+        count += 1
+        killed = Path(settings.get("kill_once", "."))
+        if count == 10 and not killed.exists() and runtime.local_replicas.stop == runtime.num_replicas:
+            killed.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(settings.get("pause", 0))
+        return call(*values, **named)
+
+    Loop.__call__ = troubled
 
 
 if __name__ == "__main__":

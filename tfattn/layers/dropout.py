@@ -14,7 +14,7 @@ class Dropout(keras.layers.Layer):
     that is keyed by variable names needs the same name each time.
 
     Args:
-        rate: the part that is dropped, at least 0 and below 1. With 0 the layer does nothing and holds no state.
+        rate: the part that is dropped, at least 0 and below 1, to a 256th. With 0 the layer holds no state.
 
     Example:
         >>> layer = Dropout(0.5)

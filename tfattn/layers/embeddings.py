@@ -15,6 +15,11 @@ class Table(keras.layers.Layer):
         num_rows: how many ids there are.
         width: D.
         initializer_range: the standard deviation of the table's truncated normal distribution.
+
+    Example:
+        >>> table = Table(num_rows=100, width=8)
+        >>> table(keras.ops.ones((1, 5), "int32")).shape
+        TensorShape([1, 5, 8])
     """
 
     def __init__(self, *, num_rows: int, width: int, initializer_range: float = 0.02, **kwargs: Any):

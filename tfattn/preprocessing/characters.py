@@ -1,9 +1,17 @@
 """What the reference BERT tokenizer does to each Unicode character, as a table that stands in the graph.
 
 The reference (`BertNormalizer` and `BertPreTokenizer` of the `tokenizers` package) drops control characters, turns
-white space into blanks, sets Chinese characters and punctuation apart, and may fold case and strip accents. Each of
-these looks at one character at a time, by rules of several Unicode versions. So the table is not written down here: the
+white space into blanks, sets Chinese characters and punctuation apart, and may fold case and strip accents. All of this
+looks at one character at a time, by rules of several Unicode versions. So the table is not written down here: the
 reference is asked, character by character, and TensorFlow only looks up the answers.
+
+tensorflow-text's own `FastBertTokenizer` and `BertTokenizer` treat all private-use characters and 8,800 others
+differently (630 without lower_case):
+    lower_case folds compatibility forms too (NFKC): "，" becomes ",", "ﬁ" becomes "fi", "ß" becomes "ss";
+    control and format characters part words instead of vanishing, U+FFFD and private use are kept;
+    their Unicode version is younger: more characters are punctuation, or marks to strip;
+    U+2B820-2B91F stand alone, where the reference's Chinese range begins later by a slip;
+    words are unknown beyond 100 bytes, not 100 characters.
 """
 
 import functools

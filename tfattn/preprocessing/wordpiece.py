@@ -27,9 +27,17 @@ class WordPiece(Preprocessor):
     """Turns one text or a pair of texts into the token ids of BERT's word pieces, in the graph.
 
     [CLS] text [SEP], or [CLS] first [SEP] second [SEP] with segment 1 behind the first [SEP]; an empty text leaves its
-    place empty. Equal to the reference, `BertWordPieceTokenizer` of the `tokenizers` package and `BertTokenizerFast`
-    of transformers that is built on it, in ids, segments and offsets. Text is data: `[MASK]` in it is five characters.
-    Bytes that are not UTF-8 count as U+FFFD each, as Python's `errors="replace"` has it, which the reference drops.
+    place empty. Text is data: `[MASK]` in it is five characters. A byte sequence that is not UTF-8 counts as U+FFFD, as
+    with Python's `errors="replace"`, and so is dropped.
+
+    Equal to the reference in ids, segments, offsets and truncation: `BertWordPieceTokenizer` of the `tokenizers`
+    package, and `BertTokenizerFast` of transformers that is built on it. One difference is left, with strip_accents:
+    the reference puts the marks of a letter into canonical order before it drops most of them. Those that it keeps are
+    U+08D4-08E1 1B44 1BAA 1BF2-1BF3 1DFB 302E-302F A953 A9C0 111C0 11235 1134D 11442 11446 116B6 11C3F 1D165-1D166
+    1D16D-1D172 1E000-1E006 1E008-1E018 1E01B-1E021 1E023-1E024 1E026-1E02A 1E944-1E94A, and those in the musical notes
+    1D15E-1D164 1D1BB-1D1C0. Where one of these stands beside another mark, not in canonical order, it is read here as
+    it stands, and there as sorted, with the other's offsets. The vocabularies of BERT (uncased, cased, Chinese) have
+    none of them: a word with one is [UNK] in both.
 
     Args:
         vocabulary: `train` to learn it from the training rows, `pretrained` to take the one of the model's pretrained

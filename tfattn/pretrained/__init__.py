@@ -21,6 +21,8 @@ def open(name_or_folder: str | Path) -> Any:  # noqa: A001 (read as pretrained.o
         ConfigError: the package is not installed, there is no such folder, or no format takes it.
 
     Example:
+        >>> from tfattn import pretrained
+        >>> from tfattn.models.bert import Bert
         >>> weights = pretrained.open("minilm")
         >>> bert = Bert(**weights.sizes())
         >>> report = weights.load_into(bert)

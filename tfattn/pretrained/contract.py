@@ -129,10 +129,17 @@ class Pretrained(ABC):
     def _json(self, name: str) -> dict[str, Any]:
         return read_json(self.folder / name)
 
-    def _setting(self, settings: dict[str, Any], name: str, file: str) -> Any:
+    def _setting(self, settings: dict[str, Any], name: str, file: str, known: dict[str, str] | None = None) -> Any:
+        where = str(self.folder / file)
         if name not in settings:
-            raise CheckpointError(f"`{name}` is not given", where=str(self.folder / file))
-        return settings[name]
+            raise CheckpointError(f"`{name}` is not given", where=where)
+        value = settings[name]
+        if known is None:
+            return value
+        if value not in known:
+            expected = f"{name} to be one of {', '.join(known)}"
+            raise CheckpointError("not supported", where=where, expected=expected, received=str(value))
+        return known[value]
 
     def _existing(self, *names: str) -> Path:
         for name in names:

@@ -9,23 +9,9 @@ import tensorflow as tf
 
 from tfattn.errors import CheckpointError
 from tfattn.pretrained.contract import Pretrained, is_lower_case
-from tfattn.pretrained.names import original_names
+from tfattn.pretrained.names import ORIGINAL_SIZES, original_names
 
 CONFIG, WEIGHTS, VOCABULARY = "bert_config.json", "bert_model.ckpt", "vocab.txt"
-
-# Our argument: their setting.
-SIZES = {
-    "vocabulary_size": "vocab_size",
-    "hidden_dim": "hidden_size",
-    "num_layers": "num_hidden_layers",
-    "num_heads": "num_attention_heads",
-    "intermediate_dim": "intermediate_size",
-    "max_sequence_length": "max_position_embeddings",
-    "num_segments": "type_vocab_size",
-    "dropout": "hidden_dropout_prob",
-    "attention_dropout": "attention_probs_dropout_prob",
-    "initializer_range": "initializer_range",
-}
 
 # The released code computes what it calls gelu by tanh.
 ACTIVATIONS = {"gelu": "gelu_approximate", "relu": "relu"}
@@ -45,16 +31,9 @@ class GoogleBert(Pretrained):
 
     def sizes(self) -> dict[str, Any]:
         config = self._json(CONFIG)
-        activation = self._setting(config, "hidden_act", CONFIG)
-        if activation not in ACTIVATIONS:
-            raise CheckpointError(
-                "this activation is not supported",
-                where=str(self.folder / CONFIG),
-                expected=f"hidden_act to be one of {', '.join(ACTIVATIONS)}",
-                received=str(activation),
-            )
-        sizes = {ours: self._setting(config, theirs, CONFIG) for ours, theirs in SIZES.items()}
-        return {**sizes, "layer_norm_epsilon": 1e-12, "activation": ACTIVATIONS[activation]}
+        sizes = {ours: self._setting(config, theirs, CONFIG) for ours, theirs in ORIGINAL_SIZES.items()}
+        activation = self._setting(config, "hidden_act", CONFIG, ACTIVATIONS)
+        return {**sizes, "layer_norm_epsilon": 1e-12, "activation": activation}
 
     @property
     def vocabulary(self) -> Path:

@@ -10,24 +10,11 @@ from safetensors import SafetensorError, safe_open
 
 from tfattn.errors import CheckpointError
 from tfattn.pretrained.contract import Pretrained, is_lower_case, read_json
-from tfattn.pretrained.names import original_names
+from tfattn.pretrained.names import ORIGINAL_SIZES, original_names
 
 CONFIG, WEIGHTS, VOCABULARY, TOKENIZER = "config.json", "model.safetensors", "vocab.txt", "tokenizer_config.json"
 
-# Our argument: their setting.
-SIZES = {
-    "vocabulary_size": "vocab_size",
-    "hidden_dim": "hidden_size",
-    "num_layers": "num_hidden_layers",
-    "num_heads": "num_attention_heads",
-    "intermediate_dim": "intermediate_size",
-    "max_sequence_length": "max_position_embeddings",
-    "num_segments": "type_vocab_size",
-    "dropout": "hidden_dropout_prob",
-    "attention_dropout": "attention_probs_dropout_prob",
-    "layer_norm_epsilon": "layer_norm_eps",
-    "initializer_range": "initializer_range",
-}
+SIZES = {**ORIGINAL_SIZES, "layer_norm_epsilon": "layer_norm_eps"}
 
 ACTIVATIONS = {
     "gelu": "gelu",
@@ -48,23 +35,10 @@ class HuggingFaceBert(Pretrained):
 
     def sizes(self) -> dict[str, Any]:
         config = self._json(CONFIG)
-        activation = self._setting(config, "hidden_act", CONFIG)
-        if activation not in ACTIVATIONS:
-            raise CheckpointError(
-                "this activation is not supported",
-                where=str(self.folder / CONFIG),
-                expected=f"hidden_act to be one of {', '.join(ACTIVATIONS)}",
-                received=str(activation),
-            )
-        if config.get("position_embedding_type", "absolute") != "absolute":
-            raise CheckpointError(
-                "relative positions are not supported",
-                where=str(self.folder / CONFIG),
-                expected="position_embedding_type: absolute",
-                received=str(config["position_embedding_type"]),
-            )
+        positions = {"position_embedding_type": "absolute", **config}
+        self._setting(positions, "position_embedding_type", CONFIG, {"absolute": "absolute"})
         sizes = {ours: self._setting(config, theirs, CONFIG) for ours, theirs in SIZES.items()}
-        return {**sizes, "activation": ACTIVATIONS[activation]}
+        return {**sizes, "activation": self._setting(config, "hidden_act", CONFIG, ACTIVATIONS)}
 
     @property
     def vocabulary(self) -> Path:

@@ -1,4 +1,18 @@
-"""How google-research/bert names the weights of BERT, from which Hugging Face's names derive."""
+"""How google-research/bert names the sizes and weights of BERT, from which Hugging Face's names derive."""
+
+# Our argument: their setting.
+ORIGINAL_SIZES = {
+    "vocabulary_size": "vocab_size",
+    "hidden_dim": "hidden_size",
+    "num_layers": "num_hidden_layers",
+    "num_heads": "num_attention_heads",
+    "intermediate_dim": "intermediate_size",
+    "max_sequence_length": "max_position_embeddings",
+    "num_segments": "type_vocab_size",
+    "dropout": "hidden_dropout_prob",
+    "attention_dropout": "attention_probs_dropout_prob",
+    "initializer_range": "initializer_range",
+}
 
 _EMBEDDINGS = {
     "token/embeddings": "word_embeddings",

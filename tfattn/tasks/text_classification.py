@@ -45,6 +45,8 @@ class TextClassification(Task):
         ConfigError: class_weights names a label that the data do not have.
 
     Example:
+        >>> from tfattn.models.bert import Bert
+        >>> encoder = Bert(vocabulary_size=100, hidden_dim=8, num_layers=2, num_heads=2, intermediate_dim=32)
         >>> task = TextClassification(model=encoder, num_classes=3)
         >>> task.answers(task({"token_ids": keras.ops.ones((1, 5), "int32")}))["scores"].shape
         TensorShape([1, 3])

@@ -1,0 +1,68 @@
+"""The same run on one device, on 2 and 4 replicas and in 2 processes: equal losses and weights."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+TRAINING = {"epochs": 2, "clip_norm": 0.1, "optimizer": ["adamw", {"learning_rate": 1e-3}]}
+SETTINGS = {
+    "one device": {},
+    "2 replicas": {"logical_devices": 2},
+    "4 replicas": {"logical_devices": 4},
+    "2 workers": {},
+}
+
+
+@pytest.fixture(scope="module")
+def finish(last_tensors, tmp_path_factory):
+    """Runs the settings of one name, with accumulation 1 and 4, once; returns for each the history and all tensors."""
+    results = {}
+
+    def run(name, process):
+        if name not in results:
+            folder = tmp_path_factory.mktemp(name.replace(" ", "-"))
+            runs = {str(folder / str(parts)): {**TRAINING, "accumulation": parts} for parts in (1, 4)}
+            running = process(workers=2 if name == "2 workers" else 1, runs=runs, **SETTINGS[name])
+            assert running.wait(300) == 0, running.output.read_text()[-3000:]
+            replicas = {"one device": 1, "4 replicas": 4}.get(name, 2)
+            assert all((Path(path) / "done").read_text() == str(replicas) for path in runs)
+            results[name] = [(read_history(Path(path)), last_tensors(Path(path))) for path in runs]
+        return results[name]
+
+    return run
+
+
+def read_history(folder):
+    lines = [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()]
+    return [[line[name] for name in ("loss", "validation_loss", "validation_accuracy")] for line in lines]
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_losses_and_weights_do_not_depend_on_how_a_batch_is_divided(name, finish, process):
+    (expected_history, expected), _ = finish("one device", process)
+    for history, tensors in finish(name, process):
+        np.testing.assert_allclose(history, expected_history, atol=1e-5)
+        assert tensors.keys() == expected.keys()
+        for key, tensor in tensors.items():
+            np.testing.assert_allclose(tensor, expected[key], atol=1e-5, err_msg=key)
+
+
+def test_dropout_on_replicas_repeats_itself(process, tmp_path, last_tensors):
+    runs = {str(tmp_path / name): {**TRAINING, "epochs": 1} for name in "ab"}
+    running = process(task="bag", runs=runs, dropout=0.2, logical_devices=2)
+    assert running.wait(300) == 0, running.output.read_text()[-3000:]
+    first, second = (last_tensors(tmp_path / name) for name in "ab")
+    for key, tensor in first.items():
+        np.testing.assert_array_equal(tensor, second[key], err_msg=key)
+
+
+def test_a_killed_worker_ends_the_others_and_all_go_on_together(process, tmp_path):
+    training = {**TRAINING, "checkpoint_every": 2, "steps_per_loop": 1}
+    runs = {str(tmp_path / "run"): training}
+    running = process(workers=2, task="bag", runs=runs, kill_once=str(tmp_path / "killed"))
+    assert running.wait(300) == 0, running.output.read_text()[-3000:]
+    said = running.output.read_text()
+    assert "worker 1 was ended by signal 9: all start again (1 of 3)" in said
+    assert "goes on at step" in said

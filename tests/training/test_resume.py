@@ -1,0 +1,59 @@
+"""Kill -9 at any moment: the run that goes on ends with the very bytes of one that was never killed."""
+
+import json
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+TRAINING = {
+    "epochs": 4,
+    "steps_per_loop": 2,
+    "checkpoint_every": 3,
+    "ema": 0.9,
+    "accumulation": 2,
+    "optimizer": ["adamw", {"learning_rate": 1e-3}],
+}
+STEPS = 28
+
+
+def newest(folder: Path) -> int:
+    return max((int(path.name.removeprefix("step-")) for path in folder.glob("checkpoints/step-*")), default=0)
+
+
+def train(process, folder: Path, **settings):
+    return process(runs={str(folder): TRAINING}, dropout=0.1, **settings)
+
+
+def kill_and_resume(process, folder: Path, *, kills: int, seed: int) -> None:
+    """Kills the run at random moments, spread over its length, then lets it end."""
+    moments = random.Random(seed)
+    for kill in range(kills):
+        running = train(process, folder, pause=0.1)
+        goal = newest(folder) + moments.randint(0, max(1, STEPS // (kills + 1)))
+        while running.poll() is None and newest(folder) <= min(goal, STEPS - 1):
+            time.sleep(0.01)
+        time.sleep(moments.random() * 0.5)
+        assert running.poll() in (None, 0), running.output.read_text()[-3000:]
+        running.kill()
+        running.wait()
+    last = train(process, folder)
+    assert last.wait(300) == 0, last.output.read_text()[-3000:]
+
+
+def timeless(folder: Path) -> list[dict]:
+    lines = [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()]
+    return [{name: value for name, value in line.items() if "second" not in name} for line in lines]
+
+
+@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.slow)])
+def test_killed_runs_end_with_the_same_bytes(process, tmp_path, last_tensors, kills):
+    whole = train(process, tmp_path / "whole")
+    kill_and_resume(process, tmp_path / "cut", kills=kills, seed=kills)
+    assert whole.wait(300) == 0, whole.output.read_text()[-3000:]
+    expected, tensors = last_tensors(tmp_path / "whole"), last_tensors(tmp_path / "cut")
+    assert expected.keys() == tensors.keys()
+    for name, tensor in expected.items():
+        assert tensor.tobytes() == tensors[name].tobytes(), name
+    assert timeless(tmp_path / "whole") == timeless(tmp_path / "cut")

@@ -1,0 +1,92 @@
+"""Local workers: started with one cluster, watched, ended and started again together. The workers here are tiny scripts."""
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+
+import pytest
+
+from tfattn.training import workers
+from tfattn.training.workers import start_workers
+
+HEAD = "import json, os, signal, sys, time; index = json.loads(os.environ['TF_CONFIG'])['task']['index']\n"
+
+
+@pytest.fixture
+def script(tmp_path, monkeypatch):
+    """Writes a worker that knows its index, and returns the command that runs it."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(body):
+        (tmp_path / "worker.py").write_text(HEAD + body)
+        return [sys.executable, "worker.py"]
+
+    return write
+
+
+def test_workers_know_each_other(script, tmp_path):
+    command = script("open(f'seen-{index}', 'w').write(os.environ['TF_CONFIG'])")
+    assert start_workers(3, command) == 0
+    seen = [json.loads((tmp_path / f"seen-{index}").read_text()) for index in range(3)]
+    assert [each["task"] for each in seen] == [{"type": "worker", "index": index} for index in range(3)]
+    assert len(set(seen[0]["cluster"]["worker"])) == 3
+    assert all(each["cluster"] == seen[0]["cluster"] for each in seen)
+
+
+def test_a_killed_worker_ends_the_others_and_all_start_again(script, tmp_path, capfd):
+    command = script(
+        "again = os.path.exists('killed')\n"
+        "if index == 1 and not again: open('killed', 'w'); os.kill(os.getpid(), 9)\n"
+        "time.sleep(0 if again else 60)\n"
+    )
+    begin = time.monotonic()
+    assert start_workers(2, command) == 0
+    assert time.monotonic() - begin < 20
+    assert "worker 1 was ended by signal 9: all start again (1 of 3)" in capfd.readouterr().err
+
+
+def test_workers_that_are_killed_again_and_again_are_given_up(script, tmp_path):
+    command = script("open(f'start-{time.time_ns()}', 'w'); os.kill(os.getpid(), 9)")
+    assert start_workers(1, command, restarts=2) == 128 + 9
+    assert len(list(tmp_path.glob("start-*"))) == 3
+
+
+def test_an_error_that_a_worker_tells_is_shown_and_not_tried_again(script, tmp_path, capfd):
+    command = script("open(f'start-{index}-{time.time_ns()}', 'w')\nif index: sys.exit('no such file')\ntime.sleep(60)")
+    assert start_workers(2, command) == 1
+    assert len(list(tmp_path.glob("start-1-*"))) == 1
+    assert "worker 1 ended with:\nno such file" in capfd.readouterr().err
+
+
+def test_a_worker_that_does_not_end_by_itself_is_killed(script, tmp_path, monkeypatch):
+    monkeypatch.setattr(workers, "GRACE", 0.5)
+    command = script(
+        "signal.signal(15, signal.SIG_IGN)\nopen(f'pid-{index}', 'w').write(str(os.getpid()))\n"
+        "while index and not os.path.exists('pid-0'): time.sleep(0.01)\n"
+        "if index: sys.exit(1)\ntime.sleep(60)"
+    )
+    assert start_workers(2, command) == 1
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid-0").read_text()), 0)
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_is_passed_on_and_all_may_leave_in_order(script, tmp_path, number, status):
+    command = script(
+        "def leave(number, frame): time.sleep(0.5); open(f'saved-{index}', 'w'); sys.exit(128 + number)\n"
+        "signal.signal(15, leave); signal.signal(2, leave); open(f'ready-{index}', 'w'); time.sleep(60)"
+    )
+
+    def ask():
+        while len(list(tmp_path.glob("ready-*"))) < 2:
+            time.sleep(0.01)
+        os.kill(os.getpid(), number)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    assert start_workers(2, command) == status
+    asking.join()
+    assert len(list(tmp_path.glob("saved-*"))) == 2
