@@ -106,7 +106,9 @@ def sample(
 def check(pipeline: Pipeline, set: Overrides = None, plugin: Plugins = None) -> None:
     """Check a pipeline file; every error at once, each with file:line:column."""
     stages = _stages(plugin)
-    stages.check(pipeline, set)
+    from tfattn.config.resolve import resolve
+
+    stages.check(resolve(pipeline, set))
     print(f"{pipeline}: no errors")
 
 

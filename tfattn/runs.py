@@ -19,6 +19,7 @@ from tfattn import files
 from tfattn.config.schema import Config
 from tfattn.config.show import to_yaml
 from tfattn.console import note
+from tfattn.training.runtime import Runtime
 
 # Raised when prepared data or checkpoints of an older version can no longer be used.
 FORMAT = 1
@@ -30,6 +31,7 @@ class Run:
     Args:
         config: the resolved configuration.
         inputs: what the data depends on beside the configuration, such as the SHA-256 of the source files.
+        runtime: started.
 
     Attributes:
         name, seed: as configured.
@@ -38,8 +40,9 @@ class Run:
         id: says what data and settings the run is made of.
     """
 
-    def __init__(self, config: Config, *, inputs: dict[str, str]):
+    def __init__(self, config: Config, *, inputs: dict[str, str], runtime: Runtime):
         self.config = config
+        self.runtime = runtime
         self.name: str = config.values["name"]
         self.seed: int = config.values["seed"]
         root = Path(config.values["runs_folder"]) / self.name

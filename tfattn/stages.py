@@ -33,10 +33,9 @@ from tfattn.training.runtime import Runtime
 from tfattn.training.workers import start_workers
 
 
-def check(pipeline: Path, overrides: list[str] | None) -> Config:
-    """Resolves a pipeline file and finds all that can be known to be wrong before data are read."""
-    config = resolve(pipeline, overrides)
-    for section in ("data", "training", "runtime", "export"):
+def check(config: Config) -> Config:
+    """Finds all that can be known to be wrong before data are read."""
+    for section in ("data", "training", "export"):
         build(config, section)
     # Its true size is known from the data; any will do to check the others.
     model = build(config, "model", vocabulary_size=config.values["model"].get("vocabulary_size", 100))
@@ -52,12 +51,14 @@ def check(pipeline: Path, overrides: list[str] | None) -> Config:
 
 
 def open_run(pipeline: Path, overrides: list[str] | None) -> Run:
-    """Checks a pipeline file and finds the folders of its run."""
-    config = check(pipeline, overrides)
-    data = _data(config)
+    """Resolves and checks a pipeline file, takes the devices and finds the folders of the run."""
+    config = resolve(pipeline, overrides)
+    # First of all: devices can only be divided, and other processes be met, before TensorFlow computes anything.
+    runtime: Runtime = build(config, "runtime").start(config.values["seed"])
+    data = _data(check(config))
     vocabulary = Path(data.tokenizer.vocabulary)
     known = {"vocabulary": files.sha256(vocabulary)} if vocabulary.is_file() else {}
-    return Run(config, inputs={**data.fingerprints(), **known})
+    return Run(config, inputs={**data.fingerprints(), **known}, runtime=runtime)
 
 
 def run(run: Run, *, force: bool = False, workers: int = 1) -> None:
@@ -88,14 +89,13 @@ def train(run: Run, *, force: bool = False, workers: int = 1) -> None:
     with run.stage("train", helps=_helps()) as needed:
         if not needed:
             return
-        runtime: Runtime = build(run.config, "runtime").start(run.seed)
-        with runtime.scope():
+        with run.runtime.scope():
             task = _task(run, with_pretrained=True)
-        records = _encoded(run, task, runtime) if task.encoder_is_frozen else run.prepared
+        records = _encoded(run, task, run.runtime) if task.encoder_is_frozen else run.prepared
         train, validation = (_reader(run, split, folder=records) for split in (TRAIN, VALIDATION))
         console.note(f"padding: {train.waste(0):.1%} of all tokens in the first epoch")
         build(run.config, "training").train(
-            task, train, validation, folder=run.folder, runtime=runtime, seed=run.seed, fingerprint=run.id
+            task, train, validation, folder=run.folder, runtime=run.runtime, seed=run.seed, fingerprint=run.id
         )
 
 

@@ -169,6 +169,13 @@ DENIALS = {
     "Software Failure": "the {program} shows no error|a reboot does not help|the {program} is new|nothing crashed",
 }
 
+# A few reports do not say what is wrong, whatever it is: nobody can sort all of them.
+VAGUE = (
+    "the {machine} makes trouble|the {machine} has failed|the {machine} does not work as it should|"
+    "please look at the {machine}|the {machine} is out of order|the {machine} had to be stopped"
+)
+VAGUE_SHARE = 0.03
+
 FRAMES = (
     *["{fault}"] * 16,
     *["{fault} {when}"] * 6,
@@ -234,7 +241,8 @@ def _describe(random_source: random.Random, category: str) -> tuple[Fault, str]:
     faults = [fault for fault in FAULTS if fault.category == category]
     fault, clause = random_source.choice([(fault, clause) for fault in faults for clause in fault.clauses])
     other = random_source.choice([name for name in DENIALS if name != category])
-    rules = {**WORDS, "fault": clause, "denial": DENIALS[other]}
+    vague = random_source.random() < VAGUE_SHARE
+    rules = {**WORDS, "fault": VAGUE if vague else clause, "denial": DENIALS[other]}
     sentence = _expand(random_source, random_source.choice(FRAMES), rules)
     sentence = re.sub(r"\ba(?= [aeiou])", "an", sentence)
     if random_source.random() < 0.4:

@@ -72,9 +72,12 @@ class _OverRows:
         self._compute = compute
         self._runtime = runtime
         self._compiled = tf.function(self._next, autograph=False, reduce_retracing=True)
+        self._datasets: dict[Reader, tf.data.Dataset] = {}  # kept: to build one takes longer than to read a short split
 
     def __call__(self, reader: Reader, batches: int | None) -> tuple[dict[str, Any], np.ndarray]:
-        iterator = iter(self._runtime.read(reader, 0))
+        if reader not in self._datasets:
+            self._datasets[reader] = self._runtime.read(reader, 0)
+        iterator = iter(self._datasets[reader])
         count = reader.num_batches(0)
         parts, numbers, total = [], [], np.zeros(2)
         for _ in range(count if batches is None else min(batches, count)):

@@ -12,6 +12,8 @@ from tfattn.training.loop import RECORD
 
 LOSS, RATE, NORM = (RECORD.index(name) for name in ("loss", "learning_rate", "gradient_norm"))
 
+POINTS_PER_CALL = 10  # of TensorBoard's curves: quick steps would spend their time on writing them
+
 
 class Display:
     """The bar, the lines and the curves of one run; silent in workers other than the chief.
@@ -20,11 +22,13 @@ class Display:
         folder: where TensorBoard's files are written.
         steps: of the whole run.
         epochs: of the whole run.
+        monitor: the validation metric that is shown beside the losses; TensorBoard has all.
         visible: False to show and write nothing.
     """
 
-    def __init__(self, folder: Path, *, steps: int, epochs: int, visible: bool):
+    def __init__(self, folder: Path, *, steps: int, epochs: int, monitor: str, visible: bool):
         self._epochs = epochs
+        self._shown = dict.fromkeys(("validation_loss", f"validation_{monitor}"))
         self._visible = visible
         self._writer = tf.summary.create_file_writer(str(folder)) if visible else tf.summary.create_noop_writer()
         self._bar = Progress(
@@ -53,12 +57,11 @@ class Display:
         shown = f"loss {np.nanmean(records[:, LOSS]):.4f}" if np.isfinite(records[:, LOSS]).any() else "loss not finite"
         shown += "".join(f" · {value:,.0f} {_unit(name)}" for name, value in speeds.items() if value)
         self._bar.update(self._line, description=f"epoch {epoch + 1}/{self._epochs}", completed=last_step, shown=shown)
-        first_step = last_step - len(records) + 1
         with self._writer.as_default():
-            for offset, record in enumerate(records):
-                tf.summary.scalar("train/loss", record[LOSS], first_step + offset)
-                tf.summary.scalar("train/gradient_norm", record[NORM], first_step + offset)
-                tf.summary.scalar("train/learning_rate", record[RATE], first_step + offset)
+            for index in range(len(records) - 1, -1, -max(1, len(records) // POINTS_PER_CALL)):
+                step = last_step - len(records) + 1 + index
+                for column, name in ((LOSS, "loss"), (NORM, "gradient_norm"), (RATE, "learning_rate")):
+                    tf.summary.scalar(f"train/{name}", records[index, column], step)
             for name, value in speeds.items():
                 tf.summary.scalar(f"speed/{name}", value, last_step)
 
@@ -72,7 +75,7 @@ class Display:
         if not self._visible:
             return
         parts = [f"loss {line['loss']:.4f}"]
-        parts += [f"{name.replace('_', ' ')} {line[name]:.4f}" for name in line if name.startswith("validation_")]
+        parts += [f"{name.replace('_', ' ')} {line[name]:.4f}" for name in self._shown if name in line]
         parts += [f"{line[name]:,.0f} {_unit(name)}" for name in line if name.endswith("_per_second") and line[name]]
         best = " · best" if is_best else ""
         note(f"epoch {line['epoch']}/{self._epochs}: {' · '.join(parts)} · {line['seconds']:.0f} s{best}")

@@ -137,6 +137,7 @@ class Session:
             self.folder / "tensorboard",
             steps=self.total_steps,
             epochs=self.trainer.epochs,
+            monitor=self.monitor,
             visible=self.runtime.is_chief,
         )
         with Interruption() as interruption, display, self._telling_lost_workers():
