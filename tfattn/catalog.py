@@ -2,8 +2,8 @@
 
 Only strings stand here; nothing is imported until it is asked for. A class from elsewhere joins in through a Python
 entry point of the group `tfattn.<catalog>` (such as `tfattn.models`), or on the command line by
-`--plugin models.mine=my_package.my_model:MyModel`. A YAML file can only name what is listed: a configuration cannot run
-code.
+`--plugin models.mine=my_package.my_model:MyModel`. A YAML file can only name what is listed: a configuration cannot
+run code.
 """
 
 import difflib

@@ -129,7 +129,7 @@ def list_(
     plugin: Plugins = None,
 ) -> None:
     """List what a configuration can name; with a name, the keys that it takes."""
-    _register(plugin)
+    _stages(plugin)
     if kind not in catalog.CATALOGS:
         raise ConfigError("no such list", expected=f"one of {', '.join(catalog.CATALOGS)}", received=kind)
     if name is None:
@@ -144,6 +144,7 @@ def list_(
 @app.command()
 def schema() -> None:
     """Print the JSON Schema of pipeline files, for completion and checks in an editor."""
+    _stages()
     from tfattn.config.show import json_schema
 
     print(json.dumps(json_schema(), indent=2))
@@ -174,7 +175,11 @@ def main() -> None:
 
 
 def _stages(plugins: list[str] | None = None) -> Any:
-    _register(plugins)
+    """The stages, with the user's own classes in the catalog."""
+    if plugins:
+        sys.path.insert(0, "")  # they may stand in the current folder
+    for plugin in plugins or ():
+        catalog.register(plugin)
     with _native_errors_hidden():
         import tensorflow
 
@@ -197,13 +202,6 @@ def _native_errors_hidden() -> Iterator[None]:
         os.dup2(kept, 2)
         os.close(kept)
         os.close(nowhere)
-
-
-def _register(plugins: list[str] | None) -> None:
-    if plugins:
-        sys.path.insert(0, "")  # a plugin may stand in the current folder
-    for plugin in plugins or ():
-        catalog.register(plugin)
 
 
 def _summary(documented: Any) -> str:

@@ -1,6 +1,8 @@
 """The same run on one device, on 2 and 4 replicas and in 2 processes: equal losses and weights."""
 
 import json
+import signal
+import time
 from pathlib import Path
 
 import numpy as np
@@ -66,3 +68,20 @@ def test_a_killed_worker_ends_the_others_and_all_go_on_together(process, tmp_pat
     said = running.output.read_text()
     assert "worker 1 was ended by signal 9: all start again (1 of 3)" in said
     assert "goes on at step" in said
+
+
+def test_workers_that_are_asked_to_stop_save_together_and_go_on(process, tmp_path, last_tensors):
+    runs = {str(tmp_path / "run"): {**TRAINING, "epochs": 6, "checkpoint_every": 2, "steps_per_loop": 1}}
+    running = process(workers=2, task="bag", runs=runs, pause=0.2)
+    while running.poll() is None and not list(tmp_path.glob("run/checkpoints/step-*")):
+        time.sleep(0.05)
+    running.send_signal(signal.SIGTERM)
+    assert running.wait(100) == 143, running.output.read_text()[-3000:]
+    assert "stopped as asked at step" in running.output.read_text()
+    rest = process(workers=2, task="bag", runs=runs)
+    assert rest.wait(100) == 0, rest.output.read_text()[-3000:]
+    whole = process(task="bag", runs={str(tmp_path / "whole"): {**TRAINING, "epochs": 6}})
+    assert whole.wait(100) == 0, whole.output.read_text()[-3000:]
+    expected = last_tensors(tmp_path / "whole")
+    for key, tensor in last_tensors(tmp_path / "run").items():
+        np.testing.assert_allclose(tensor, expected[key], atol=1e-5, err_msg=key)

@@ -29,7 +29,7 @@ def train(process, folder: Path, **settings):
 def kill_and_resume(process, folder: Path, *, kills: int, seed: int) -> None:
     """Kills the run at random moments, spread over its length, then lets it end."""
     moments = random.Random(seed)
-    for kill in range(kills):
+    for _ in range(kills):
         running = train(process, folder, pause=0.1)
         goal = newest(folder) + moments.randint(0, max(1, STEPS // (kills + 1)))
         while running.poll() is None and newest(folder) <= min(goal, STEPS - 1):

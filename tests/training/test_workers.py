@@ -1,4 +1,4 @@
-"""Local workers: started with one cluster, watched, ended and started again together. The workers here are tiny scripts."""
+"""Local workers, here tiny scripts: started as one cluster, watched, ended and started again together."""
 
 import json
 import os

@@ -174,7 +174,7 @@ VAGUE = (
     "the {machine} makes trouble|the {machine} has failed|the {machine} does not work as it should|"
     "please look at the {machine}|the {machine} is out of order|the {machine} had to be stopped"
 )
-VAGUE_SHARE = 0.03
+VAGUE_SHARE = 0.02
 
 FRAMES = (
     *["{fault}"] * 16,
@@ -182,7 +182,6 @@ FRAMES = (
     "{when}, {fault}",
     "{someone} {fault}",
     "{fault}, but {denial}",
-    "{fault}, although {denial}",
     "{denial}, yet {fault}",
 )
 

@@ -58,7 +58,7 @@ class Display:
         shown += "".join(f" · {value:,.0f} {_unit(name)}" for name, value in speeds.items() if value)
         self._bar.update(self._line, description=f"epoch {epoch + 1}/{self._epochs}", completed=last_step, shown=shown)
         with self._writer.as_default():
-            for index in range(len(records) - 1, -1, -max(1, len(records) // POINTS_PER_CALL)):
+            for index in reversed(range(len(records) - 1, -1, -max(1, len(records) // POINTS_PER_CALL))):
                 step = last_step - len(records) + 1 + index
                 for column, name in ((LOSS, "loss"), (NORM, "gradient_norm"), (RATE, "learning_rate")):
                     tf.summary.scalar(f"train/{name}", records[index, column], step)

@@ -2,17 +2,26 @@
 
 import json
 import os
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Literal
 
 import keras
 import tensorflow as tf
 from pydantic import NonNegativeInt
 
-from tfattn.errors import ConfigError
+from tfattn.errors import ConfigError, TrainingError
 
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
+
+# What TensorFlow's collectives say when a process that takes part in them is gone.
+LOST = (
+    tf.errors.UnavailableError,
+    tf.errors.AbortedError,
+    tf.errors.CancelledError,
+    tf.errors.DeadlineExceededError,
+    tf.errors.InternalError,
+)
 
 
 class Runtime:
@@ -117,6 +126,21 @@ class Runtime:
         replica_sum = lambda: tf.distribute.get_replica_context().all_reduce("SUM", value)  # noqa: E731
         total = tf.function(lambda: self.run(replica_sum), autograph=False)()
         return float(total) == number * self.num_replicas
+
+    @contextmanager
+    def telling_lost_workers(self) -> Iterator[None]:
+        """Within the block, TensorFlow's errors about a worker that is gone become one clear message."""
+        try:
+            yield
+        except LOST as error:
+            if self.num_workers == 1:
+                raise
+            raise TrainingError(
+                "another worker was lost",
+                expected=f"{self.num_workers} workers",
+                received=f"{type(error).__name__} from a collective operation",
+                remedy="Start all workers again: they go on from the last checkpoint.",
+            ) from None
 
     def _make_strategy(self) -> tf.distribute.Strategy:
         gpus = tf.config.list_physical_devices("GPU")

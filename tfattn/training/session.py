@@ -4,85 +4,28 @@ import dataclasses
 import json
 import math
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import tensorflow as tf
-
 from tfattn import files
 from tfattn.console import note
-from tfattn.data.reader import ROW_IDS, Reader
-from tfattn.errors import CheckpointError, ConfigError, TrainingError
+from tfattn.data.reader import Reader
+from tfattn.errors import CheckpointError, ConfigError
 from tfattn.tasks.task import Task
 from tfattn.training import checkpoints
 from tfattn.training.averages import Averages
 from tfattn.training.callbacks import best_epoch
 from tfattn.training.interruption import Interruption, Stopped
-from tfattn.training.loop import RECORD, Call, Counters, Loop
+from tfattn.training.loop import Loop
+from tfattn.training.not_finite import not_finite
+from tfattn.training.position import Position, Totals
 from tfattn.training.prediction import Predictor
 from tfattn.training.progress import Display
 from tfattn.training.runtime import Runtime
 
 if TYPE_CHECKING:
     from tfattn.training.trainer import Trainer
-
-LOST = (
-    tf.errors.UnavailableError,
-    tf.errors.AbortedError,
-    tf.errors.CancelledError,
-    tf.errors.DeadlineExceededError,
-    tf.errors.InternalError,
-)
-
-
-@dataclass
-class Totals:
-    """Sums over the steps of an epoch so far."""
-
-    loss: float = 0.0
-    weight: float = 0.0
-    tokens: float = 0.0
-    examples: float = 0.0
-    seconds: float = 0.0
-
-    def add(self, records: np.ndarray, seconds: float) -> None:
-        """Adds the steps of a call, one by one: however steps fall into calls, the sum is the same."""
-        self.seconds += seconds
-        for record in records:
-            step = dict(zip(RECORD, map(float, record), strict=True))
-            self.tokens += step["tokens"]
-            self.examples += step["examples"]
-            if step["finite"]:
-                self.loss += step["loss"] * step["weight"]
-                self.weight += step["weight"]
-
-    @property
-    def speeds(self) -> dict[str, float]:
-        """Examples and tokens per second."""
-        seconds = max(self.seconds, 1e-9)
-        return {"examples_per_second": self.examples / seconds, "tokens_per_second": self.tokens / seconds}
-
-
-@dataclass
-class Position:
-    """Where a run stands, beside its weights; all of it is in `state.json`."""
-
-    epoch: int = 0
-    batch: int = 0
-    finished: bool = False
-    counters: Counters = field(default_factory=Counters)
-    totals: Totals = field(default_factory=Totals)
-    history: list[dict[str, Any]] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, state: dict[str, Any]) -> "Position":
-        """The position that a state says."""
-        nested = {"counters": Counters(**state["counters"]), "totals": Totals(**state["totals"])}
-        return cls(**{item.name: state[item.name] for item in dataclasses.fields(cls)} | nested)
 
 
 class Session:
@@ -140,7 +83,7 @@ class Session:
             monitor=self.monitor,
             visible=self.runtime.is_chief,
         )
-        with Interruption() as interruption, display, self._telling_lost_workers():
+        with Interruption() as interruption, display, self.runtime.telling_lost_workers():
             self._resume()
             self._check_monitor()
             while not self.position.finished:
@@ -190,7 +133,8 @@ class Session:
             position.counters = counters = call.counters
             display.steps(position.epoch, counters.step, call.records, position.totals.speeds)
             if call.fatal:
-                self._refuse(call)
+                kept = self.folder / "not_finite_batch.npz" if self.runtime.is_chief else None
+                raise not_finite(call, position, self.task, self.train, keep=kept)
             # Alone, a signal needs no agreement.
             if call.stopped or self.runtime.num_workers == 1 and interruption.signal:
                 self._save()
@@ -291,43 +235,6 @@ class Session:
                 received=_facts(found),
                 remedy="Give this run another `name`, or delete the folder to train anew.",
             )
-
-    def _refuse(self, call: Call) -> None:
-        record = dict(zip(RECORD, call.records[-1], strict=True))
-        bad = np.flatnonzero(~np.isfinite(call.gradient_norms))
-        names = [self.task.trainable_weights[index].path for index in bad[:3]]
-        what = f"the gradients of {', '.join(names)}" if np.isfinite(record["loss"]) else "the loss"
-        kept = self.folder / "not_finite_batch.npz"
-        if self.runtime.is_chief:
-            self._keep_batch(kept, self.position.batch - 1)
-        raise TrainingError(
-            f"{what} is not finite" if what == "the loss" else f"{what} are not finite",
-            where=f"step {self.position.counters.step} (epoch {self.position.epoch + 1}, batch {self.position.batch})",
-            expected="numbers",
-            received=f"loss {record['loss']}, gradient norm {record['gradient_norm']}",
-            remedy=f"No weight was changed. The batch is in {kept}; look at its rows, or lower the learning rate.",
-        )
-
-    def _keep_batch(self, path: Path, batch: int) -> None:
-        data = self.train.dataset(self.position.epoch, start=batch, replicas=1)
-        values = {name: value.numpy() for name, value in next(iter(data)).items()}
-        real = values[ROW_IDS] >= 0
-        with files.atomic_file(path) as temporary, open(temporary, "wb") as file:
-            np.savez(file, **{name: value[real] for name, value in values.items()})
-
-    @contextmanager
-    def _telling_lost_workers(self) -> Iterator[None]:
-        try:
-            yield
-        except LOST as error:
-            if self.runtime.num_workers == 1:
-                raise
-            raise TrainingError(
-                "another worker was lost",
-                expected=f"{self.runtime.num_workers} workers",
-                received=str(error).splitlines()[0][:200],
-                remedy="Start all workers again: they go on from the last checkpoint.",
-            ) from None
 
 
 def _facts(values: dict[str, Any]) -> str:

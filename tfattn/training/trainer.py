@@ -34,7 +34,7 @@ class Trainer:
         ema: how much of a running average of the weights is kept per step, such as 0.999; evaluation, the best
             checkpoint and the export then use the average. 0 keeps none.
         early_stopping: when to end before the last epoch; null never does.
-        monitor: the validation metric by which the best epoch is chosen, such as accuracy or loss; the task's by default.
+        monitor: the validation metric that chooses the best epoch, such as accuracy or loss; the task's by default.
         monitor_mode: whether "max" or "min" of it is best; known for the task's own and for losses.
         steps_per_loop: the most steps between two looks at progress and signals; about a second's worth are taken.
         checkpoint_every: steps between checkpoints within an epoch; null writes one at the end of each epoch.

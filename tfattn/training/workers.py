@@ -57,7 +57,8 @@ class _Workers:
 
     def __init__(self, count: int, command: Sequence[str]):
         cluster = {"worker": [f"127.0.0.1:{port}" for port in _free_ports(count)]}
-        self._outputs: list[IO[bytes] | None] = [None, *(tempfile.TemporaryFile() for _ in range(count - 1))]
+        self._outputs: list[IO[bytes] | None] = [None]
+        self._outputs += [tempfile.TemporaryFile() for _ in range(count - 1)]  # noqa: SIM115 - closed in _end
         self._processes = [
             subprocess.Popen(
                 list(command),

@@ -1,0 +1,51 @@
+"""A loss or a gradient that is not a number: what is said of it, and what is kept to look into it."""
+
+from pathlib import Path
+
+import numpy as np
+
+from tfattn import files
+from tfattn.data.reader import ROW_IDS, Reader
+from tfattn.errors import TrainingError
+from tfattn.tasks.task import Task
+from tfattn.training.loop import RECORD, Call
+from tfattn.training.position import Position
+
+NAMED = 3  # weights that the error lists
+
+
+def not_finite(call: Call, position: Position, task: Task, reader: Reader, *, keep: Path | None) -> TrainingError:
+    """The error for a call whose last step was fatal; the batch of that step is found again and kept.
+
+    Args:
+        call: what came of the loop.
+        position: after that step.
+        task: whose weights the gradients are of.
+        reader: of the batches.
+        keep: an .npz file for the batch, all rows as the reader gives them; None keeps nothing.
+    """
+    record = dict(zip(RECORD, call.records[-1], strict=True))
+    what = "the loss is not finite"
+    if np.isfinite(record["loss"]):
+        wrong = np.flatnonzero(~np.isfinite(call.gradient_norms))
+        what = f"the gradients of {', '.join(task.trainable_weights[i].path for i in wrong[:NAMED])} are not finite"
+    if keep:
+        _keep(reader, position, keep)
+    kept = (
+        f"The batch is in {keep}; look at its rows, or lower the learning rate" if keep else "Lower the learning rate"
+    )
+    return TrainingError(
+        what,
+        where=f"step {position.counters.step} (epoch {position.epoch + 1}, batch {position.batch})",
+        expected="numbers",
+        received=f"loss {record['loss']}, gradient norm {record['gradient_norm']}",
+        remedy=f"No weight was changed. {kept}.",
+    )
+
+
+def _keep(reader: Reader, position: Position, path: Path) -> None:
+    batch = next(iter(reader.dataset(position.epoch, start=position.batch - 1)))
+    values = {name: value.numpy() for name, value in batch.items()}
+    real = values[ROW_IDS] >= 0
+    with files.atomic_file(path) as temporary, open(temporary, "wb") as file:
+        np.savez(file, **{name: value[real] for name, value in values.items()})
