@@ -31,15 +31,13 @@ def not_finite(call: Call, position: Position, task: Task, reader: Reader, *, ke
         what = f"the gradients of {', '.join(task.trainable_weights[i].path for i in wrong[:NAMED])} are not finite"
     if keep:
         _keep(reader, position, keep)
-    kept = (
-        f"The batch is in {keep}; look at its rows, or lower the learning rate" if keep else "Lower the learning rate"
-    )
+    look = f"The batch is in {keep}: look at its rows, or lower" if keep else "Lower"
     return TrainingError(
         what,
         where=f"step {position.counters.step} (epoch {position.epoch + 1}, batch {position.batch})",
         expected="numbers",
         received=f"loss {record['loss']}, gradient norm {record['gradient_norm']}",
-        remedy=f"No weight was changed. {kept}.",
+        remedy=f"No weight was changed. {look} the learning rate.",
     )
 
 

@@ -11,8 +11,7 @@ import tensorflow as tf
 from pydantic import NonNegativeInt
 
 from tfattn.errors import ConfigError, TrainingError
-
-POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
+from tfattn.training.precision import POLICIES, fastest
 
 # What TensorFlow's collectives say when a process that takes part in them is gone.
 LOST = (
@@ -31,8 +30,9 @@ class Runtime:
     else every GPU, else one device. The rows of a batch and the result of a step do not depend on the choice.
 
     Args:
-        precision: the numbers that layers compute in; weights, sums and losses are always kept in float32. float16 is
-            for GPUs without bfloat16: its losses are scaled, so that small gradients survive.
+        precision: the numbers that layers compute in; weights, sums and losses are always kept in float32. `auto` is
+            bfloat16 where this machine is faster in it, else float32. float16 is for GPUs without bfloat16: its losses
+            are scaled, so that small gradients survive.
         strategy: `one_device`, `mirrored` (all devices of this machine), `multi_worker` (the processes that TF_CONFIG
             names), or `auto`.
         logical_devices: split the CPU into this many devices, to try `mirrored` without GPUs; 0 leaves it whole.
@@ -50,7 +50,7 @@ class Runtime:
     def __init__(
         self,
         *,
-        precision: Literal["float32", "bfloat16", "float16"] = "bfloat16",
+        precision: Literal["auto", "float32", "bfloat16", "float16"] = "auto",
         strategy: Literal["auto", "one_device", "mirrored", "multi_worker"] = "auto",
         logical_devices: NonNegativeInt = 0,
     ):
@@ -68,7 +68,7 @@ class Runtime:
 
     def start(self, seed: int) -> "Runtime":
         """Sets precision and seed, and takes the devices; call it before any other use of TensorFlow in the process."""
-        keras.config.set_dtype_policy(POLICIES[self.precision])
+        keras.config.set_dtype_policy(POLICIES[fastest() if self.precision == "auto" else self.precision])
         self.strategy = self._make_strategy()
         self.local_replicas = _local_replicas(self.strategy)
         keras.utils.set_random_seed(seed)
