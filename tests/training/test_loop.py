@@ -137,7 +137,7 @@ def test_a_call_ends_when_asked_to_stop_or_when_its_time_is_over(make, monkeypat
     call = loop(batches(), Counters(), limit=7, stop=True)
     assert call.stopped
     assert len(call.records) == 1
-    monkeypatch.setattr(loops, "SECONDS_PER_CALL", 0.0)
+    monkeypatch.setattr(loops, "SECONDS_PER_CALL", -1.0)
     task, loop, batches = make()
     assert len(loop(batches(), Counters(), limit=7, stop=False).records) == 1
 

@@ -133,7 +133,8 @@ class Loop:
         begin = tf.timestamp()
 
         def one(count, state, records, *_):
-            elapsed = tf.cast(tf.timestamp() - begin, tf.float32)
+            with tf.control_dependencies([begin]):  # else this clock may be read before that one
+                elapsed = tf.cast(tf.timestamp() - begin, tf.float32)
             batch = self.runtime.next(iterator)
             state, record, *rest = self.runtime.run(self._step, batch, state, tf.stack([elapsed, stop]))
             return count + 1, state, records.write(count, record), *rest
