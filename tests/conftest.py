@@ -59,7 +59,7 @@ def tfattn(*arguments: str) -> Answer:
             cli.main()
         except SystemExit as left:
             status = left.code or 0
-    console.console.file = sys.stderr
+    console.console.file = None  # that is: standard error, whatever it is by then
     return Answer(status, output.getvalue(), errors.getvalue())
 
 

@@ -147,7 +147,7 @@ def test_a_disk_that_takes_no_more_is_one_message(write, tmp_path, monkeypatch):
         raise tf.errors.ResourceExhaustedError(None, None, "No space left on device")
 
     monkeypatch.setattr(tf.saved_model, "save", full)
-    with pytest.raises(ExportError, match="No space left on device"):
+    with pytest.raises(TfattnError, match="no space left on the disk"):
         write()
     assert shown(tmp_path) == []
 

@@ -107,7 +107,10 @@ class _Checker:
         elif argument.given:
             return  # the program fills it in
         elif argument.default is not REQUIRED:
-            resolved[argument.name] = argument.default
+            # As YAML would give it: a list where Python's default is a tuple.
+            resolved[argument.name] = (
+                list(argument.default) if isinstance(argument.default, tuple) else argument.default
+            )
             self.origins[inner] = "default"
         elif isinstance(argument.nested, SectionMark):  # a section of defaults, as far as it has them
             self.origins[inner] = "default"

@@ -72,7 +72,9 @@ def _argument(argument: Argument) -> dict[str, Any]:
     elif isinstance(argument.nested, PartMark):
         mark = argument.nested
         entries = [_section(catalog.find(mark.catalog, name), mark, name) for name in catalog.names(mark.catalog)]
-        inner = {"oneOf": [*entries, {"type": "object", "required": ["from"]}]}
+        inner = {
+            "anyOf": [*({**entry, "required": ["name"]} for entry in entries), {"type": "object", "required": ["from"]}]
+        }
     else:
         return {**argument.schema(), **described}
     return {**({"anyOf": [inner, {"type": "null"}]} if argument.default is None else inner), **described}

@@ -93,13 +93,8 @@ def _save(served: Classification, folder: Path) -> None:
         served.tokenizer.save(Path(scratch))
         (Path(scratch) / "labels.txt").write_text("".join(f"{label}\n" for label in served.labels), encoding="utf-8")
         served.assets = [tf.saved_model.Asset(str(path)) for path in sorted(Path(scratch).iterdir())]
-        try:
-            tf.saved_model.save(served, str(folder), signatures=served.signatures())
-        except tf.errors.OpError as error:
-            remedy = "Look for free space and the right to write; nothing has changed."
-            raise ExportError("cannot write", where=str(folder.parent), received=error.message, remedy=remedy) from None
-        finally:
-            del served.assets
+        tf.saved_model.save(served, str(folder), signatures=served.signatures())
+        del served.assets
     _name_methods(folder, served.methods)
 
 
