@@ -72,9 +72,7 @@ def _argument(argument: Argument) -> dict[str, Any]:
     elif isinstance(argument.nested, PartMark):
         mark = argument.nested
         entries = [_section(catalog.find(mark.catalog, name), mark, name) for name in catalog.names(mark.catalog)]
-        inner = {
-            "anyOf": [*({**entry, "required": ["name"]} for entry in entries), {"type": "object", "required": ["from"]}]
-        }
+        inner = {"anyOf": entries}  # none requires its name: a section that starts `from` a part may leave it there
     else:
         return {**argument.schema(), **described}
     return {**({"anyOf": [inner, {"type": "null"}]} if argument.default is None else inner), **described}
