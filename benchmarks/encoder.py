@@ -1,13 +1,16 @@
 """One forward pass and one fine-tuning step of an encoder with a classification head, ours and the peers'."""
 
 import importlib.util
+import json
+import subprocess
+import sys
 
 import keras
 import keras_hub
 import numpy as np
 import tensorflow as tf
 
-from benchmarks.timing import compare
+from benchmarks.timing import medians, report
 from tfattn.models.bert import Bert
 from tfattn.tasks.text_classification import TextClassification
 from tfattn.training.optimizers import AdamW
@@ -18,7 +21,7 @@ SHAPES = {
 }
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
 BATCH, LENGTH, VOCABULARY, CLASSES = 8, 128, 30522, 2
-ROUNDS = 7
+ROUNDS = 5
 
 
 def main() -> None:
@@ -28,11 +31,12 @@ def main() -> None:
         for precision in POLICIES:
             keras.config.set_dtype_policy(POLICIES[precision])
             pairs = {"tfattn": ours(sizes), "keras_hub": keras_hub_bert(sizes)}
-            if importlib.util.find_spec("transformers") and importlib.util.find_spec("torch"):
-                pairs["transformers + torch"] = transformers_bert(sizes, precision)
+            with_torch = importlib.util.find_spec("transformers") and importlib.util.find_spec("torch")
+            theirs = transformers_bert(sizes, precision) if with_torch else {}
             for index, kind in enumerate(("forward", "training step")):
-                calls = {name: pair[index] for name, pair in pairs.items()}
-                compare(f"{shape} {precision} {kind}", calls, rounds=ROUNDS, unit="tokens", amount=BATCH * LENGTH)
+                seconds = medians({name: pair[index] for name, pair in pairs.items()}, rounds=ROUNDS)
+                seconds |= {"transformers + torch": theirs[kind]} if theirs else {}
+                report(f"{shape} {precision} {kind}", seconds, unit="tokens", amount=BATCH * LENGTH)
 
 
 def batch() -> tuple[np.ndarray, np.ndarray]:
@@ -44,8 +48,9 @@ def batch() -> tuple[np.ndarray, np.ndarray]:
 def ours(sizes):
     task = TextClassification(model=Bert(vocabulary_size=VOCABULARY, **sizes), num_classes=CLASSES, pooling="pooler")
     optimizer = AdamW(weight_decay=0.01)
-    variables = task.trainable_variables
-    optimizer.build(variables)
+    variables = [variable.value for variable in task.trainable_variables]
+    optimizer.build(variables, [1.0] * len(variables))
+    one = tf.constant(1.0)
     token_ids, labels = map(tf.constant, batch())
     features = {"token_ids": token_ids, "padding_mask": token_ids > 0, "segment_ids": tf.zeros_like(token_ids)}
     targets = {"label_ids": labels, "weights": tf.ones(BATCH)}
@@ -56,8 +61,9 @@ def ours(sizes):
         with tf.GradientTape() as tape:
             losses, weights = task.losses(task(features, training=True), targets)
             loss = tf.reduce_sum(losses * weights) / tf.reduce_sum(weights)
-        gradients = tape.gradient(loss, [variable.value for variable in variables])
-        optimizer.apply(gradients, learning_rate=1e-5)
+        gradients = tape.gradient(loss, variables)
+        dense = [gradient if gradient is None else tf.convert_to_tensor(gradient) for gradient in gradients]
+        optimizer.apply(dense, one, one)
         return loss
 
     return lambda: forward().numpy(), lambda: step().numpy()
@@ -73,35 +79,41 @@ def keras_hub_bert(sizes):
     return lambda: model.predict_on_batch(features), lambda: model.train_on_batch(features, labels)
 
 
-def transformers_bert(sizes, precision):
-    import torch
-    import transformers
+def transformers_bert(sizes, precision) -> dict[str, float]:
+    """Median seconds of both, in a process of its own: PyTorch and TensorFlow do not share one well."""
+    arguments = [json.dumps(sizes), precision, str(ROUNDS)]
+    done = subprocess.run([sys.executable, "-c", TRANSFORMERS, *arguments], check=True, capture_output=True, text=True)
+    return json.loads(done.stdout.splitlines()[-1])
 
-    config = transformers.BertConfig(
-        vocab_size=VOCABULARY,
-        hidden_size=sizes["hidden_dim"],
-        num_hidden_layers=sizes["num_layers"],
-        num_attention_heads=sizes["num_heads"],
-        intermediate_size=sizes["intermediate_dim"],
-        num_labels=CLASSES,
-    )
-    model = transformers.BertForSequenceClassification(config)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, weight_decay=0.01)
-    token_ids, labels = (torch.tensor(array, dtype=torch.long) for array in batch())
-    autocast = lambda: torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16")  # noqa: E731
 
-    def forward():
-        model.eval()
-        with torch.no_grad(), autocast():
-            return model(token_ids).logits.float().numpy()
-
-    def step():
-        model.train()
-        with autocast():
-            loss = model(token_ids, labels=labels).loss
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        return loss.item()
-
-    return forward, step
+TRANSFORMERS = """
+import json, statistics, sys, time
+import torch, transformers
+sizes, precision, rounds = json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+config = transformers.BertConfig(
+    vocab_size=30522, hidden_size=sizes["hidden_dim"], num_hidden_layers=sizes["num_layers"],
+    num_attention_heads=sizes["num_heads"], intermediate_size=sizes["intermediate_dim"], num_labels=2,
+)
+model = transformers.BertForSequenceClassification(config)
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, weight_decay=0.01)
+token_ids, labels = torch.randint(1000, 30522, (8, 128)), torch.arange(8) % 2
+def forward():
+    model.eval()
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16"):
+        model(token_ids).logits.float().numpy()
+def step():
+    model.train()
+    with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16"):
+        loss = model(token_ids, labels=labels).loss
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+def median(call):
+    times = []
+    for _ in range(rounds + 1):
+        started = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - started)
+    return statistics.median(times[1:])
+print(json.dumps({"forward": median(forward), "training step": median(step)}))
+"""

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from benchmarks.timing import compare
+from benchmarks.timing import medians, report
 from tfattn import files
 from tfattn.data.batching import Batching
 from tfattn.data.reader import Reader
@@ -40,7 +40,7 @@ def main() -> None:
             "batch, then parse": lambda: exhaust(batched.prefetch(2)),
             "parse, then batch": lambda: exhaust(one_by_one.prefetch(2)),
         }
-        compare(f"reading rows of {LENGTH} tokens", candidates, rounds=ROUNDS, unit="rows", amount=ROWS)
+        report(f"reading rows of {LENGTH} tokens", medians(candidates, rounds=ROUNDS), unit="rows", amount=ROWS)
 
 
 def write(folder: Path) -> None:

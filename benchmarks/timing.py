@@ -5,18 +5,8 @@ import time
 from collections.abc import Callable, Mapping
 
 
-def compare(
-    title: str, candidates: Mapping[str, Callable[[], object]], *, rounds: int, unit: str, amount: float
-) -> None:
-    """Times each candidate once per round, after one round that does not count, and prints medians and ratios.
-
-    Args:
-        title: what is done.
-        candidates: name -> a call that does the work once; the first is ours.
-        rounds: counted rounds.
-        unit: what one call produces, such as "tokens".
-        amount: how many of them.
-    """
+def medians(candidates: Mapping[str, Callable[[], object]], *, rounds: int) -> dict[str, float]:
+    """Median seconds of each candidate, called once per round, after one round that does not count."""
     times: dict[str, list[float]] = {name: [] for name in candidates}
     for round_number in range(rounds + 1):
         for name, call in candidates.items():
@@ -24,7 +14,7 @@ def compare(
             call()
             if round_number:
                 times[name].append(time.perf_counter() - started)
-    report(title, {name: statistics.median(values) for name, values in times.items()}, unit=unit, amount=amount)
+    return {name: statistics.median(values) for name, values in times.items()}
 
 
 def report(title: str, seconds: Mapping[str, float], *, unit: str, amount: float) -> None:

@@ -5,7 +5,7 @@ import tensorflow_text as tf_text
 import tokenizers
 
 from benchmarks import sst2
-from benchmarks.timing import compare
+from benchmarks.timing import medians, report
 from tfattn import pretrained
 from tfattn.preprocessing.wordpiece import WordPiece
 
@@ -32,4 +32,6 @@ def main() -> None:
         "tf-text FastBertTokenizer": lambda: [theirs(batch) for batch in tensors],
         "tokenizers (Rust)": lambda: [rust.encode_batch(batch) for batch in batches],
     }
-    compare(f"tokenization of SST-2, batches of {BATCH}", candidates, rounds=ROUNDS, unit="rows", amount=len(texts))
+    report(
+        f"tokenization of SST-2, batches of {BATCH}", medians(candidates, rounds=ROUNDS), unit="rows", amount=len(texts)
+    )
