@@ -79,7 +79,7 @@ rows = [line.rstrip("\\n").split("\\t") for line in open(data, encoding="utf-8")
 texts, labels = [row[0] for row in rows], [int(row[1]) for row in rows]
 folder = str(pretrained.open("minilm").folder)
 tokenizer = keras_hub.models.BertTokenizer.from_preset(folder)
-longest = int(tf.reduce_max(tokenizer(tf.constant(texts)).row_lengths())) + 2
+longest = max(len(ids) for ids in tokenizer(texts)) + 2
 preprocessor = keras_hub.models.BertTextClassifierPreprocessor(tokenizer, sequence_length=longest)
 backbone = keras_hub.models.BertBackbone.from_preset(folder)
 model = keras_hub.models.BertTextClassifier(backbone, num_classes=2, preprocessor=preprocessor)
