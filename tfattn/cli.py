@@ -180,6 +180,8 @@ def _stages(plugins: list[str] | None = None) -> Any:
         sys.path.insert(0, "")  # they may stand in the current folder
     for plugin in plugins or ():
         catalog.register(plugin)
+    import tfattn.console  # noqa: F401 (it looks at standard error as it is made: not while that is hidden)
+
     with _native_errors_hidden():
         import tensorflow
 

@@ -33,11 +33,11 @@ class Display:
         self._writer = tf.summary.create_file_writer(str(folder)) if visible else tf.summary.create_noop_writer()
         self._bar = Progress(
             TextColumn("{task.description}"),
-            BarColumn(),
+            BarColumn(bar_width=16),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[shown]}"),
-            TextColumn("time left"),
             TimeRemainingColumn(),
+            TextColumn("left"),
+            TextColumn("{task.fields[shown]}"),
             console=console,
             disable=not (visible and console.is_terminal),
             transient=True,
