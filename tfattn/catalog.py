@@ -6,12 +6,11 @@ entry point of the group `tfattn.<catalog>` (such as `tfattn.models`), or on the
 run code.
 """
 
-import difflib
 import importlib
 import importlib.metadata
 from typing import Any
 
-from tfattn.errors import ConfigError
+from tfattn.errors import ConfigError, nearest
 
 CATALOGS: dict[str, dict[str, str]] = {
     "models": {
@@ -89,13 +88,12 @@ def find(catalog: str, name: str) -> Any:
     """
     entries = _entries(catalog)
     if name not in entries:
-        near = difflib.get_close_matches(str(name), entries, n=1)
         raise ConfigError(
             f"unknown name in {catalog}",
             key="name",
             expected=f"one of {', '.join(sorted(entries))}",
             received=repr(name),
-            remedy=f"Did you mean `{near[0]}`?" if near else "",
+            remedy=nearest(name, entries),
         )
     return load(entries[name])
 

@@ -10,6 +10,15 @@ TfattnError
 └── ServingError      a request or a server
 """
 
+import difflib
+from collections.abc import Iterable
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """A remedy that names the most similar word, or nothing."""
+    near = difflib.get_close_matches(str(word), list(words), n=1)
+    return f"Did you mean `{near[0]}`?" if near else ""
+
 
 class TfattnError(Exception):
     """One clear message: `where: what happened: expected X, received Y. remedy`.

@@ -35,11 +35,11 @@ from tfattn.training.workers import start_workers
 
 def check(config: Config) -> Config:
     """Finds all that can be known to be wrong before data are read."""
-    for section in ("data", "training", "export"):
+    for section in ("training", "export"):
         build(config, section)
+    tokenizer = build(config, "data").tokenizer
     # Its true size is known from the data; any will do to check the others.
     model = build(config, "model", vocabulary_size=config.values["model"].get("vocabulary_size", 100))
-    tokenizer = build(config, "data", "tokenizer")
     if tokenizer.max_length > model.max_sequence_length:
         raise ConfigError(
             "texts may be longer than the model takes",

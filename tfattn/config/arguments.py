@@ -1,6 +1,5 @@
 """A constructor's signature, read as the schema of its YAML section."""
 
-import difflib
 import functools
 import inspect
 import json
@@ -91,12 +90,6 @@ def argument_helps(documented: Any) -> dict[str, str]:
         for name in names.split(",") if colon else ():
             helps[name.strip()] = " ".join(text.split())
     return helps
-
-
-def nearest(word: str, words: typing.Iterable[str]) -> str:
-    """A remedy that names the most similar word, or nothing."""
-    near = difflib.get_close_matches(str(word), list(words), n=1)
-    return f"Did you mean `{near[0]}`?" if near else ""
 
 
 def describe(schema: dict[str, Any]) -> str:

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from tfattn import catalog
-from tfattn.config.arguments import REQUIRED, Argument, arguments, nearest
+from tfattn.config.arguments import REQUIRED, Argument, arguments
 from tfattn.config.read import KeyPath, Tree
 from tfattn.config.types import PartMark, SectionMark
-from tfattn.errors import ConfigError, ConfigProblems
+from tfattn.errors import ConfigError, ConfigProblems, nearest
 
 # Keys that every entry of a catalog takes beside its constructor's arguments: the program acts on them.
 SHARED_KEYS: dict[str, dict[str, Argument]] = {

@@ -4,9 +4,8 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
-from tfattn.config.arguments import nearest
 from tfattn.data.source import Row, Source, check_encoding, lines
-from tfattn.errors import ConfigError, DataError
+from tfattn.errors import ConfigError, DataError, nearest
 
 # Python's own limit, 131,072 characters, is shorter than some documents.
 LONGEST_FIELD = 1 << 26

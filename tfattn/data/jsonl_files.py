@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tfattn.config.arguments import nearest
 from tfattn.data.source import Row, Source, check_encoding, lines
-from tfattn.errors import DataError
+from tfattn.errors import DataError, nearest
 
 
 class JsonLinesFile(Source):

@@ -1,12 +1,11 @@
 """The `data` section of a pipeline file."""
 
-from tfattn.config.arguments import nearest
 from tfattn.config.types import Part, Section
 from tfattn.data.batching import Batching
 from tfattn.data.source import Source
 from tfattn.data.split import Split
 from tfattn.data.targets import ClassLabels
-from tfattn.errors import ConfigError
+from tfattn.errors import ConfigError, nearest
 from tfattn.preprocessing.preprocessor import Preprocessor
 
 

@@ -9,10 +9,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tfattn.config.arguments import nearest
 from tfattn.data.records import Feature
 from tfattn.data.source import Row
-from tfattn.errors import DataError
+from tfattn.errors import DataError, nearest
 from tfattn.features import LABEL, LABEL_IDS
 
 

@@ -1,10 +1,9 @@
 """Which exported models there are, and where the newest version of one stands."""
 
-import difflib
 from pathlib import Path
 
 from tfattn import files
-from tfattn.errors import ServingError
+from tfattn.errors import ServingError, nearest
 
 
 def find(model: str, folder: str | Path = "saved_models") -> Path:
@@ -24,16 +23,12 @@ def find(model: str, folder: str | Path = "saved_models") -> Path:
         if complete:
             return complete[max(complete)]
     known = names(folder)
-    near = difflib.get_close_matches(model, known, n=1)
-    if near:
-        remedy = f"Did you mean `{near[0]}`?"
-    else:
-        remedy = "Export one first with `tfattn run` or `tfattn export`." if not known else ""
+    first = "" if known else "Export one first with `tfattn run` or `tfattn export`."
     raise ServingError(
         "there is no such exported model",
         expected=f"a folder with saved_model.pb, or a name in {folder}/: {', '.join(known) or 'there are none yet'}",
         received=repr(model),
-        remedy=remedy,
+        remedy=nearest(model, known) or first,
     )
 
 
