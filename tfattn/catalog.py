@@ -64,6 +64,7 @@ SECTIONS: dict[str, str] = {
     "early_stopping": "tfattn.training.callbacks:EarlyStopping",
     "export": "tfattn.export.section:Export",
     "pretrained": "tfattn.pretrained:open",
+    "serving": "tfattn.serving.section:Serving",
 }
 
 # What `register` was called with, for worker processes.
@@ -76,7 +77,7 @@ PRETRAINED_PACKAGES: dict[str, tuple[str, str, str]] = {
 
 
 def names(catalog: str) -> list[str]:
-    """The names of a catalog, those of installed plugins included."""
+    """The names of a catalog, those of installed plugins included; "sections" counts as one."""
     return sorted(_entries(catalog))
 
 
@@ -132,5 +133,7 @@ def load(target: str) -> Any:
 
 
 def _entries(catalog: str) -> dict[str, str]:
+    if catalog == "sections":
+        return SECTIONS
     plugins = importlib.metadata.entry_points(group=f"tfattn.{catalog}")
     return {**{entry.name: entry.value for entry in plugins}, **CATALOGS[catalog]}

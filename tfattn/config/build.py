@@ -14,13 +14,13 @@ def build(config: Config, *path: str, **given: Any) -> Any:
 
     Args:
         config: a checked configuration.
-        path: the keys that lead to the section, such as "data", "source".
+        path: the keys that lead to the section, such as "data", "source"; none for the whole.
         given: what only the program knows (arguments marked Given). A value in the file must agree with it.
 
     Raises:
         ConfigError: a constructor refuses the values; says where the one it names stands.
     """
-    mark: Any = SectionMark("pipeline")
+    mark: Any = SectionMark(config.section)
     for depth, key in enumerate(path):
         constructor = constructor_of(mark, config.at(*path[:depth]))
         mark = arguments(constructor)[key].nested

@@ -30,7 +30,24 @@ def resolve(path: str | Path, overrides: list[str] | None = None) -> Config:
     for override in overrides or ():
         _override(tree, override)
     _fill_from_pretrained(tree)
-    return check(tree, catalog.section("pipeline"))
+    return check(tree, "pipeline")
+
+
+def resolve_section(section: str, path: str | Path | None, overrides: list[str] | None = None) -> Config:
+    """Reads and checks the keys of one section, from a file where one is given, and `--set`.
+
+    Args:
+        section: its name in the catalog's SECTIONS.
+        path: a YAML file with its keys.
+        overrides: each `key=value`, the value in YAML.
+
+    Raises:
+        ConfigError: the file cannot be read, or (as ConfigProblems) all that is wrong in it.
+    """
+    tree = read_yaml(path) if path else Tree({})
+    for override in overrides or ():
+        _override(tree, override)
+    return check(tree, section)
 
 
 def _join_parts(tree: Tree, file: Path) -> None:

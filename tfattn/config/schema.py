@@ -33,10 +33,12 @@ class Config:
     Attributes:
         values: nested plain values, defaults included.
         origins: for each key path, where its value came from: a place in a file, `--set`, `default`.
+        section: which section the whole is, by its name in the catalog.
     """
 
     values: dict[str, Any]
     origins: dict[KeyPath, str] = field(default_factory=dict)
+    section: str = "pipeline"
 
     def at(self, *path: str) -> Any:
         """The value at a key path."""
@@ -46,17 +48,17 @@ class Config:
         return value
 
 
-def check(tree: Tree, constructor: Any) -> Config:
-    """Holds a tree against the constructor of its root.
+def check(tree: Tree, section: str) -> Config:
+    """Holds a tree against the constructor of a section.
 
     Raises:
         ConfigProblems: all that is wrong, each with place, key, what was expected and received, and the nearest key.
     """
     checker = _Checker(tree)
-    values = checker.section(constructor, tree.values, ())
+    values = checker.section(catalog.section(section), tree.values, ())
     if checker.problems:
         raise ConfigProblems(checker.problems)
-    return Config(values, checker.origins)
+    return Config(values, checker.origins, section)
 
 
 def constructor_of(mark: PartMark | SectionMark, values: dict[str, Any]) -> Any:

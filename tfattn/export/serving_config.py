@@ -15,8 +15,10 @@ BATCHING = """\
 # Read by: tensorflow_model_server --enable_batching --batching_parameters_file=...
 # Written once; change it as your load needs it. Set num_batch_threads to the number of CPU cores.
 max_batch_size { value: 32 }
-batch_timeout_micros { value: 1000 }
-max_enqueued_batches { value: 1000 }
+# A thread that is free takes what there is; what comes while all are at work makes the next batch.
+batch_timeout_micros { value: 0 }
+# What comes when so many batches wait is refused at once: better than an answer that nobody waits for any more.
+max_enqueued_batches { value: 16 }
 num_batch_threads { value: 4 }
 # Token requests of unequal length share a batch; the models tell such padding from tokens.
 pad_variable_length_inputs: true

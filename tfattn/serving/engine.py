@@ -1,18 +1,16 @@
-"""One version of an exported model in memory: rows in, answers out."""
+"""An exported model in this process: rows in, answers out."""
 
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import tensorflow as tf
-import tensorflow_text  # noqa: F401  registers the operations of tokenizers
-
-from tfattn import files
 from tfattn.errors import ServingError
 from tfattn.serving import model_store
-
-SIGNATURE = "serving_default"
+from tfattn.serving.failure import Failure
+from tfattn.serving.saved_model import SavedModel
+from tfattn.serving.signature import DEFAULT
+from tfattn.serving.tensors import strings
 
 
 def load(model: str, folder: str | Path = "saved_models") -> "Engine":
@@ -51,20 +49,15 @@ class Engine:
 
     def __init__(self, folder: Path):
         self.folder = Path(folder)
-        if (self.folder / files.MANIFEST).is_file():
-            files.verify(self.folder)
-        try:
-            self._loaded = tf.saved_model.load(str(self.folder))  # its variables live as long as it does
-            self._signature = self._loaded.signatures[SIGNATURE]
-        except (OSError, ValueError, KeyError, tf.errors.OpError) as error:
+        self._model = SavedModel(self.folder)
+        if DEFAULT not in self._model.signatures:
             raise ServingError(
-                "cannot load the SavedModel",
+                "the SavedModel has no default signature",
                 where=str(self.folder),
-                expected=f"one with the signature {SIGNATURE}",
-                received=(str(error).splitlines() or [type(error).__name__])[0],
-                remedy="Export it again.",
-            ) from None
-        self.inputs = tuple(sorted(self._signature.structured_input_signature[1]))
+                expected=DEFAULT,
+                received=", ".join(self._model.signatures) or "none at all",
+            )
+        self.inputs = tuple(self._model.signatures[DEFAULT].inputs)
         self.columns = {name: name for name in self.inputs} | self._extra("columns.json")
         labels = self.folder / "assets" / "labels.txt"
         self.labels = tuple(labels.read_text(encoding="utf-8").split("\n")[:-1]) if labels.is_file() else ()
@@ -83,24 +76,27 @@ class Engine:
             for name in self.inputs:
                 if name not in row:
                     raise ServingError("a row lacks an input", expected=name, received=", ".join(row) or "nothing")
-        columns = {name: tf.constant([row[name] for row in rows], tf.string) for name in self.inputs}
+        columns = {name: strings([row[name].encode("utf-8") for row in rows]) for name in self.inputs}
         try:
-            outputs = self._signature(**columns)
-        except tf.errors.OpError as error:
-            raise ServingError("the model cannot answer", where=str(self.folder), received=error.message) from None
-        values = {name: _decoded(value.numpy().tolist()) for name, value in sorted(outputs.items())}
-        return [self._named({name: column[index] for name, column in values.items()}) for index in range(len(rows))]
-
-    def _named(self, answer: dict[str, Any]) -> dict[str, Any]:
-        if not self.labels:
-            return answer
-        scores = dict(zip(self.labels, answer["scores"], strict=True))
-        label = answer["label"]
-        return {"label": label, "label_id": answer["label_id"], "score": scores[label], "scores": scores}
+            outputs = self._model.run(DEFAULT, columns)
+        except Failure as failure:
+            raise ServingError("the model cannot answer", where=str(self.folder), received=failure.message) from None
+        values = {name: _decoded(value.tolist()) for name, value in sorted(outputs.items())}
+        answers = ({name: column[index] for name, column in values.items()} for index in range(len(rows)))
+        return [named(answer, self.labels) for answer in answers]
 
     def _extra(self, name: str) -> dict[str, Any]:
         path = self.folder / "assets.extra" / name
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def named(answer: dict[str, Any], labels: Sequence[str]) -> dict[str, Any]:
+    """The outputs of one row; where there are label names, with the scores under them."""
+    if not labels:
+        return answer
+    scores = dict(zip(labels, answer["scores"], strict=True))
+    label = answer["label"]
+    return {"label": label, "label_id": answer["label_id"], "score": scores[label], "scores": scores}
 
 
 def _decoded(value: Any) -> Any:

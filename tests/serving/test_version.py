@@ -1,0 +1,138 @@
+"""A version in a process of its own: it loads, warms, answers, survives its process, and goes when nobody needs it."""
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from grpc import StatusCode
+from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
+
+from tfattn import files
+from tfattn.serving.batching_parameters import BatchingParameters
+from tfattn.serving.failure import Failure
+from tfattn.serving.metrics import Metrics
+from tfattn.serving.section import Serving
+from tfattn.serving.tensors import strings, to_proto
+from tfattn.serving.version import State, Version
+
+SHORT, LONG = {"text": strings([b"x"])}, {"text": strings([b"x" * 30])}
+
+
+def version(folder, **settings) -> Version:
+    serving = Serving(worker_threads=1, **settings)
+    return Version("reports", 9, folder, serving=serving, parameters=BatchingParameters(), metrics=Metrics())
+
+
+async def label(version, inputs) -> str:
+    return (await version.run("serving_default", inputs, ("label",), None))["label"][0].decode()
+
+
+@pytest.fixture
+def folder(models, tmp_path):
+    return shutil.copytree(models / "reports/9", tmp_path / "9")
+
+
+def test_a_version_lives_answers_dies_is_started_again_and_ends(folder, capfd):
+    async def life():
+        served = version(folder)
+        assert served.state is State.START
+        await served.load()
+        assert served.state is State.AVAILABLE and list(served.signatures) == ["serving_default"]
+        assert [await label(served, SHORT), await label(served, LONG)] == ["Électronique", "Leak"]
+        with pytest.raises(Failure) as failure:
+            await served.run("serving_default", {"text": np.float32([1])}, (), None)
+        assert failure.value.code is StatusCode.INVALID_ARGUMENT
+
+        first = (await served._process)._process.pid
+        os.kill(first, signal.SIGKILL)
+        answers = await asyncio.gather(*(label(served, LONG) for _ in range(20)))
+        assert answers == ["Leak"] * 20
+        assert served.state is State.AVAILABLE and (await served._process)._process.pid != first
+
+        using = asyncio.create_task(label(served, LONG))
+        await asyncio.sleep(0)
+        await served.unload()
+        assert using.done() and await using == "Leak"  # it was in use: that came first
+        assert served.state is State.END
+
+    asyncio.run(life())
+    died = json.loads(capfd.readouterr().err.splitlines()[0])
+    assert died["event"] == "process_died" and died["model"] == "reports" and "exit status -9" in died["last_words"]
+
+
+def damage_the_graph(folder):
+    (folder / "saved_model.pb").write_bytes(b"\xff\xff")
+
+
+def lose_the_variables(folder):
+    shutil.rmtree(folder / "assets")
+    (folder / "saved_model.pb").unlink()
+
+
+def change_a_file_of_the_manifest(folder):
+    files.write_manifest(folder)
+    (folder / "assets/labels.txt").write_text("Leaks\n")
+
+
+def damage_the_warm_up(folder):
+    (folder / "assets.extra/tf_serving_warmup_requests").write_bytes(b"not a TFRecord, and long enough to be read")
+
+
+def warm_up_with_what_fails(folder):
+    log = PredictionLog()
+    log.predict_log.request.inputs["text"].CopyFrom(to_proto(np.float32([1])))
+    with tf.io.TFRecordWriter(str(folder / "assets.extra/tf_serving_warmup_requests")) as writer:
+        writer.write(log.SerializeToString())
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        damage_the_graph,
+        lose_the_variables,
+        change_a_file_of_the_manifest,
+        damage_the_warm_up,
+        warm_up_with_what_fails,
+    ],
+)
+def test_a_damaged_version_is_never_available(damage, folder):
+    damage(folder)
+
+    async def life():
+        served = version(folder)
+        with pytest.raises(Failure) as failure:
+            await served.load()
+        assert served.state is State.END and served.error is failure.value
+        assert failure.value.message
+
+    asyncio.run(life())
+
+
+def test_a_load_that_is_given_up_leaves_no_process(folder):
+    async def life():
+        served = version(folder)
+        loading = asyncio.create_task(served.load())
+        await asyncio.sleep(0.5)
+        loading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await loading
+        assert served.state is State.END
+
+    asyncio.run(life())
+    assert str(folder) not in "".join(commands_of_children())
+
+
+def commands_of_children() -> list[str]:
+    own = os.getpid()
+    found = []
+    for task in os.listdir(f"/proc/{own}/task"):
+        with open(f"/proc/{own}/task/{task}/children") as children:
+            for child in children.read().split():
+                with open(f"/proc/{child}/cmdline") as command:
+                    found.append(command.read())
+    return found

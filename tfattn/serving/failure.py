@@ -1,0 +1,48 @@
+"""Why a request is not answered: a code that both protocols know, and a message for whoever sent it."""
+
+from grpc import StatusCode
+
+# As TF Serving's HTTP server maps them.
+HTTP_STATUS = {
+    StatusCode.OK: 200,
+    StatusCode.CANCELLED: 499,
+    StatusCode.INVALID_ARGUMENT: 400,
+    StatusCode.FAILED_PRECONDITION: 400,
+    StatusCode.OUT_OF_RANGE: 400,
+    StatusCode.DEADLINE_EXCEEDED: 504,
+    StatusCode.NOT_FOUND: 404,
+    StatusCode.ALREADY_EXISTS: 409,
+    StatusCode.ABORTED: 409,
+    StatusCode.PERMISSION_DENIED: 403,
+    StatusCode.UNAUTHENTICATED: 401,
+    StatusCode.RESOURCE_EXHAUSTED: 429,
+    StatusCode.UNIMPLEMENTED: 501,
+    StatusCode.UNAVAILABLE: 503,
+    StatusCode.UNKNOWN: 500,
+    StatusCode.INTERNAL: 500,
+    StatusCode.DATA_LOSS: 500,
+}
+
+
+class Failure(Exception):
+    """A request that is not answered.
+
+    Args:
+        code: what kind of failure it is, in gRPC's terms.
+        message: what was wrong with the request, or what the server lacks; never the request's own texts.
+    """
+
+    def __init__(self, code: StatusCode, message: str):
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+    @property
+    def http_status(self) -> int:
+        """The status of an HTTP response that says the same."""
+        return HTTP_STATUS[self.code]
+
+
+def invalid(message: str) -> Failure:
+    """The client's own mistake."""
+    return Failure(StatusCode.INVALID_ARGUMENT, message)

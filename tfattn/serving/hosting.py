@@ -1,0 +1,79 @@
+"""What the process of a version does once its priority is set: load, warm, answer."""
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from grpc import StatusCode
+
+from tfattn.errors import TfattnError
+from tfattn.serving import messages, warm_up
+from tfattn.serving.failure import Failure
+from tfattn.serving.line import OK, Line
+from tfattn.serving.saved_model import SavedModel
+
+
+def host(folder: Path, line: Line, *, threads: int, cores: Iterable[int]) -> None:
+    """Answers what comes over the line, until that is closed.
+
+    The first frames to the server have the number 0: the signatures, when the model is loaded, and how many warm-up
+    requests it has answered; or the failure to do either, after which the process ends.
+
+    Args:
+        folder: the version's folder.
+        line: the line to the server.
+        threads: how many requests are computed at a time, each by one thread.
+        cores: the CPU cores to use once the model is warm.
+    """
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            model = SavedModel(folder, operation_threads=1)
+            line.send(0, OK, messages.signatures(model.signatures.values()))
+            requests = list(warm_up.requests(folder, model.signatures))
+            _warm(model, requests, pool, threads)
+        except Failure as failure:
+            _refuse(line, 0, failure)
+            return
+        except TfattnError as error:
+            _refuse(line, 0, Failure(StatusCode.FAILED_PRECONDITION, str(error)))
+            return
+        _use(cores)
+        line.send(0, OK, str(len(requests)).encode())
+        for number, body in line.frames():
+            pool.submit(_answer, model, line, number, body)
+
+
+def _answer(model: SavedModel, line: Line, number: int, body: bytes) -> None:
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the server is gone
+        try:
+            line.send(number, OK, messages.response(model.run(*messages.read_request(body))))
+        except Failure as failure:
+            _refuse(line, number, failure)
+        except Exception as error:  # whatever it is, whoever asked must hear of it
+            _refuse(line, number, Failure(StatusCode.INTERNAL, repr(error)))
+
+
+def _refuse(line: Line, number: int, failure: Failure) -> None:
+    line.send(number, failure.code.value[0], failure.message.encode("utf-8", "replace"))
+
+
+def _warm(model: SavedModel, requests: list[warm_up.Request], pool: ThreadPoolExecutor, threads: int) -> None:
+    """Every thread answers every request: what oneDNN prepares for a shape, it keeps by thread."""
+    together = threading.Barrier(threads)
+
+    def warm() -> None:
+        together.wait()
+        for request in requests:
+            model.run(*request)
+
+    for done in [pool.submit(warm) for _ in range(threads)]:
+        done.result()
+
+
+def _use(cores: Iterable[int]) -> None:
+    for thread in os.listdir("/proc/self/task"):
+        with contextlib.suppress(ProcessLookupError):
+            os.sched_setaffinity(int(thread), cores)

@@ -1,0 +1,101 @@
+"""A SavedModel in this process, loaded and run as TF Serving does it: a session, fed and fetched by signature."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_text  # noqa: F401  registers the operations of tokenizers
+from grpc import StatusCode
+from tensorflow.core.protobuf import config_pb2
+from tensorflow.python.saved_model.loader_impl import SavedModelLoader
+
+from tfattn import files
+from tfattn.errors import ServingError
+from tfattn.serving.failure import Failure
+from tfattn.serving.signature import Signature
+
+# A pool of TensorFlow's own would add a change of threads to each call, and gains nothing with one thread.
+_IN_THE_CALLING_THREAD = config_pb2.RunOptions(inter_op_thread_pool=-1)
+_CODES = {code.value[0]: code for code in StatusCode}
+
+
+class SavedModel:
+    """One version of an exported model in memory: tensors in, tensors out; any number of threads may call it.
+
+    Args:
+        folder: the version's folder. Where it has a manifest, its files are held against it.
+        operation_threads: the threads of one operation (TensorFlow's intra-op parallelism); 0 for one per CPU core.
+            TensorFlow keeps to what the first model of a process asked for.
+
+    Attributes:
+        folder: the version's folder.
+        signatures: its functions by name.
+
+    Raises:
+        ServingError: it is not a SavedModel, or needs what is not here.
+        DataError: its files are not those of its manifest.
+    """
+
+    def __init__(self, folder: Path, *, operation_threads: int = 0):
+        self.folder = Path(folder)
+        if (self.folder / files.MANIFEST).is_file():
+            files.verify(self.folder)
+        self._graph = tf.Graph()
+        self._run_options = _IN_THE_CALLING_THREAD if operation_threads == 1 else config_pb2.RunOptions()
+        options = config_pb2.ConfigProto(intra_op_parallelism_threads=operation_threads, allow_soft_placement=True)
+        try:
+            with self._graph.as_default():
+                self._session = tf.compat.v1.Session(config=options)
+                loaded = SavedModelLoader(str(self.folder)).load(self._session, [tf.saved_model.SERVING])
+        except (OSError, ValueError, KeyError, RuntimeError, TypeError, tf.errors.OpError) as error:
+            raise ServingError(
+                "cannot load the SavedModel",
+                where=str(self.folder),
+                received=(str(error).splitlines() or [type(error).__name__])[0],
+                remedy="Export it again.",
+            ) from None
+        self.signatures = {
+            name: Signature.of(name, message)
+            for name, message in sorted(loaded.signature_def.items())
+            if not name.startswith("__")
+        }
+        self._functions: dict[Any, Callable[..., list]] = {}
+        self._lock = threading.Lock()
+
+    def run(
+        self, signature: str, inputs: Mapping[str, np.ndarray], outputs: Sequence[str] = ()
+    ) -> dict[str, np.ndarray]:
+        """Computes outputs.
+
+        Args:
+            signature: the name of one in `signatures`.
+            inputs: an array for each of its inputs that has no default value.
+            outputs: the names of those to compute; all where none is named.
+
+        Raises:
+            Failure: with TensorFlow's code and message.
+        """
+        known = self.signatures[signature]
+        names = tuple(outputs) or tuple(known.outputs)
+        fed = tuple(name for name in known.inputs if name in inputs)
+        try:
+            values = self._function(known, fed, names)(*(inputs[name] for name in fed))
+        except tf.errors.OpError as error:
+            raise Failure(_CODES.get(error.error_code, StatusCode.INTERNAL), error.message) from None
+        except (TypeError, ValueError) as error:  # arrays that do not fit their place in the graph
+            raise Failure(StatusCode.INVALID_ARGUMENT, str(error)) from None
+        return dict(zip(names, map(np.asarray, values), strict=True))
+
+    def _function(self, signature: Signature, fed: tuple[str, ...], names: tuple[str, ...]) -> Callable[..., list]:
+        key = (signature.name, fed, names)
+        with self._lock:
+            if key not in self._functions:
+                with self._graph.as_default():
+                    options = config_pb2.CallableOptions(run_options=self._run_options)
+                    options.feed.extend(signature.inputs[name].place for name in fed)
+                    options.fetch.extend(signature.outputs[name].place for name in names)
+                    self._functions[key] = self._session._make_callable_from_options(options)
+        return self._functions[key]

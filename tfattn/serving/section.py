@@ -1,0 +1,99 @@
+"""The settings of the built-in server: what it listens to, how patient it is, and how much it takes."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+
+Port = Annotated[int, Field(ge=0, le=65535)]
+
+# Where the built-in server answers otherwise than TF Serving, each of which can be switched off.
+Deviation = Literal["integer_range", "not_found_json", "bytes_as_b64", "keep_last_version", "health_paths"]
+
+
+class Serving:
+    """How the built-in server listens, waits and limits.
+
+    Args:
+        host: the address to listen on; 0.0.0.0 for all, beyond this machine.
+        rest_port: the port for REST and the page; 0 takes a free one.
+        grpc_port: the port for gRPC; 0 takes a free one.
+        batching: a batching_parameters.txt, "beside" for the one beside the models where there is one, or "off".
+        poll_seconds: how often the models' folders are looked through for versions.
+        load_retries: how many more times a version that failed to load is tried.
+        load_retry_seconds: the time between such tries.
+        labels_for_unavailable: whether a new label may be given to a version that is not available.
+        timeout_seconds: how long a REST request may take to be answered.
+        max_body_mib: the largest request body, inflated, and the largest gRPC message, in MiB.
+        max_gzip_ratio: how many times larger than its compressed form a body may be.
+        max_nesting: how deep JSON may be nested; 0 for no limit but Python's own.
+        max_rows: the most rows of one request.
+        max_header_kib: the largest head of a request, in KiB.
+        max_connections: the most REST connections at a time.
+        slow_client_seconds: how long a client may take to send a request's head, and between pieces of its body.
+        cors: whether pages of other origins may ask.
+        tls_certificate: a PEM file; with it both ports speak TLS only.
+        tls_key: the certificate's private key, a PEM file.
+        token_file: a file whose text every request must carry as `Authorization: Bearer`; health and metrics aside.
+        grace_seconds: how long accepted requests may take after SIGTERM.
+        worker_threads: the threads of one version's process; 0 for one per CPU core.
+        log_requests: whether every request is logged, without its content.
+        as_tf_serving: the improvements on TF Serving to switch off.
+
+    Example:
+        >>> Serving(rest_port=0, grpc_port=0).host
+        '127.0.0.1'
+    """
+
+    def __init__(
+        self,
+        *,
+        host: str = "127.0.0.1",
+        rest_port: Port = 8501,
+        grpc_port: Port = 8500,
+        batching: str = "beside",
+        poll_seconds: PositiveFloat = 1.0,
+        load_retries: NonNegativeInt = 5,
+        load_retry_seconds: NonNegativeFloat = 60.0,
+        labels_for_unavailable: bool = False,
+        timeout_seconds: PositiveFloat = 30.0,
+        max_body_mib: PositiveInt = 16,
+        max_gzip_ratio: PositiveInt = 200,
+        max_nesting: NonNegativeInt = 100,
+        max_rows: PositiveInt = 10_000,
+        max_header_kib: PositiveInt = 16,
+        max_connections: PositiveInt = 1000,
+        slow_client_seconds: PositiveFloat = 20.0,
+        cors: bool = False,
+        tls_certificate: str | None = None,
+        tls_key: str | None = None,
+        token_file: str | None = None,
+        grace_seconds: PositiveFloat = 30.0,
+        worker_threads: NonNegativeInt = 0,
+        log_requests: bool = False,
+        as_tf_serving: list[Deviation] | None = None,
+    ):
+        self.host = host
+        self.rest_port = rest_port
+        self.grpc_port = grpc_port
+        self.batching = batching
+        self.poll_seconds = poll_seconds
+        self.load_retries = load_retries
+        self.load_retry_seconds = load_retry_seconds
+        self.labels_for_unavailable = labels_for_unavailable
+        self.timeout_seconds = timeout_seconds
+        self.max_body_mib = max_body_mib
+        self.max_gzip_ratio = max_gzip_ratio
+        self.max_nesting = max_nesting
+        self.max_rows = max_rows
+        self.max_header_kib = max_header_kib
+        self.max_connections = max_connections
+        self.slow_client_seconds = slow_client_seconds
+        self.cors = cors
+        self.tls_certificate = Path(tls_certificate) if tls_certificate else None
+        self.tls_key = Path(tls_key) if tls_key else None
+        self.token_file = Path(token_file) if token_file else None
+        self.grace_seconds = grace_seconds
+        self.worker_threads = worker_threads
+        self.log_requests = log_requests
+        self.as_tf_serving = tuple(as_tf_serving or ())

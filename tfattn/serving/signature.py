@@ -1,0 +1,75 @@
+"""What a signature takes and gives, as its SignatureDef says: names, types and shapes."""
+
+from dataclasses import dataclass
+
+import tensorflow as tf
+from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef, TensorInfo
+
+PREDICT = "tensorflow/serving/predict"
+CLASSIFY = "tensorflow/serving/classify"
+REGRESS = "tensorflow/serving/regress"
+DEFAULT = "serving_default"
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """One input or output.
+
+    Attributes:
+        dtype: its type.
+        shape: its dimensions, -1 where any size is right; None where even the rank is.
+        place: the tensor's name in the graph, such as "x:0".
+    """
+
+    dtype: tf.DType
+    shape: tuple[int, ...] | None
+    place: str
+
+    @classmethod
+    def of(cls, info: TensorInfo) -> "Tensor":
+        """Reads it from its message."""
+        known = not info.tensor_shape.unknown_rank
+        shape = tuple(dim.size for dim in info.tensor_shape.dim) if known else None
+        return cls(tf.as_dtype(info.dtype), shape, info.name)
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether its first dimension is a batch of any size."""
+        return self.shape is None or (len(self.shape) > 0 and self.shape[0] == -1)
+
+
+@dataclass(frozen=True)
+class Signature:
+    """One function of a SavedModel.
+
+    Attributes:
+        name: its key in the model.
+        method: what kind of request it answers: PREDICT, CLASSIFY or REGRESS.
+        inputs, outputs: name to tensor, in the order of their names.
+        defaults: the inputs that need not be given.
+        message: the SignatureDef itself.
+    """
+
+    name: str
+    method: str
+    inputs: dict[str, Tensor]
+    outputs: dict[str, Tensor]
+    defaults: frozenset[str]
+    message: SignatureDef
+
+    @classmethod
+    def of(cls, name: str, message: SignatureDef) -> "Signature":
+        """Reads it from its message."""
+        return cls(
+            name=name,
+            method=message.method_name,
+            inputs={key: Tensor.of(message.inputs[key]) for key in sorted(message.inputs)},
+            outputs={key: Tensor.of(message.outputs[key]) for key in sorted(message.outputs)},
+            defaults=frozenset(message.defaults),
+            message=message,
+        )
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether rows of several requests can go through it together."""
+        return all(tensor.has_rows for tensor in (*self.inputs.values(), *self.outputs.values()))

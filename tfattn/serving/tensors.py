@@ -1,0 +1,74 @@
+"""Tensors as messages and as numpy arrays; strings are arrays of `bytes` objects."""
+
+import math
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.core.framework.tensor_pb2 import TensorProto
+from tensorflow.core.framework.types_pb2 import DT_STRING
+
+from tfattn.serving.failure import invalid
+
+# A message may give one value for all elements: a few bytes must not become all of the memory.
+MOST_ELEMENTS = 2**26
+
+_FIELDS = {
+    np.float32: "float_val",
+    np.float64: "double_val",
+    np.int64: "int64_val",
+    np.uint32: "uint32_val",
+    np.uint64: "uint64_val",
+    np.bool_: "bool_val",
+    **dict.fromkeys((np.int32, np.int16, np.int8, np.uint16, np.uint8), "int_val"),
+}
+
+
+def from_proto(name: str, proto: TensorProto) -> np.ndarray:
+    """The array of a message.
+
+    Args:
+        name: the input's name, for the error.
+        proto: values as tensor_content, or in the field of their type; there, the last one stands for all that follow.
+
+    Raises:
+        Failure: INVALID_ARGUMENT, the message is broken or too large.
+    """
+    shape = [dim.size for dim in proto.tensor_shape.dim]
+    if proto.tensor_shape.unknown_rank or min(shape, default=0) < 0 or math.prod(shape) > MOST_ELEMENTS:
+        raise invalid(f"tensor parsing error: {name}: not a shape of up to {MOST_ELEMENTS} elements")
+    if proto.dtype == DT_STRING and len(proto.string_val) == math.prod(shape):  # text, many times as fast as below
+        return strings(proto.string_val).reshape(shape)
+    try:
+        return tf.make_ndarray(proto)
+    except Exception as error:  # of many kinds, for a message may be broken in many ways
+        raise invalid(f"tensor parsing error: {name}: {error}") from None
+
+
+def to_proto(array: np.ndarray, *, as_content: bool = False) -> TensorProto:
+    """The message of an array.
+
+    Args:
+        array: any values; strings as objects of `bytes`.
+        as_content: as raw bytes where possible, which is fast. The default is the field of their type (float_val ...),
+            in which clients of TF Serving expect answers.
+    """
+    if array.dtype == object:
+        proto = TensorProto(dtype=DT_STRING)
+        proto.string_val.extend(array.ravel())
+    else:
+        proto = TensorProto(dtype=tf.as_dtype(array.dtype).as_datatype_enum)
+        field = _FIELDS.get(array.dtype.type)
+        if as_content or field is None:
+            proto.tensor_content = np.ascontiguousarray(array).tobytes()
+        else:
+            getattr(proto, field).extend(array.ravel().tolist())
+    for size in array.shape:
+        proto.tensor_shape.dim.add(size=size)
+    return proto
+
+
+def strings(values) -> np.ndarray:
+    """A flat array of `bytes` objects."""
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
