@@ -1,6 +1,7 @@
 """The command line: it parses, calls a stage and prints. Nothing heavy is imported before a command needs it."""
 
 import contextlib
+import importlib
 import json
 import os
 import sys
@@ -12,6 +13,8 @@ import typer
 
 from tfattn import __version__, catalog
 from tfattn.errors import ConfigError, TfattnError
+
+LISTS = (*catalog.CATALOGS, "sections")
 
 app = typer.Typer(
     name="tfattn",
@@ -77,7 +80,13 @@ def export(pipeline: Pipeline, set: Overrides = None, force: Force = False, plug
 
 @app.command()
 def predict(
-    model: Annotated[str, typer.Argument(help="An export's folder, or its name under saved_models/.")],
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="An export's folder, its name under saved_models/, or http://HOST:PORT/MODEL or "
+            "grpc://HOST:PORT/MODEL on a server."
+        ),
+    ],
     input: Annotated[str, typer.Option("--input", help="Text lines, csv, tsv or jsonl; - is standard input.")] = "-",
     output: Annotated[str, typer.Option("--output", help="A JSONL file; - is standard output.")] = "-",
     format: Annotated[
@@ -86,9 +95,64 @@ def predict(
     ] = None,
     batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Rows answered at once.")] = 64,
     folder: Annotated[Path, typer.Option("--folder", help="Where exports stand.")] = Path("saved_models"),
+    token_file: Annotated[
+        Path | None, typer.Option("--token-file", help="A file with the bearer token that the server asks for.")
+    ] = None,
 ) -> None:
-    """Answer a file of inputs from an export, one JSON object a line."""
-    _stages().predict(model, input, output, format=format, batch_size=batch_size, folder=folder)
+    """Answer a file of inputs from an export or a server, one JSON object a line."""
+    options = {"format": format, "batch_size": batch_size, "folder": folder, "token_file": token_file}
+    _serving().predict(model, input, output, **options)
+
+
+@app.command()
+def serve(
+    models: Annotated[
+        str, typer.Argument(help="A folder of exported models, one model's folder or name, or a models.config.")
+    ] = "saved_models",
+    engine: Annotated[
+        Literal["auto", "builtin", "tensorflow_model_server"],
+        typer.Option("--engine", help="Which server; auto takes tensorflow_model_server where it is installed."),
+    ] = "auto",
+    config: Annotated[Path | None, typer.Option("--config", help="A YAML file of settings.")] = None,
+    set: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="A setting, such as rest_port=9000; all: tfattn list sections serving."
+        ),
+    ] = None,
+) -> None:
+    """Serve exports over REST and gRPC, as TF Serving does; a page to try them is at the REST address."""
+    _serving().serve(models, with_engine=engine, config=config, overrides=set, print=_print)
+
+
+@app.command()
+def conformance(
+    rest: Annotated[
+        str | None, typer.Option("--rest", help="A server's REST address, such as http://127.0.0.1:8501.")
+    ] = None,
+    grpc: Annotated[str | None, typer.Option("--grpc", help="Its gRPC address, such as 127.0.0.1:8500.")] = None,
+    models: Annotated[
+        Path | None, typer.Option("--models", help="The folder that it serves; versions in it come and go.")
+    ] = None,
+    write_models: Annotated[
+        Path | None, typer.Option("--write-models", help="Only write the models that it must serve to this folder.")
+    ] = None,
+    engine: Annotated[
+        Literal["builtin", "tensorflow_model_server"],
+        typer.Option("--engine", help="Which server to start and check where no address is given."),
+    ] = "builtin",
+    set: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of the server to start.")
+    ] = None,
+) -> None:
+    """Check a server against what TF Serving answers, line by line; without an address, one that is started for it."""
+    serving = _serving()
+    if write_models is not None:
+        serving.write_models(write_models)
+        return
+    options = {"rest": rest, "grpc": grpc, "models": models, "with_engine": engine, "overrides": set}
+    if not serving.conformance(**options, print=_print):
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -124,14 +188,14 @@ def show(pipeline: Pipeline, set: Overrides = None, plugin: Plugins = None) -> N
 
 @app.command("list")
 def list_(
-    kind: Annotated[str, typer.Argument(help=f"One of: {', '.join(catalog.CATALOGS)}.")],
+    kind: Annotated[str, typer.Argument(help=f"One of: {', '.join(LISTS)}.")],
     name: Annotated[str | None, typer.Argument(help="Show the keys of this one.")] = None,
     plugin: Plugins = None,
 ) -> None:
     """List what a configuration can name; with a name, the keys that it takes."""
     _stages(plugin)
-    if kind not in catalog.CATALOGS:
-        raise ConfigError("no such list", expected=f"one of {', '.join(catalog.CATALOGS)}", received=kind)
+    if kind not in LISTS:
+        raise ConfigError("no such list", expected=f"one of {', '.join(LISTS)}", received=kind)
     if name is None:
         for entry in catalog.names(kind):
             print(f"{entry:<24} {_summary(catalog.find(kind, entry))}")
@@ -161,6 +225,7 @@ def main() -> None:
     """The entry point: one clear line instead of a traceback where the user can mend it."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")  # processes are started anew, never forked
     try:
         app()
     except TfattnError as error:
@@ -180,15 +245,28 @@ def _stages(plugins: list[str] | None = None) -> Any:
         sys.path.insert(0, "")  # they may stand in the current folder
     for plugin in plugins or ():
         catalog.register(plugin)
+    return _with_tensorflow("tfattn.stages")
+
+
+def _serving() -> Any:
+    """The commands that need no pipeline, and nothing of what trains."""
+    return _with_tensorflow("tfattn.serving.commands")
+
+
+def _with_tensorflow(module: str) -> Any:
     import tfattn.console  # noqa: F401 (it looks at standard error as it is made: not while that is hidden)
 
     with _native_errors_hidden():
         import tensorflow
 
-        from tfattn import stages
-
+        loaded = importlib.import_module(module)
         tensorflow.config.list_physical_devices()
-    return stages
+    return loaded
+
+
+def _print(line: str) -> None:
+    """Prints a line at once, whoever reads it."""
+    print(line, flush=True)
 
 
 @contextlib.contextmanager

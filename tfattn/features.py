@@ -9,9 +9,17 @@ TOKEN_IDS = "token_ids"  # (B, T) int32, 0 where padded
 SEGMENT_IDS = "segment_ids"  # (B, T) int32, 0 for the first segment, 1 for the second
 PADDING_MASK = "padding_mask"  # (B, T) bool, True at real tokens
 
+# What a model of tables reads: N numeric columns, M categorical ones, Q bins of a numeric one.
+NUMERIC = "numeric"  # (B, N) float32, the numeric columns, scaled as the preprocessor says
+PIECEWISE = "piecewise"  # (B, N * Q) float32, piecewise-linear encodings of the same
+MISSING = "missing"  # (B, N) float32, 1 where a numeric column was empty
+CATEGORY_IDS = "category_ids"  # (B, M) int32, 0 for a value that no training row had, 1 for an empty one
+
 # What an encoder answers.
 SEQUENCE_OUTPUT = "sequence_output"  # (B, T, D)
 POOLED_OUTPUT = "pooled_output"  # (B, D)
+ESSENTIAL_FEATURES = "essential_features"  # (B, E) float32
+COLUMN_ATTENTION = "column_attention"  # (B, N + M) float32, how much [CLS] attends to each column; sums to 1
 
 # What a frozen encoder answered once, to be read instead of running it again.
 ENCODED = "encoded"  # (B, D)

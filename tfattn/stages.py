@@ -23,8 +23,6 @@ from tfattn.errors import ConfigError
 from tfattn.export.saved_model import export as write_export
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.runs import Run
-from tfattn.serving import engine
-from tfattn.serving.predict import predict as predict_rows
 from tfattn.tasks.task import Task
 from tfattn.training import checkpoints
 from tfattn.training.prediction import encode
@@ -144,11 +142,6 @@ def export(run: Run, *, force: bool = False) -> None:
                 columns={field: run.config.at("data", "source", "fields", field) for field in tokenizer.fields},
             )
             files.write_json(record, {"folder": str(folder)})
-
-
-def predict(model: str, input: str, output: str, *, format: str | None, batch_size: int, folder: Path) -> None:
-    """Answers a file of inputs from an export."""
-    predict_rows(engine.load(model, folder), input, output, kind=format, batch_size=batch_size)
 
 
 def _data(config: Config) -> Data:

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from tests.contracts.layer import check_layer
+from tfattn.layers.column_tokens import CategoryTokens, ClassToken, MissingTokens
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.embeddings import Embeddings, Table
 from tfattn.layers.encoder_block import EncoderBlock
 from tfattn.layers.feed_forward import FeedForward
 from tfattn.layers.multi_head_attention import MultiHeadAttention
+from tfattn.layers.numeric_tokens import ColumnProjection, LinearTokens, PeriodicTokens, PiecewiseLinearTokens
 from tfattn.layers.pooler import Pooler
 from tfattn.layers.projection import Projection
 
@@ -16,6 +18,7 @@ DRAW = np.random.default_rng(0)
 X = DRAW.normal(size=(3, 5, 8)).astype("float32")
 IDS = DRAW.integers(0, 11, size=(3, 5)).astype("int32")
 SEGMENTS = DRAW.integers(0, 2, size=(3, 5)).astype("int32")
+MISSING = np.array([[1, 0, 0, 1, 0], [0, 1, 1, 0, 0], [0, 0, 0, 0, 1]], "float32")
 BLOCK = {"num_heads": 2, "intermediate_dim": 16, "dropout": 0.0, "attention_dropout": 0.0}
 
 LAYERS = [
@@ -24,10 +27,21 @@ LAYERS = [
     pytest.param(Dropout, {"rate": 0.0}, [X], (3, 5, 8), id="dropout"),
     pytest.param(Pooler, {}, [X], (3, 8), id="pooler"),
     pytest.param(FeedForward, {"intermediate_dim": 16}, [X], (3, 5, 8), id="feed-forward"),
+    pytest.param(
+        FeedForward, {"intermediate_dim": 16, "activation": "reglu"}, [X], (3, 5, 8), id="gated feed-forward"
+    ),
     pytest.param(MultiHeadAttention, {"num_heads": 2}, [X], (3, 5, 8), id="attention"),
     pytest.param(MultiHeadAttention, {"num_heads": 2, "is_causal": True}, [X], (3, 5, 8), id="causal attention"),
     pytest.param(EncoderBlock, {**BLOCK, "norm": "post"}, [X], (3, 5, 8), id="post-norm block"),
     pytest.param(EncoderBlock, {**BLOCK, "norm": "pre"}, [X], (3, 5, 8), id="pre-norm block"),
+    pytest.param(EncoderBlock, {**BLOCK, "norm": "pre_feed_forward"}, [X], (3, 5, 8), id="block that starts unnormed"),
+    pytest.param(ColumnProjection, {"units": 6}, [X], (3, 5, 6), id="column projection"),
+    pytest.param(LinearTokens, {"width": 6}, [X[:, 0]], (3, 8, 6), id="linear tokens"),
+    pytest.param(PiecewiseLinearTokens, {"width": 6, "num_bins": 4}, [X[:, 0]], (3, 2, 6), id="piecewise linear"),
+    pytest.param(PeriodicTokens, {"width": 6, "num_frequencies": 5}, [X[:, 0]], (3, 8, 6), id="periodic tokens"),
+    pytest.param(CategoryTokens, {"width": 6, "category_counts": [11] * 5}, [IDS], (3, 5, 6), id="categories"),
+    pytest.param(MissingTokens, {}, [X, MISSING], (3, 5, 8), id="missing values"),
+    pytest.param(ClassToken, {}, [X], (3, 6, 8), id="class token"),
     pytest.param(
         Embeddings,
         {"vocabulary_size": 11, "hidden_dim": 8, "max_sequence_length": 7, "dropout": 0.0},

@@ -75,6 +75,17 @@ def test_decoding_with_a_cache_equals_the_whole_at_once(prompt):
     np.testing.assert_allclose(np.concatenate(steps, axis=1), whole, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_the_first_positions_alone_are_answered_as_among_all(is_causal):
+    attention = layer(is_causal=is_causal)
+    mask = masks.padding(REAL)
+    whole, all_scores = attention(X, attention_mask=mask, return_scores=True)
+    first, scores = attention(X, attention_mask=mask, num_queries=2, return_scores=True)
+    assert first.shape == (2, 2, 8) and scores.shape == (2, 2, 2, 6)
+    np.testing.assert_allclose(array(first), array(whole)[:, :2], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(array(scores), array(all_scores)[:, :, :2], rtol=1e-5, atol=1e-6)
+
+
 def test_dropout_acts_in_training_alone():
     attention = layer(dropout=0.5)
     np.testing.assert_array_equal(array(attention(X)), array(attention(X)))

@@ -6,13 +6,14 @@ import keras
 import numpy as np
 import pytest
 
-from tfattn.ops.activations import ACTIVATIONS
+from tfattn.ops.activations import ACTIVATIONS, GATED_ACTIVATIONS
 
 X = np.linspace(-4, 4, 33, dtype="float32")
 
 
 def apply(name, x=X):
-    return keras.ops.convert_to_numpy(ACTIVATIONS[name](keras.ops.convert_to_tensor(x)))
+    activation = {**ACTIVATIONS, **GATED_ACTIVATIONS}[name]
+    return keras.ops.convert_to_numpy(activation(keras.ops.convert_to_tensor(x)))
 
 
 def test_gelu_is_x_times_the_normal_distribution_function():
@@ -30,6 +31,11 @@ def test_the_two_gelus_differ_by_less_than_a_thousandth():
 
 def test_relu():
     np.testing.assert_array_equal(apply("relu"), np.maximum(X, 0))
+
+
+def test_reglu_gates_one_half_by_the_other():
+    x = np.array([[2.0, -3.0, 5.0, 7.0], [0.5, 1.0, -4.0, 0.0]], "float32")
+    np.testing.assert_array_equal(apply("reglu", x), [[10.0, 0.0], [-2.0, 0.0]])
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)

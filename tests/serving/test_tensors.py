@@ -51,6 +51,12 @@ def test_one_value_stands_for_all():
     assert from_proto("x", proto).tolist() == [2, 2, 2]
 
 
+def test_what_is_all_in_the_message_may_be_large():
+    large = np.ones(2**21 + 1, np.uint8)
+    assert (from_proto("x", to_proto(large, as_content=True)) == large).all()
+    assert (from_proto("x", to_proto(large)) == large).all()
+
+
 def broken():
     proto = TensorProto(dtype=DT_FLOAT, tensor_content=b"123")
     proto.tensor_shape.dim.add(size=1)
@@ -64,6 +70,13 @@ def broken():
     proto = TensorProto(dtype=DT_FLOAT, float_val=[1.0])
     proto.tensor_shape.dim.add(size=2**40)
     yield "a value for a terabyte", proto
+    proto = TensorProto(dtype=DT_FLOAT, float_val=[1.0])
+    proto.tensor_shape.dim.add(size=2**21)
+    yield "a value for megabytes", proto
+    proto = TensorProto(dtype=DT_STRING)
+    for size in (0, 2**62, 2**62):
+        proto.tensor_shape.dim.add(size=size)
+    yield "a shape that no array has", proto
     proto = TensorProto(dtype=DT_STRING, string_val=[b"a", b"b", b"c"])
     proto.tensor_shape.dim.add(size=2)
     yield "more strings than the shape holds", proto

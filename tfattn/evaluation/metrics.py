@@ -1,13 +1,11 @@
 """Figures about answers and truths, and how far each can be trusted."""
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 from sklearn.metrics import accuracy_score, confusion_matrix, precision_recall_fscore_support
 
-# The 97.5 % point of the normal distribution: an interval of this many standard deviations each way holds 95 %.
-NORMAL_95 = 1.959964
+from tfattn.tasks.intervals import wilson
 
 
 def classification(true: np.ndarray, predicted: np.ndarray, labels: Sequence[str]) -> dict[str, float]:
@@ -46,19 +44,6 @@ def classification(true: np.ndarray, predicted: np.ndarray, labels: Sequence[str
     for name, values in {"precision": precision, "recall": recall, "f1": f1}.items():
         metrics |= {f"{name}/{label}": float(value) for label, value in zip(labels, values, strict=True)}
     return metrics | {f"support/{label}": int(rows) for label, rows in zip(labels, support, strict=True)}
-
-
-def wilson(successes: int, trials: int) -> tuple[float, float]:
-    """The 95 % interval of a share, fit for few trials and for shares near 0 or 1.
-
-    Source: Wilson 1927, "Probable inference, the law of succession, and statistical inference".
-    """
-    if trials == 0:
-        return 0.0, 1.0
-    share, spread = successes / trials, NORMAL_95**2 / trials
-    middle = (share + spread / 2) / (1 + spread)
-    half = math.sqrt(share * (1 - share) * spread + spread**2 / 4) / (1 + spread)
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def confusions(true: np.ndarray, predicted: np.ndarray, num_classes: int) -> np.ndarray:

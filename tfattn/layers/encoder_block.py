@@ -19,25 +19,29 @@ class EncoderBlock(keras.layers.Layer):
         intermediate_dim: the width inside the feed-forward network.
         dropout: the part of both results that is dropped while training, before they are added.
         attention_dropout: the part of the attention weights that is dropped while training.
-        activation: gelu, gelu_approximate or relu.
-        norm: "post" normalizes the sum (the original), "pre" what each part reads (trains deep stacks more easily).
+        intermediate_dropout: the part that is dropped while training inside the feed-forward network.
+        activation: gelu, gelu_approximate, relu or reglu.
+        norm: "post" normalizes the sum (the original), "pre" what each part reads (trains deep stacks more easily),
+            "pre_feed_forward" what the feed-forward network reads, but not what attention does.
         layer_norm_epsilon: added to the variance before its root is taken.
         initializer_range: the standard deviation of the kernels' truncated normal distribution.
 
     Call arguments:
         x: (B, T, D).
         attention_mask: who may see whom; None hides nothing.
+        num_queries: T, if only the first T of S positions are wanted; the others are then only seen.
         return_scores: whether to return the attention weights too.
 
     Returns:
-        (B, T, D), and the attention weights (B, H, T, T) if asked for.
+        (B, T, D), and the attention weights (B, H, T, S) if asked for; S is T unless `num_queries` says otherwise.
 
     Example:
         >>> block = EncoderBlock(num_heads=2, intermediate_dim=32)
         >>> block(keras.random.normal((1, 5, 8))).shape
         TensorShape([1, 5, 8])
 
-    Source: post: Vaswani et al. 2017, section 3.1; pre: Xiong et al. 2020, "On layer normalization in the Transformer".
+    Source: post: Vaswani et al. 2017, section 3.1; pre: Xiong et al. 2020, "On layer normalization in the Transformer";
+    pre_feed_forward: the first block of Gorishniy et al. 2021, "Revisiting deep learning models for tabular data".
     """
 
     def __init__(
@@ -47,6 +51,7 @@ class EncoderBlock(keras.layers.Layer):
         intermediate_dim: int,
         dropout: float = 0.1,
         attention_dropout: float = 0.1,
+        intermediate_dropout: float = 0.0,
         activation: str = "gelu",
         norm: str = "post",
         layer_norm_epsilon: float = 1e-12,
@@ -58,6 +63,7 @@ class EncoderBlock(keras.layers.Layer):
         self.intermediate_dim = intermediate_dim
         self.dropout = dropout
         self.attention_dropout = attention_dropout
+        self.intermediate_dropout = intermediate_dropout
         self.activation = activation
         self.norm = norm
         self.layer_norm_epsilon = layer_norm_epsilon
@@ -72,43 +78,55 @@ class EncoderBlock(keras.layers.Layer):
             name="attention",
             **policy,
         )
-        self.attention_norm = keras.layers.LayerNormalization(
-            epsilon=self.layer_norm_epsilon, name="attention_norm", **policy
-        )
+        self.attention_norm = None if self.norm == "pre_feed_forward" else self._layer_norm("attention_norm")
         self.attention_output_dropout = Dropout(self.dropout, name="attention_output_dropout", **policy)
         self.feed_forward = FeedForward(
             intermediate_dim=self.intermediate_dim,
             activation=self.activation,
+            dropout=self.intermediate_dropout,
             initializer_range=self.initializer_range,
             name="feed_forward",
             **policy,
         )
-        self.feed_forward_norm = keras.layers.LayerNormalization(
-            epsilon=self.layer_norm_epsilon, name="feed_forward_norm", **policy
-        )
+        self.feed_forward_norm = self._layer_norm("feed_forward_norm")
         self.feed_forward_dropout = Dropout(self.dropout, name="feed_forward_dropout", **policy)
         for part in (self.attention, self.attention_norm, self.attention_output_dropout):
-            part.build(input_shape)
+            if part is not None:
+                part.build(input_shape)
         for part in (self.feed_forward, self.feed_forward_norm, self.feed_forward_dropout):
             part.build(input_shape)
 
-    def call(self, x: Any, attention_mask: Any = None, return_scores: bool = False, training: bool = False) -> Any:
+    def call(
+        self,
+        x: Any,
+        attention_mask: Any = None,
+        num_queries: int | None = None,
+        return_scores: bool = False,
+        training: bool = False,
+    ) -> Any:
         read = self.attention_norm(x) if self.norm == "pre" else x
-        gathered, scores = self.attention(read, attention_mask=attention_mask, return_scores=True, training=training)
+        gathered, scores = self.attention(
+            read, attention_mask=attention_mask, num_queries=num_queries, return_scores=True, training=training
+        )
+        x = x if num_queries is None else x[:, :num_queries]
         x = x + self.attention_output_dropout(gathered, training=training)
         if self.norm == "post":
             x = self.attention_norm(x)
-        read = self.feed_forward_norm(x) if self.norm == "pre" else x
-        x = x + self.feed_forward_dropout(self.feed_forward(read), training=training)
+        read = x if self.norm == "post" else self.feed_forward_norm(x)
+        x = x + self.feed_forward_dropout(self.feed_forward(read, training=training), training=training)
         if self.norm == "post":
             x = self.feed_forward_norm(x)
         return (x, scores) if return_scores else x
+
+    def _layer_norm(self, name: str) -> keras.layers.Layer:
+        return keras.layers.LayerNormalization(epsilon=self.layer_norm_epsilon, name=name, dtype=self.dtype_policy)
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape
 
     def get_config(self) -> dict[str, Any]:
         names = (
-            "num_heads intermediate_dim dropout attention_dropout activation norm layer_norm_epsilon initializer_range"
+            "num_heads intermediate_dim dropout attention_dropout intermediate_dropout activation norm "
+            "layer_norm_epsilon initializer_range"
         )
         return {**super().get_config(), **{name: getattr(self, name) for name in names.split()}}

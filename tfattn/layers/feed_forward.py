@@ -4,8 +4,9 @@ from typing import Any
 
 import keras
 
+from tfattn.layers.dropout import Dropout
 from tfattn.layers.projection import Projection
-from tfattn.ops.activations import ACTIVATIONS
+from tfattn.ops.activations import ACTIVATIONS, GATED_ACTIVATIONS
 
 
 class FeedForward(keras.layers.Layer):
@@ -15,7 +16,9 @@ class FeedForward(keras.layers.Layer):
 
     Args:
         intermediate_dim: the width in between.
-        activation: gelu, gelu_approximate or relu.
+        activation: gelu, gelu_approximate, relu, or reglu, for which the first map is twice as wide: a half gates the
+            other.
+        dropout: the part of what was bent that is dropped while training.
         initializer_range: the standard deviation of the kernels' truncated normal distribution.
 
     Example:
@@ -23,30 +26,42 @@ class FeedForward(keras.layers.Layer):
         >>> layer(keras.random.normal((1, 5, 8))).shape
         TensorShape([1, 5, 8])
 
-    Source: Vaswani et al. 2017, "Attention is all you need", eq. 2; GELU as in BERT.
+    Source: Vaswani et al. 2017, "Attention is all you need", eq. 2; GELU as in BERT; reglu: Shazeer 2020, "GLU variants
+    improve Transformer".
     """
 
     def __init__(
-        self, *, intermediate_dim: int, activation: str = "gelu", initializer_range: float = 0.02, **kwargs: Any
+        self,
+        *,
+        intermediate_dim: int,
+        activation: str = "gelu",
+        dropout: float = 0.0,
+        initializer_range: float = 0.02,
+        **kwargs: Any,
     ):
         super().__init__(**kwargs)
         self.intermediate_dim = intermediate_dim
         self.activation = activation
+        self.dropout = dropout
         self.initializer_range = initializer_range
 
     def build(self, input_shape: tuple) -> None:
         common = {"initializer_range": self.initializer_range, "dtype": self.dtype_policy}
-        self.intermediate = Projection(units=self.intermediate_dim, name="intermediate", **common)
+        halves = 2 if self.activation in GATED_ACTIVATIONS else 1
+        self.intermediate = Projection(units=halves * self.intermediate_dim, name="intermediate", **common)
         self.intermediate.build(input_shape)
+        self.intermediate_dropout = Dropout(self.dropout, name="dropout", dtype=self.dtype_policy)
+        self.intermediate_dropout.build((*input_shape[:-1], self.intermediate_dim))
         self.output_projection = Projection(units=input_shape[-1], name="output", **common)
         self.output_projection.build((*input_shape[:-1], self.intermediate_dim))
 
-    def call(self, x: Any) -> Any:
-        return self.output_projection(ACTIVATIONS[self.activation](self.intermediate(x)))
+    def call(self, x: Any, training: bool = False) -> Any:
+        bend = {**ACTIVATIONS, **GATED_ACTIVATIONS}[self.activation]
+        return self.output_projection(self.intermediate_dropout(bend(self.intermediate(x)), training=training))
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape
 
     def get_config(self) -> dict[str, Any]:
-        own = {name: getattr(self, name) for name in ("intermediate_dim", "activation", "initializer_range")}
-        return {**super().get_config(), **own}
+        names = ("intermediate_dim", "activation", "dropout", "initializer_range")
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}

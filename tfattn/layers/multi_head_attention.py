@@ -34,6 +34,7 @@ class MultiHeadAttention(keras.layers.Layer):
         attention_mask: who may see whom; None hides nothing.
         cache: (2, B, H, S, K), the keys and values of up to S positions.
         cache_index: how many positions the cache holds already, a scalar.
+        num_queries: T, if only the first T positions of x ask; the others are then only seen.
         return_scores: whether to return the attention weights too.
 
     Returns:
@@ -87,6 +88,7 @@ class MultiHeadAttention(keras.layers.Layer):
         attention_mask: Any = None,
         cache: Any = None,
         cache_index: Any = 0,
+        num_queries: int | None = None,
         return_scores: bool = False,
         training: bool = False,
     ) -> Any:
@@ -96,6 +98,8 @@ class MultiHeadAttention(keras.layers.Layer):
         if cache is not None:
             cache = ops.slice_update(cache, (0, 0, 0, cache_index, 0), ops.stack([key, value]))
             key, value = ops.unstack(cache, 2)  # each (B, H, S, K)
+        if num_queries is not None:
+            query, length = query[:, :, :num_queries], num_queries
         if self.is_causal or cache is not None:
             future = masks.causal(length, ops.shape(key)[2], cache_index)
             attention_mask = masks.combine(attention_mask, future)

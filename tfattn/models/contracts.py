@@ -23,3 +23,22 @@ class Encoder(keras.Model):
     def depth_groups(self) -> list[list[keras.Variable]]:
         """Its trainable variables from the input upwards (embeddings, block 1, ..., top), for layer-wise rates."""
         raise NotImplementedError
+
+
+class TableEncoder(keras.Model):
+    """Reads the columns of a table's row and answers one vector for all of them.
+
+    `call(features, training=False)` takes, as the model needs them, `numeric` (B, N), `piecewise` (B, N Q), `missing`
+    (B, N) and `category_ids` (B, M); it returns `pooled_output` (B, D) and, where the model has them, what explains it:
+    `essential_features` (B, E), the few numbers that alone decide, and `column_attention` (B, N + M), how much each
+    column counts, which sums to 1. A row's answer does not depend on the other rows.
+
+    Attributes:
+        hidden_dim: the width D of `pooled_output`.
+    """
+
+    hidden_dim: int
+
+    def depth_groups(self) -> list[list[keras.Variable]]:
+        """Its trainable variables from the input upwards (tokens, block 1, ..., top), for layer-wise rates."""
+        raise NotImplementedError

@@ -25,4 +25,12 @@ def gelu_approximate(x: Any) -> Any:
     return ops.cast(wide * ops.sigmoid(doubled), x.dtype)
 
 
+def reglu(x: Any) -> Any:
+    """max(0, a) b of the halves a and b of the last axis: (..., 2 F) -> (..., F) (Shazeer 2020, eq. 5)."""
+    gate, value = ops.split(x, 2, axis=-1)
+    return ops.relu(gate) * value
+
+
 ACTIVATIONS = {"gelu": gelu, "gelu_approximate": gelu_approximate, "relu": ops.relu}
+# These read twice the width that they answer.
+GATED_ACTIVATIONS = {"reglu": reglu}

@@ -1,1 +1,13 @@
-"""Answers from exported models: the SavedModel alone, without the code that made it."""
+"""Exported models: answers from a file of them, a server of them, and a client of any such server."""
+
+from typing import Any
+
+__all__ = ["Client"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        from tfattn.serving.client import Client
+
+        return Client
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

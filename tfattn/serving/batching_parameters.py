@@ -60,6 +60,21 @@ def read(path: Path) -> BatchingParameters:
     )
 
 
+def find(setting: str, models: Path) -> Path | None:
+    """The file of parameters that is to be read; None where every request is to be computed alone.
+
+    Args:
+        setting: `batching` of the server's settings: a file, "beside" or "off".
+        models: what is served; beside it means in that folder or next to it.
+    """
+    if setting == "off":
+        return None
+    if setting != "beside":
+        return Path(setting)
+    places = (folder / FILE for folder in (models, models.resolve().parent))
+    return next((place for place in places if place.is_file()), None)
+
+
 def _message():
     """The message BatchingParameters, which TF Serving's package of messages leaves out."""
     value, flag, word = (f".google.protobuf.{name}Value" for name in ("Int64", "Bool", "String"))

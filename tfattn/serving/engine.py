@@ -7,6 +7,7 @@ from typing import Any
 
 from tfattn.errors import ServingError
 from tfattn.serving import model_store
+from tfattn.serving.answers import decoded, named
 from tfattn.serving.failure import Failure
 from tfattn.serving.saved_model import SavedModel
 from tfattn.serving.signature import DEFAULT
@@ -81,26 +82,10 @@ class Engine:
             outputs = self._model.run(DEFAULT, columns)
         except Failure as failure:
             raise ServingError("the model cannot answer", where=str(self.folder), received=failure.message) from None
-        values = {name: _decoded(value.tolist()) for name, value in sorted(outputs.items())}
+        values = {name: decoded(value.tolist()) for name, value in sorted(outputs.items())}
         answers = ({name: column[index] for name, column in values.items()} for index in range(len(rows)))
         return [named(answer, self.labels) for answer in answers]
 
     def _extra(self, name: str) -> dict[str, Any]:
         path = self.folder / "assets.extra" / name
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-
-
-def named(answer: dict[str, Any], labels: Sequence[str]) -> dict[str, Any]:
-    """The outputs of one row; where there are label names, with the scores under them."""
-    if not labels:
-        return answer
-    scores = dict(zip(labels, answer["scores"], strict=True))
-    label = answer["label"]
-    return {"label": label, "label_id": answer["label_id"], "score": scores[label], "scores": scores}
-
-
-def _decoded(value: Any) -> Any:
-    """Nested lists with strings in place of bytes."""
-    if isinstance(value, list):
-        return [_decoded(item) for item in value]
-    return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else value

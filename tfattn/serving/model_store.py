@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from tfattn import files
 from tfattn.errors import ServingError, nearest
+from tfattn.serving import versions_on_disk
 
 
 def find(model: str, folder: str | Path = "saved_models") -> Path:
@@ -40,5 +40,8 @@ def names(folder: str | Path) -> list[str]:
 
 
 def versions(folder: Path) -> dict[int, Path]:
-    """A model's versions by number, ascending."""
-    return {number: path for number, path in files.numbered(folder).items() if (path / "saved_model.pb").is_file()}
+    """A model's versions by number, ascending; none where there is no folder, or none that may be read."""
+    try:
+        return versions_on_disk.complete(folder)
+    except OSError:
+        return {}

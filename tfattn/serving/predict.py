@@ -3,23 +3,30 @@
 import itertools
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Protocol, TextIO
 
 from tfattn import files
 from tfattn.serving import inputs
-from tfattn.serving.engine import Engine
 from tfattn.serving.inputs import Kind, Row
 
 BATCH_SIZE = 32
 
 
-def predict(engine: Engine, path: str, output: str, *, kind: Kind | None = None, batch_size: int = BATCH_SIZE) -> int:
+class Model(Protocol):
+    """What answers rows, in this process (`Engine`) or on a server (`Remote`)."""
+
+    columns: Mapping[str, str]
+
+    def answer(self, rows: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]: ...
+
+
+def predict(model: Model, path: str, output: str, *, kind: Kind | None = None, batch_size: int = BATCH_SIZE) -> int:
     """Answers a file of inputs.
 
     Args:
-        engine: the model.
+        model: what answers.
         path: the file of inputs (see inputs.py); `-` is standard input.
         output: the file of answers, which appears when all are answered; `-` is standard output, batch by batch.
         kind: how to read the inputs, where the suffix does not tell.
@@ -28,19 +35,19 @@ def predict(engine: Engine, path: str, output: str, *, kind: Kind | None = None,
     Returns:
         how many rows were answered.
     """
-    rows = inputs.read(path, engine.columns, kind=kind)
-    lines = (json.dumps(answer, ensure_ascii=False) + "\n" for answer in answers(engine, rows, batch_size=batch_size))
+    rows = inputs.read(path, model.columns, kind=kind)
+    lines = (json.dumps(answer, ensure_ascii=False) + "\n" for answer in answers(model, rows, batch_size=batch_size))
     if output == "-":
         return sum(_written(sys.stdout, line) for line in lines)
     with files.atomic_file(Path(output)) as temporary, temporary.open("w", encoding="utf-8") as file:
         return sum(_written(file, line) for line in lines)
 
 
-def answers(engine: Engine, rows: Iterable[Row], *, batch_size: int = BATCH_SIZE) -> Iterator[dict[str, Any]]:
+def answers(model: Model, rows: Iterable[Row], *, batch_size: int = BATCH_SIZE) -> Iterator[dict[str, Any]]:
     """The answers to rows, in order, each with its inputs; `empty: true` marks a row without any text."""
     rows = iter(rows)
     while batch := list(itertools.islice(rows, batch_size)):
-        for row, answer in zip(batch, engine.answer([row.fields for row in batch]), strict=True):
+        for row, answer in zip(batch, model.answer([row.fields for row in batch]), strict=True):
             empty = {} if any(text.strip() for text in row.fields.values()) else {"empty": True}
             yield {**row.fields, **empty, **answer}
 

@@ -9,8 +9,9 @@ from tensorflow.core.framework.types_pb2 import DT_STRING
 
 from tfattn.serving.failure import invalid
 
-# A message may give one value for all elements: a few bytes must not become all of the memory.
-MOST_ELEMENTS = 2**26
+# A message may give one value for all elements, so that a few bytes stand for many: for so many, and not for all of the
+# memory. More of them must be in the message itself, where each takes a byte at least.
+MOST_REPEATED = 2**18
 
 _FIELDS = {
     np.float32: "float_val",
@@ -34,11 +35,14 @@ def from_proto(name: str, proto: TensorProto) -> np.ndarray:
         Failure: INVALID_ARGUMENT, the message is broken or too large.
     """
     shape = [dim.size for dim in proto.tensor_shape.dim]
-    if proto.tensor_shape.unknown_rank or min(shape, default=0) < 0 or math.prod(shape) > MOST_ELEMENTS:
-        raise invalid(f"tensor parsing error: {name}: not a shape of up to {MOST_ELEMENTS} elements")
-    if proto.dtype == DT_STRING and len(proto.string_val) == math.prod(shape):  # text, many times as fast as below
-        return strings(proto.string_val).reshape(shape)
+    size = math.prod(shape)
+    if proto.tensor_shape.unknown_rank or min(shape, default=0) < 0:
+        raise invalid(f"tensor parsing error: {name}: not a shape")
+    if size > MOST_REPEATED and size > proto.ByteSize():
+        raise invalid(f"tensor parsing error: {name}: {size} elements are not in the message")
     try:
+        if proto.dtype == DT_STRING and len(proto.string_val) == size:  # text, many times as fast as below
+            return strings(proto.string_val).reshape(shape)
         return tf.make_ndarray(proto)
     except Exception as error:  # of many kinds, for a message may be broken in many ways
         raise invalid(f"tensor parsing error: {name}: {error}") from None

@@ -1,6 +1,5 @@
 """Text classification: one label for a text or a pair of texts."""
 
-import difflib
 from typing import Any, Literal
 
 import keras
@@ -10,11 +9,11 @@ from pydantic import PositiveFloat
 from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 
 from tfattn.config.types import Given, Rate, Share
-from tfattn.errors import ConfigError
-from tfattn.features import ENCODED, LABEL_IDS, LOGITS, PADDING_MASK, POOLED_OUTPUT, SEQUENCE_OUTPUT, WEIGHTS
+from tfattn.features import ENCODED, LABEL_IDS, LOGITS, PADDING_MASK, POOLED_OUTPUT, SEQUENCE_OUTPUT
 from tfattn.layers.dropout import Dropout
 from tfattn.models.contracts import Encoder
 from tfattn.ops import pooling as pool
+from tfattn.tasks import classes
 from tfattn.tasks.task import Task
 
 
@@ -82,20 +81,15 @@ class TextClassification(Task):
         self.class_weights = class_weights
         self.label_smoothing = label_smoothing
         self.encoder_is_frozen = encoder == "frozen"
-        self.weight_of_class = _weights_of_classes(class_weights, num_classes, labels, class_counts)
+        self.weight_of_class = classes.weights_of_classes(
+            class_weights, num_classes=num_classes, labels=labels, class_counts=class_counts
+        )
 
         model.trainable = not self.encoder_is_frozen
         model.pooler.trainable = pooling == "pooler" and not self.encoder_is_frozen
-        # The head computes in float32: it costs nothing, and scores are not rounded to bfloat16.
         self.head_dropout = Dropout(dropout, name="head_dropout", dtype="float32")
         self.head_dropout.build((None, model.hidden_dim))
-        self.head = keras.layers.Dense(
-            num_classes,
-            kernel_initializer=keras.initializers.TruncatedNormal(stddev=0.02),
-            name="head",
-            dtype="float32",
-        )
-        self.head.build((None, model.hidden_dim))
+        self.head = classes.head(num_classes, model.hidden_dim)
         self.built = True
 
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
@@ -114,19 +108,13 @@ class TextClassification(Task):
         return ops.cast(vector, "float32")
 
     def losses(self, outputs: dict[str, Any], batch: dict[str, Any]) -> tuple[Any, Any]:
-        label_ids = batch[LABEL_IDS]
-        targets = ops.one_hot(label_ids, self.num_classes, dtype="float32")
-        targets = targets * (1.0 - self.label_smoothing) + self.label_smoothing / self.num_classes
-        loss = -ops.sum(targets * ops.log_softmax(outputs[LOGITS], axis=-1), axis=-1)
-        weights = ops.cast(batch[WEIGHTS], "float32")
-        if self.weight_of_class is not None:
-            weights = weights * ops.take(ops.convert_to_tensor(self.weight_of_class, "float32"), label_ids)
-        return loss, weights
+        return classes.losses(
+            outputs, batch, label_smoothing=self.label_smoothing, weight_of_class=self.weight_of_class
+        )
 
     def answers(self, outputs: dict[str, Any]) -> dict[str, Any]:
         """`scores` (B, C) float32, which sum to 1, and `label_ids` (B,) int32, the best of each."""
-        scores = ops.softmax(outputs[LOGITS], axis=-1)
-        return {"scores": scores, LABEL_IDS: ops.cast(ops.argmax(scores, axis=-1), "int32")}
+        return classes.answers(outputs)
 
     def measure(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, float]:
         """accuracy, macro_precision, macro_recall and macro_f1; a label that is never predicted scores 0."""
@@ -145,31 +133,3 @@ class TextClassification(Task):
     def depth_groups(self) -> list[list[keras.Variable]]:
         below = [] if self.encoder_is_frozen else self.model.depth_groups()
         return [*below, self.head.trainable_variables]
-
-
-def _weights_of_classes(
-    class_weights: str | dict[str, float] | None,
-    num_classes: int,
-    labels: list[str] | None,
-    class_counts: list[int] | None,
-) -> list[float] | None:
-    if class_weights is None:
-        return None
-    if class_weights == "balanced":
-        if class_counts is None:
-            raise ConfigError("balancing needs the number of training rows of each label", key="class_weights")
-        # As scikit-learn's "balanced": rows / (classes * rows of the class).
-        return [sum(class_counts) / (num_classes * count) for count in class_counts]
-    known = labels or []
-    for label in class_weights:
-        if label not in known:
-            spelled = {name.lower(): name for name in known}
-            near = difflib.get_close_matches(label.lower(), spelled, n=1)
-            raise ConfigError(
-                "the data have no such label",
-                key="class_weights",
-                expected=f"some of {', '.join(known)}",
-                received=repr(label),
-                remedy=f"Did you mean `{spelled[near[0]]}`?" if near else "",
-            )
-    return [float(class_weights.get(label, 1.0)) for label in known]

@@ -1,0 +1,1 @@
+"""The built-in server under load, in trouble and under attack: `python -m benchmarks.serving COMMAND EXPORT`."""

@@ -1,0 +1,28 @@
+"""`python -m benchmarks.serving COMMAND EXPORT`: figures of the built-in server on one export.
+
+COMMAND: throughput, switches, restarts, reloads, overload, cobatching, fuzz; several of them with commas, or all.
+EXPORT: the folder of an exported model that classifies texts. The server that is measured is started by each command.
+"""
+
+import argparse
+import importlib
+import os
+from pathlib import Path
+
+COMMANDS = ("throughput", "switches", "restarts", "reloads", "overload", "cobatching", "fuzz")
+
+if __name__ == "__main__":
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", help="one or several of those above")
+    parser.add_argument("export", type=Path)
+    parser.add_argument("--reports", type=Path, help="texts to ask about: lines, or a csv file with `Description`")
+    parser.add_argument("--short", action="store_true", help="a minute or less, for a first look")
+    arguments = parser.parse_args()
+    from benchmarks.serving.exports import reports
+
+    texts = reports(arguments.reports)
+    for name in COMMANDS if arguments.command == "all" else arguments.command.split(","):
+        command = importlib.import_module(f"benchmarks.serving.{name}")
+        command.main(arguments.export, texts, short=arguments.short)
+        print(flush=True)

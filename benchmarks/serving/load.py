@@ -1,0 +1,144 @@
+"""Load on a server, and what its clients saw."""
+
+import base64
+import json
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tensorflow_serving.apis.predict_pb2 import PredictRequest
+
+from benchmarks.serving.client import LOST
+from tfattn.serving.tensors import strings, to_proto
+
+PROJECT = Path(__file__).resolve().parents[2]
+FOR_EVER = 3600.0  # seconds of a load that is told when to end
+
+
+def rpc_request(model: str, texts: Sequence[str]) -> bytes:
+    """A serialized request for some texts."""
+    request = PredictRequest()
+    request.model_spec.name = model
+    request.inputs["text"].CopyFrom(to_proto(strings([text.encode() for text in texts])))
+    return request.SerializeToString()
+
+
+def rest_request(model: str, texts: Sequence[str]) -> bytes:
+    """A whole HTTP request for some texts."""
+    body = json.dumps({"instances": list(texts)}).encode()
+    head = f"POST /v1/models/{model}:predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+@dataclass(frozen=True, order=True)
+class Answer:
+    """What became of a request; see client.py.
+
+    Attributes:
+        due, sent, ended: moments, in seconds of the monotonic clock.
+        outcome: "OK", or why not.
+    """
+
+    due: float
+    sent: float
+    ended: float
+    outcome: str
+
+    @property
+    def latency(self) -> float:
+        """Seconds from the moment when the request was due: what a client that came late waited counts too."""
+        return self.ended - self.due
+
+
+class Answers(list[Answer]):
+    """What became of all requests of a load."""
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        """How many there are of each."""
+        return dict(Counter(answer.outcome for answer in self))
+
+    @property
+    def failed(self) -> "Answers":
+        """Those that were not answered as they should."""
+        return Answers(answer for answer in self if answer.outcome != "OK")
+
+    @property
+    def good(self) -> "Answers":
+        """Those that were."""
+        return Answers(answer for answer in self if answer.outcome == "OK")
+
+    @property
+    def lost(self) -> "Answers":
+        """Those that were never answered."""
+        return Answers(answer for answer in self if answer.outcome == LOST)
+
+    def between(self, start: float, end: float) -> "Answers":
+        """Those that were due in a span of time."""
+        return Answers(answer for answer in self if start <= answer.due < end)
+
+    @property
+    def rate(self) -> float:
+        """Good answers per second, the first second not counted: connections are made in it."""
+        first, last = self[0].due + 1, max(answer.ended for answer in self)
+        return sum(answer.outcome == "OK" and answer.ended > first for answer in self) / (last - first)
+
+    def percentile(self, share: float) -> float:
+        """The latency that a share of the answers keeps within, in milliseconds."""
+        return percentile([answer.latency for answer in self], share) * 1e3
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value that a share of the values does not exceed."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+class Load:
+    """A load client at work.
+
+    Args:
+        address: where to: a URL for REST, host:port for gRPC.
+        requests: what to send, in turn: of `rest_request` or `rpc_request`.
+        seconds: for how long.
+        clients: how many clients, each of which sends one request after the other; or
+        rate: how many requests a second.
+        timeout: how long a request may take, in seconds.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        requests: Sequence[bytes],
+        *,
+        seconds: float,
+        clients: int = 0,
+        rate: float = 0,
+        timeout: float = 30,
+    ):
+        job = {
+            "address": address,
+            "requests": [base64.b64encode(request).decode() for request in requests],
+            "seconds": seconds,
+            "clients": clients,
+            "rate": rate,
+            "timeout": timeout,
+        }
+        command = [sys.executable, "-m", "benchmarks.serving.client"]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=PROJECT)
+        self._process.stdin.write(json.dumps(job).encode())
+        self._process.stdin.close()
+
+    def end(self) -> Answers:
+        """Tells its clients to send no more; what they saw."""
+        self._process.send_signal(signal.SIGTERM)
+        return self.answers()
+
+    def answers(self) -> Answers:
+        """What its clients saw, when they are done."""
+        with self._process:
+            return Answers(Answer(*row) for row in json.load(self._process.stdout))

@@ -1,0 +1,128 @@
+"""The server that is measured, as a process."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+from prometheus_client.parser import text_string_to_metric_families
+
+
+class Running:
+    """A running server.
+
+    Args:
+        models: what to serve, as `tfattn serve` takes it.
+        settings: of the server; its ports are free ones where they are not set.
+
+    Attributes:
+        rest: the URL of REST.
+        grpc: the address of gRPC.
+        log: the file of its standard error.
+    """
+
+    def __init__(self, models: Path, **settings: object):
+        settings = {"rest_port": 0, "grpc_port": 0} | settings
+        options = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+        command = [sys.executable, "-m", "tfattn", "serve", str(models.absolute()), "--engine", "builtin", *options]
+        handle, name = tempfile.mkstemp(prefix="server_", suffix=".log")
+        self.log = Path(name)
+        with os.fdopen(handle, "w") as log:
+            self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the server does not start: {self.log.read_text()}")
+        addresses = json.loads(line)
+        self.rest, self.grpc = addresses["rest"], addresses["grpc"]
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.poll() is None
+
+    @property
+    def process_id(self) -> int:
+        """The process that answers, not those that compute."""
+        return self._process.pid
+
+    @property
+    def memory(self) -> int:
+        """The bytes of memory that the process that answers holds."""
+        pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+    @property
+    def processor_seconds(self) -> tuple[float, float]:
+        """How long the process that answers, and those that compute, have used a processor."""
+        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
+        return _processor_seconds(self._process.pid), sum(map(_processor_seconds, children))
+
+    def get(self, path: str) -> bytes:
+        """What is at a path of REST."""
+        with urllib.request.urlopen(f"{self.rest}{path}", timeout=30) as answer:
+            return answer.read()
+
+    def versions(self, model: str) -> dict[int, str]:
+        """The state of each version."""
+        found = json.loads(self.get(f"/v1/models/{model}"))["model_version_status"]
+        return {int(version["version"]): version["state"] for version in found}
+
+    def figure(self, name: str) -> float:
+        """A figure of its metrics, summed over labels."""
+        families = text_string_to_metric_families(self.get("/monitoring/prometheus/metrics").decode())
+        return sum(
+            sample.value for family in families for sample in family.samples if sample.name in (name, f"{name}_total")
+        )
+
+    def tell_to_end(self) -> None:
+        """Sends SIGTERM."""
+        self._process.send_signal(signal.SIGTERM)
+
+    def end(self) -> int:
+        """Tells it to end and waits; its exit status."""
+        self.tell_to_end()
+        try:
+            self._process.wait(timeout=60)
+        finally:
+            self._process.kill()
+            self._process.stdout.close()
+        return self._process.wait()
+
+
+def _processor_seconds(process: int | str) -> float:
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextlib.contextmanager
+def running(models: Path, **settings: object) -> Iterator[Running]:
+    """A server for as long as the block runs; what it said is shown where the block fails."""
+    server = Running(models, **settings)
+    try:
+        yield server
+    except BaseException:
+        print(server.log.read_text()[-5000:], file=sys.stderr)
+        raise
+    finally:
+        server.end()
+        server.log.unlink()
+
+
+def wait_until(condition, *, seconds: float = 120) -> None:
+    """Looks every 20 ms whether something has come true.
+
+    Raises:
+        TimeoutError: it has not.
+    """
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise TimeoutError(f"not within {seconds} s")
+        time.sleep(0.02)

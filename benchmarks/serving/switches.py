@@ -1,0 +1,100 @@
+"""New versions under steady load: does a request fail, and are answers slower while versions change?"""
+
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.serving.exports import Export
+from benchmarks.serving.load import FOR_EVER, Answers, Load, rest_request, rpc_request
+from benchmarks.serving.running import Running, running, wait_until
+
+SHARE = 0.3  # of what the server can answer
+QUIET_SECONDS = 3.0  # before, between and after switches
+SETTLED_SECONDS = 0.5  # after a switch, not counted as quiet
+
+
+@dataclass(frozen=True)
+class Switches:
+    """What clients saw.
+
+    Attributes:
+        rate: requests a second, half of them over each protocol.
+        answers: all of them.
+        windows: each switch: from the moment when the new folder appeared until the old version had ended.
+    """
+
+    rate: float
+    answers: Answers
+    windows: list[tuple[float, float]]
+
+    @property
+    def during(self) -> Answers:
+        """What was due while versions changed."""
+        return Answers(answer for start, end in self.windows for answer in self.answers.between(start, end))
+
+    @property
+    def quiet(self) -> Answers:
+        """What was due between the switches."""
+        ends = [self.answers[0].due, *(end for _, end in self.windows)]
+        starts = [*(start for start, _ in self.windows), self.answers[-1].due]
+        spans = zip(ends, starts, strict=True)
+        return Answers(answer for end, start in spans for answer in self.answers.between(end + SETTLED_SECONDS, start))
+
+
+def main(model: Path, texts: Sequence[str], *, short: bool) -> None:
+    """Prints failures and latencies of 20 switches."""
+    seen = measure(model, texts, switches=4 if short else 20)
+    lengths = [end - start for start, end in seen.windows]
+    print(
+        f"{model}: {len(lengths)} switches of {min(lengths):.1f} to {max(lengths):.1f} s each, under"
+        f" {seen.rate:.0f} requests/s ({SHARE:.0%} of capacity), half REST, half gRPC\n"
+        f"requests {len(seen.answers)}, failed {len(seen.answers.failed)} {seen.answers.failed.outcomes}"
+    )
+    for name, answers in (("between switches", seen.quiet), ("during switches", seen.during)):
+        p50, p99 = answers.percentile(0.5), answers.percentile(0.99)
+        print(f"{name:17} {len(answers):7} requests, p50 {p50:7.2f} ms, p99 {p99:7.2f} ms")
+    print(f"p99 during to between: {seen.during.percentile(0.99) / seen.quiet.percentile(0.99):.2f}")
+
+
+def measure(
+    model: Path, texts: Sequence[str], *, switches: int, rate: float = 0, quiet: float = QUIET_SECONDS
+) -> Switches:
+    """Switches versions so often; every second time the old version's folder goes, too.
+
+    Args:
+        model: the export.
+        texts: what to ask.
+        switches: how often.
+        rate: requests a second; without one, SHARE of what the server can answer.
+        quiet: seconds before, between and after switches.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        export = Export(model, Path(scratch))
+        over_rpc, over_rest = ([make(export.name, [text]) for text in texts] for make in (rpc_request, rest_request))
+        with running(export.folder) as server:
+            rate = rate or SHARE * Load(server.grpc, over_rpc, seconds=4, clients=32).answers().rate
+            loads = [
+                Load(address, requests, seconds=FOR_EVER, rate=rate / 2)
+                for address, requests in ((server.rest, over_rest), (server.grpc, over_rpc))
+            ]
+            time.sleep(quiet)
+            windows = []
+            for number in range(switches):
+                windows.append(switch(server, export, remove=number % 2 == 1))
+                time.sleep(quiet)
+            answers = Answers(sorted(answer for load in loads for answer in load.end()))
+    return Switches(rate, answers, windows)
+
+
+def switch(server: Running, export: Export, *, remove: bool) -> tuple[float, float]:
+    """Adds a version and waits until the one before has ended; when it began and when it ended."""
+    start = time.monotonic()
+    new = export.add()
+    old = new - 1
+    wait_until(lambda: server.versions(export.name).get(new) == "AVAILABLE")
+    if remove:
+        export.remove(old)
+    wait_until(lambda: server.versions(export.name).get(old, "END") == "END")
+    return start, time.monotonic()

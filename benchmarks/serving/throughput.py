@@ -1,0 +1,99 @@
+"""Requests per second, one report each: the server, a plain one, and the model without a server, in turn."""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from benchmarks.serving.load import PROJECT, Load, rest_request, rpc_request
+from benchmarks.serving.running import running
+from tfattn.serving import model_store
+
+CLIENTS = (1, 8, 32)
+ALONE = ("model alone", 0)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One way to be answered, for a while.
+
+    Attributes:
+        rate: rows a second.
+        p50, p99: latencies that half and 99 of 100 requests keep within, in milliseconds.
+        front, model: processor time of a request, in the process that answers and in that which computes, in
+            milliseconds; unlike the others, not much longer on a busy machine.
+        failed: how many requests were not answered.
+    """
+
+    rate: float
+    p50: float = 0.0
+    p99: float = 0.0
+    front: float = 0.0
+    model: float = 0.0
+    failed: int = 0
+
+
+def main(model: Path, texts: Sequence[str], *, short: bool) -> None:
+    """Prints the medians of the rounds, and of the ratios within each round."""
+    seconds, rounds = (3, 1) if short else (5, 5)
+    measured = [measure(model, texts, seconds=seconds) for _ in range(rounds)]
+    print(f"{model}: {seconds} s for each way, median of {rounds} rounds, clients on the same machine")
+    print(f"{'':12} clients  requests/s     p50     p99   front   model ms  failed  of model alone  of plain")
+    for way in measured[0]:
+        found = [figures[way] for figures in measured]
+        middle = {
+            name: median(getattr(one, name) for one in found) for name in ("rate", "p50", "p99", "front", "model")
+        }
+        to_alone = median(figures[way].rate / figures[ALONE].rate for figures in measured)
+        to_plain = median(figures[way].rate / figures["plain gRPC", way[1] or 8].rate for figures in measured)
+        print(
+            f"{way[0]:12} {way[1]:7} {middle['rate']:11.0f} {middle['p50']:7.2f} {middle['p99']:7.2f}"
+            f" {middle['front']:7.3f} {middle['model']:10.3f} {sum(one.failed for one in found):7}"
+            f" {to_alone:15.2f} {to_plain:9.2f}"
+        )
+    helped = median(figures["gRPC", 32].rate / figures["gRPC", 1].rate for figures in measured)
+    print(f"gRPC, 32 clients to 1 client: {helped:.2f}")
+
+
+def measure(model: Path, texts: Sequence[str], *, seconds: float) -> dict[tuple[str, int], Figures]:
+    """One round: figures by way and number of clients."""
+    version = model_store.find(str(model))
+    name = version.parent.name
+    over_rpc, over_rest = ([make(name, [text]) for text in texts] for make in (rpc_request, rest_request))
+    found = {ALONE: Figures(_alone(version, texts, seconds))}
+    plain = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.serving.plain", version], stdout=subprocess.PIPE, text=True, cwd=PROJECT
+    )
+    with plain, running(version.parent) as server:
+        try:
+            ways = {
+                "plain gRPC": (plain.stdout.readline().strip(), over_rpc, lambda: (0.0, 0.0)),
+                "gRPC": (server.grpc, over_rpc, lambda: server.processor_seconds),
+                "REST": (server.rest, over_rest, lambda: server.processor_seconds),
+            }
+            for clients in CLIENTS:
+                for way, (address, requests, used) in ways.items():
+                    before = used()
+                    answers = Load(address, requests, seconds=seconds, clients=clients).answers()
+                    front, computing = (
+                        (end - start) / len(answers) * 1e3 for start, end in zip(before, used(), strict=True)
+                    )
+                    found[way, clients] = Figures(
+                        rate=answers.rate,
+                        p50=answers.percentile(0.5),
+                        p99=answers.percentile(0.99),
+                        front=front,
+                        model=computing,
+                        failed=len(answers.failed),
+                    )
+        finally:
+            plain.terminate()
+    return found
+
+
+def _alone(version: Path, texts: Sequence[str], seconds: float) -> float:
+    command = [sys.executable, "-m", "benchmarks.serving.alone", version, str(seconds)]
+    done = subprocess.run(command, input="\n".join(texts), text=True, capture_output=True, check=True, cwd=PROJECT)
+    return float(done.stdout)

@@ -1,0 +1,29 @@
+# The built-in engine, for machines that TF Serving has no image for, and for its page, limits and tokens.
+#   docker build -f deploy/builtin.Dockerfile -t tfattn .
+#   docker run --read-only --tmpfs /tmp --cap-drop ALL -v "$PWD/saved_models:/models:ro" \
+#     -p 127.0.0.1:8501:8501 -p 127.0.0.1:8500:8500 tfattn
+# Further settings go after the image's name: tfattn /models --set poll_seconds=10
+
+FROM python:3.11-slim
+
+WORKDIR /opt/tfattn
+ENV PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
+
+COPY requirements.lock .
+RUN pip install --no-deps --requirement requirements.lock
+
+COPY setup.cfg pyproject.toml README.md LICENSE ./
+COPY tfattn tfattn
+RUN pip install --no-deps --no-build-isolation .
+
+# The user `nobody`, who has no home; libraries that look for one find /tmp.
+USER 65534:65534
+ENV HOME=/tmp
+WORKDIR /
+EXPOSE 8500 8501
+
+HEALTHCHECK --start-period=5m --start-interval=2s --interval=10s --timeout=5s --retries=3 \
+    CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8501/v1/health/ready', timeout=4)"]
+
+ENTRYPOINT ["tfattn", "serve", "--engine", "builtin", "--set", "host=0.0.0.0"]
+CMD ["/models"]

@@ -1,0 +1,114 @@
+"""The tokens of a table's row that are not of its numbers: categories, missing values, [CLS]."""
+
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+
+class CategoryTokens(keras.layers.Layer):
+    """A token is the vector of the column's category plus one of the column: (B, M) int -> (B, M, D).
+
+    The vectors of all columns stand in one table, at an offset for each column. That of id 0, a value that no training
+    row has, starts at 0 and stays there: what is unknown is the column alone.
+
+    Args:
+        width: D.
+        category_counts: how many ids each of the M columns has, 0 (unknown) and 1 (empty) included.
+
+    Example:
+        >>> layer = CategoryTokens(width=8, category_counts=[4, 9])
+        >>> layer(keras.ops.ones((2, 2), "int32")).shape
+        TensorShape([2, 2, 8])
+
+    Source: Gorishniy et al. 2021, "Revisiting deep learning models for tabular data", section 3.3.
+    """
+
+    def __init__(self, *, width: int, category_counts: list[int], **kwargs: Any):
+        super().__init__(autocast=False, **kwargs)
+        self.width = width
+        self.category_counts = category_counts
+
+    def build(self, input_shape: tuple | None = None) -> None:
+        self.offsets = np.cumsum([0, *self.category_counts[:-1]]).astype("int32")
+        self.embeddings = self.add_weight(
+            name="embeddings",
+            shape=(sum(self.category_counts), self.width),
+            initializer=self._initialize,
+            autocast=False,
+        )
+        self.bias = self.add_weight(
+            name="bias", shape=(len(self.category_counts), self.width), initializer=uniform(self.width), autocast=False
+        )
+
+    def call(self, ids: Any) -> Any:
+        vectors = ops.take(self.embeddings, ops.cast(ids, "int32") + self.offsets, axis=0)
+        return ops.cast(vectors + self.bias, self.compute_dtype)
+
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
+        return (*input_shape, self.width)
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "width": self.width, "category_counts": self.category_counts}
+
+    def _initialize(self, shape: tuple, dtype: Any = None) -> Any:
+        known = np.ones((shape[0], 1), "float32")
+        known[self.offsets] = 0.0
+        return uniform(self.width)(shape, dtype) * ops.cast(known, dtype)
+
+
+class MissingTokens(keras.layers.Layer):
+    """Adds a learned vector to the tokens of numbers that are missing: (B, N, D) -> (B, N, D).
+
+    Such a token is made of the number that stands in for the missing one, the column's median; the vector starts at 0
+    and tells the two apart. In a column that missed none in training it stays 0, and the median speaks.
+
+    Call arguments:
+        tokens: (B, N, D).
+        missing: (B, N), 1 (or True) where the number is missing, else 0.
+
+    Example:
+        >>> layer = MissingTokens()
+        >>> layer(keras.ops.ones((2, 3, 8)), keras.ops.zeros((2, 3))).shape
+        TensorShape([2, 3, 8])
+    """
+
+    def build(self, tokens_shape: tuple, missing_shape: tuple | None = None) -> None:
+        self.vectors = self.add_weight(name="vectors", shape=tokens_shape[1:], initializer="zeros")
+
+    def call(self, tokens: Any, missing: Any) -> Any:
+        return tokens + ops.cast(missing, tokens.dtype)[..., None] * self.vectors
+
+    def compute_output_shape(self, tokens_shape: tuple, missing_shape: tuple | None = None) -> tuple:
+        return tokens_shape
+
+
+class ClassToken(keras.layers.Layer):
+    """Puts [CLS], a learned vector, before the tokens: (B, T, D) -> (B, 1 + T, D).
+
+    Example:
+        >>> layer = ClassToken()
+        >>> layer(keras.ops.ones((2, 3, 8))).shape
+        TensorShape([2, 4, 8])
+
+    Source: Devlin et al. 2018, "BERT", section 3.
+    """
+
+    def build(self, input_shape: tuple) -> None:
+        width = input_shape[-1]
+        self.vector = self.add_weight(name="vector", shape=(width,), initializer=uniform(width))
+
+    def call(self, tokens: Any) -> Any:
+        batch, _, width = ops.shape(tokens)
+        first = ops.broadcast_to(ops.cast(self.vector, tokens.dtype), (batch, 1, width))
+        return ops.concatenate([first, tokens], axis=1)
+
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
+        batch, length, width = input_shape
+        return (batch, 1 + length, width)
+
+
+def uniform(width: int) -> keras.initializers.Initializer:
+    """Uniform between -1/sqrt(width) and 1/sqrt(width), with which all vectors of tokens begin."""
+    return keras.initializers.RandomUniform(-(width**-0.5), width**-0.5)

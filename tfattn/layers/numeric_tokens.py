@@ -1,0 +1,172 @@
+"""From the numeric columns of a table to one token each: linear, piecewise linear or periodic.
+
+All compute in float32 whatever the policy, and cast their tokens at the end: a number in bfloat16 has two digits.
+"""
+
+import math
+from typing import Any
+
+import keras
+from keras import ops
+
+
+class ColumnProjection(keras.layers.Layer):
+    """A linear map for each column of its own: (B, N, F) -> (B, N, units).
+
+    Args:
+        units: the width of the output.
+
+    Example:
+        >>> layer = ColumnProjection(units=8)
+        >>> layer(keras.ops.ones((2, 3, 4))).shape
+        TensorShape([2, 3, 8])
+
+    Source: Gorishniy et al. 2021, "Revisiting deep learning models for tabular data", section 3.3, whose initial
+    values, uniform between -1/sqrt(units) and 1/sqrt(units), are those of a column of width F = 1.
+    """
+
+    def __init__(self, *, units: int, **kwargs: Any):
+        super().__init__(autocast=False, **kwargs)
+        self.units = units
+
+    def build(self, input_shape: tuple) -> None:
+        _, columns, width = input_shape
+        # As F grows, the sum over it stays as large.
+        bound = (width * self.units) ** -0.5
+        uniform = keras.initializers.RandomUniform
+        self.kernel = self.add_weight(
+            name="kernel", shape=(columns, width, self.units), initializer=uniform(-bound, bound), autocast=False
+        )
+        bound = self.units**-0.5
+        self.bias = self.add_weight(
+            name="bias", shape=(columns, self.units), initializer=uniform(-bound, bound), autocast=False
+        )
+
+    def call(self, x: Any) -> Any:
+        x = ops.cast(x, "float32")
+        # For one number the product is an outer one, which multiplication does in one pass.
+        products = x * self.kernel[:, 0] if x.shape[-1] == 1 else ops.einsum("bnf,nfd->bnd", x, self.kernel)
+        return ops.cast(products + self.bias, self.compute_dtype)
+
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
+        return (*input_shape[:-1], self.units)
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "units": self.units}
+
+
+class LinearTokens(keras.layers.Layer):
+    """A token is the column's number times one vector plus another: (B, N) -> (B, N, D).
+
+    Args:
+        width: D.
+
+    Example:
+        >>> layer = LinearTokens(width=8)
+        >>> layer(keras.ops.ones((2, 3))).shape
+        TensorShape([2, 3, 8])
+
+    Source: Gorishniy et al. 2021, "Revisiting deep learning models for tabular data", section 3.3.
+    """
+
+    def __init__(self, *, width: int, **kwargs: Any):
+        super().__init__(autocast=False, **kwargs)
+        self.width = width
+
+    def build(self, input_shape: tuple) -> None:
+        self.projection = ColumnProjection(units=self.width, name="projection", dtype=self.dtype_policy)
+        self.projection.build((*input_shape, 1))
+
+    def call(self, x: Any) -> Any:
+        return self.projection(x[..., None])
+
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
+        return (*input_shape, self.width)
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "width": self.width}
+
+
+class PiecewiseLinearTokens(keras.layers.Layer):
+    """A token is a linear map of the column's place among its bins: (B, N Q) -> (B, N, D).
+
+    The bins that lie below a number are given as 1, those above as 0, and the one that holds it as how far in it is:
+    the token is a curve of the number that bends at the edges of the bins.
+
+    Args:
+        width: D.
+        num_bins: Q, bins of each column.
+
+    Example:
+        >>> layer = PiecewiseLinearTokens(width=8, num_bins=4)
+        >>> layer(keras.ops.ones((2, 3 * 4))).shape
+        TensorShape([2, 3, 8])
+
+    Source: Gorishniy et al. 2022, "On embeddings for numerical features in tabular deep learning", section 3.2.
+    """
+
+    def __init__(self, *, width: int, num_bins: int, **kwargs: Any):
+        super().__init__(autocast=False, **kwargs)
+        self.width = width
+        self.num_bins = num_bins
+
+    def build(self, input_shape: tuple) -> None:
+        self.projection = ColumnProjection(units=self.width, name="projection", dtype=self.dtype_policy)
+        self.projection.build((input_shape[0], input_shape[1] // self.num_bins, self.num_bins))
+
+    def call(self, x: Any) -> Any:
+        return self.projection(ops.reshape(x, (-1, x.shape[1] // self.num_bins, self.num_bins)))
+
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
+        return (input_shape[0], input_shape[1] // self.num_bins, self.width)
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "width": self.width, "num_bins": self.num_bins}
+
+
+class PeriodicTokens(keras.layers.Layer):
+    """A token is ReLU of a linear map of waves over the column's numbers: (B, N) -> (B, N, D).
+
+    Each column has frequencies of its own, which are learned; a number x is read as the sines, then the cosines, of
+    2 pi c x for each of them.
+
+    Args:
+        width: D.
+        num_frequencies: how many a column has.
+        frequency_scale: the standard deviation with which they are initialized; the larger, the finer the differences
+            between numbers that matter from the start.
+
+    Example:
+        >>> layer = PeriodicTokens(width=8)
+        >>> layer(keras.ops.ones((2, 3))).shape
+        TensorShape([2, 3, 8])
+
+    Source: Gorishniy et al. 2022, "On embeddings for numerical features in tabular deep learning", eq. 7, "PLR".
+    """
+
+    def __init__(self, *, width: int, num_frequencies: int = 24, frequency_scale: float = 0.1, **kwargs: Any):
+        super().__init__(autocast=False, **kwargs)
+        self.width = width
+        self.num_frequencies = num_frequencies
+        self.frequency_scale = frequency_scale
+
+    def build(self, input_shape: tuple) -> None:
+        self.frequencies = self.add_weight(
+            name="frequencies",
+            shape=(input_shape[1], self.num_frequencies),
+            initializer=keras.initializers.RandomNormal(stddev=self.frequency_scale),
+            autocast=False,
+        )
+        self.projection = ColumnProjection(units=self.width, name="projection", dtype=self.dtype_policy)
+        self.projection.build((*input_shape, 2 * self.num_frequencies))
+
+    def call(self, x: Any) -> Any:
+        angles = (2 * math.pi) * ops.cast(x, "float32")[..., None] * self.frequencies
+        return ops.relu(self.projection(ops.concatenate([ops.sin(angles), ops.cos(angles)], axis=-1)))
+
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
+        return (*input_shape, self.width)
+
+    def get_config(self) -> dict[str, Any]:
+        own = {name: getattr(self, name) for name in ("width", "num_frequencies", "frequency_scale")}
+        return {**super().get_config(), **own}

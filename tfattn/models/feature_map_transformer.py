@@ -1,0 +1,182 @@
+"""The feature-map Transformer: a row of numbers as a picture, read through a bottleneck of a few values."""
+
+from typing import Any, Literal
+
+import keras
+from keras import ops
+from pydantic import PositiveInt
+
+from tfattn.config.types import Given, Rate
+from tfattn.errors import ConfigError
+from tfattn.features import ESSENTIAL_FEATURES, NUMERIC, POOLED_OUTPUT
+from tfattn.layers.embeddings import Table
+from tfattn.layers.encoder_block import EncoderBlock
+from tfattn.models.contracts import TableEncoder
+from tfattn.ops.feature_maps import feature_map, side
+
+CHANNELS = 64
+DECIDING_CHANNELS = (128, 64)
+POOLED_DIM = 128
+
+
+class FeatureMapTransformer(TableEncoder):
+    """Lays a row's 14 numbers out as a 4 x 4 map, lets its places attend to each other, and decides by what is left.
+
+    Each row is scaled over its own numbers (ops.feature_maps) and becomes a map of 16 places. A 1 x 1 convolution makes
+    64 channels, a Transformer encoder relates the places, a 1 x 1 convolution leaves `feature_channels`, and 2 x 2
+    maximum pooling leaves 4 places: the essential features. All else is computed from them: 1 x 1 convolutions to 128
+    and 64 channels, each with ReLU, the mean over the places, and a dense layer of 128 with PReLU.
+
+    It wants the numbers as they are: `scaling: none` in the preprocessor, with factors for columns that are much
+    smaller than the others, since a row's largest number sets its scale.
+
+    Masks: none; a missing number is the column's median.
+
+    Args:
+        num_numeric: N, how many numeric columns there are: 14, or another number that is 2 short of an even square;
+            known from the data.
+        category_counts: of the categorical columns, which it cannot read: there must be none; known from the data.
+        feature_channels: essential features of each of the 4 places.
+        num_layers: encoder blocks.
+        num_heads: attention heads of a block, a divisor of 64.
+        intermediate_dim: the width inside the feed-forward networks.
+        positions: "learned" adds a vector for each place, so that columns can be told apart; "none" does not.
+        dropout: the part of block outputs that is dropped while training.
+
+    Call arguments:
+        features: `numeric` (B, N).
+
+    Returns:
+        a dictionary of `pooled_output` (B, 128) and `essential_features` (B, 4 feature_channels) float32 (more where N
+        is above 14), place by place.
+
+    Raises:
+        ConfigError: the number of columns does not fill a map, there are categorical columns, or num_heads does not
+            divide 64.
+
+    Example:
+        >>> model = FeatureMapTransformer(num_numeric=14, category_counts=[])
+        >>> model({"numeric": keras.random.normal((1, 14))})["essential_features"].shape
+        TensorShape([1, 4])
+
+    Source: the recipe of a laboratory's PN_flag classifier. It leaves the encoder's size and its positions open.
+    """
+
+    hidden_dim = POOLED_DIM
+
+    def __init__(
+        self,
+        *,
+        num_numeric: Given[PositiveInt],
+        category_counts: Given[list[PositiveInt]],
+        feature_channels: PositiveInt = 1,
+        num_layers: PositiveInt = 1,
+        num_heads: PositiveInt = 4,
+        intermediate_dim: PositiveInt = 128,
+        positions: Literal["learned", "none"] = "learned",
+        dropout: Rate = 0.1,
+    ):
+        # Not cast to the compute type on entry: the scaling is computed in float32.
+        super().__init__(name="feature_map_transformer", autocast=False)
+        self.num_numeric = num_numeric
+        self.category_counts = category_counts
+        self.feature_channels = feature_channels
+        self.num_layers = num_layers
+        self.num_heads = num_heads
+        self.intermediate_dim = intermediate_dim
+        self.positions = positions
+        self.dropout = dropout
+        self._check()
+        self.build()
+
+    def build(self, input_shape: Any = None) -> None:
+        edge = side(self.num_numeric)
+        self.expand = _convolution(CHANNELS, "expand")
+        self.position = Table(num_rows=edge**2, width=CHANNELS, name="position")
+        self.blocks = [
+            EncoderBlock(
+                num_heads=self.num_heads,
+                intermediate_dim=self.intermediate_dim,
+                dropout=self.dropout,
+                attention_dropout=self.dropout,
+                activation="relu",
+                name=f"block_{index}",
+            )
+            for index in range(self.num_layers)
+        ]
+        self.reduce = _convolution(self.feature_channels, "reduce")
+        self.pool = keras.layers.MaxPooling2D(2, name="pool")
+        self.decide = [
+            _convolution(channels, f"decide_{index}", activation="relu")
+            for index, channels in enumerate(DECIDING_CHANNELS)
+        ]
+        self.mean = keras.layers.GlobalAveragePooling2D(name="mean")
+        self.dense = keras.layers.Dense(POOLED_DIM, name="dense")
+        self.bend = keras.layers.PReLU(alpha_initializer=keras.initializers.Constant(0.25), name="bend")
+        self.expand.build((None, edge, edge, 1))
+        if self.positions == "learned":
+            self.position.build()
+        for block in self.blocks:
+            block.build((None, edge**2, CHANNELS))
+        self.reduce.build((None, edge, edge, CHANNELS))
+        for layer, channels in zip(self.decide, (self.feature_channels, *DECIDING_CHANNELS), strict=False):
+            layer.build((None, edge // 2, edge // 2, channels))
+        self.dense.build((None, DECIDING_CHANNELS[-1]))
+        self.bend.build((None, POOLED_DIM))
+
+    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        x = self.expand(feature_map(features[NUMERIC]))
+        _, edge, _, channels = x.shape
+        x = ops.reshape(x, (-1, edge**2, channels))  # (B, side, side, 64) -> (B, 16, 64)
+        if self.positions == "learned":
+            x = x + ops.cast(self.position.embeddings, x.dtype)
+        for block in self.blocks:
+            x = block(x, training=training)
+        x = self.pool(self.reduce(ops.reshape(x, (-1, edge, edge, channels))))  # (B, 16, 64) -> (B, 2, 2, F)
+        essential = ops.reshape(x, (-1, (edge // 2) ** 2 * self.feature_channels))
+        for layer in self.decide:
+            x = layer(x)
+        return {
+            POOLED_OUTPUT: self.bend(self.dense(self.mean(x))),
+            ESSENTIAL_FEATURES: ops.cast(essential, "float32"),
+        }
+
+    def depth_groups(self) -> list[list[keras.Variable]]:
+        first = [*self.expand.trainable_variables, *self.position.trainable_variables]
+        top = [v for layer in (*self.decide, self.dense, self.bend) for v in layer.trainable_variables]
+        blocks = [block.trainable_variables for block in self.blocks]
+        return [first, *blocks, self.reduce.trainable_variables, top]
+
+    def get_config(self) -> dict[str, Any]:
+        names = "num_numeric category_counts feature_channels num_layers num_heads intermediate_dim positions dropout"
+        return {name: getattr(self, name) for name in names.split()}
+
+    def _check(self) -> None:
+        if side(self.num_numeric) is None:
+            raise ConfigError(
+                "the numeric columns do not fill a map",
+                key="num_numeric",
+                expected="14 numeric columns (or 34, 62: 2 short of an even square)",
+                received=str(self.num_numeric),
+                remedy="List other columns in the preprocessor, or take the model feature_tokenizer_transformer.",
+            )
+        if self.category_counts:
+            raise ConfigError(
+                "the model reads numbers only",
+                key="category_counts",
+                expected="no categorical columns",
+                received=str(len(self.category_counts)),
+                remedy="Leave them out of the preprocessor, or take the model feature_tokenizer_transformer.",
+            )
+        if CHANNELS % self.num_heads:
+            raise ConfigError(
+                "the heads do not share the width evenly",
+                key="num_heads",
+                expected=f"a divisor of {CHANNELS}",
+                received=str(self.num_heads),
+            )
+
+
+def _convolution(channels: int, name: str, **options: Any) -> keras.layers.Layer:
+    # Channels last, whatever Keras is set to elsewhere.
+    return keras.layers.Conv2D(channels, 1, data_format="channels_last", name=name, **options)

@@ -1,0 +1,197 @@
+"""FT-Transformer: attention between the columns of a table."""
+
+from typing import Any, Literal
+
+import keras
+from keras import ops
+from pydantic import NonNegativeInt, PositiveFloat, PositiveInt
+
+from tfattn.config.types import Given, Rate
+from tfattn.errors import ConfigError
+from tfattn.features import CATEGORY_IDS, COLUMN_ATTENTION, MISSING, NUMERIC, PIECEWISE, POOLED_OUTPUT
+from tfattn.layers.column_tokens import CategoryTokens, ClassToken, MissingTokens
+from tfattn.layers.encoder_block import EncoderBlock
+from tfattn.layers.numeric_tokens import LinearTokens, PeriodicTokens, PiecewiseLinearTokens
+from tfattn.models.contracts import TableEncoder
+
+LAYER_NORM_EPSILON = 1e-5
+
+
+class FeatureTokenizerTransformer(TableEncoder):
+    """Turns every column into a token and lets [CLS] gather, by pre-norm Transformer blocks, what tells rows apart.
+
+    The order of the columns plays no role but for the weights that each has. In the last block [CLS] alone asks:
+    nobody reads the other tokens after it.
+
+    Masks: none; a row has all its columns, and a missing number has a token of its own.
+
+    Args:
+        num_numeric: N, how many numeric columns there are; known from the data.
+        category_counts: how many ids each of the M categorical columns has; known from the data.
+        num_bins: Q, bins of each numeric column in `piecewise`; known from the preprocessor.
+        hidden_dim: the width D of tokens.
+        num_layers: how many encoder blocks.
+        num_heads: attention heads of a block, a divisor of hidden_dim.
+        intermediate_dim: the width inside the feed-forward networks; 4/3 of hidden_dim if not given.
+        numeric_embedding: how a number becomes a token: "linear", "piecewise_linear" over the preprocessor's bins, or
+            "periodic", by sines and cosines of learned frequencies.
+        num_frequencies: frequencies of a column, where periodic.
+        frequency_scale: the standard deviation with which frequencies are initialized.
+        dropout: the part of block outputs that is dropped while training.
+        attention_dropout: the part of attention weights that is dropped while training.
+        intermediate_dropout: the part that is dropped while training inside the feed-forward networks.
+
+    Call arguments:
+        features: `numeric` (B, N) or, for piecewise_linear, `piecewise` (B, N Q); optional `missing` (B, N); and
+            `category_ids` (B, M) int.
+
+    Returns:
+        a dictionary of `pooled_output` (B, D) and `column_attention` (B, N + M) float32: how much of what [CLS]
+        attends to is each column, numeric ones first, as the mean over heads and blocks; it sums to 1.
+
+    Raises:
+        ConfigError: num_heads does not divide hidden_dim, the preprocessor makes no bins for piecewise_linear, or there
+            is no column.
+
+    Example:
+        >>> model = FeatureTokenizerTransformer(num_numeric=3, category_counts=[4, 9], hidden_dim=8, num_heads=2)
+        >>> row = {"numeric": keras.ops.ones((1, 3)), "category_ids": keras.ops.ones((1, 2), "int32")}
+        >>> model(row)["column_attention"].shape
+        TensorShape([1, 5])
+
+    Source: Gorishniy et al. 2021, "Revisiting deep learning models for tabular data", sections 3.3 and 5.3; numeric
+    embeddings: Gorishniy et al. 2022. The paper's attention maps hold [CLS] itself, which is left out here.
+    """
+
+    def __init__(
+        self,
+        *,
+        num_numeric: Given[NonNegativeInt],
+        category_counts: Given[list[PositiveInt]],
+        num_bins: Given[NonNegativeInt] = 0,
+        hidden_dim: PositiveInt = 192,
+        num_layers: PositiveInt = 3,
+        num_heads: PositiveInt = 8,
+        intermediate_dim: PositiveInt | None = None,
+        numeric_embedding: Literal["linear", "piecewise_linear", "periodic"] = "linear",
+        num_frequencies: PositiveInt = 24,
+        frequency_scale: PositiveFloat = 0.1,
+        dropout: Rate = 0.0,
+        attention_dropout: Rate = 0.2,
+        intermediate_dropout: Rate = 0.1,
+    ):
+        # Not cast to the compute type on entry: numbers are embedded in float32.
+        super().__init__(name="feature_tokenizer_transformer", autocast=False)
+        self.num_numeric = num_numeric
+        self.category_counts = category_counts
+        self.num_bins = num_bins
+        self.hidden_dim = hidden_dim
+        self.num_layers = num_layers
+        self.num_heads = num_heads
+        self.intermediate_dim = intermediate_dim
+        self.numeric_embedding = numeric_embedding
+        self.num_frequencies = num_frequencies
+        self.frequency_scale = frequency_scale
+        self.dropout = dropout
+        self.attention_dropout = attention_dropout
+        self.intermediate_dropout = intermediate_dropout
+        self._check()
+        self.build()
+
+    def build(self, input_shape: Any = None) -> None:
+        self.tokens = []
+        if self.num_numeric:
+            self.numeric = self._numeric_tokens()
+            self.numeric.build((None, self.num_numeric * (self.num_bins if self._reads == PIECEWISE else 1)))
+            self.missing = MissingTokens(name="missing")
+            self.missing.build((None, self.num_numeric, self.hidden_dim))
+            self.tokens += [self.numeric, self.missing]
+        if self.category_counts:
+            self.category = CategoryTokens(width=self.hidden_dim, category_counts=self.category_counts, name="category")
+            self.category.build()
+            self.tokens.append(self.category)
+        self.class_token = ClassToken(name="class_token")
+        self.tokens.append(self.class_token)
+        self.blocks = [
+            EncoderBlock(
+                num_heads=self.num_heads,
+                intermediate_dim=self.intermediate_dim or self.hidden_dim * 4 // 3,
+                dropout=self.dropout,
+                attention_dropout=self.attention_dropout,
+                intermediate_dropout=self.intermediate_dropout,
+                activation="reglu",
+                norm="pre" if index else "pre_feed_forward",
+                layer_norm_epsilon=LAYER_NORM_EPSILON,
+                # The variance of a uniform distribution between -1/sqrt(D) and 1/sqrt(D).
+                initializer_range=(3 * self.hidden_dim) ** -0.5,
+                name=f"block_{index}",
+            )
+            for index in range(self.num_layers)
+        ]
+        self.norm = keras.layers.LayerNormalization(epsilon=LAYER_NORM_EPSILON, name="norm")
+        for layer in (self.class_token, *self.blocks, self.norm):
+            layer.build((None, 1 + self.num_numeric + len(self.category_counts), self.hidden_dim))
+
+    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        x = self.class_token(self._columns(features))
+        attention = 0.0
+        for block in self.blocks:
+            asking = 1 if block is self.blocks[-1] else None
+            x, scores = block(x, num_queries=asking, return_scores=True, training=training)
+            attention = attention + ops.cast(scores[:, :, 0, 1:], "float32")  # (B, H, T, T) -> (B, H, N + M)
+        attention = ops.sum(attention, axis=1)
+        return {
+            POOLED_OUTPUT: ops.relu(self.norm(x[:, 0])),
+            COLUMN_ATTENTION: attention / ops.sum(attention, axis=-1, keepdims=True),
+        }
+
+    def depth_groups(self) -> list[list[keras.Variable]]:
+        tokens = [variable for layer in self.tokens for variable in layer.trainable_variables]
+        return [tokens, *(block.trainable_variables for block in self.blocks), self.norm.trainable_variables]
+
+    def get_config(self) -> dict[str, Any]:
+        names = (
+            "num_numeric category_counts num_bins hidden_dim num_layers num_heads intermediate_dim numeric_embedding "
+            "num_frequencies frequency_scale dropout attention_dropout intermediate_dropout"
+        )
+        return {name: getattr(self, name) for name in names.split()}
+
+    @property
+    def _reads(self) -> str:
+        return PIECEWISE if self.numeric_embedding == "piecewise_linear" else NUMERIC
+
+    def _numeric_tokens(self) -> keras.layers.Layer:
+        common = {"width": self.hidden_dim, "name": "numeric"}
+        if self.numeric_embedding == "piecewise_linear":
+            return PiecewiseLinearTokens(num_bins=self.num_bins, **common)
+        if self.numeric_embedding == "periodic":
+            return PeriodicTokens(num_frequencies=self.num_frequencies, frequency_scale=self.frequency_scale, **common)
+        return LinearTokens(**common)
+
+    def _columns(self, features: dict[str, Any]) -> Any:
+        """A token per column: (B, N + M, D)."""
+        parts = []
+        if self.num_numeric:
+            tokens = self.numeric(features[self._reads])
+            parts.append(self.missing(tokens, features[MISSING]) if MISSING in features else tokens)
+        if self.category_counts:
+            parts.append(self.category(features[CATEGORY_IDS]))
+        return parts[0] if len(parts) == 1 else ops.concatenate(parts, axis=1)
+
+    def _check(self) -> None:
+        if self.hidden_dim % self.num_heads:
+            raise ConfigError(
+                "the heads do not share the width evenly",
+                key="num_heads",
+                expected=f"a divisor of hidden_dim={self.hidden_dim}",
+                received=str(self.num_heads),
+            )
+        if self.num_numeric and self._reads == PIECEWISE and not self.num_bins:
+            raise ConfigError(
+                "the preprocessor makes no bins",
+                key="numeric_embedding",
+                expected="linear or periodic, or `bins` above 0 in the preprocessor",
+                received="piecewise_linear",
+            )
+        if not self.num_numeric and not self.category_counts:
+            raise ConfigError("there is no column to read", key="num_numeric", expected="at least one column")

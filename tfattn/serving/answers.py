@@ -1,0 +1,20 @@
+"""Answers as plain Python values, under the names that a person would use."""
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def named(answer: dict[str, Any], labels: Sequence[str]) -> dict[str, Any]:
+    """The outputs of one row; where there are label names, with the scores under them."""
+    if not labels:
+        return answer
+    scores = dict(zip(labels, answer["scores"], strict=True))
+    label = answer["label"]
+    return {"label": label, "label_id": answer["label_id"], "score": scores[label], "scores": scores}
+
+
+def decoded(value: Any) -> Any:
+    """Nested lists with strings in place of bytes."""
+    if isinstance(value, list):
+        return [decoded(item) for item in value]
+    return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else value

@@ -1,0 +1,42 @@
+"""Who may ask: whoever knows the token."""
+
+import hmac
+from pathlib import Path
+
+from tfattn.errors import ServingError
+
+
+class Bearer:
+    """The token that every request must carry.
+
+    Args:
+        path: a file that holds it, and nothing else but white space around it.
+
+    Raises:
+        ServingError: the file cannot be read, or holds no token.
+    """
+
+    def __init__(self, path: Path):
+        self._token = read_token(path).encode()
+
+    def admits(self, authorization: str) -> bool:
+        """Whether the value of a request's `authorization` is `Bearer` and the token."""
+        scheme, _, token = authorization.partition(" ")
+        # In a time that does not tell how much of it was right.
+        return scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self._token)
+
+
+def read_token(path: Path) -> str:
+    """The token that a file holds.
+
+    Raises:
+        ServingError: the file cannot be read, or holds no token.
+    """
+    expected = "one line of visible ASCII characters"
+    try:
+        token = path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ServingError(f"cannot read the token ({error})", where=str(path), expected=expected) from None
+    if not token or not all("!" <= character <= "~" for character in token):
+        raise ServingError("not a token", where=str(path), expected=expected)
+    return token

@@ -1,0 +1,73 @@
+"""The commands that need an export and no pipeline: predict, serve, conformance. A few lines of glue each."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from tfattn import console
+from tfattn.config.build import build
+from tfattn.config.resolve import resolve_section
+from tfattn.serving import engine, server, tensorflow_model_server
+from tfattn.serving.announcement import Announcement
+from tfattn.serving.conformance import fixtures, run
+from tfattn.serving.predict import predict as predict_rows
+from tfattn.serving.remote import Remote
+from tfattn.serving.transports.address import is_address
+
+Print = Callable[[str], None]
+
+
+def predict(
+    model: str,
+    input: str,
+    output: str,
+    *,
+    format: str | None,
+    batch_size: int,
+    folder: Path,
+    token_file: Path | None,
+) -> None:
+    """Answers a file of inputs from an export, or from a model on a server."""
+    answering = Remote(model, token_file=token_file) if is_address(model) else engine.load(model, folder)
+    predict_rows(answering, input, output, kind=format, batch_size=batch_size)
+
+
+def serve(models: str, *, with_engine: str, config: Path | None, overrides: list[str] | None, print: Print) -> None:
+    """Serves exports until it is told to end; prints its addresses as a line of JSON once it answers."""
+    serving = build(resolve_section("serving", config, overrides))
+    path = Path(models) if Path(models).exists() else Path("saved_models") / models
+
+    def announce(what: Announcement) -> None:
+        console.table("Serving", ["model", "version", "state"], what.rows())
+        console.note(f"page: {what.rest}/    gRPC: {what.grpc}")
+        console.note(what.curl())
+        print(json.dumps({"rest": what.rest, "grpc": what.grpc}))
+
+    if with_engine == "tensorflow_model_server" or (with_engine == "auto" and tensorflow_model_server.find()):
+        tensorflow_model_server.serve(path, serving, lambda rest, grpc: print(json.dumps({"rest": rest, "grpc": grpc})))
+    else:
+        server.serve(path, serving, announce)
+
+
+def conformance(
+    *,
+    rest: str | None,
+    grpc: str | None,
+    models: Path | None,
+    with_engine: str,
+    overrides: list[str] | None,
+    print: Print,
+) -> bool:
+    """Checks a server against what TF Serving answers, and prints each check as it is made; whether all was right."""
+    options = {"rest": rest, "grpc": grpc, "models": models, "engine": with_engine, "overrides": overrides or ()}
+    results = []
+    for result in run.conformance(**options):
+        results.append(result)
+        print(str(result))
+    print(run.summary(results))
+    return all(result.outcome != "failed" for result in results)
+
+
+def write_models(folder: Path) -> None:
+    """Writes the models that a server must serve to be checked."""
+    fixtures.write_models(folder)

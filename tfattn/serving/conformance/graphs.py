@@ -1,0 +1,102 @@
+"""The graphs of the fixture models: what their signatures take and compute."""
+
+from collections.abc import Callable, Mapping
+
+import tensorflow as tf
+from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef, TensorInfo
+
+from tfattn.serving.signature import CLASSIFY, DEFAULT, PREDICT, REGRESS
+
+v1 = tf.compat.v1
+Signatures = dict[str, SignatureDef]
+Build = Callable[[int], Signatures]  # adds a model of this version to the default graph
+
+# Types that answer what they are given, by the name of the signature that does so.
+ECHOED = {
+    type_.name: type_ for type_ in (tf.float32, tf.float64, tf.int8, tf.uint8, tf.int32, tf.int64, tf.uint64, tf.bool)
+}
+
+
+def half_plus_two(version: int) -> Signatures:
+    """y = x / 2 + 2, for tensors and for tf.Examples (there plus their `offset`, 0 where they have none)."""
+    x = v1.placeholder(tf.float32, [None], "x")
+    examples = v1.placeholder(tf.string, [None], "examples")
+    features = tf.io.parse_example(
+        examples,
+        {
+            "x": tf.io.FixedLenFeature([1], tf.float32),
+            "offset": tf.io.FixedLenFeature([1], tf.float32, default_value=[0.0]),
+        },
+    )
+    score = _half_plus_two(features["x"]) + features["offset"]
+    y = tf.identity(_half_plus_two(x), "y")
+    label = tf.where(score > 10.0, tf.fill(tf.shape(score), "large"), tf.fill(tf.shape(score), "small"))
+    numbers = tf.fill(tf.shape(x), tf.constant(version, tf.int64))
+    return {
+        DEFAULT: _signature(PREDICT, {"x": x}, {"y": y}),
+        "version": _signature(PREDICT, {"x": x}, {"version": numbers}),
+        "classify": _signature(CLASSIFY, {"inputs": examples}, {"scores": score}),
+        "classify_labels": _signature(CLASSIFY, {"inputs": examples}, {"classes": label, "scores": score}),
+        "regress": _signature(REGRESS, {"inputs": examples}, {"outputs": score}),
+    }
+
+
+def counted(version: int) -> Signatures:
+    """Half plus two, and `count`, which tells how often `count` has been computed, this time too."""
+    signatures = half_plus_two(version)
+    x = v1.placeholder(tf.float32, [None], "counted_x")
+    count = v1.get_variable("count", [], tf.int64, initializer=v1.zeros_initializer(), use_resource=True)
+    counts = tf.fill(tf.shape(x), count.assign_add(1, read_value=True))
+    return signatures | {"count": _signature(PREDICT, {"x": x}, {"count": counts})}
+
+
+def slow(version: int) -> Signatures:
+    """Gives x back after as many milliseconds as the largest of x says, for which it keeps a core busy."""
+    del version
+    x = v1.placeholder(tf.float32, [None], "x")
+    end = tf.timestamp() + tf.cast(tf.reduce_max(x), tf.float64) / 1000.0
+    passed = tf.while_loop(lambda now: now < end, lambda _: tf.timestamp(), [tf.timestamp()])
+    with tf.control_dependencies(tf.nest.flatten(passed)):
+        y = tf.identity(x, "y")
+    return {DEFAULT: _signature(PREDICT, {"x": x}, {"y": y})}
+
+
+def types(version: int) -> Signatures:
+    """A signature for each type and shape that is worth a look."""
+    del version
+    signatures = {name: _echo(name, type_) for name, type_ in ECHOED.items()}
+    a, b = (v1.placeholder(tf.float32, [None], name) for name in "ab")
+    text = v1.placeholder(tf.string, [None], "text")
+    x = v1.placeholder(tf.float32, [None], "x")
+    half = v1.placeholder(tf.float16, [None], "half")
+    wide = v1.placeholder(tf.float32, [None, None], "wide")
+    two = {"sum": tf.add(a, b), "difference": tf.subtract(a, b)}
+    predict = {
+        DEFAULT: ({"a": a, "b": b}, two),
+        "strings": ({"text": text}, {"y": tf.identity(text), "y_bytes": tf.identity(text)}),
+        "from_half": ({"x": half}, {"y": tf.cast(half, tf.float32)}),
+        "to_half": ({"x": x}, {"y": tf.cast(x, tf.float16)}),
+        "scalar": ({"x": x}, {"y": tf.reduce_sum(x)}),
+        "unequal": ({"x": x}, {"a": tf.identity(x), "b": x[:1]}),
+        "no_rows": ({"x": x}, {"y": x[:0]}),
+        "wide": ({"x": wide}, {"y": tf.reduce_sum(wide, axis=1)}),
+    }
+    return signatures | {name: _signature(PREDICT, *sides) for name, sides in predict.items()}
+
+
+def _half_plus_two(x: tf.Tensor) -> tf.Tensor:
+    return x * 0.5 + 2.0
+
+
+def _echo(name: str, type_: tf.DType) -> SignatureDef:
+    x = v1.placeholder(type_, [None], f"{name}_x")
+    return _signature(PREDICT, {"x": x}, {"y": tf.identity(x)})
+
+
+def _signature(method: str, inputs: Mapping[str, tf.Tensor], outputs: Mapping[str, tf.Tensor]) -> SignatureDef:
+    signature = SignatureDef(method_name=method)
+    for places, tensors in ((signature.inputs, inputs), (signature.outputs, outputs)):
+        for name, tensor in tensors.items():
+            type_, shape = tensor.dtype.as_datatype_enum, tensor.shape.as_proto()
+            places[name].CopyFrom(TensorInfo(name=tensor.name, dtype=type_, tensor_shape=shape))
+    return signature

@@ -1,0 +1,158 @@
+"""Rows 76, 77, 79 and 80: metadata, status, classify and regress, and health over gRPC."""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+import grpc
+import tensorflow as tf
+from grpc import StatusCode
+from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
+from grpc_health.v1.health_pb2_grpc import HealthStub
+from tensorflow.core.protobuf.meta_graph_pb2 import TensorInfo
+from tensorflow_serving.apis.classification_pb2 import ClassificationRequest, ClassificationResult
+from tensorflow_serving.apis.get_model_metadata_pb2 import GetModelMetadataRequest, SignatureDefMap
+from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusRequest
+from tensorflow_serving.apis.inference_pb2 import MultiInferenceRequest
+from tensorflow_serving.apis.regression_pb2 import RegressionRequest
+
+from tfattn.serving.conformance.check import Mismatch, Skipped, check
+from tfattn.serving.conformance.expect import equal, rpc_refused
+from tfattn.serving.conformance.server import ANSWER_SECONDS, Server
+from tfattn.serving.signature import CLASSIFY, REGRESS
+
+Request = TypeVar("Request", ClassificationRequest, RegressionRequest)
+
+
+@check(76, "GetModelMetadata: the signatures and the version")
+def metadata(server: Server) -> None:
+    answer = server.call(server.prediction.GetModelMetadata, _metadata("half_plus_two", "signature_def"))
+    equal(("half_plus_two", 3), (answer.model_spec.name, answer.model_spec.version.value), "model_spec")
+    signatures = SignatureDefMap()
+    if not answer.metadata["signature_def"].Unpack(signatures):
+        raise Mismatch("a SignatureDefMap", str(answer.metadata["signature_def"].type_url))
+    default = signatures.signature_def["serving_default"]
+    equal(({"x": "x:0"}, {"y": "y:0"}), (_names(default.inputs), _names(default.outputs)), "tensors")
+
+
+@check(76, "GetModelMetadata of no field, an unknown one, an unknown model")
+def wrong_metadata(server: Server) -> None:
+    for asked, code, message in (
+        (_metadata("half_plus_two"), StatusCode.INVALID_ARGUMENT, "must specify at least one metadata_field"),
+        (_metadata("half_plus_two", "f"), StatusCode.INVALID_ARGUMENT, "Metadata field f is not supported"),
+        (_metadata("nobody", "signature_def"), StatusCode.NOT_FOUND, "Servable not found for request: Latest(nobody)"),
+    ):
+        rpc_refused(server, server.prediction.GetModelMetadata, asked, code, message)
+
+
+@check(77, "GetModelStatus of a model and of a version")
+def status(server: Server) -> None:
+    equal(dict.fromkeys((1, 2, 3), "AVAILABLE"), server.states("half_plus_two"), "states")
+    answer = server.call(server.model_service.GetModelStatus, _status("half_plus_two", 1))
+    equal([1], [one.version for one in answer.model_version_status], "versions")
+
+
+@check(77, "GetModelStatus without a ModelSpec, of an unknown model or version")
+def wrong_status(server: Server) -> None:
+    method = server.model_service.GetModelStatus
+    rpc_refused(server, method, GetModelStatusRequest(), StatusCode.INVALID_ARGUMENT, "Missing ModelSpec")
+    message = "Could not find any versions of model nobody"
+    rpc_refused(server, method, _status("nobody"), StatusCode.NOT_FOUND, message)
+    message = "Could not find version 99 of model half_plus_two"
+    rpc_refused(server, method, _status("half_plus_two", 99), StatusCode.NOT_FOUND, message)
+
+
+@check(79, "Classify and Regress, of examples and of examples with a context")
+def classify_regress(server: Server) -> None:
+    classified = server.call(server.prediction.Classify, _examples(ClassificationRequest(), "classify_labels", 20.0))
+    equal([[("large", 12.0)]], _classes(classified.result), "classifications")
+    equal(3, classified.model_spec.version.value, "the version")
+    regressed = server.call(server.prediction.Regress, _examples(RegressionRequest(), "regress", 80.0, 20.0))
+    equal([42.0, 12.0], [one.value for one in regressed.result.regressions], "regressions")
+    with_context = _examples(RegressionRequest(), "regress")
+    examples = with_context.input.example_list_with_context
+    examples.context.CopyFrom(_example(offset=1.0))
+    examples.examples.append(_example(x=20.0))
+    regressed = server.call(server.prediction.Regress, with_context)
+    equal([13.0], [one.value for one in regressed.result.regressions], "regressions")
+
+
+@check(79, "MultiInference: both in one call")
+def multi_inference(server: Server) -> None:
+    asked = MultiInferenceRequest()
+    for signature, method in (("classify", CLASSIFY), ("regress", REGRESS)):
+        task = asked.tasks.add(method_name=method)
+        task.model_spec.name, task.model_spec.signature_name = "half_plus_two", signature
+    asked.input.example_list.examples.append(_example(x=20.0))
+    classified, regressed = server.call(server.prediction.MultiInference, asked).results or (None, None)
+    equal([[("", 12.0)]], _classes(classified.classification_result), "classifications")
+    equal([12.0], [one.value for one in regressed.regression_result.regressions], "regressions")
+
+
+@check(79, "Classify, Regress and MultiInference of no examples")
+def no_examples(server: Server) -> None:
+    service, several = server.prediction, MultiInferenceRequest()
+    task = several.tasks.add(method_name=CLASSIFY)
+    task.model_spec.name, task.model_spec.signature_name = "half_plus_two", "classify"
+    for method, asked in (
+        (service.Classify, _examples(ClassificationRequest(), "classify")),
+        (service.Regress, _examples(RegressionRequest(), "regress")),
+        (service.MultiInference, several),
+    ):
+        rpc_refused(server, method, asked, StatusCode.INVALID_ARGUMENT, "Input is empty")
+
+
+@check(80, "grpc.health.v1: both services serve; another is unknown")
+def health(server: Server) -> None:
+    for service in ("PredictionService", "ModelService"):
+        try:
+            answer = _health(server, service)
+        except grpc.RpcError as error:
+            if error.code() == StatusCode.UNIMPLEMENTED:
+                raise Skipped("needs --enable_grpc_healthcheck_service=true") from None
+            raise Mismatch("SERVING", f"{error.code().name} {error.details()}") from None
+        equal(HealthCheckResponse.SERVING, answer.status, f"the health of {service}:")
+    try:
+        answer = _health(server, "nobody")
+    except grpc.RpcError as error:
+        equal(StatusCode.NOT_FOUND, error.code(), "for an unknown service")
+    else:
+        raise Mismatch("NOT_FOUND for an unknown service", str(answer))
+
+
+def _metadata(model: str, *fields: str) -> GetModelMetadataRequest:
+    asked = GetModelMetadataRequest(metadata_field=fields)
+    asked.model_spec.name = model
+    return asked
+
+
+def _status(model: str, version: int | None = None) -> GetModelStatusRequest:
+    asked = GetModelStatusRequest()
+    asked.model_spec.name = model
+    if version is not None:
+        asked.model_spec.version.value = version
+    return asked
+
+
+def _names(tensors: Mapping[str, TensorInfo]) -> dict[str, str]:
+    return {name: tensor.name for name, tensor in tensors.items()}
+
+
+def _example(**features: float) -> tf.train.Example:
+    example = tf.train.Example()
+    for name, value in features.items():
+        example.features.feature[name].float_list.value.append(value)
+    return example
+
+
+def _examples(asked: Request, signature: str, *values: float) -> Request:
+    asked.model_spec.name, asked.model_spec.signature_name = "half_plus_two", signature
+    asked.input.example_list.examples.extend(_example(x=value) for value in values)
+    return asked
+
+
+def _classes(result: ClassificationResult) -> list[list[tuple[str, float]]]:
+    return [[(one.label, one.score) for one in classes.classes] for classes in result.classifications]
+
+
+def _health(server: Server, service: str) -> HealthCheckResponse:
+    return HealthStub(server.channel).Check(HealthCheckRequest(service=service), timeout=ANSWER_SECONDS)

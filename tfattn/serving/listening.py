@@ -1,0 +1,39 @@
+"""Sockets to listen on, and one clear error where that cannot be."""
+
+import socket
+
+from tfattn.errors import ServingError
+
+BACKLOG = 2048
+
+
+def listen(host: str, port: int, *, key: str) -> socket.socket:
+    """A socket that listens.
+
+    Args:
+        host: the address to listen on.
+        port: 0 takes a free one.
+        key: the setting that names the port, for the error.
+
+    Raises:
+        ServingError: the port is taken, or the address is not of this machine.
+    """
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        raise cannot_listen(host, port, key=key, why=error.strerror or str(error)) from None
+
+
+def cannot_listen(host: str, port: int, *, key: str, why: str) -> ServingError:
+    """The error that says why not, and what to do."""
+    return ServingError(
+        f"cannot listen ({why})",
+        where=f"{shown(host)}:{port}",
+        remedy=f"End the other server, or give another port, such as --set {key}=0 for any that is free.",
+    )
+
+
+def shown(host: str) -> str:
+    """A host as it stands before a port."""
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,1 @@
+"""REST as TF Serving speaks it, on an ASGI server."""

@@ -1,0 +1,1 @@
+"""The two ways of a client to a server: REST and gRPC."""

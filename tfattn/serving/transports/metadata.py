@@ -1,0 +1,31 @@
+"""What a version on a server takes and gives."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Function:
+    """One signature.
+
+    Attributes:
+        inputs: name to type, such as DT_STRING.
+        optional: the inputs that need not be sent.
+        outputs: their names.
+    """
+
+    inputs: dict[str, str]
+    optional: frozenset[str]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """One version.
+
+    Attributes:
+        version: its number.
+        signatures: its signatures by name.
+    """
+
+    version: int
+    signatures: dict[str, Function]

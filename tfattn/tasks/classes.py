@@ -1,0 +1,102 @@
+"""What tasks that give every row one of C labels have in common: head, weights of labels, loss, answers."""
+
+import difflib
+from typing import Any
+
+import keras
+from keras import ops
+
+from tfattn.errors import ConfigError
+from tfattn.features import LABEL_IDS, LOGITS, WEIGHTS
+
+
+def head(num_classes: int, width: int) -> keras.layers.Dense:
+    """A built linear map, (B, width) -> (B, C).
+
+    In float32 always: it costs nothing, and scores are not rounded to bfloat16.
+    """
+    layer = keras.layers.Dense(
+        num_classes, kernel_initializer=keras.initializers.TruncatedNormal(stddev=0.02), name="head", dtype="float32"
+    )
+    layer.build((None, width))
+    return layer
+
+
+def weights_of_classes(
+    class_weights: str | dict[str, float] | None,
+    *,
+    num_classes: int,
+    labels: list[str] | None,
+    class_counts: list[int] | None,
+) -> list[float] | None:
+    """How much a row of each label counts in the loss, or None where all count the same.
+
+    Args:
+        class_weights: "balanced" lets every label count the same in total, a table gives the weight of some labels
+            (others weigh 1), None changes nothing.
+        num_classes: C.
+        labels: the C labels in the order of their ids.
+        class_counts: training rows of each label, in the same order.
+
+    Raises:
+        ConfigError: the table names a label that the data do not have, or there are no counts to balance by.
+    """
+    if class_weights is None:
+        return None
+    if class_weights == "balanced":
+        if class_counts is None:
+            raise ConfigError("balancing needs the number of training rows of each label", key="class_weights")
+        # As scikit-learn's "balanced": rows / (classes * rows of the class).
+        return [sum(class_counts) / (num_classes * count) for count in class_counts]
+    for label in class_weights:
+        check_label(label, labels, key="class_weights", expected="some of")
+    return [float(class_weights.get(label, 1.0)) for label in labels or []]
+
+
+def check_label(label: str, labels: list[str] | None, *, key: str, expected: str = "one of") -> None:
+    """Refuses a label that the data do not have.
+
+    Raises:
+        ConfigError: `key` names it; suggests the nearest.
+    """
+    known = labels or []
+    if label not in known:
+        spelled = {name.lower(): name for name in known}
+        near = difflib.get_close_matches(label.lower(), spelled, n=1)
+        raise ConfigError(
+            "the data have no such label",
+            key=key,
+            expected=f"{expected} {', '.join(known)}",
+            received=repr(label),
+            remedy=f"Did you mean `{spelled[near[0]]}`?" if near else "",
+        )
+
+
+def losses(
+    outputs: dict[str, Any], batch: dict[str, Any], *, label_smoothing: float, weight_of_class: list[float] | None
+) -> tuple[Any, Any]:
+    """Cross-entropy of each row, and its weight: (B,) and (B,) float32.
+
+    Args:
+        outputs: `logits` (B, C).
+        batch: `label_ids` (B,) and `weights` (B,).
+        label_smoothing: the part of each target that is spread evenly over all labels.
+        weight_of_class: what the weight of a row is multiplied by, by its label.
+
+    Source: label smoothing: Szegedy et al. 2016, "Rethinking the inception architecture", section 7.
+    """
+    logits, label_ids = outputs[LOGITS], batch[LABEL_IDS]
+    num_classes = logits.shape[-1]
+    targets = ops.one_hot(label_ids, num_classes, dtype="float32")
+    targets = targets * (1.0 - label_smoothing) + label_smoothing / num_classes
+    loss = -ops.sum(targets * ops.log_softmax(logits, axis=-1), axis=-1)
+    weights = ops.cast(batch[WEIGHTS], "float32")
+    if weight_of_class is not None:
+        weights = weights * ops.take(ops.convert_to_tensor(weight_of_class, "float32"), label_ids)
+    return loss, weights
+
+
+def answers(outputs: dict[str, Any]) -> dict[str, Any]:
+    """`scores` (B, C) float32, which sum to 1, and `label_ids` (B,) int32, the best of each."""
+    scores = ops.softmax(outputs[LOGITS], axis=-1)
+    return {"scores": scores, LABEL_IDS: ops.cast(ops.argmax(scores, axis=-1), "int32")}

@@ -1,0 +1,132 @@
+"""Tabular classification: one label for a row of a table."""
+
+from typing import Any, Literal
+
+import keras
+import numpy as np
+from keras import ops
+from pydantic import PositiveFloat
+from sklearn.metrics import roc_auc_score
+
+from tfattn.config.types import Given, Share
+from tfattn.features import COLUMN_ATTENTION, ENCODED, ESSENTIAL_FEATURES, LABEL_IDS, LOGITS, POOLED_OUTPUT
+from tfattn.models.contracts import TableEncoder
+from tfattn.tasks import classes
+from tfattn.tasks.intervals import counted_share
+from tfattn.tasks.task import Task
+
+# What a model may say about how it came to its answer.
+EXPLANATIONS = (ESSENTIAL_FEATURES, COLUMN_ATTENTION)
+
+
+class TabularClassification(Task):
+    """Tells classes of rows apart by a linear map of the vector that a model makes of each row.
+
+    Masks: none; a row has all its columns.
+
+    Args:
+        model: what reads the rows.
+        num_classes: C, how many labels there are; known from the data.
+        labels: the C labels in the order of their ids; known from the data.
+        class_counts: training rows of each label, in the same order; known from the data.
+        positive: the label that is looked for, which sensitivity, specificity and ROC AUC are about; of two labels the
+            second in alphabetical order, if not given.
+        class_weights: how much a row counts in the loss, by its label: "balanced" lets every label count the same in
+            total, a table such as {noise: 2.0} gives the weight of some labels (others weigh 1).
+        label_smoothing: the part of each target that is spread evenly over all labels.
+
+    Call arguments:
+        features: what the model reads.
+
+    Returns:
+        a dictionary of `logits` (B, C) float32, `encoded` (B, D) float32, what the head reads, and, where the model
+        has them, `essential_features` (B, E) and `column_attention` (B, N + M), float32.
+
+    Raises:
+        ConfigError: positive or class_weights names a label that the data do not have.
+
+    Example:
+        >>> from tfattn.models.feature_map_transformer import FeatureMapTransformer
+        >>> task = TabularClassification(model=FeatureMapTransformer(num_numeric=14, category_counts=[]), num_classes=2)
+        >>> task.answers(task({"numeric": keras.random.normal((1, 14))}))["scores"].shape
+        TensorShape([1, 2])
+    """
+
+    monitor = "accuracy"
+    monitor_mode = "max"
+
+    def __init__(
+        self,
+        *,
+        model: Given[TableEncoder],
+        num_classes: Given[int],
+        labels: Given[list[str] | None] = None,
+        class_counts: Given[list[int] | None] = None,
+        positive: str | None = None,
+        class_weights: Literal["balanced"] | dict[str, PositiveFloat] | None = None,
+        label_smoothing: Share = 0.0,
+    ):
+        # Not cast to the compute type on entry: the model embeds numbers in float32.
+        super().__init__(name="tabular_classification", autocast=False)
+        self.model = model
+        self.num_classes = num_classes
+        self.labels = labels
+        self.class_counts = class_counts
+        self.positive = positive
+        self.class_weights = class_weights
+        self.label_smoothing = label_smoothing
+        self.weight_of_class = classes.weights_of_classes(
+            class_weights, num_classes=num_classes, labels=labels, class_counts=class_counts
+        )
+        if positive is not None:
+            classes.check_label(positive, labels, key="positive")
+        self.head = classes.head(num_classes, model.hidden_dim)
+        self.built = True
+
+    @property
+    def positive_id(self) -> int | None:
+        """The id of the positive label; None where there are more than two and none was chosen."""
+        if self.positive is not None:
+            return self.labels.index(self.positive)
+        return 1 if self.num_classes == 2 else None
+
+    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        outputs = self.model(features, training=training)
+        encoded = ops.cast(outputs[POOLED_OUTPUT], "float32")
+        explanations = {name: outputs[name] for name in EXPLANATIONS if name in outputs}
+        return {LOGITS: self.head(encoded), ENCODED: encoded, **explanations}
+
+    def losses(self, outputs: dict[str, Any], batch: dict[str, Any]) -> tuple[Any, Any]:
+        return classes.losses(
+            outputs, batch, label_smoothing=self.label_smoothing, weight_of_class=self.weight_of_class
+        )
+
+    def answers(self, outputs: dict[str, Any]) -> dict[str, Any]:
+        """`scores` (B, C) float32, which sum to 1, `label_ids` (B,) int32, the best of each, and the explanations."""
+        return classes.answers(outputs) | {name: outputs[name] for name in EXPLANATIONS if name in outputs}
+
+    def measure(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, float]:
+        """How good the answers are, each share with the 95 % interval `_low` to `_high`.
+
+            accuracy       share of right answers
+            sensitivity    share of positive rows that were found
+            specificity    share of the other rows that were not taken for positive
+            roc_auc        how often a positive row scores above another; 0.5 if there is only one kind of row
+
+        The last three are left out where no label is the positive one.
+        """
+        true, given = targets[LABEL_IDS], answers[LABEL_IDS]
+        measured = counted_share("accuracy", int(np.sum(true == given)), len(true))
+        if self.positive_id is None:
+            return measured
+        positive, found = true == self.positive_id, given == self.positive_id
+        both = positive.any() and not positive.all()
+        return {
+            **measured,
+            **counted_share("sensitivity", int(np.sum(positive & found)), int(positive.sum())),
+            **counted_share("specificity", int(np.sum(~positive & ~found)), int((~positive).sum())),
+            "roc_auc": float(roc_auc_score(positive, answers["scores"][:, self.positive_id])) if both else 0.5,
+        }
+
+    def depth_groups(self) -> list[list[keras.Variable]]:
+        return [*self.model.depth_groups(), self.head.trainable_variables]
