@@ -4,7 +4,7 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: demo test lint slow clean
+.PHONY: demo test lint browser slow clean
 
 demo: .venv/installed
 	$(BIN)/tfattn sample factory_reports data/factory_reports.csv
@@ -23,6 +23,10 @@ lint: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
+
+# Chromium, to test the server's page in (Debian, as root); without it those tests are skipped and say so.
+browser:
+	command -v chromium || (apt-get -qq update && apt-get -qq install -y chromium > /dev/null)
 
 # Tests that take minutes: ten kills and resumes, the accuracy figures of the README.
 slow: .venv/installed

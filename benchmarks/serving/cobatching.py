@@ -5,6 +5,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import grpc
 import numpy as np
@@ -24,7 +25,7 @@ CHANNELS = 4
 TOLERANCE = 1e-5
 BATCHING = ":tensorflow:serving:batching_session"
 
-Row = dict[str, np.ndarray]
+Row = dict[str, Any]  # an array of scores, a label as bytes ...
 
 
 @dataclass
@@ -46,11 +47,12 @@ class CoBatching:
     def compare(self, row: Row, alone: Row) -> None:
         """Counts one row."""
         self.rows += 1
-        is_number = {name: np.issubdtype(array.dtype, np.floating) for name, array in alone.items()}
-        numbers = [float(np.abs(row[name] - alone[name]).max()) for name in alone if is_number[name]]
-        others = all(np.array_equal(row[name], alone[name]) for name in alone if not is_number[name])
-        self.difference = max(self.difference, *numbers)
-        self.unequal += not others or max(numbers) > TOLERANCE
+        numbers = {name for name, value in alone.items() if np.issubdtype(np.asarray(value).dtype, np.floating)}
+        difference = max(float(np.abs(row[name] - alone[name]).max()) for name in numbers)
+        self.difference = max(self.difference, difference)
+        self.unequal += difference > TOLERANCE or any(
+            not np.array_equal(row[name], alone[name]) for name in alone.keys() - numbers
+        )
 
 
 def main(model: Path, texts: Sequence[str], *, short: bool) -> None:

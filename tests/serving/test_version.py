@@ -127,6 +127,17 @@ def test_a_load_that_is_given_up_leaves_no_process(folder):
     assert str(folder) not in "".join(commands_of_children())
 
 
+def test_a_load_that_takes_too_long_fails(folder):
+    async def life():
+        served = version(folder, load_seconds=0.2)
+        with pytest.raises(Failure, match="not loaded and warm within 0.2 s"):
+            await served.load()
+        assert served.state is State.END
+
+    asyncio.run(life())
+    assert str(folder) not in "".join(commands_of_children())
+
+
 def commands_of_children() -> list[str]:
     own = os.getpid()
     found = []

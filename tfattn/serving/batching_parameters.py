@@ -65,13 +65,13 @@ def find(setting: str, models: Path) -> Path | None:
 
     Args:
         setting: `batching` of the server's settings: a file, "beside" or "off".
-        models: what is served; beside it means in that folder or next to it.
+        models: what is served; beside it means in that folder, next to it, or next to the folder around it.
     """
     if setting == "off":
         return None
     if setting != "beside":
         return Path(setting)
-    places = (folder / FILE for folder in (models, models.resolve().parent))
+    places = (folder / FILE for folder in (models, *models.resolve().parents[:2]))
     return next((place for place in places if place.is_file()), None)
 
 

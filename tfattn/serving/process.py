@@ -59,15 +59,11 @@ class Process:
         """
         ours, theirs = socket.socketpair()
         with theirs:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "tfattn.serving.worker", str(theirs.fileno()), str(folder), str(threads)),
-                pass_fds=[theirs.fileno()],
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.PIPE,
-                start_new_session=True,  # Ctrl-C is for the server, which ends its processes in good order
-                env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
-            )
+            try:
+                process = await _spawned(theirs.fileno(), folder, threads)
+            except OSError as error:
+                ours.close()
+                raise Failure(StatusCode.RESOURCE_EXHAUSTED, f"cannot start a process: {error.strerror}") from None
         started = cls(process, *await asyncio.open_connection(sock=ours))
         try:
             started.signatures = messages.read_signatures(await started._first_frame())
@@ -75,6 +71,8 @@ class Process:
             started.warm_up_requests = int(await started._first_frame())
             started.warm_up_seconds = time.monotonic() - loaded
         except BaseException:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
             await started.end()
             raise
         started.ended = asyncio.create_task(started._read_answers())
@@ -149,3 +147,15 @@ class Process:
     def _said(self) -> str:
         words = b"".join(self._last_words).decode("utf-8", "replace").strip()
         return f"exit status {self._process.returncode}" + (f": {words}" if words else "")
+
+
+async def _spawned(handle: int, folder: Path, threads: int) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tfattn.serving.worker", str(handle), str(folder), str(threads)),
+        pass_fds=[handle],
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,  # Ctrl-C is for the server, which ends its processes in good order
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
+    )

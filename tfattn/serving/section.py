@@ -21,6 +21,7 @@ class Serving:
         batching: a batching_parameters.txt, "beside" for the one beside the models where there is one, or "off".
         poll_seconds: how often the models' folders are looked through for versions.
         config_poll_seconds: how often models.config, or the folder of models, is looked through for models.
+        load_seconds: how long a version may take to be loaded and warm.
         load_retries: how many more times a version that failed to load is tried.
         load_retry_seconds: the time between such tries.
         labels_for_unavailable: whether a new label may be given to a version that is not available.
@@ -55,6 +56,7 @@ class Serving:
         batching: str = "beside",
         poll_seconds: PositiveFloat = 1.0,
         config_poll_seconds: PositiveFloat = 5.0,
+        load_seconds: PositiveFloat = 600.0,
         load_retries: NonNegativeInt = 5,
         load_retry_seconds: NonNegativeFloat = 60.0,
         labels_for_unavailable: bool = False,
@@ -81,6 +83,7 @@ class Serving:
         self.batching = batching
         self.poll_seconds = poll_seconds
         self.config_poll_seconds = config_poll_seconds
+        self.load_seconds = load_seconds
         self.load_retries = load_retries
         self.load_retry_seconds = load_retry_seconds
         self.labels_for_unavailable = labels_for_unavailable

@@ -62,6 +62,7 @@ class Version:
         self.state = State.START
         self.error: Failure | None = None
         self.signatures: dict[str, Signature] = {}
+        self._load_seconds = serving.load_seconds
         self._threads = serving.worker_threads or (parameters.num_threads if parameters else os.cpu_count() or 1)
         self._parameters = parameters
         self._metrics = metrics
@@ -79,9 +80,16 @@ class Version:
         self.state, self.error = State.LOADING, None
         self._process = asyncio.create_task(self._start())
         try:
-            process = await self._process
+            async with asyncio.timeout(self._load_seconds):
+                process = await self._process
+        except TimeoutError:
+            message = f"It was not loaded and warm within {self._load_seconds:g} s"
+            self.state, self.error = State.END, Failure(StatusCode.DEADLINE_EXCEEDED, message)
+            raise self.error from None
         except asyncio.CancelledError:
             self.state = State.END
+            if not self._process.cancelled():  # it had just started
+                await self._process.result().end()
             raise
         self.signatures = process.signatures
         self._batcher = Batcher(
@@ -143,6 +151,7 @@ class Version:
         if self.state is State.AVAILABLE:
             log("process_died", model=self.model, version=self.number, last_words=ended.result())
             self._process = asyncio.create_task(self._start())
+            self._process.add_done_callback(lambda start: start.cancelled() or start.exception())  # `error` has it
 
     async def _compute(self, signature: str, inputs: Arrays, outputs: tuple[str, ...]) -> Arrays:
         try:
