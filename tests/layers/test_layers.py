@@ -27,9 +27,7 @@ LAYERS = [
     pytest.param(Dropout, {"rate": 0.0}, [X], (3, 5, 8), id="dropout"),
     pytest.param(Pooler, {}, [X], (3, 8), id="pooler"),
     pytest.param(FeedForward, {"intermediate_dim": 16}, [X], (3, 5, 8), id="feed-forward"),
-    pytest.param(
-        FeedForward, {"intermediate_dim": 16, "activation": "reglu"}, [X], (3, 5, 8), id="gated feed-forward"
-    ),
+    pytest.param(FeedForward, {"intermediate_dim": 16, "activation": "reglu"}, [X], (3, 5, 8), id="gated feed-forward"),
     pytest.param(MultiHeadAttention, {"num_heads": 2}, [X], (3, 5, 8), id="attention"),
     pytest.param(MultiHeadAttention, {"num_heads": 2, "is_causal": True}, [X], (3, 5, 8), id="causal attention"),
     pytest.param(EncoderBlock, {**BLOCK, "norm": "post"}, [X], (3, 5, 8), id="post-norm block"),
@@ -40,7 +38,7 @@ LAYERS = [
     pytest.param(PiecewiseLinearTokens, {"width": 6, "num_bins": 4}, [X[:, 0]], (3, 2, 6), id="piecewise linear"),
     pytest.param(PeriodicTokens, {"width": 6, "num_frequencies": 5}, [X[:, 0]], (3, 8, 6), id="periodic tokens"),
     pytest.param(CategoryTokens, {"width": 6, "category_counts": [11] * 5}, [IDS], (3, 5, 6), id="categories"),
-    pytest.param(MissingTokens, {}, [X, MISSING], (3, 5, 8), id="missing values"),
+    pytest.param(MissingTokens, {}, [X[::-1], MISSING], (3, 5, 8), id="missing values"),
     pytest.param(ClassToken, {}, [X], (3, 6, 8), id="class token"),
     pytest.param(
         Embeddings,

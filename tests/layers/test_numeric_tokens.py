@@ -42,7 +42,9 @@ def test_periodic_by_hand():
     layer.build((None, 1))
     layer.frequencies.assign([[1.0, 0.5]])
     # Rows: sine of either frequency, then cosine.
-    layer.projection.set_weights([np.array([[[1.0, 0.0], [0.0, 1.0], [3.0, 0.0], [0.0, 2.0]]]), np.array([[0.0, -1.0]])])
+    layer.projection.set_weights(
+        [np.array([[[1.0, 0.0], [0.0, 1.0], [3.0, 0.0], [0.0, 2.0]]]), np.array([[0.0, -1.0]])]
+    )
     # x = 1/4: angles pi/2 and pi/4: (1 + 3 * 0, 0.7071 + 2 * 0.7071 - 1)
     np.testing.assert_allclose(array(layer(np.array([[0.25]], "float32")))[0], [[1.0, 1.1213203]], atol=1e-6)
     # x = 1/2: angles pi and pi/2: (0 - 3, 1 + 0 - 1), and ReLU

@@ -1,15 +1,12 @@
 """The server as a process: what it prints, answers, survives and how it ends."""
 
-import contextlib
 import json
 import os
 import shutil
 import signal
 import socket
 import subprocess
-import sys
 import threading
-import time
 import urllib.error
 import urllib.request
 
@@ -17,53 +14,28 @@ import grpc
 import pytest
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
+from benchmarks.serving.running import Running, running, wait_until
 from tfattn.serving.tensors import strings, to_proto
 
 
 @pytest.fixture(scope="module")
-def server(models, tmp_path_factory):
-    """A running server of the models, its addresses and its process."""
-    with started(models, tmp_path_factory.mktemp("log") / "log") as running:
-        yield running
+def server(models):
+    with running(models, worker_threads=1) as server:
+        yield server
 
 
-class started:
-    """`tfattn serve` on free ports, ended by SIGTERM."""
+def predict(server, *texts, model="reports"):
+    body = json.dumps({"instances": list(texts)}).encode()
+    with urllib.request.urlopen(f"{server.rest}/v1/models/{model}:predict", body) as response:
+        return [answer["label"] for answer in json.load(response)["predictions"]]
 
-    def __init__(self, folder, log, *settings):
-        command = [sys.executable, "-m", "tfattn", "serve", str(folder), "--engine", "builtin"]
-        for setting in ("rest_port=0", "grpc_port=0", "worker_threads=1", *settings):
-            command += ["--set", setting]
-        self.log = log
-        with open(log, "wb") as file:
-            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=file)
 
-    def __enter__(self):
-        line = self.process.stdout.readline()
-        assert line, self.log.read_text()
-        addresses = json.loads(line)
-        self.rest, self.grpc = addresses["rest"], addresses["grpc"]
-        return self
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        assert self.process.wait(30) == 0, self.log.read_text()
-        self.process.stdout.close()
-
-    def get(self, path):
-        with urllib.request.urlopen(self.rest + path) as response:
-            return json.load(response)
-
-    def predict(self, *texts, model="reports"):
-        request = urllib.request.Request(
-            f"{self.rest}/v1/models/{model}:predict", json.dumps({"instances": list(texts)}).encode()
-        )
-        with urllib.request.urlopen(request) as response:
-            return [answer["label"] for answer in json.load(response)["predictions"]]
+def models_of(server):
+    return {entry["name"] for entry in json.loads(server.get("/models.json"))}
 
 
 def test_both_protocols_answer_from_the_newest_version(server):
-    assert server.predict("x", "x" * 30) == ["Électronique", "Leak"]
+    assert predict(server, "x", "x" * 30) == ["Électronique", "Leak"]
     with grpc.insecure_channel(server.grpc) as channel:
         request = predict_pb2.PredictRequest()
         request.model_spec.name = "reports"
@@ -92,8 +64,7 @@ def test_it_listens_on_this_machine_only(server):
 
 def test_probes_and_metrics(server):
     assert server.get("/v1/health/live") and server.get("/v1/health/ready")
-    with urllib.request.urlopen(server.rest + "/monitoring/prometheus/metrics") as response:
-        assert ":tensorflow:serving:request_count" in response.read().decode()
+    assert b":tensorflow:serving:request_count" in server.get("/monitoring/prometheus/metrics")
 
 
 def test_a_taken_port_and_nothing_to_serve_are_said_in_one_line(server, models, tmp_path, command):
@@ -109,62 +80,45 @@ def test_a_taken_port_and_nothing_to_serve_are_said_in_one_line(server, models, 
 def test_a_model_that_is_added_is_served_and_one_that_is_taken_away_is_not(models, tmp_path):
     folder = tmp_path / "saved_models"
     shutil.copytree(models / "reports/9", folder / "first/1")
-    with started(folder, tmp_path / "log", "config_poll_seconds=0.2") as server:
+    with running(folder, worker_threads=1, config_poll_seconds=0.2) as server:
         shutil.copytree(models / "reports/9", folder / "second/1")
-        wait_until(lambda: {"first", "second"} <= {entry["name"] for entry in server.get("/models.json")})
-        wait_until(lambda: server.get("/v1/health/ready"))
-        assert server.predict("x" * 30, model="second") == ["Leak"]
+        wait_until(lambda: models_of(server) == {"first", "second"})
+        wait_until(lambda: "AVAILABLE" in server.versions("second").values())
+        assert predict(server, "x" * 30, model="second") == ["Leak"]
         shutil.rmtree(folder / "first")
-        wait_until(lambda: "first" not in {entry["name"] for entry in server.get("/models.json")})
-        assert server.predict("x" * 30, model="second") == ["Leak"]
+        wait_until(lambda: models_of(server) == {"second"})
+        assert predict(server, "x" * 30, model="second") == ["Leak"]
 
 
-def wait_until(is_so):
-    deadline = time.monotonic() + 60
-    while True:
-        with contextlib.suppress(urllib.error.HTTPError):
-            if is_so():
-                return
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
-def test_sigterm_answers_what_was_accepted_and_refuses_the_rest(models, tmp_path):
+def test_sigterm_answers_what_was_accepted_and_refuses_the_rest(models):
     answers, refused = [], []
 
     def ask(server):
         while True:
             try:
-                answers.append(server.predict("x" * 30))
+                answers.append(predict(server, "x" * 30))
             except urllib.error.URLError as error:
                 refused.append(error)
                 return
 
-    with started(models / "reports", tmp_path / "log") as server:
-        threads = [threading.Thread(target=ask, args=[server]) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        while len(answers) < 20:
-            time.sleep(0.01)
-        server.process.send_signal(signal.SIGTERM)
-        for thread in threads:
-            thread.join(30)
+    server = Running(models / "reports", worker_threads=1)
+    threads = [threading.Thread(target=ask, args=[server]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    wait_until(lambda: len(answers) >= 20)
+    assert server.end() == 0
+    for thread in threads:
+        thread.join(30)
     assert set(map(tuple, answers)) == {("Leak",)}
     assert all(isinstance(error.reason, ConnectionRefusedError) for error in refused), refused
     events = [json.loads(line)["event"] for line in server.log.read_text().splitlines() if line.startswith("{")]
     assert events[events.index("draining") :] == ["draining", "version_unloaded", "ended"]
 
 
-def test_no_process_outlives_the_server(models, tmp_path):
-    server = started(models / "reports", tmp_path / "log").__enter__()
-    children = subprocess.run(
-        ["ps", "-o", "pid=", "--ppid", str(server.process.pid)], capture_output=True, text=True
-    ).stdout.split()
-    assert len(children) == 1  # one for each version
-    server.process.kill()
-    server.process.wait()
-    server.process.stdout.close()
-    deadline = time.monotonic() + 20
-    while any(os.path.exists(f"/proc/{child}") for child in children):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+def test_no_process_outlives_the_server(models):
+    server = Running(models / "reports", worker_threads=1)
+    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(server.process_id)], capture_output=True, text=True)
+    (child,) = found.stdout.split()  # one for each version
+    os.kill(server.process_id, signal.SIGKILL)
+    wait_until(lambda: not os.path.exists(f"/proc/{child}"))
+    server.end()

@@ -92,7 +92,9 @@ class FeatureMapTransformer(TableEncoder):
     def build(self, input_shape: Any = None) -> None:
         edge = side(self.num_numeric)
         self.expand = _convolution(CHANNELS, "expand")
-        self.position = Table(num_rows=edge**2, width=CHANNELS, name="position")
+        self.position = (
+            Table(num_rows=edge**2, width=CHANNELS, name="position") if self.positions == "learned" else None
+        )
         self.blocks = [
             EncoderBlock(
                 num_heads=self.num_heads,
@@ -114,7 +116,7 @@ class FeatureMapTransformer(TableEncoder):
         self.dense = keras.layers.Dense(POOLED_DIM, name="dense")
         self.bend = keras.layers.PReLU(alpha_initializer=keras.initializers.Constant(0.25), name="bend")
         self.expand.build((None, edge, edge, 1))
-        if self.positions == "learned":
+        if self.position is not None:
             self.position.build()
         for block in self.blocks:
             block.build((None, edge**2, CHANNELS))
@@ -128,7 +130,7 @@ class FeatureMapTransformer(TableEncoder):
         x = self.expand(feature_map(features[NUMERIC]))
         _, edge, _, channels = x.shape
         x = ops.reshape(x, (-1, edge**2, channels))  # (B, side, side, 64) -> (B, 16, 64)
-        if self.positions == "learned":
+        if self.position is not None:
             x = x + ops.cast(self.position.embeddings, x.dtype)
         for block in self.blocks:
             x = block(x, training=training)
@@ -142,10 +144,10 @@ class FeatureMapTransformer(TableEncoder):
         }
 
     def depth_groups(self) -> list[list[keras.Variable]]:
-        first = [*self.expand.trainable_variables, *self.position.trainable_variables]
+        position = [] if self.position is None else self.position.trainable_variables
         top = [v for layer in (*self.decide, self.dense, self.bend) for v in layer.trainable_variables]
         blocks = [block.trainable_variables for block in self.blocks]
-        return [first, *blocks, self.reduce.trainable_variables, top]
+        return [[*self.expand.trainable_variables, *position], *blocks, self.reduce.trainable_variables, top]
 
     def get_config(self) -> dict[str, Any]:
         names = "num_numeric category_counts feature_channels num_layers num_heads intermediate_dim positions dropout"

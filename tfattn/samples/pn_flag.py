@@ -1,22 +1,21 @@
-"""Invented candidate variants of low allele frequency, as a laboratory lists them: which are real (PN_flag 1), which noise.
+"""Invented candidate variants of low allele frequency, as a laboratory lists them: which are real, which noise.
 
-The generative model. Three runs (panels LODA, LODB and LODC) measure samples that hold a mixture of known variants,
-diluted to one of four levels. Every sample is sequenced at a panel of 68 loci to a depth that is log-normal around 4500
-molecules, and ten of its candidates are listed. The reads of a candidate are binomial around its frequency, and so is
-what the errors of its locus add:
+The generative model. Three runs (panels LODA, LODB, LODC) measure samples, each a mixture of known variants diluted to
+one of four levels. A sample is sequenced at 88 loci, each to a depth that is log-normal around 3000 molecules, and ten
+of its candidates are listed. The reads of a candidate are binomial around its true frequency, and so is what the errors
+of its locus add:
 
     spiked       real: the frequency is the expected one, but for the pipette
-    undeclared   real as well, though nobody expected it: the expected frequency is 0
-    error        noise: a few reads by the errors of an ordinary locus
-    damage       noise: a locus at which bases are damaged, so that many reads err in every sample
+    undeclared   real too, though nobody expected it: the expected frequency is 0
+    error        noise at an ordinary locus: one or two reads, or many copies of one early error
+    damage       noise at a locus where bases are damaged: many reads err, in every sample
     misaligned   noise: reads of a similar place elsewhere in the genome, in any number
 
-Noise may stand at the locus of a known variant too: then the expected frequency is not 0, and the observed one is
-whatever it is. Five callers judge each candidate by its reads, depth and locus. All scores are noisy, and 5000 says
-"saturated": a caller could not have said anything else, at this locus or for this sample, so that it says nothing about
-the candidate. What one caller is blind for another one sees, and the rest is in six columns that are mostly 0. No
-column tells real from noise by itself, and no weighted sum of them does; the rows of one sample share its depth and
-dilution, and the same loci recur in all samples.
+Noise may stand at the locus of a known variant as well: then the expected frequency is not 0, and the observed one is
+whatever it is. Five callers judge a candidate by its reads, its depth and its locus. All scores are noisy, and 5000
+says "saturated": at this locus, or for this sample, the caller would say so of anything. So each is blind somewhere,
+and another sees what it misses; the rest is in six columns that are mostly or often 0. No column tells real from noise,
+nor does a weighted sum of them. The same loci recur in all samples.
 """
 
 import csv
@@ -49,21 +48,57 @@ NUMBERS = (
 COLUMNS = (*IDENTIFIERS, LABEL, *NUMBERS)
 
 SATURATED = 5000.0
+LOWEST_SCORE = 0.1
+UNDERFLOW = 600.0  # where a caller's probability is 0 to the computer
 
-# Candidates of each kind in each run. LODA and LODB: 940 rows, 600 of them real; LODC: 200 rows, 138 of them real.
-REAL, NOISE = ("spiked", "undeclared"), ("error", "damage", "misaligned")
-RUNS = {
-    "LODA": {"spiked": 258, "undeclared": 42, "error": 68, "damage": 51, "misaligned": 51},
-    "LODB": {"spiked": 258, "undeclared": 42, "error": 68, "damage": 51, "misaligned": 51},
-    "LODC": {"spiked": 119, "undeclared": 19, "error": 25, "damage": 18, "misaligned": 19},
-}
 ROWS_PER_SAMPLE = 10
+DILUTIONS = {"D1": 0.012, "D2": 0.009, "D3": 0.006, "D4": 0.004}  # frequency of a homozygous variant
+DOSES = (1.0, 0.5)  # of a homozygous and a heterozygous variant
+PIPETTE = 0.1  # relative error of a dilution
+MEDIAN_DEPTH, DEPTH_SPREAD = 3000, 0.15  # molecules
+FEWEST_READS = 5  # of a candidate; single errors are listed with fewer
+USUAL_ERRORS = 2e-4  # of molecules; one caller takes it for granted everywhere
 
-DILUTIONS = {"D1": 0.011, "D2": 0.008, "D3": 0.0055, "D4": 0.0035}  # the frequency of a homozygous variant
-MEDIAN_DEPTH, DEPTH_SPREAD = 4500, 0.25
-PIPETTE = 0.1  # relative error of a mixture
-FEWEST_READS = 5  # with which a real variant becomes a candidate at all
-USUAL_ERRORS = 2e-4  # for each molecule, which one of the callers takes for granted everywhere
+# Candidates of each kind in each run: 940 rows, 600 of them real, and 200 rows, 138 of them real.
+RUNS = {
+    "LODA": {"spiked": 270, "undeclared": 30, "error": 68, "damage": 51, "misaligned": 51},
+    "LODB": {"spiked": 270, "undeclared": 30, "error": 68, "damage": 51, "misaligned": 51},
+    "LODC": {"spiked": 124, "undeclared": 14, "error": 25, "damage": 18, "misaligned": 19},
+}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What candidates of one kind look like.
+
+    Args:
+        is_real: whether PN_flag is 1.
+        families: the median of Score_Families for each read: copies of one molecule count once.
+        quality, mapping: the medians of Score_Base_Quality and Score_Mapping.
+        in_normal, conflicts, indels: how often these columns are not 0.
+        strand, position: how often the bias is strong.
+        lost: how often the reads come from a place that is not in the reference: nothing fits them better.
+    """
+
+    is_real: bool
+    families: float = 6.0
+    quality: float = 250.0
+    mapping: float = 250.0
+    in_normal: float = 0.04
+    conflicts: float = 0.04
+    indels: float = 0.06
+    strand: float = 0.0
+    position: float = 0.0
+    lost: float = 0.0
+
+
+KINDS = {
+    "spiked": Kind(is_real=True),
+    "undeclared": Kind(is_real=True),
+    "error": Kind(is_real=False, families=1.2, quality=30.0, conflicts=0.25),
+    "damage": Kind(is_real=False, families=5.0, quality=150.0, in_normal=0.3, strand=0.7),
+    "misaligned": Kind(is_real=False, mapping=9.0, indels=0.2, position=0.7, lost=0.3),
+}
 
 
 @dataclass(frozen=True)
@@ -72,37 +107,26 @@ class Locus:
 
     Args:
         name: chromosome and position.
-        errors: of reads that show another base, the share that no variant explains.
-        dose: of the known variant here: 1 homozygous, 0.5 heterozygous, 0 none.
-        is_clean: no normal sample ever showed an error here: what is compared with them is beyond all measure.
-        is_unique: no other place is similar: reads cannot be better aligned.
-        is_damaged, is_repeated: the kind of noise that happens here.
+        noise: the kind of noise that happens here.
+        dose: of the known variant, 0 where there is none.
+        errors: share of molecules that show another base without any variant.
+        is_clean: no normal sample ever showed an error here: compared with them, anything is beyond measure.
+        is_unique: no other place is similar: reads cannot come from elsewhere.
     """
 
     name: str
+    noise: str
+    dose: float
     errors: float
-    dose: float = 0.0
-    is_clean: bool = False
-    is_unique: bool = False
-    is_damaged: bool = False
-    is_repeated: bool = False
-
-
-@dataclass(frozen=True)
-class Sample:
-    """A tube that is sequenced; where `has_families` is false, molecules cannot be told apart in its reads."""
-
-    name: str
-    run: str
-    dilution: str
-    has_families: bool
+    is_clean: bool
+    is_unique: bool
 
 
 def write(path: str | Path, *, seed: int = 7) -> None:
     """Writes the table: tab-separated, a header, 19 columns, 1,140 rows.
 
-    The first 940 rows (panels LODA and LODB, 600 real and 340 noise) are meant for training, the last 200 (panel LODC,
-    138 and 62) for the test; no sample stands in both. Equal seeds write equal bytes.
+    The first 940 rows (panels LODA and LODB, 600 real and 340 noise) are for training, the last 200 (panel LODC, 138
+    and 62) for the test; no sample stands in both. Equal seeds write equal bytes.
 
     Args:
         path: the file to write; an existing one is replaced when the new one is complete.
@@ -120,104 +144,108 @@ def write(path: str | Path, *, seed: int = 7) -> None:
 
 
 def _rows(chance: random.Random) -> Iterator[list[str]]:
-    panel = _panel(chance)
-    number = 101
+    loci = _loci(chance)
+    number = 100
     for run, counts in RUNS.items():
-        kinds = [kind for kind, count in counts.items() for _ in range(count)]
-        chance.shuffle(kinds)
-        for first in range(0, len(kinds), ROWS_PER_SAMPLE):
-            sample = Sample(f"FG{number}", run, chance.choice(list(DILUTIONS)), chance.random() < 0.93)
+        names = [name for name, count in counts.items() for _ in range(count)]
+        chance.shuffle(names)
+        for first in range(0, len(names), ROWS_PER_SAMPLE):
             number += 1
-            free = list(panel)
-            for kind in kinds[first : first + ROWS_PER_SAMPLE]:
-                locus = chance.choice([locus for locus in free if _happens(kind, locus)])
+            dilution = chance.choice(list(DILUTIONS))
+            has_families = chance.random() < 0.95  # else molecules of this sample cannot be told apart
+            free = list(loci)
+            for name in names[first : first + ROWS_PER_SAMPLE]:
+                locus = chance.choice([locus for locus in free if _happens(name, locus)])
                 free.remove(locus)
-                yield [sample.name, run, sample.dilution, locus.name, str(int(kind in REAL)), *_numbers(chance, kind, sample, locus)]
+                identifiers = [f"FG{number}", run, dilution, locus.name]
+                numbers = _numbers(chance, name, locus, DILUTIONS[dilution], has_families)
+                yield [*identifiers, str(int(KINDS[name].is_real)), *numbers]
 
 
-def _panel(chance: random.Random) -> list[Locus]:
-    """68 loci: 30 of known variants, 10 damaged and 10 repeated ones (some of known variants), 18 others."""
-    dose = [1.0, 0.5] * 15 + [1.0, 0.0, 0.0, 0.5, 0.0] * 4 + [0.0] * 18
-    panel = []
-    for place, known in enumerate(dose):
-        is_damaged, is_repeated = 30 <= place < 40, 40 <= place < 50
-        panel.append(
-            Locus(
-                name=f"chr{chance.randint(1, 22)}:{chance.randint(10**6, 10**8)}",
-                errors=chance.uniform(1.2e-3, 4e-3) if is_damaged else USUAL_ERRORS * chance.lognormvariate(0, 0.4),
-                dose=known,
-                is_clean=not is_damaged and chance.random() < 0.2,
-                is_unique=chance.random() < 0.2,
-                is_damaged=is_damaged,
-                is_repeated=is_repeated,
+def _loci(chance: random.Random) -> list[Locus]:
+    """88 loci: 24 of known variants, 44 ordinary ones without, 10 damaged and 10 repeated ones."""
+    loci = []
+    for noise, known, others in (("error", 24, 44), ("damage", 2, 8), ("misaligned", 2, 8)):
+        for place in range(known + others):
+            is_damaged = noise == "damage"
+            usual = USUAL_ERRORS * chance.lognormvariate(0, 0.4)
+            loci.append(
+                Locus(
+                    name=f"chr{chance.randint(1, 22)}:{chance.randint(10**6, 5 * 10**7)}",
+                    noise=noise,
+                    dose=DOSES[place % 2] if place < known else 0.0,
+                    errors=chance.uniform(1.2e-3, 4e-3) if is_damaged else usual,
+                    is_clean=place % 9 == 4 and not is_damaged,
+                    is_unique=place % 9 == 7 and noise != "misaligned",
+                )
             )
-        )
-    return panel
+    return loci
 
 
 def _happens(kind: str, locus: Locus) -> bool:
-    if kind in ("damage", "misaligned"):
-        return locus.is_damaged if kind == "damage" else locus.is_repeated
-    if locus.is_damaged or locus.is_repeated:
-        return False
-    return kind == "error" or (locus.dose > 0) == (kind == "spiked")
+    if KINDS[kind].is_real:
+        return locus.noise == "error" and (locus.dose > 0) == (kind == "spiked")
+    return locus.noise == kind
 
 
-def _numbers(chance: random.Random, kind: str, sample: Sample, locus: Locus) -> list[str]:
-    depth = round(MEDIAN_DEPTH * chance.lognormvariate(0, DEPTH_SPREAD))
-    expected = DILUTIONS[sample.dilution] * locus.dose
-    reads = _reads(chance, kind, depth, sample, locus)
-    spoiled = kind == "misaligned"
-    blurred = lambda value, spread: value * chance.lognormvariate(0, spread)
-    # What a caller makes of the reads, by kind.
-    polishing = SATURATED if locus.is_clean else blurred(_surprise(reads, depth * locus.errors), 0.2)
-    poisson = blurred(_surprise(reads, depth * USUAL_ERRORS), 0.1)
-    families = blurred({"error": 1.2, "damage": 5.0}.get(kind, 6.0) * reads, 0.3) if sample.has_families else SATURATED
-    quality = blurred({"error": 30, "damage": 150}.get(kind, 250), 0.6)
-    unseen = spoiled and chance.random() < 0.3  # the place that the reads came from is not in the reference
-    mapping = SATURATED if unseen or (locus.is_unique and not spoiled) else blurred(9 if spoiled else 250, 0.6)
-    # What is mostly 0.
-    normal = _poisson_like(chance, 1.5) if kind == "damage" and chance.random() < 0.3 else int(chance.random() < 0.04)
-    clipped = chance.uniform(0.3, 0.9) if unseen else chance.uniform(0.02, 0.2) * (chance.random() < 0.08)
-    conflicts = int(chance.random() < (0.25 if kind == "error" else 0.04)) * chance.randint(1, 3)
-    indels = int(chance.random() < (0.2 if spoiled else 0.06)) * chance.randint(1, 2)
-    strand = blurred(40, 0.8) if kind == "damage" and chance.random() < 0.7 else chance.expovariate(0.15) * (chance.random() < 0.4)
-    position = blurred(40, 0.8) if spoiled and chance.random() < 0.7 else chance.expovariate(0.15) * (chance.random() < 0.4)
-    scores = (polishing, poisson if poisson < 600 else SATURATED, families, quality, mapping)
+def _numbers(chance: random.Random, name: str, locus: Locus, level: float, has_families: bool) -> list[str]:
+    """What stands in the columns NUMBERS; `level` is the frequency that a homozygous variant has in the sample."""
+
+    def about(median: float, spread: float) -> float:
+        return median * chance.lognormvariate(0, spread)
+
+    def bias(strong: float) -> float:
+        if chance.random() < strong:
+            return about(40, 0.8)
+        return chance.expovariate(1 / 7) if chance.random() < 0.4 else 0.0
+
+    kind = KINDS[name]
+    depth = round(about(MEDIAN_DEPTH, DEPTH_SPREAD))
+    reads = _reads(chance, name, depth, locus, level)
+    is_lost = chance.random() < kind.lost
+    by_errors = about(_surprise(reads, depth * locus.errors), 0.2)
+    by_usual_errors = about(_surprise(reads, depth * USUAL_ERRORS), 0.1)
+    by_families = about(kind.families * reads, 0.3)
+    by_mapping = about(kind.mapping, 0.6)
+    scores = (
+        SATURATED if locus.is_clean else by_errors,
+        SATURATED if by_usual_errors > UNDERFLOW else by_usual_errors,
+        by_families if has_families else SATURATED,
+        about(kind.quality, 0.6),
+        SATURATED if locus.is_unique or is_lost else by_mapping,
+    )
+    clipped = chance.uniform(0.02, 0.2) if chance.random() < 0.08 else 0.0
     return [
-        f"{expected:g}",
+        f"{level * locus.dose:g}",
         f"{reads / depth:.6f}",
         str(reads),
-        *(f"{min(max(score, 0.1), SATURATED):.1f}" for score in scores),
-        str(normal),
-        f"{clipped:.3f}",
-        str(conflicts),
-        str(indels),
-        f"{strand:.1f}",
-        f"{position:.1f}",
+        *(f"{min(max(score, LOWEST_SCORE), SATURATED):.1f}" for score in scores),
+        str(chance.randint(1, 3) if chance.random() < kind.in_normal else 0),
+        f"{chance.uniform(0.3, 0.9) if is_lost else clipped:.3f}",
+        str(chance.randint(1, 3) if chance.random() < kind.conflicts else 0),
+        str(chance.randint(1, 2) if chance.random() < kind.indels else 0),
+        f"{bias(kind.strand):.1f}",
+        f"{bias(kind.position):.1f}",
     ]
 
 
-def _reads(chance: random.Random, kind: str, depth: int, sample: Sample, locus: Locus) -> int:
-    frequency = 0.0
-    if kind in REAL:
-        dose = locus.dose or chance.choice([0.5, 1.0])
-        frequency = DILUTIONS[sample.dilution] * dose * chance.lognormvariate(0, PIPETTE)
-    elif kind == "error":
-        frequency = chance.uniform(0, 0.006) if chance.random() < 0.4 else 0.0
-    elif kind == "misaligned":
-        frequency = chance.choice(list(DILUTIONS.values())) * chance.choice([0.5, 1.0])
-    fewest = 1 if kind == "error" else FEWEST_READS
+def _reads(chance: random.Random, name: str, depth: int, locus: Locus, level: float) -> int:
+    frequency = {
+        "spiked": level * locus.dose * chance.lognormvariate(0, PIPETTE),
+        "undeclared": level * chance.choice(DOSES),
+        "error": chance.uniform(0, 0.006) if chance.random() < 0.4 else 0.0,
+        "damage": 0.0,
+        "misaligned": chance.choice(list(DILUTIONS.values())) * chance.choice(DOSES),
+    }[name]
     while True:
         reads = _binomial(chance, depth, frequency) + _binomial(chance, depth, locus.errors)
-        if reads >= fewest:
+        if reads >= (1 if name == "error" else FEWEST_READS):
             return reads
 
 
 def _binomial(chance: random.Random, draws: int, share: float) -> int:
-    """By inversion: exact, and the same on every machine."""
-    rest, successes = chance.random(), 0
-    probability = (1 - share) ** draws
+    """Successes among `draws`, by inversion: exact for the small numbers here."""
+    rest, probability, successes = chance.random(), (1 - share) ** draws, 0
     while rest > probability and successes < draws:
         rest -= probability
         probability *= (draws - successes) / (successes + 1) * share / (1 - share)
@@ -225,15 +253,11 @@ def _binomial(chance: random.Random, draws: int, share: float) -> int:
     return successes
 
 
-def _poisson_like(chance, mean):
-    return _binomial(chance, 100, mean / 100)
-
-
 def _surprise(reads: int, mean: float) -> float:
-    """-10 log10 of the probability of at least so many reads, where `mean` are expected (Poisson)."""
+    """-10 log10 of the probability of so many reads or more, where `mean` are expected (Poisson)."""
     term = math.exp(reads * math.log(mean) - mean - math.lgamma(reads + 1))
     tail, count = 0.0, reads
-    while term > 1e-12 * tail or count < mean:
+    while count < mean or term > 1e-12 * tail:
         tail += term
         count += 1
         term *= mean / count

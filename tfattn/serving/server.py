@@ -2,7 +2,9 @@
 
 import asyncio
 import gc
+import logging
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,6 +27,8 @@ from tfattn.serving.rest.server import RestServer
 from tfattn.serving.rpc.services import add_services, server_credentials, server_options
 from tfattn.serving.section import Serving
 
+SWITCH_SECONDS = 0.0005
+
 
 def serve(path: Path, serving: Serving, announce: Callable[[Announcement], None]) -> None:
     """Serves models until SIGTERM or SIGINT, then answers what it has accepted and returns.
@@ -41,6 +45,11 @@ def serve(path: Path, serving: Serving, announce: Callable[[Announcement], None]
         ServingError: there is nothing to serve, a port is taken, or a file of the settings cannot be read.
     """
     config = models_config.read_config(path)
+    # gRPC waits for events in a thread, which must not wait long for its turn.
+    sys.setswitchinterval(SWITCH_SECONDS)
+    for library in ("grpc", "asyncio"):
+        logging.getLogger(library).addHandler(_ToLog())
+        logging.getLogger(library).propagate = False
     shared = batching_parameters.find(serving.batching, path)
     parameters = batching_parameters.read(shared) if shared else None
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -102,6 +111,14 @@ async def _follow(path: Path, config: ModelServerConfig, models: Models, serving
             if refused != str(error):
                 refused = str(error)
                 log("config_refused", path=path, error=refused)
+
+
+class _ToLog(logging.Handler):
+    """What libraries have to say, as lines of our log: where it comes from, and no message, which may quote a request."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[0].__name__ if record.exc_info and record.exc_info[0] else ""
+        log("library_error", library=record.name, place=f"{record.pathname}:{record.lineno}", error=error)
 
 
 def _rpc_server(serving: Serving) -> tuple[grpc.aio.Server, str]:

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.serving.running import running
 from tests.serving.page import browser
-from tests.serving.page.served import Numbers, Reports, save, serving
+from tests.serving.page.served import Numbers, Reports, save
 
 
 @pytest.fixture(scope="session")
@@ -35,8 +36,8 @@ def chromium() -> Iterator[browser.Browser]:
 
 @pytest.fixture(scope="session")
 def server(chromium, folder) -> Iterator[str]:
-    with serving(folder) as address:
-        yield address
+    with running(folder, worker_threads=1) as server:
+        yield server.rest
 
 
 @pytest.fixture

@@ -1,10 +1,5 @@
-"""Two small models, and the built-in server over them."""
+"""Two small models to serve."""
 
-import contextlib
-import json
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import tensorflow as tf
@@ -56,19 +51,3 @@ def save(model: tf.Module, folder: Path, **signatures) -> None:
     if "classify" in signatures:  # TensorFlow itself writes one kind of method only
         saved.meta_graphs[0].signature_def["classify"].method_name = CLASSIFY
     (folder / "saved_model.pb").write_bytes(saved.SerializeToString())
-
-
-@contextlib.contextmanager
-def serving(folder: Path, *settings: str) -> Iterator[str]:
-    """The address of a server's REST."""
-    command = [sys.executable, "-m", "tfattn", "serve", str(folder), "--engine", "builtin"]
-    for setting in ("rest_port=0", "grpc_port=0", "worker_threads=1", *settings):
-        command += ["--set", setting]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        line = process.stdout.readline()
-        assert line, process.communicate()
-        yield json.loads(line)["rest"]
-    finally:
-        process.terminate()
-        process.communicate(timeout=30)

@@ -5,7 +5,8 @@ import subprocess
 
 import pytest
 
-from tests.serving.page.served import LABELS, serving
+from benchmarks.serving.running import running
+from tests.serving.page.served import LABELS
 
 REPORT = 'It\'s the "机械" pump:\ncoolant is pooling \\ $HOME `id` !!'
 CONTROL, SHIFT = 2, 8
@@ -150,8 +151,8 @@ def test_it_fits_a_phone_and_a_wide_screen_in_light_and_dark(chromium, server, w
 
 def test_a_token_is_asked_for_once_the_server_wants_one(chromium, folder, tmp_path):
     (tmp_path / "token").write_text("open sesame".replace(" ", "-"))
-    with serving(folder / "reports", f"token_file={tmp_path / 'token'}") as address:
-        page = chromium.page(f"{address}/")
+    with running(folder / "reports", worker_threads=1, token_file=tmp_path / "token") as server:
+        page = chromium.page(f"{server.rest}/")
         page.wait("document.activeElement.id === 'token'")
         assert page.text("#failure-title") == "The server answered 401"
         page.type("wrong")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfattn.serving.failure import Failure
-from tfattn.serving.rest.parse import Spelled, check_size, parse
+from tfattn.serving.rest.parse import LARGE, Spelled, check_size, parse
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -149,6 +149,15 @@ def test_row_45_little_is_quoted():
 @given(st.dictionaries(st.text(), VALUES, max_size=4), st.booleans())
 def test_what_python_writes_is_read_alike(value, ensure_ascii):
     assert read(json.dumps(value, ensure_ascii=ensure_ascii)) == value
+
+
+def test_a_large_body_is_read_alike():
+    value = {"a": [1, -2.5e-3, 10**30, {"b": [None, True, "x" * LARGE]}]}
+    text = json.dumps(value)
+    assert read(text) == value
+    assert read(text.replace("1,", "Inf,", 1))["a"][0] == math.inf
+    assert refused(text[:-1]) == f"JSON Parse error: Expecting ',' delimiter at offset: {len(text) - 1}"
+    assert "Number too big" in refused('{"a": ' + "9" * LARGE + "}")
 
 
 @settings(deadline=None)

@@ -95,6 +95,13 @@ def test_texts_come_back_as_they_were(texts):
         assert type(text) is dict or text.encode() == sent
 
 
+def test_long_answers():
+    given = np.arange(5000, dtype=np.int64)
+    assert json.loads(rows(y=given)) == {"predictions": list(range(5000))}
+    assert json.loads(columns(a=given, b=given[:1])) == {"outputs": {"a": list(range(5000)), "b": [0]}}
+    assert json.loads(rows(a=given, b=given))["predictions"] == [{"a": row, "b": row} for row in range(5000)]
+
+
 def test_what_takes_long_to_write():
     assert not is_large({"y": X, "t": strings([b"x" * 1000])})
     assert is_large({"y": np.zeros(20_000, np.float32)})

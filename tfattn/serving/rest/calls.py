@@ -1,6 +1,7 @@
 """What each of TF Serving's paths answers."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -11,7 +12,7 @@ from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap
 
 from tfattn.serving import core
 from tfattn.serving.rest import examples, predict_response
-from tfattn.serving.rest.parse import parse
+from tfattn.serving.rest.parse import LARGE, parse
 from tfattn.serving.rest.predict_request import Reader, find_signature, signature_name
 from tfattn.serving.rest.routes import METADATA, STATUS, Route
 from tfattn.serving.section import Serving
@@ -19,8 +20,6 @@ from tfattn.serving.section import Serving
 if TYPE_CHECKING:
     from tfattn.serving.models import Models
     from tfattn.serving.version import Version
-
-LARGE = 2**18  # bytes of JSON, which the event loop must not wait for
 
 _AS_TF_SERVING = {"preserving_proto_field_name": True, "always_print_fields_with_no_presence": True}
 
@@ -114,7 +113,7 @@ class Calls:
             "model_spec": MessageToDict(response.model_spec, **_AS_TF_SERVING),
             "metadata": {"signature_def": MessageToDict(signatures, **_AS_TF_SERVING)},
         }
-        return predict_response.to_bytes(parts)
+        return json.dumps(parts).encode()
 
     async def _parsed(self, call: Call) -> dict:
         return await self._convert(len(call.body) > LARGE, parse, call.body, max_nesting=self._serving.max_nesting)

@@ -1,5 +1,6 @@
 """Requests to classify or regress, as serialized tf.Examples, and their answers."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,6 @@ from tfattn.serving.failure import invalid
 from tfattn.serving.rest.decimals import shortest
 from tfattn.serving.rest.dense import decode_b64, is_b64
 from tfattn.serving.rest.parse import check_size
-from tfattn.serving.rest.predict_response import to_bytes
 from tfattn.serving.rest.quoting import kind, quote
 
 _INT64, _UINT64 = np.iinfo(np.int64), np.iinfo(np.uint64)
@@ -50,7 +50,7 @@ def write_classes(classes: Sequence[Sequence[tuple[str, float]]]) -> bytes:
         classes: for each example its labels and float32 scores.
     """
     scores = iter(_written([score for row in classes for _, score in row]))
-    return to_bytes({"results": [[[label, next(scores)] for label, _ in row] for row in classes]})
+    return json.dumps({"results": [[[label, next(scores)] for label, _ in row] for row in classes]}).encode()
 
 
 def write_values(values: Sequence[float]) -> bytes:
@@ -59,7 +59,7 @@ def write_values(values: Sequence[float]) -> bytes:
     Args:
         values: a float32 number for each example.
     """
-    return to_bytes({"results": _written(values)})
+    return json.dumps({"results": _written(values)}).encode()
 
 
 def _written(numbers: Sequence[float]) -> list[float]:

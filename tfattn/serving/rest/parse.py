@@ -15,6 +15,8 @@ import numpy as np
 from tfattn.serving.failure import Failure, invalid
 from tfattn.serving.rest.quoting import quote
 
+LARGE = 2**18  # bytes, which are to be read in a thread
+
 _WHITE_SPACE = " \t\n\r\ufeff"  # and the byte order mark that some clients begin with
 _STRING = r'"(?:[^"\\]|\\.)*+"'
 _SHORT_FORMS = re.compile(rf"{_STRING}|(?<!-)-NaN\b|\bInf\b", re.DOTALL)
@@ -87,7 +89,18 @@ def _first_wins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-_scan = json.JSONDecoder(object_pairs_hook=_first_wins, parse_constant=_SPELLED.__getitem__).scan_once
+def _float(text: str) -> float:
+    return float(text)
+
+
+def _int(text: str) -> int:
+    return int(text)
+
+
+_HOOKS = {"object_pairs_hook": _first_wins, "parse_constant": _SPELLED.__getitem__}
+_scan = json.JSONDecoder(**_HOOKS).scan_once
+# The scanner lets other threads go on only while it calls Python: here for each number, which takes its time.
+_scan_large = json.JSONDecoder(**_HOOKS, parse_float=_float, parse_int=_int).scan_once
 
 
 def _value(text: str) -> Any:
@@ -95,7 +108,7 @@ def _value(text: str) -> Any:
     if start == len(text):
         raise _wrong("The document is empty")
     try:
-        return _scan(text, start)[0]
+        return (_scan_large if len(text) > LARGE else _scan)(text, start)[0]
     except StopIteration as stop:
         if text.startswith(("Inf", "-Inf", "-NaN"), stop.value):
             respelled = _SHORT_FORMS.sub(_long_form, text)

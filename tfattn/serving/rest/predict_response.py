@@ -20,6 +20,7 @@ _WRITTEN = (
     *(np.uint8, np.uint32, np.uint64, np.float32, np.float64, np.object_),
 )
 _LARGE_COUNT, _LARGE_TEXT = 16_384, 2**18  # values, and bytes of texts, that the event loop must not wait for
+_SLICE = 1024  # of a list
 
 _encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 
@@ -45,16 +46,17 @@ def write(outputs: Mapping[str, np.ndarray], *, by_rows: bool, texts_as_b64: boo
     names = sorted(outputs)
     if by_rows:
         _check_rows({name: outputs[name] for name in names})
-    columns = {name: _plain(name, outputs[name], texts_as_b64) for name in names}
-    value: Any = columns if len(names) > 1 else columns[names[0]]
-    if by_rows and len(names) > 1:
-        value = [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    return to_bytes({"predictions" if by_rows else "outputs": value})
-
-
-def to_bytes(value: Any) -> bytes:
-    """The text of a value in JSON; what `_plain` could not decode becomes the bytes that it was."""
-    return _encode(value).encode(errors="surrogateescape")
+    columns = [_plain(name, outputs[name], texts_as_b64) for name in names]
+    if len(names) == 1:
+        text = _text_of(columns[0])
+    elif by_rows:
+        text = _text_of([dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)])
+    else:
+        members = (f"{_encode(name)}: {_text_of(column)}" for name, column in zip(names, columns, strict=True))
+        text = f"{{{', '.join(members)}}}"
+    key = "predictions" if by_rows else "outputs"
+    # What `_raw` could not decode becomes the bytes that it was.
+    return f'{{"{key}": {text}}}'.encode(errors="surrogateescape")
 
 
 def is_large(outputs: Mapping[str, np.ndarray]) -> bool:
@@ -63,6 +65,14 @@ def is_large(outputs: Mapping[str, np.ndarray]) -> bool:
     if sum(array.size for array in arrays) > _LARGE_COUNT:
         return True
     return sum(sum(map(len, array.ravel())) for array in arrays if array.dtype == object) > _LARGE_TEXT
+
+
+def _text_of(value: Any) -> str:
+    """Its JSON, a long list's in slices: while one is written, no other thread can do anything."""
+    if type(value) is not list or len(value) <= _SLICE:
+        return _encode(value)
+    slices = (value[start : start + _SLICE] for start in range(0, len(value), _SLICE))
+    return f"[{', '.join(_encode(part)[1:-1] for part in slices)}]"
 
 
 def _check_rows(outputs: Mapping[str, np.ndarray]) -> None:
