@@ -2,6 +2,7 @@
 
 Shape legend:
     B batch · T target length · S source length · H heads · D width · K width of a head · V vocabulary · C classes
+    N numeric columns · M categorical columns · Q bins · E essential features
 """
 
 # What a model reads (KerasHub's names).

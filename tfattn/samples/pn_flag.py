@@ -95,9 +95,9 @@ class Kind:
 KINDS = {
     "spiked": Kind(is_real=True),
     "undeclared": Kind(is_real=True),
-    "error": Kind(is_real=False, families=1.2, quality=30.0, conflicts=0.25),
+    "error": Kind(is_real=False, families=1.0, quality=24.0, conflicts=0.25),
     "damage": Kind(is_real=False, families=5.0, quality=150.0, in_normal=0.3, strand=0.7),
-    "misaligned": Kind(is_real=False, mapping=9.0, indels=0.2, position=0.7, lost=0.3),
+    "misaligned": Kind(is_real=False, mapping=8.0, indels=0.2, position=0.7, lost=0.3),
 }
 
 
@@ -206,12 +206,12 @@ def _numbers(chance: random.Random, name: str, locus: Locus, level: float, has_f
     by_errors = about(_surprise(reads, depth * locus.errors), 0.2)
     by_usual_errors = about(_surprise(reads, depth * USUAL_ERRORS), 0.1)
     by_families = about(kind.families * reads, 0.3)
-    by_mapping = about(kind.mapping, 0.6)
+    by_mapping = about(kind.mapping, 0.5)
     scores = (
         SATURATED if locus.is_clean else by_errors,
         SATURATED if by_usual_errors > UNDERFLOW else by_usual_errors,
         by_families if has_families else SATURATED,
-        about(kind.quality, 0.6),
+        about(kind.quality, 0.5),
         SATURATED if locus.is_unique or is_lost else by_mapping,
     )
     clipped = chance.uniform(0.02, 0.2) if chance.random() < 0.08 else 0.0

@@ -7,6 +7,7 @@ waits for any more is not computed.
 
 import asyncio
 import itertools
+import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, field
@@ -137,7 +138,7 @@ class Batcher:
             outputs=outputs,
             rows=sizes.pop() if by_rows else 1,
             answer=self._loop.create_future(),
-            since=self._loop.time(),
+            since=time.monotonic(),
             deadline=deadline,
         )
         if by_rows and self._parameters and signature.has_rows and signature.name not in self._not_by_rows:
@@ -201,7 +202,7 @@ class Batcher:
         if not self._parameters or not self._parameters.timeout or not group[0].may_share:
             return True
         due = group[0].since + self._parameters.timeout
-        if due <= self._loop.time() or sum(waiting.rows for waiting in group) >= self._room:
+        if due <= time.monotonic() or sum(waiting.rows for waiting in group) >= self._room:
             return True
         self._loop.call_at(due, self._dispatch)
         return False
@@ -210,7 +211,7 @@ class Batcher:
         batch = [waiting for waiting in batch if waiting.is_wanted]
         if not batch:
             return
-        first, started = batch[0], self._loop.time()
+        first, started = batch[0], time.monotonic()
         try:
             outputs = await self._compute(first.signature.name, _joined(batch), first.outputs)
         except Failure as failure:
@@ -224,7 +225,7 @@ class Batcher:
 
     async def _computed(self, batch: list[Waiting], outputs: Arrays, started: float) -> None:
         rows = sum(waiting.rows for waiting in batch)
-        seconds = self._loop.time() - started
+        seconds = time.monotonic() - started
         known = self._row_seconds or seconds / rows
         self._row_seconds = MEMORY * known + (1 - MEMORY) * seconds / rows
         self._observer.batch(rows=rows, seconds=seconds, queued=[started - waiting.since for waiting in batch])

@@ -16,7 +16,7 @@ from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusResponse
 from tfattn.serving.failure import Failure, invalid
 from tfattn.serving.models import Models
 from tfattn.serving.signature import DEFAULT, Signature
-from tfattn.serving.tensors import from_proto, strings
+from tfattn.serving.tensors import from_proto, strings, type_name
 from tfattn.serving.version import Version
 
 EXAMPLES = "inputs"  # the one input of signatures that classify or regress: serialized tf.Examples
@@ -191,7 +191,7 @@ async def _run(
     for index, (name, tensor) in enumerate(signature.inputs.items()):
         # Only the type: as in TF Serving, a shape that does not fit is the model's to refuse.
         if inputs[name].dtype != tensor.dtype.as_numpy_dtype:
-            expected, received = _spoken(tensor.dtype), _spoken(tf.as_dtype(inputs[name].dtype))
+            expected, received = type_name(tensor.dtype), type_name(tf.as_dtype(inputs[name].dtype))
             raise invalid(f"Expects arg[{index}] to be {expected} but {received} is provided")
     return await version.run(signature.name, inputs, outputs, deadline)
 
@@ -251,8 +251,3 @@ def _shape(values: np.ndarray) -> str:
 
 def _type(values: np.ndarray) -> str:
     return DataType.Name(tf.as_dtype(values.dtype).as_datatype_enum)
-
-
-def _spoken(dtype: tf.DType) -> str:
-    """A type as TensorFlow's own errors name it: float, not float32."""
-    return DataType.Name(dtype.as_datatype_enum).removeprefix("DT_").lower()

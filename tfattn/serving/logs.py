@@ -3,11 +3,13 @@
 import enum
 import json
 import select
+import traceback
 from datetime import UTC, datetime
 from os import write
 
 STANDARD_ERROR = 2
 LONGEST_TEXT = 500
+MOST_FRAMES = 4
 
 
 class Log:
@@ -56,6 +58,18 @@ class Log:
 
 
 log = Log()
+
+
+def log_error(error: BaseException, **facts: object) -> None:
+    """Writes what went wrong in the server itself and where, innermost first, but not what the error says.
+
+    Args:
+        error: what was raised; its own text may quote a request.
+        facts: what else is known.
+    """
+    frames = reversed(traceback.extract_tb(error.__traceback__)[-MOST_FRAMES:])
+    place = " < ".join(f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames)
+    log("internal_error", error=type(error).__name__, place=place, **facts)
 
 
 def _plain(fact: object) -> object:

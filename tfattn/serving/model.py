@@ -10,7 +10,7 @@ from tensorflow_serving.config.model_server_config_pb2 import ModelConfig
 
 from tfattn.serving import versions_on_disk
 from tfattn.serving.failure import Failure
-from tfattn.serving.logs import log
+from tfattn.serving.logs import log, log_error
 from tfattn.serving.section import Serving
 from tfattn.serving.version import State, Version
 from tfattn.serving.versions_on_disk import Found, Look
@@ -117,7 +117,7 @@ class Model:
                 has_loaded = await self._step()
             except Exception as error:  # whatever it is, the next look may fare better
                 has_loaded = False
-                log("internal_error", model=self.config.name, error=repr(error))
+                log_error(error, model=self.config.name)
             if has_loaded or self._changed.is_set():
                 continue
             self.settled.set()

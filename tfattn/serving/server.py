@@ -114,7 +114,7 @@ async def _follow(path: Path, config: ModelServerConfig, models: Models, serving
 
 
 class _ToLog(logging.Handler):
-    """What libraries have to say, as lines of our log: where it comes from, and no message, which may quote a request."""
+    """What libraries have to say as lines of our log: where it comes from, no message, which may quote a request."""
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[0].__name__ if record.exc_info and record.exc_info[0] else ""
@@ -131,4 +131,3 @@ def _rpc_server(serving: Serving) -> tuple[grpc.aio.Server, str]:
         why = "address in use, or not of this machine"
         raise cannot_listen(serving.host, serving.grpc_port, key="grpc_port", why=why) from None
     return server, f"{shown(serving.host)}:{port}"
-

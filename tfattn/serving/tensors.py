@@ -5,7 +5,7 @@ import math
 import numpy as np
 import tensorflow as tf
 from tensorflow.core.framework.tensor_pb2 import TensorProto
-from tensorflow.core.framework.types_pb2 import DT_STRING
+from tensorflow.core.framework.types_pb2 import DT_STRING, DataType
 
 from tfattn.serving.failure import invalid
 
@@ -76,3 +76,8 @@ def strings(values) -> np.ndarray:
     array = np.empty(len(values), object)
     array[:] = values
     return array
+
+
+def type_name(dtype: tf.DType) -> str:
+    """A type as TensorFlow's own errors name it: float, not float32."""
+    return DataType.Name(dtype.as_datatype_enum).removeprefix("DT_").lower()

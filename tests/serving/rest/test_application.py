@@ -12,6 +12,7 @@ from grpc import StatusCode
 
 from tests.serving.rest.conftest import answers, eventually, post, read_all
 from tests.serving.stand_ins import FLOATS, TEXTS, Version, half_plus_two, signature, sums
+from tfattn.serving import logs
 from tfattn.serving.failure import Failure, invalid
 from tfattn.serving.rest import application
 from tfattn.serving.version import State
@@ -240,7 +241,7 @@ def test_row_72_the_time_for_an_answer(serve):
     assert (answer.status, answer.error) == (504, "The request took too long to be answered")
     eventually(lambda: version.cancelled == 1 and version.in_use == 0)
     deadline = version.calls[0][-1]
-    assert deadline is not None and deadline < server.loop.time()
+    assert deadline is not None and deadline <= server.loop.time()
     eventually(lambda: server.metrics.requests[-1][-1] is StatusCode.DEADLINE_EXCEEDED)
 
 
@@ -267,7 +268,7 @@ def test_failures_of_the_model_have_their_status(server, code):
 
 def test_what_nobody_expected_is_the_servers_own_failure(server, monkeypatch):
     written = []
-    monkeypatch.setattr(application, "log", lambda event, **facts: written.append((event, facts)))
+    monkeypatch.setattr(logs, "log", lambda event, **facts: written.append((event, facts)))
     newest(server).breaks = RuntimeError("with the request's own words")
     answer = server.post("half_plus_two:predict", ROWS)
     assert (answer.status, answer.error) == (500, "The server failed. Its log says where.")

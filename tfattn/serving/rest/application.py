@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import json
 import time
-import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from grpc import StatusCode
 
 from tfattn.serving.bearer import Bearer
 from tfattn.serving.failure import Failure
-from tfattn.serving.logs import log
+from tfattn.serving.logs import log, log_error
 from tfattn.serving.metrics import CONTENT_TYPE, Metrics
 from tfattn.serving.rest.answer import Answer, Refusal, as_answer, error_body
 from tfattn.serving.rest.body import Disconnected, Receive, read_body
@@ -72,7 +71,7 @@ class _Application:
         except Disconnected:
             return
         except Exception as error:
-            log("internal_error", entrypoint="REST", error=type(error).__name__, place=_place(error))
+            log_error(error, entrypoint="REST")
             answer = Answer(500, error_body("The server failed. Its log says where."))
         headers = [(b"content-length", str(len(answer.body)).encode()), *answer.headers]
         if answer.content_type:
@@ -205,9 +204,3 @@ def _preflight(headers: Mapping[bytes, bytes]) -> Answer:
     origin = headers.get(b"origin", b"")
     is_right = b"http://" in origin or b"https://" in origin
     return Answer(200 if is_right else 400, b"", content_type=b"")
-
-
-def _place(error: Exception) -> str:
-    """Where it happened, innermost first. What it says is left out, for that may quote the request."""
-    frames = reversed(traceback.extract_tb(error.__traceback__)[-4:])
-    return " < ".join(f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames)

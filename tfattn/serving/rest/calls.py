@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from google.protobuf.json_format import MessageToDict, MessageToJson
-from google.protobuf.message import Message
 from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap
 
 from tfattn.serving import core
@@ -83,6 +82,7 @@ class Calls:
                 cut_integers="integer_range" in self._serving.as_tf_serving,
             )
             request = await self._convert(len(call.body) > LARGE, reader.read, document)
+            del document  # which may be many times the body's size, while the model takes its time
             _, outputs = await core.predict(version, name, request.inputs, deadline=call.deadline)
         return await self._convert(
             predict_response.is_large(outputs),
@@ -103,7 +103,7 @@ class Calls:
     async def _status(self, call: Call) -> bytes:
         # Of all versions where the path has a label, as in TF Serving.
         status = core.model_status(self._models, call.route.model, call.route.version)
-        return _json(status)
+        return MessageToJson(status, **_AS_TF_SERVING).encode()
 
     async def _metadata(self, call: Call) -> bytes:
         response = core.metadata(self._find(call))
@@ -137,7 +137,3 @@ class Calls:
         route = call.route
         call.version = self._models.find(route.model, route.version, route.label)
         return call.version
-
-
-def _json(message: Message) -> bytes:
-    return MessageToJson(message, **_AS_TF_SERVING).encode()

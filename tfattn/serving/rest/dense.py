@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from grpc import StatusCode
-from tensorflow.core.framework.types_pb2 import DataType
 
 from tfattn.serving.failure import Failure, invalid
 from tfattn.serving.rest.parse import Spelled, check_size
 from tfattn.serving.rest.quoting import kind, quote
-from tfattn.serving.tensors import strings
+from tfattn.serving.tensors import strings, type_name
 
 MOST_DIMENSIONS = 64  # of an array
 
@@ -99,11 +98,6 @@ def decode_b64(value: Any) -> bytes:
         return base64.b64decode(text, validate=True)
     except ValueError:
         raise invalid("Unable to base64 decode") from None
-
-
-def type_name(dtype: tf.DType) -> str:
-    """A type as TensorFlow's own errors name it: float, not float32."""
-    return DataType.Name(dtype.as_datatype_enum).removeprefix("DT_").lower()
 
 
 def _array(leaves: list[Any], dtype: tf.DType, cut_integers: bool) -> np.ndarray | None:

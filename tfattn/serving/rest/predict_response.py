@@ -10,8 +10,7 @@ import tensorflow as tf
 
 from tfattn.serving.failure import invalid
 from tfattn.serving.rest.decimals import shortest
-from tfattn.serving.rest.dense import type_name
-from tfattn.serving.tensors import strings
+from tfattn.serving.tensors import strings, type_name
 
 BYTES = "_bytes"  # an output whose name ends so is bytes rather than text
 
@@ -20,7 +19,7 @@ _WRITTEN = (
     *(np.uint8, np.uint32, np.uint64, np.float32, np.float64, np.object_),
 )
 _LARGE_COUNT, _LARGE_TEXT = 16_384, 2**18  # values, and bytes of texts, that the event loop must not wait for
-_SLICE = 1024  # of a list
+_SLICE = 256  # of a list
 
 _encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 

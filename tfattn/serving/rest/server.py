@@ -10,6 +10,7 @@ from tfattn.serving.listening import listen, shown
 from tfattn.serving.rest.http import http_protocol
 from tfattn.serving.section import Serving
 
+KEEP_ALIVE = 75  # seconds that an idle connection is kept, longer than clients usually keep theirs
 LINGER = 1.0  # seconds that idle connections stay open at the end: a request may be on its way
 
 
@@ -36,6 +37,8 @@ class RestServer(uvicorn.Server):
                 lifespan="off",
                 log_config=None,
                 access_log=False,
+                proxy_headers=False,
+                timeout_keep_alive=KEEP_ALIVE,
                 server_header=False,
                 ssl_certfile=serving.tls_certificate,
                 ssl_keyfile=serving.tls_key,

@@ -1,7 +1,7 @@
 """One call: bytes in, bytes out, and every failure a status that says whose fault it was."""
 
 import asyncio
-import traceback
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -11,7 +11,7 @@ from grpc import StatusCode
 
 from tfattn.serving.bearer import Bearer
 from tfattn.serving.failure import Failure, invalid
-from tfattn.serving.logs import log
+from tfattn.serving.logs import log, log_error
 from tfattn.serving.metrics import Metrics
 from tfattn.serving.models import Models
 from tfattn.serving.section import Serving
@@ -94,8 +94,7 @@ class Calls:
         """
 
         async def handle(body: bytes, context: grpc.aio.ServicerContext) -> bytes:
-            loop = asyncio.get_running_loop()
-            start = loop.time()
+            start = time.monotonic()  # the event loop's clock, which itself stands still while it works
             remaining = context.time_remaining()
             deadline = None if remaining is None else start + remaining
             call = Call(self._models, deadline, len(body), self._max_rows)
@@ -107,15 +106,15 @@ class Calls:
             except Failure as raised:
                 failure = raised
             except asyncio.CancelledError:
-                late = call.deadline is not None and loop.time() >= call.deadline
+                late = call.deadline is not None and time.monotonic() >= call.deadline
                 failure = Failure(StatusCode.DEADLINE_EXCEEDED if late else StatusCode.CANCELLED, "")
                 raise
             except Exception as error:
-                _log_error(api, error)
+                log_error(error, entrypoint="GRPC", api=api)
                 failure = Failure(StatusCode.INTERNAL, "The server failed. Its log says where.")
             finally:
                 if counted:
-                    self._count(call, api, failure.code if failure else StatusCode.OK, loop.time() - start)
+                    self._count(call, api, failure.code if failure else StatusCode.OK, time.monotonic() - start)
             if failure is not None:
                 await context.abort(failure.code, shortened(failure.message))
             return answered
@@ -153,10 +152,3 @@ def _parsed(kind: type[Message], body: bytes) -> Message:
         return kind.FromString(body)
     except DecodeError:
         raise invalid(f"The request is not a {kind.DESCRIPTOR.full_name}") from None
-
-
-def _log_error(api: str, error: Exception) -> None:
-    # Not its message: that may quote what the request holds.
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    place = f"{last.filename}:{last.lineno} in {last.name}"
-    log("internal_error", entrypoint="GRPC", api=api, error=type(error).__name__, place=place)

@@ -1,0 +1,157 @@
+"""Tabular classification: explanations, weights of classes, losses, answers and metrics."""
+
+import keras
+import numpy as np
+import pytest
+
+from tfattn.errors import ConfigError
+from tfattn.models.feature_map_transformer import FeatureMapTransformer
+from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
+from tfattn.tasks.tabular_classification import TabularClassification
+
+DRAW = np.random.default_rng(0)
+FEATURES = {
+    "numeric": DRAW.normal(size=(4, 14)).astype("float32"),
+    "category_ids": DRAW.integers(0, 4, size=(4, 2)).astype("int32"),
+}
+BATCH = {"label_ids": np.array([0, 1, 1, 0], "int32"), "weights": np.array([1, 1, 1, 0], "float32")}
+LABELS = {"labels": ["noise", "real"], "class_counts": [2, 6]}
+
+
+def classifier(model="tokens", num_classes=2, **options):
+    if model == "tokens":
+        model = FeatureTokenizerTransformer(
+            num_numeric=14, category_counts=[4, 4], hidden_dim=8, num_heads=2, num_layers=1
+        )
+    else:
+        model = FeatureMapTransformer(num_numeric=14, category_counts=[])
+    return TabularClassification(model=model, num_classes=num_classes, **options)
+
+
+def array(tensor):
+    return keras.ops.convert_to_numpy(tensor)
+
+
+@pytest.mark.parametrize(
+    ("model", "shapes"),
+    [("tokens", {"column_attention": (4, 16)}), ("map", {"essential_features": (4, 4)})],
+)
+def test_answers_and_explanations(model, shapes):
+    task = classifier(model)
+    outputs = task(FEATURES)
+    answers = {name: array(value) for name, value in task.answers(outputs).items()}
+    assert {name: value.shape for name, value in answers.items()} == {"scores": (4, 2), "label_ids": (4,), **shapes}
+    np.testing.assert_allclose(answers["scores"].sum(-1), 1, rtol=1e-6)
+    np.testing.assert_array_equal(answers["label_ids"], answers["scores"].argmax(-1))
+    assert answers["label_ids"].dtype == "int32"
+    assert outputs["encoded"].shape == (4, task.model.hidden_dim)
+    np.testing.assert_allclose(
+        array(outputs["logits"]), array(outputs["encoded"]) @ array(task.head.kernel) + array(task.head.bias), atol=1e-5
+    )
+
+
+def test_loss_is_smoothed_cross_entropy_and_rows_weigh_by_their_label():
+    logits = np.array([[2.0, 0.0], [0.0, 0.0], [-1.0, 3.0], [9.0, 0.0]], "float32")
+    loss, weights = map(array, classifier(**LABELS).losses({"logits": logits}, BATCH))
+    # log(1 + e^-2), log 2, log(1 + e^-4), log(1 + e^-9)
+    np.testing.assert_allclose(loss, [0.1269280, 0.6931472, 0.0181499, 0.0001234], rtol=1e-3)
+    np.testing.assert_array_equal(weights, [1, 1, 1, 0])
+    task = classifier(class_weights="balanced", label_smoothing=0.2, **LABELS)
+    loss, weights = map(array, task.losses({"logits": logits}, BATCH))
+    # 0.9 log(1 + e^-2) + 0.1 (2 + log(1 + e^-2)) in the first row
+    np.testing.assert_allclose(loss[:2], [0.3269280, 0.6931472], rtol=1e-5)
+    np.testing.assert_allclose(weights, [8 / 4, 8 / 12, 8 / 12, 0], rtol=1e-6)
+
+
+TRUE = np.array([1, 1, 1, 0, 0, 0, 0])
+GIVEN = np.array([1, 1, 0, 1, 0, 0, 0])
+SCORES = np.array([0.9, 0.8, 0.3, 0.7, 0.4, 0.2, 0.1])  # of label 1
+
+
+def measure(task, true=TRUE, given=GIVEN, scores=SCORES):
+    return task.measure({"label_ids": given, "scores": np.stack([1 - scores, scores], 1)}, {"label_ids": true})
+
+
+def test_measure_by_hand():
+    measured = measure(classifier())
+    assert measured["accuracy"] == pytest.approx(5 / 7)
+    assert measured["sensitivity"] == pytest.approx(2 / 3)
+    assert measured["specificity"] == pytest.approx(3 / 4)
+    assert measured["roc_auc"] == pytest.approx(10 / 12)  # of 3 x 4 pairs two are upside down: (0.3, 0.7), (0.3, 0.4)
+    for name in ("accuracy", "sensitivity", "specificity"):
+        assert 0 < measured[f"{name}_low"] < measured[name] < measured[f"{name}_high"] < 1
+
+
+def test_either_label_may_be_the_positive_one():
+    measured, other = measure(classifier(**LABELS)), measure(classifier(positive="noise", **LABELS))
+    assert other["sensitivity"] == measured["specificity"]
+    assert other["specificity"] == measured["sensitivity"]
+    assert other["roc_auc"] == pytest.approx(measured["roc_auc"])
+
+
+def test_rows_of_one_kind_alone_have_figures_still():
+    measured = measure(classifier(), true=np.zeros(7, int))
+    assert measured["roc_auc"] == 0.5
+    assert (measured["sensitivity"], measured["sensitivity_low"], measured["sensitivity_high"]) == (0, 0, 1)
+
+
+def test_of_three_labels_the_positive_one_must_be_chosen():
+    answers = {"label_ids": np.array([0, 1, 2, 2]), "scores": np.eye(3)[[0, 1, 2, 2]]}
+    targets = {"label_ids": np.array([0, 1, 2, 1])}
+    labels = {"num_classes": 3, "labels": ["a", "b", "c"]}
+    assert set(classifier(**labels).measure(answers, targets)) == {"accuracy", "accuracy_low", "accuracy_high"}
+    measured = classifier(positive="b", **labels).measure(answers, targets)
+    assert measured["sensitivity"] == 0.5 and measured["specificity"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"positive": "Real"}, "expected one of noise, real, received 'Real'. Did you mean `real`"),
+        ({"class_weights": {"reall": 2.0}}, "expected some of noise, real, received 'reall'. Did you mean `real`"),
+    ],
+)
+def test_an_unknown_label(options, message):
+    with pytest.raises(ConfigError, match=message) as caught:
+        classifier(**options, **LABELS)
+    assert caught.value.key in options
+
+
+@pytest.mark.parametrize("model", ["tokens", "map"])
+def test_depth_groups_hold_every_trainable_variable_once_head_last(model):
+    task = classifier(model)
+    groups = [[v.path for v in group] for group in task.depth_groups()]
+    assert sorted(path for group in groups for path in group) == sorted(v.path for v in task.trainable_variables)
+    assert groups[-1] == ["head/kernel", "head/bias"]
+
+
+def test_in_bfloat16_the_head_and_its_answers_stay_float32():
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        task = classifier()
+    finally:
+        keras.config.set_dtype_policy("float32")
+    assert {keras.backend.standardize_dtype(value.dtype) for value in task(FEATURES).values()} == {"float32"}
+
+
+@pytest.mark.parametrize("model", ["tokens", "map"])
+def test_training_lowers_the_loss(model):
+    keras.utils.set_random_seed(0)
+    task = classifier(model)
+
+    class Trained(keras.Model):
+        def __init__(self):
+            super().__init__(autocast=False)
+            self.task = task
+
+        def call(self, features):
+            return self.task(features)["logits"]
+
+        def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+            loss, weights = task.losses({"logits": y_pred}, {"label_ids": y, "weights": BATCH["weights"]})
+            return keras.ops.sum(loss * weights) / keras.ops.sum(weights)
+
+    trained = Trained()
+    trained.compile(optimizer=keras.optimizers.Adam(1e-2), jit_compile=False)
+    losses = [float(np.ravel(trained.train_on_batch(FEATURES, BATCH["label_ids"]))[0]) for _ in range(30)]
+    assert losses[-1] < 0.9 * losses[0]
