@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 from tfattn.config.read import read_yaml
-from tfattn.config.resolve import resolve
+from tfattn.config.resolve import resolve, resolve_section
 from tfattn.config.show import json_schema, to_yaml
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -46,5 +46,7 @@ def test_a_part_is_used_and_says_what_it_is(path):
     name = str(path.relative_to(PROJECT))
     assert path.read_text().startswith("# ")
     assert isinstance(read_yaml(path).values, dict)
-    if path.parent.name != "models":  # sizes to choose from need no pipeline of their own
+    if path.parent.name == "serving":
+        assert resolve_section("serving", path).values["host"]
+    elif path.parent.name != "models":  # sizes to choose from need no pipeline of their own
         assert any(name in pipeline.read_text() for pipeline in PIPELINES)

@@ -1,4 +1,4 @@
-"""Clients beside the attack: one that must always be answered, and slow ones that must be cut off."""
+"""Clients beside the attack: one that must always be answered, and slow ones that must not be waited for."""
 
 import contextlib
 import http.client
@@ -110,14 +110,13 @@ class SlowClients:
                 self._open[number] = self._connect(number)
 
     def end(self, findings: Findings) -> None:
-        """Waits until the server has cut off all of them, which it must."""
+        """Waits until each has been told that it is too slow, or cut off."""
         for client in self._open:
             client.settimeout(SLOW_SECONDS + PATIENCE)
             try:
-                while client.recv(4096):
-                    pass
+                client.recv(4096)
             except TimeoutError:
-                findings.faults.append("a client that sends nothing more keeps its connection")
+                findings.faults.append("a client that sends nothing more is waited for")
             except OSError:  # cut off with a reset
                 pass
             client.close()

@@ -1,14 +1,15 @@
 """Requests per second, one report each: the server, a plain one, and the model without a server, in turn."""
 
+import contextlib
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from benchmarks.serving.load import PROJECT, Load, rest_request, rpc_request
-from benchmarks.serving.running import running
+from benchmarks.serving.running import Running, running
 from tfattn.serving import model_store
 
 CLIENTS = (1, 8, 32)
@@ -63,34 +64,39 @@ def measure(model: Path, texts: Sequence[str], *, seconds: float) -> dict[tuple[
     name = version.parent.name
     over_rpc, over_rest = ([make(name, [text]) for text in texts] for make in (rpc_request, rest_request))
     found = {ALONE: Figures(_alone(version, texts, seconds))}
-    plain = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.serving.plain", version], stdout=subprocess.PIPE, text=True, cwd=PROJECT
-    )
-    with plain, running(version.parent) as server:
-        try:
-            ways = {
-                "plain gRPC": (plain.stdout.readline().strip(), over_rpc, lambda: (0.0, 0.0)),
-                "gRPC": (server.grpc, over_rpc, lambda: server.processor_seconds),
-                "REST": (server.rest, over_rest, lambda: server.processor_seconds),
-            }
-            for clients in CLIENTS:
-                for way, (address, requests, used) in ways.items():
-                    before = used()
-                    answers = Load(address, requests, seconds=seconds, clients=clients).answers()
-                    front, computing = (
-                        (end - start) / len(answers) * 1e3 for start, end in zip(before, used(), strict=True)
-                    )
-                    found[way, clients] = Figures(
-                        rate=answers.rate,
-                        p50=answers.percentile(0.5),
-                        p99=answers.percentile(0.99),
-                        front=front,
-                        model=computing,
-                        failed=len(answers.failed),
-                    )
-        finally:
-            plain.terminate()
+    with _plain(version) as plain, running(version.parent) as server:
+        for clients in CLIENTS:
+            load = {"seconds": seconds, "clients": clients}
+            found["plain gRPC", clients] = _figures(None, Load(plain, over_rpc, **load))
+            found["gRPC", clients] = _figures(server, Load(server.grpc, over_rpc, **load))
+            found["REST", clients] = _figures(server, Load(server.rest, over_rest, **load))
     return found
+
+
+def _figures(server: Running | None, load: Load) -> Figures:
+    before = server.processor_seconds if server else (0.0, 0.0)
+    answers = load.answers()
+    after = server.processor_seconds if server else (0.0, 0.0)
+    front, computing = ((end - start) / len(answers) * 1e3 for start, end in zip(before, after, strict=True))
+    return Figures(
+        rate=answers.rate,
+        p50=answers.percentile(0.5),
+        p99=answers.percentile(0.99),
+        front=front,
+        model=computing,
+        failed=len(answers.failed),
+    )
+
+
+@contextlib.contextmanager
+def _plain(version: Path) -> Iterator[str]:
+    """The plain server for as long as the block runs; its address."""
+    command = [sys.executable, "-m", "benchmarks.serving.plain", version]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=PROJECT) as process:
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
 
 
 def _alone(version: Path, texts: Sequence[str], seconds: float) -> float:

@@ -134,8 +134,8 @@ def test_in_bfloat16_the_head_and_its_answers_stay_float32():
     assert {keras.backend.standardize_dtype(value.dtype) for value in task(FEATURES).values()} == {"float32"}
 
 
-@pytest.mark.parametrize("model", ["tokens", "map"])
-def test_training_lowers_the_loss(model):
+@pytest.mark.parametrize(("model", "learning_rate"), [("tokens", 1e-2), ("map", 1e-3)])
+def test_training_lowers_the_loss(model, learning_rate):
     keras.utils.set_random_seed(0)
     task = classifier(model)
 
@@ -152,6 +152,6 @@ def test_training_lowers_the_loss(model):
             return keras.ops.sum(loss * weights) / keras.ops.sum(weights)
 
     trained = Trained()
-    trained.compile(optimizer=keras.optimizers.Adam(1e-2), jit_compile=False)
+    trained.compile(optimizer=keras.optimizers.Adam(learning_rate), jit_compile=False)
     losses = [float(np.ravel(trained.train_on_batch(FEATURES, BATCH["label_ids"]))[0]) for _ in range(30)]
-    assert losses[-1] < 0.9 * losses[0]
+    assert losses[-1] < 0.5 * losses[0]

@@ -1,0 +1,376 @@
+"""Tables: what is learned from training rows alone is what the graph does, in training and in the export."""
+
+import json
+import math
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfattn.errors import ConfigError, DataError, TfattnError
+from tfattn.export.operations import operations
+from tfattn.preprocessing.table import Table
+
+ROWS = [
+    {"age": "20", "score": "0.5", "job": "clerk"},
+    {"age": " 30 ", "score": "", "job": "smith"},
+    {"age": "40", "score": "5000", "job": "?"},
+    {"age": "70", "score": "2.5", "job": " clerk "},
+    {"age": "40", "score": "4.5", "job": "baker"},
+]
+
+
+def columns(rows):
+    return {name: tf.constant([row[name] for row in rows]) for name in rows[0]}
+
+
+def fitted(rows=ROWS, **options):
+    options = {"numeric": ("age", "score"), "categorical": ("job",), "caps": {"score": 5000.0}, **options}
+    table = Table(**options)
+    table.fit(rows)
+    return table
+
+
+def one_column(values, **options):
+    """A table of one numeric column, fitted."""
+    table = Table(numeric=("x",), **options)
+    table.fit([{"x": str(value)} for value in values])
+    return table
+
+
+def encode(table, values, feature="numeric"):
+    return table({"x": tf.constant([str(value) for value in values])})[feature].numpy()
+
+
+def test_features_by_hand():
+    features = {name: value.numpy() for name, value in fitted(bins=4)(columns(ROWS)).items()}
+
+    # A missing score is the median of 0.5, 2.5, 4.5; a saturated one stands a deviation above 4.5.
+    ages = np.array([20, 30, 40, 70, 40], float)
+    known = np.array([0.5, 2.5, 4.5])
+    saturated = 4.5 + known.std()
+    placed = np.array([0.5, saturated, 2.5, 4.5])
+    scores = (np.array([0.5, 2.5, saturated, 2.5, 4.5]) - placed.mean()) / placed.std()
+    expected = np.stack([(ages - ages.mean()) / ages.std(), scores], axis=1)
+    np.testing.assert_allclose(features["numeric"], expected, atol=1e-6)
+    np.testing.assert_array_equal(features["missing"], [[0, 0], [0, 1], [0, 0], [0, 0], [0, 0]])
+    np.testing.assert_array_equal(features["category_ids"], [[3], [4], [1], [3], [2]])
+    # Quarters of the ages: 20, 30, 40 (twice over) and 70. Thirds of the scores: 0.5, 11/6, 19/6, 4.5; then saturation.
+    np.testing.assert_array_equal(features["piecewise"][1, :4], [1, 0, 0, 0])
+    np.testing.assert_array_equal(features["piecewise"][2, :4], [1, 1, 0, 0])
+    np.testing.assert_allclose(features["piecewise"][:, 4:].sum(axis=1), [0, 1.5, 4, 1.5, 3], atol=1e-6)
+    np.testing.assert_array_equal(features["piecewise"][:, 7], [0, 0, 1, 0, 0])
+
+
+def test_the_kinds_and_shapes_of_features():
+    features = fitted(bins=4)(columns(ROWS))
+    assert {name: (value.dtype.name, value.shape.as_list()) for name, value in features.items()} == {
+        "numeric": ("float32", [5, 2]),
+        "missing": ("float32", [5, 2]),
+        "piecewise": ("float32", [5, 8]),
+        "category_ids": ("int32", [5, 1]),
+    }
+    table = fitted(bins=4)
+    assert (table.num_numeric, table.category_counts, table.num_bins) == (2, [5], 4)
+    assert set(fitted()(columns(ROWS))) == {"numeric", "missing", "category_ids"}
+
+
+def test_columns_of_one_kind_only():
+    rows = columns(ROWS)
+    assert set(fitted(categorical=())(rows)) == {"numeric", "missing"}
+    table = fitted(numeric=(), caps=None)
+    assert set(table(rows)) == {"category_ids"}
+    assert table.outside(table.numbers(rows)).shape == (5, 0)
+    assert fitted(categorical=()).category_counts == []
+
+
+def test_other_rows_teach_nothing(tmp_path):
+    """What was learned is the same before and after rows with other values and categories have been read."""
+    table = fitted(bins=4)
+    (tmp_path / "before").mkdir()
+    (tmp_path / "after").mkdir()
+    table.save(tmp_path / "before")
+    others = [{"age": "9000", "score": "4999", "job": "pilot"}, {"age": "", "score": "", "job": ""}]
+    features = table(columns(others))
+    table.save(tmp_path / "after")
+
+    assert (tmp_path / "before/table.json").read_bytes() == (tmp_path / "after/table.json").read_bytes()
+    np.testing.assert_array_equal(features["category_ids"], [[0], [1]])
+
+
+def test_numbers_and_texts_are_read_alike():
+    table = fitted(bins=3, numeric=("score", "age"))
+    texts = table(columns(ROWS))
+    numbers = table(
+        {
+            "age": tf.constant([20, 30, 40, 70, 40]),
+            "score": tf.constant([0.5, math.nan, 5000.0, 2.5, 4.5]),
+            "job": tf.constant(["clerk", "smith", "", "clerk", "baker"]),
+        }
+    )
+    for name, values in texts.items():
+        np.testing.assert_array_equal(values, numbers[name], err_msg=name)
+
+
+def test_saved_and_loaded_it_answers_the_same(tmp_path):
+    table = fitted(bins=4, scaling="quantile", multiply={"age": 0.1}, missing=("", "?", "-"))
+    table.save(tmp_path)
+    other = Table(numeric=("z",))
+    other.load(tmp_path)
+
+    assert other.fields == table.fields and other.missing == table.missing
+    assert (other.num_numeric, other.category_counts, other.num_bins) == (2, [5], 4)
+    for name, values in table(columns(ROWS)).items():
+        np.testing.assert_array_equal(values, other(columns(ROWS))[name], err_msg=name)
+    saved = json.loads((tmp_path / "table.json").read_text())
+    assert saved["categorical"] == {"job": ["baker", "clerk", "smith"]}
+    assert saved["numeric"]["age"]["median"] == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize("content", [None, "", "[]", '{"numeric": {}}', '{"numeric": {"x": {"a": 1}}}'])
+def test_a_damaged_file_is_refused(tmp_path, content):
+    if content is not None:
+        (tmp_path / "table.json").write_text(content)
+    with pytest.raises(DataError, match=r"table.json: cannot read .*Prepare the data again"):
+        Table(numeric=("x",)).load(tmp_path)
+
+
+def test_before_it_is_fitted_it_says_so():
+    with pytest.raises(TfattnError, match="Call `fit` or `load` first"):
+        Table(numeric=("x",))({"x": tf.constant(["1"])})
+
+
+# Scales.
+
+
+def test_without_a_scale_numbers_stay_but_for_factor_and_cap():
+    table = one_column([1, 3, 5000, 6000, ""], scaling="none", caps={"x": 5000.0}, multiply={"x": 10.0})
+    np.testing.assert_array_equal(encode(table, [1, 2, 4000, 5000, 7000, ""])[:, 0], [10, 20, 4e4, 5e4, 5e4, 20])
+
+
+def test_a_factor_changes_nothing_where_columns_are_scaled_anyway():
+    values = [0.001, 0.004, 0.012, 0.002]
+    plain, larger = (one_column(values, multiply=factor, bins=2) for factor in (None, {"x": 1000.0}))
+    for feature in ("numeric", "piecewise"):
+        np.testing.assert_allclose(encode(plain, values, feature), encode(larger, values, feature), atol=1e-5)
+
+
+def test_the_quantile_scale_is_monotone_normal_and_bounded():
+    values = np.random.default_rng(0).lognormal(0, 3, 3000).astype(np.float32)
+    table = one_column(values, scaling="quantile")
+    training = encode(table, values)[:, 0]
+    grid = encode(table, np.geomspace(1e-9, 1e9, 2000, dtype=np.float32))[:, 0]
+
+    assert abs(training.mean()) < 1e-3 and abs(training.std() - 1) < 0.01
+    assert (np.diff(grid) >= 0).all()
+    assert grid[0] == training.min() and grid[-1] == training.max()
+    assert len(table._numeric_columns.columns["x"].scale["values"]) == 1000
+
+
+def test_the_quantile_scale_is_the_rank_of_each_value():
+    values = [0, 0, 0, 0, 3, 9, 1, 1]
+    ranks = {0: 2 / 8, 1: 5 / 8, 3: 6.5 / 8, 9: 7.5 / 8}
+    table = one_column(values, scaling="quantile")
+    scores = [NormalDist().inv_cdf(rank) for rank in ranks.values()]
+    np.testing.assert_allclose(encode(table, list(ranks))[:, 0], scores, atol=1e-6)
+    between = np.interp([0.25, 2, 5, -7, 100], list(ranks), scores)
+    np.testing.assert_allclose(encode(table, [0.25, 2, 5, -7, 100])[:, 0], between, atol=1e-6)
+
+
+@pytest.mark.parametrize("scaling", ["standard", "quantile"])
+def test_saturated_numbers_stand_above_all_others_and_alone(scaling):
+    values = [1, 2, 3, 900, 5000, 5000]
+    table = one_column(values, scaling=scaling, caps={"x": 5000.0}, bins=4)
+    highest, unseen, saturated, beyond = encode(table, [900, 4999, 5000, 8000])[:, 0]
+    assert highest == unseen < saturated == beyond
+    assert saturated - highest < 1.5
+    last_bin = encode(table, [1, 900, 4999, 5000, 8000], "piecewise")[:, 3]
+    np.testing.assert_array_equal(last_bin, [0, 0, 0, 1, 1])
+
+
+def test_saturation_that_training_never_saw_has_its_place_too():
+    table = one_column([1, 2, 3], caps={"x": 5000.0}, bins=3)
+    np.testing.assert_array_equal(encode(table, [3, 5000], "piecewise")[:, 2], [0, 1])
+    assert encode(table, [5000])[0, 0] > encode(table, [3])[0, 0]
+
+
+def test_a_column_of_one_value_and_saturation_is_not_constant():
+    table = one_column([0, 0, 5000], caps={"x": 5000.0}, bins=4)
+    np.testing.assert_array_equal(encode(table, [0, 5000], "piecewise"), [[0, 0, 0, 0], [1, 0, 0, 0]])
+    assert np.isfinite(encode(table, [0, 1, 5000, ""])).all()
+
+
+# Far outside.
+
+
+def test_numbers_far_from_training_are_marked():
+    table = Table(numeric=("x", "y"), caps={"y": 100.0}, multiply={"x": 2.0})
+    table.fit([{"x": x, "y": y} for x, y in (("0", "1"), ("10", "5"), ("4", "100"))])
+    table_unsaturated = one_column([1, 5], caps={"x": 100.0})
+    fields = {"x": tf.constant(["-9", "-11", "19", "21"]), "y": tf.constant(["100", "999", "99", "9"])}
+    outside = table.outside(table.numbers(fields))
+    np.testing.assert_array_equal(outside, [[False, False], [True, False], [False, True], [True, False]])
+    unsaturated = table_unsaturated.outside(table_unsaturated.numbers({"x": tf.constant(["100", "9", "9.5", ""])}))
+    np.testing.assert_array_equal(unsaturated[:, 0], [True, False, True, False])
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    "text", ["abc", "1,5", "12a", "1_000", "0x10", "inf", "-Infinity", "NaN", "1e39", "1e400", "--1", "1 2", "٣", "e5"]
+)
+def test_what_is_no_number_is_refused_with_row_and_column(text):
+    table = fitted()
+    with pytest.raises(DataError) as refused:
+        table.check({"age": "1", "score": text, "job": "?"}, "x.csv:12")
+    assert str(refused.value).startswith(
+        "x.csv:12: the column `score` holds no finite number: expected a number, or ''"
+    )
+    assert f"received {text!r}" in str(refused.value)
+    with pytest.raises(DataError, match="training row 2: the column `age`"):
+        fitted([ROWS[0], {**ROWS[1], "age": text}])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="the column `score` holds no finite number in row 3"):
+        table(columns([*ROWS[:2], {**ROWS[2], "score": text}]))
+
+
+@pytest.mark.parametrize("text", ["7", "-7.", "+.5", "1e5", "1.5E-3", "007", "\t8 \r\n", "1e-50", "3.4e38"])
+def test_what_is_a_number_is_read_as_one(text):
+    table = fitted()
+    row = {"age": text, "score": text, "job": text}
+    table.check(row, "x.csv:12")
+    np.testing.assert_array_equal(table.numbers(columns([row])), np.full((1, 2), text, np.float32))
+
+
+@pytest.mark.parametrize("text", ["", " ", "?", "NA", "nan"])
+def test_what_is_missing_may_be_missing_in_every_column(text):
+    table = fitted()
+    row = {"age": text, "score": text, "job": text}
+    table.check(row, "x.csv:12")
+    features = table(columns([row]))
+    np.testing.assert_array_equal(features["missing"], [[1, 1]])
+    np.testing.assert_array_equal(features["category_ids"], [[1]])
+    np.testing.assert_array_equal(
+        features["numeric"], table(columns([{**row, "age": "40", "score": "2.5"}]))["numeric"]
+    )
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+def test_a_number_sent_must_be_finite_or_missing_where_some_are(value):
+    table = fitted()  # `score` was missing in a training row, `age` never
+    fields = {"age": tf.constant([1.0, value]), "score": tf.constant([1.0, 2.0]), "job": tf.constant(["", ""])}
+    with pytest.raises(tf.errors.InvalidArgumentError, match="the column `age` holds no finite number in row 2"):
+        table(fields)
+    fields = {**fields, "age": tf.constant([1.0, 2.0]), "score": tf.constant([value, 2.0])}
+    if math.isnan(value):
+        np.testing.assert_array_equal(table(fields)["missing"], [[0, 1], [0, 0]])
+    else:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="the column `score` holds no finite number in row 1"):
+            table(fields)
+
+
+def test_a_row_that_lacks_a_column_is_refused():
+    with pytest.raises(DataError, match="x.csv:3: there is no column `score`: expected some of age, job"):
+        fitted().check({"age": "1", "job": "a"}, "x.csv:3")
+
+
+@pytest.mark.parametrize(
+    ("values", "received"),
+    [
+        (["7", "7.0", "7"], "7 in all 3 rows"),
+        (["7", "", "7"], "7 in 2 of 3 rows"),
+        (["", "?", "NA"], "no value in 0 of 3 rows"),
+        (["5000", "6000", "5001"], "5000 or more in all 3 rows"),
+    ],
+)
+def test_a_constant_numeric_column_is_refused(values, received):
+    with pytest.raises(DataError) as refused:
+        one_column(values, caps={"x": 5000.0})
+    assert str(refused.value) == (
+        "the column `x` is constant: expected at least 2 different values among the training rows, "
+        f"received {received}. Take it out of `numeric`."
+    )
+
+
+@pytest.mark.parametrize("values", [["a", " a", "a "], ["", "?", ""]])
+def test_a_constant_categorical_column_is_refused(values):
+    table = Table(categorical=("job",))
+    with pytest.raises(DataError, match=r"`job` is constant: .* in all 3 rows. Take it out of `categorical`"):
+        table.fit([{"job": value} for value in values])
+    table.fit([{"job": "a"}, {"job": ""}])
+    assert table.category_counts == [3]
+
+
+def test_no_rows_teach_nothing():
+    with pytest.raises(DataError, match="there are no training rows"):
+        fitted([])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "there are no columns"),
+        ({"numeric": ("a", "a")}, "a column is listed twice: received a"),
+        ({"numeric": ("a",), "categorical": ("a",)}, "a column is listed twice: received a"),
+        ({"numeric": ("a", "label")}, "the label cannot be read, it is to be found out: received label"),
+        ({"numeric": ("age",), "caps": {"agee": 1.0}}, "not a numeric column: expected some of age, received agee"),
+        ({"numeric": ("age",), "multiply": {"job": 1.0}}, "not a numeric column: expected some of age, received job"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(options, message):
+    with pytest.raises(ConfigError, match=message):
+        Table(**options)
+
+
+# In an export.
+
+
+def test_an_export_answers_the_same_with_harmless_operations(tmp_path):
+    class Served(tf.Module):
+        def __init__(self, table):
+            super().__init__()
+            self.table = table
+            text = {name: tf.TensorSpec([None], tf.string, name=name) for name in table.fields}
+            sent = {name: tf.TensorSpec([None], tf.float32, name=name) for name in table.numeric}
+            self.read = tf.function(self._answer, input_signature=[text])
+            self.take = tf.function(self._answer, input_signature=[{**text, **sent}])
+
+        def _answer(self, fields):
+            numbers = self.table.numbers(fields)
+            return {**self.table.features(numbers, fields), "outside": self.table.outside(numbers)}
+
+    table = fitted(bins=5, scaling="quantile", multiply={"age": 3.0})
+    served = Served(table)
+    tf.saved_model.save(served, str(tmp_path), signatures={"serving_default": served.read, "numbers": served.take})
+    loaded = tf.saved_model.load(str(tmp_path))
+    rows = [*ROWS, {"age": "-1e9", "score": "77", "job": "pilot"}, {"age": "35", "score": "?", "job": ""}]
+    fields = columns(rows)
+    answers = loaded.signatures["serving_default"](**fields)
+
+    expected = table(fields)
+    for name, values in expected.items():
+        np.testing.assert_allclose(answers[name], values, atol=1e-6, err_msg=name)
+        assert answers[name].dtype == values.dtype
+    np.testing.assert_array_equal(answers["outside"].numpy().any(axis=1), [False] * 5 + [True, False])
+    numbers = table.numbers(fields)
+    sent = loaded.signatures["numbers"](age=numbers[:, 0], score=numbers[:, 1], job=fields["job"])
+    np.testing.assert_array_equal(sent["numeric"], answers["numeric"])
+    assert operations(tmp_path)  # refuses what may not be served
+    with pytest.raises(tf.errors.InvalidArgumentError, match="the column `age` holds no finite number in row 7"):
+        loaded.signatures["serving_default"](**{**fields, "age": tf.constant(["1"] * 6 + ["x"])})
+
+
+def test_an_empty_batch_is_answered():
+    empty = {name: tf.constant([], tf.string) for name in ("age", "score", "job")}
+    for scaling in ("standard", "quantile", "none"):
+        features = fitted(bins=4, scaling=scaling)(empty)
+        assert [len(value) for value in features.values()] == [0] * 4
+
+
+def test_rows_do_not_depend_on_each_other():
+    table = fitted(bins=4, scaling="quantile")
+    together = table(columns(ROWS))
+    for place, row in enumerate(ROWS):
+        for name, values in table(columns([row])).items():
+            np.testing.assert_array_equal(values[0], together[name][place])

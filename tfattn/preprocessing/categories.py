@@ -1,0 +1,60 @@
+"""The categorical columns of a table: a number for each value that training rows have."""
+
+from collections.abc import Mapping, Sequence
+
+import tensorflow as tf
+
+from tfattn.errors import DataError
+from tfattn.preprocessing.numbers import one_of
+
+UNKNOWN_ID, EMPTY_ID, FIRST_ID = 0, 1, 2
+_BETWEEN = "\x1f"  # column and value
+
+
+def distinct(name: str, texts: Sequence[str], missing: Sequence[str]) -> list[str]:
+    """The different values of a column's training rows, sorted; those that say that there is none left out.
+
+    Raises:
+        DataError: they are all equal.
+    """
+    different = set(texts)
+    if len(different - set(missing)) + (not different.isdisjoint(missing)) < 2:
+        raise DataError(
+            f"the column `{name}` is constant",
+            expected="at least 2 different values among the training rows",
+            received=f"{texts[0]!r} in all {len(texts)} rows",
+            remedy="Take it out of `categorical`.",
+        )
+    return sorted(different - set(missing))
+
+
+class Categories(tf.Module):
+    """Gives every value of every column its number.
+
+    Args:
+        values: the known values of each of the M columns, by name, in order.
+        missing: the texts that say that there is no value.
+
+    Attributes:
+        counts: numbers of each column: its values, one for others and one for no value.
+    """
+
+    def __init__(self, values: Mapping[str, Sequence[str]], *, missing: Sequence[str]):
+        super().__init__()
+        self.values = {name: list(known) for name, known in values.items()}
+        self.missing = list(missing)
+        self.counts = [FIRST_ID + len(known) for known in values.values()]
+        # One table for all: a value is looked up together with the place of its column.
+        self._prefixes = [f"{place}{_BETWEEN}" for place in range(len(values))]
+        keys = [
+            prefix + value for prefix, known in zip(self._prefixes, values.values(), strict=True) for value in known
+        ]
+        ids = [FIRST_ID + place for known in values.values() for place in range(len(known))]
+        entries = tf.lookup.KeyValueTensorInitializer(keys, ids, tf.string, tf.int32)
+        self._table = tf.lookup.StaticHashTable(entries, UNKNOWN_ID)
+
+    def __call__(self, texts: tf.Tensor) -> tf.Tensor:
+        """Texts (B, M) to ids (B, M) int32: 0 for a value that no training row had, 1 for none, from 2 on the known."""
+        texts = tf.strings.strip(texts)
+        ids = self._table.lookup(tf.strings.join([tf.broadcast_to(self._prefixes, tf.shape(texts)), texts]))
+        return tf.where(one_of(texts, self.missing), EMPTY_ID, ids)

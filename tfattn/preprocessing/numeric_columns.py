@@ -1,0 +1,158 @@
+"""The numeric columns of a table: what training rows teach about each, and the features of all of them in the graph."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfattn.errors import DataError
+from tfattn.features import MISSING, NUMERIC, PIECEWISE
+from tfattn.preprocessing.piecewise import Piecewise, quantile_edges
+from tfattn.preprocessing.scales import SCALES
+
+
+@dataclass(frozen=True)
+class NumericColumn:
+    """What is known of one column; all values are multiplied by its factor already, but for the cap.
+
+    Attributes:
+        cap: a number at or above it is saturated; None where the column has no cap.
+        factor: what numbers are multiplied by.
+        may_be_missing: whether it was empty in some training rows.
+        may_be_saturated: whether it was saturated in some.
+        median, low, high: of the training numbers that are neither missing nor saturated.
+        saturated: what a saturated number counts as where it is scaled and encoded: one standard deviation above the
+            highest other one, so that it stands apart without pushing the others together.
+        scale: what its scale learned.
+        edges: of its bins; where it has a cap, the last bin holds the saturated numbers alone.
+    """
+
+    cap: float | None
+    factor: float
+    may_be_missing: bool
+    may_be_saturated: bool
+    median: float
+    low: float
+    high: float
+    saturated: float
+    scale: dict[str, Any]
+    edges: list[float]
+
+    @staticmethod
+    def learn(
+        name: str, numbers: Sequence[float], *, cap: float | None, factor: float, scaling: str, bins: int
+    ) -> "NumericColumn":
+        """Sums up a column of training numbers, NaN where they are missing.
+
+        Raises:
+            DataError: they are all equal, or all missing.
+        """
+        # In float32 as in the graph: what is different here is different there.
+        numbers = np.asarray(numbers, np.float32)
+        known = numbers[~np.isnan(numbers)]
+        is_saturated = known >= (np.inf if cap is None else cap)
+        others = known[~is_saturated] * np.float32(factor)
+        varies = len(others) and (others.min() < others.max() or is_saturated.any())
+        if not varies:
+            raise _constant(name, known, rows=len(numbers), cap=cap)
+        low, high = others.min(), others.max()
+        step = others.std() if low < high else np.float32(1.0)
+        saturated = np.maximum(high + step, np.nextafter(high, np.float32(np.inf)))
+        placed = np.append(others, np.full(is_saturated.sum(), saturated))
+        return NumericColumn(
+            cap=cap,
+            factor=factor,
+            may_be_missing=len(known) < len(numbers),
+            may_be_saturated=bool(is_saturated.any()),
+            median=float(np.median(others)),
+            low=float(low),
+            high=float(high),
+            saturated=float(saturated),
+            scale=SCALES[scaling].learn(placed.astype(np.float64)),
+            edges=_edges(others, bins, float(saturated), has_cap=cap is not None),
+        )
+
+
+class NumericColumns:
+    """The features of numbers, in the graph.
+
+    Args:
+        columns: each column by name, in order.
+        scaling: a name of scales.SCALES.
+        bins: Q, or 0 for no piecewise encodings.
+    """
+
+    def __init__(self, columns: Mapping[str, NumericColumn], *, scaling: str, bins: int):
+        self.columns = dict(columns)
+        self.scaling = scaling
+        self.bins = bins
+        self._scale = SCALES[scaling]([column.scale for column in columns.values()])
+        self._piecewise = Piecewise([column.edges for column in columns.values()], bins=bins) if bins else None
+        self._caps = np.array([np.inf if c.cap is None else c.cap for c in columns.values()], np.float32)
+        # An unsaturated number above all of training must not look saturated.
+        self._most = np.array([np.inf if c.cap is None else c.high for c in columns.values()], np.float32)
+        self._factors, self._medians, self._lows, self._highs, self._saturated = (
+            np.array([getattr(column, name) for column in columns.values()], np.float32)
+            for name in ("factor", "median", "low", "high", "saturated")
+        )
+        self._never_saturated = np.array([not column.may_be_saturated for column in columns.values()])
+
+    def described(self) -> dict[str, dict[str, Any]]:
+        """The columns as JSON holds them."""
+        return {name: asdict(column) for name, column in self.columns.items()}
+
+    def __call__(self, numbers: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Numbers (B, N) float32, NaN where missing, to `numeric`, `missing` (B, N) and `piecewise` (B, N * Q)."""
+        is_missing = tf.math.is_nan(numbers)
+        is_saturated = numbers >= self._caps
+        multiplied = tf.where(is_missing, self._medians, tf.minimum(numbers, self._caps) * self._factors)
+        placed = tf.where(is_saturated, self._saturated, tf.minimum(multiplied, self._most))
+        features = {
+            NUMERIC: multiplied if self.scaling == "none" else self._scale(placed),
+            MISSING: tf.cast(is_missing, tf.float32),
+        }
+        if self._piecewise:
+            features[PIECEWISE] = self._piecewise(placed)
+        return features
+
+    def outside(self, numbers: tf.Tensor) -> tf.Tensor:
+        """Which numbers are far from all that was seen in training: (B, N) float32 to (B, N) bool."""
+        multiplied = numbers * self._factors
+        width = self._highs - self._lows
+        is_far = (multiplied < self._lows - width) | (multiplied > self._highs + width)
+        return tf.where(numbers >= self._caps, self._never_saturated, is_far)
+
+    def checked(self, numbers: tf.Tensor) -> tf.Tensor:
+        """The numbers themselves, if each is finite.
+
+        Raises:
+            tf.errors.InvalidArgumentError: one is infinite; names its row and column.
+        """
+        is_bad = tf.reshape(tf.math.is_inf(numbers), [-1])
+        size = tf.size(is_bad)
+        place = tf.reduce_min(tf.where(is_bad, tf.range(size), size))
+        name = tf.gather(list(self.columns), place % len(self.columns))
+        row = tf.strings.as_string(place // len(self.columns) + 1)
+        message = tf.strings.join(["the column `", name, "` holds no finite number in row ", row])
+        with tf.control_dependencies([tf.debugging.Assert(tf.equal(place, size), [message])]):
+            return tf.identity(numbers)
+
+
+def _edges(others: np.ndarray, bins: int, saturated: float, *, has_cap: bool) -> list[float]:
+    if not bins:
+        return []
+    return [*quantile_edges(others, bins - 1), saturated] if has_cap else quantile_edges(others, bins)
+
+
+def _constant(name: str, known: np.ndarray, *, rows: int, cap: float | None) -> DataError:
+    value = f"{known[0]:g}" if len(known) else "no value"
+    if cap is not None and len(known) and known.min() >= cap:
+        value = f"{cap:g} or more"
+    return DataError(
+        f"the column `{name}` is constant",
+        expected="at least 2 different values among the training rows",
+        received=f"{value} in {f'all {rows}' if len(known) == rows else f'{len(known)} of {rows}'} rows",
+        remedy="Take it out of `numeric`.",
+    )

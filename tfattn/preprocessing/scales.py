@@ -1,0 +1,82 @@
+"""Scales of numeric columns: learned from training values a column at a time, applied to all columns in the graph.
+
+A scale is a class like these: `learn` what to keep of one column's values, as JSON holds it; constructed with that of
+every column; called with numbers (B, N), none missing, to give them scaled, (B, N) float32.
+"""
+
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+MOST_VALUES = 1000  # that a quantile scale keeps of a column
+
+
+class NoScale:
+    """Leaves numbers as they are."""
+
+    def __init__(self, learned: Sequence[dict[str, Any]]):
+        pass
+
+    @staticmethod
+    def learn(values: np.ndarray) -> dict[str, Any]:
+        return {}
+
+    def __call__(self, numbers: tf.Tensor) -> tf.Tensor:
+        return numbers
+
+
+class StandardScale:
+    """Subtracts the mean and divides by the standard deviation."""
+
+    def __init__(self, learned: Sequence[dict[str, Any]]):
+        self.means = np.array([column["mean"] for column in learned], np.float32)
+        self.deviations = np.array([column["deviation"] for column in learned], np.float32)
+
+    @staticmethod
+    def learn(values: np.ndarray) -> dict[str, Any]:
+        return {"mean": float(values.mean()), "deviation": float(values.std())}
+
+    def __call__(self, numbers: tf.Tensor) -> tf.Tensor:
+        return (numbers - self.means) / self.deviations
+
+
+class QuantileScale:
+    """Maps the ranks of numbers to a normal distribution: few are far out, however skewed the column.
+
+    A value's rank is the share of training values below it and half of those equal to it. Numbers between two training
+    values are interpolated, numbers beyond all of them count as the last one.
+    """
+
+    def __init__(self, learned: Sequence[dict[str, Any]]):
+        most = max(len(column["values"]) for column in learned)
+        self.values = np.full((len(learned), most), np.inf, np.float32)
+        self.scores = np.zeros((len(learned), most), np.float32)
+        self.last_steps = np.array([[len(column["values"]) - 2] for column in learned], np.int32)
+        for place, column in enumerate(learned):
+            self.values[place, : len(column["values"])] = column["values"]
+            self.scores[place, : len(column["scores"])] = column["scores"]
+
+    @staticmethod
+    def learn(values: np.ndarray) -> dict[str, Any]:
+        distinct, counts = np.unique(values, return_counts=True)
+        ranks = (np.cumsum(counts) - counts / 2) / len(values)
+        kept = np.unique(np.linspace(0, len(distinct) - 1, min(len(distinct), MOST_VALUES)).round().astype(int))
+        normal = NormalDist()
+        return {"values": distinct[kept].tolist(), "scores": [normal.inv_cdf(rank) for rank in ranks[kept].tolist()]}
+
+    def __call__(self, numbers: tf.Tensor) -> tf.Tensor:
+        columns = tf.transpose(numbers)  # (B, N) -> (N, B)
+        steps = tf.searchsorted(self.values, columns, side="right") - 1
+        steps = tf.minimum(tf.maximum(steps, 0), self.last_steps)
+        (start, end), (low, high) = (
+            (tf.gather(table, steps, batch_dims=1), tf.gather(table, steps + 1, batch_dims=1))
+            for table in (self.values, self.scores)
+        )
+        share = tf.clip_by_value((columns - start) / (end - start), 0.0, 1.0)
+        return tf.transpose(low + share * (high - low))
+
+
+SCALES = {"standard": StandardScale, "quantile": QuantileScale, "none": NoScale}

@@ -1,0 +1,249 @@
+"""Rows of a table as features: numeric columns scaled and encoded, categories numbered."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+import tensorflow as tf
+from pydantic import Field, FiniteFloat, NonNegativeInt, PositiveFloat
+
+from tfattn import files
+from tfattn.errors import ConfigError, DataError, TfattnError, nearest
+from tfattn.features import CATEGORY_IDS, LABEL
+from tfattn.preprocessing.categories import Categories, distinct
+from tfattn.preprocessing.numbers import read, read_in_graph, stripped
+from tfattn.preprocessing.numeric_columns import NumericColumn, NumericColumns
+from tfattn.preprocessing.preprocessor import Preprocessor
+
+_SAVED = "table.json"
+
+
+class Table(Preprocessor):
+    """Turns typed columns into numbers, by what the training rows teach, in the graph.
+
+    Numeric columns are read as text, as a file has them, or as float32, as programs send them; what is missing counts
+    as the column's median and is marked. Spaces around values do not count.
+
+    Args:
+        numeric: the columns of numbers, in the order in which models see them.
+        categorical: the columns of categories, whatever stands in them.
+        caps: for some numeric columns, the number from which on they are saturated: 5000 says "at least 5000". Such
+            numbers count as one deviation above the highest other one, and have a bin of their own.
+        multiply: for some numeric columns, a factor that brings them into the range of the others.
+        scaling: "standard" gives training values mean 0 and deviation 1; "quantile" a normal distribution, for skewed
+            columns; "none" leaves numbers as they are, saturated ones at the cap.
+        bins: Q, the bins of each column in piecewise linear encodings; 0 for none.
+        missing: the texts that say that there is no value; the same in numeric and categorical columns.
+
+    Attributes:
+        num_numeric: N, the numeric columns.
+        category_counts: for each of the M categorical columns, how many ids it has.
+        num_bins: Q.
+
+    Raises:
+        ConfigError: there are no columns, one is listed twice, or a cap or factor is given for one that is not numeric.
+
+    Example:
+        table = Table(numeric=("age",), categorical=("job",), bins=8)
+        table.fit([{"age": "39", "job": "clerk"}, {"age": "50", "job": ""}])
+        table({"age": tf.constant(["41"]), "job": tf.constant(["clerk"])})["category_ids"]  # (1, 1) int32
+
+    Source of the encodings: Gorishniy et al. 2022, "On Embeddings for Numerical Features in Tabular Deep Learning".
+    """
+
+    def __init__(
+        self,
+        *,
+        numeric: tuple[str, ...] = (),
+        categorical: tuple[str, ...] = (),
+        caps: dict[str, FiniteFloat] | None = None,
+        multiply: dict[str, PositiveFloat] | None = None,
+        scaling: Literal["standard", "quantile", "none"] = "standard",
+        bins: NonNegativeInt = 0,
+        missing: Annotated[tuple[str, ...], Field(min_length=1)] = ("", "?", "NA", "nan"),
+    ):
+        super().__init__()
+        self.numeric = numeric
+        self.categorical = categorical
+        self.caps = caps
+        self.multiply = multiply
+        self.scaling = scaling
+        self.bins = bins
+        self.missing = missing
+        self._check_columns()
+        self._numeric_columns: NumericColumns | None = None
+        self._categories: Categories | None = None
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return (*self.numeric, *self.categorical)
+
+    def fit(self, rows: Iterable[dict[str, str]]) -> None:
+        """Learns scales, bins, medians and categories.
+
+        Raises:
+            DataError: there are no rows, a numeric column holds text, or a column is constant; names it.
+        """
+        columns: dict[str, list[str]] = {name: [] for name in self.fields}
+        for place, row in enumerate(rows, start=1):
+            self.check(row, f"training row {place}")
+            for name, values in columns.items():
+                values.append(stripped(row[name]))
+        if not columns[self.fields[0]]:
+            raise DataError("there are no training rows", expected="some, to learn scales and categories from")
+        caps, factors = self.caps or {}, self.multiply or {}
+        numeric = {
+            name: NumericColumn.learn(
+                name,
+                [math.nan if text in self.missing else read(text) for text in columns[name]],
+                cap=caps.get(name),
+                factor=factors.get(name, 1.0),
+                scaling=self.scaling,
+                bins=self.bins,
+            )
+            for name in self.numeric
+        }
+        self._use(numeric, {name: distinct(name, columns[name], self.missing) for name in self.categorical})
+
+    def check(self, row: dict[str, str], where: str) -> None:
+        """Refuses a row that has text, or no finite number, in a numeric column.
+
+        Args:
+            row: raw fields.
+            where: file and line, for the message.
+
+        Raises:
+            DataError: names the place and the column.
+        """
+        for name in self.fields:
+            if name not in row:
+                raise DataError(f"there is no column `{name}`", where=where, expected=f"some of {', '.join(row)}")
+        for name in self.numeric:
+            if stripped(row[name]) not in self.missing and read(row[name]) is None:
+                raise DataError(
+                    f"the column `{name}` holds no finite number",
+                    where=where,
+                    expected=f"a number, or {' or '.join(map(repr, self.missing))} where it is missing",
+                    received=repr(row[name]),
+                    remedy="Correct the row, add what it says to `missing`, or list the column under `categorical`.",
+                )
+
+    def save(self, folder: Path) -> None:
+        """Writes table.json: what each column was found to be."""
+        numeric, categories = self._fitted
+        saved = {
+            "scaling": self.scaling,
+            "bins": self.bins,
+            "missing": list(self.missing),
+            "numeric": numeric.described() if numeric else {},
+            "categorical": categories.values if categories else {},
+        }
+        files.write_json(Path(folder) / _SAVED, saved)
+
+    def load(self, folder: Path) -> None:
+        """Reads what `save` wrote; the saved columns and settings replace those of the constructor.
+
+        Raises:
+            DataError: the file is missing or damaged.
+        """
+        path = Path(folder) / _SAVED
+        try:
+            saved = files.read_json(path)
+            self.numeric, self.categorical = tuple(saved["numeric"]), tuple(saved["categorical"])
+            self.scaling, self.bins, self.missing = saved["scaling"], saved["bins"], tuple(saved["missing"])
+            self._use({name: NumericColumn(**fact) for name, fact in saved["numeric"].items()}, saved["categorical"])
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DataError(
+                f"cannot read what is known of the columns ({error})", where=str(path), remedy="Prepare the data again."
+            ) from None
+
+    @property
+    def num_numeric(self) -> int:
+        return len(self.numeric)
+
+    @property
+    def category_counts(self) -> list[int]:
+        _, categories = self._fitted
+        return categories.counts if categories else []
+
+    @property
+    def num_bins(self) -> int:
+        return self.bins
+
+    def __call__(self, fields: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        """Columns to features.
+
+        Args:
+            fields: for each numeric column strings (B,), or numbers (B,) with NaN where one is missing; for each
+                categorical column strings (B,).
+
+        Returns:
+            `numeric` and `missing` (B, N) float32, and with bins `piecewise` (B, N * Q) float32, if there are numeric
+            columns; `category_ids` (B, M) int32, if there are categorical ones.
+
+        Raises:
+            tf.errors.InvalidArgumentError: a numeric column holds no finite number, or NaN where no training row lacked
+                a number; names row (from 1) and column.
+        """
+        return self.features(self.numbers(fields), fields)
+
+    def numbers(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
+        """The numeric columns (B,), strings or numbers, as numbers (B, N) float32, NaN where missing; else as above."""
+        numeric, _ = self._fitted
+        if numeric is None:
+            return tf.zeros([tf.shape(fields[self.fields[0]])[0], 0])
+        columns = [self._read(column, fields[name]) for name, column in numeric.columns.items()]
+        return numeric.checked(tf.stack(columns, axis=1))
+
+    def features(self, numbers: tf.Tensor, fields: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        """The features of `numbers(fields)` and of the categorical columns among `fields`."""
+        numeric, categories = self._fitted
+        features = numeric(numbers) if numeric else {}
+        if categories:
+            features[CATEGORY_IDS] = categories(tf.stack([fields[name] for name in self.categorical], axis=1))
+        return features
+
+    def outside(self, numbers: tf.Tensor) -> tf.Tensor:
+        """Which of `numbers(fields)` lie beyond the training values by more than their whole range: (B, N) bool."""
+        numeric, _ = self._fitted
+        return numeric.outside(numbers) if numeric else tf.zeros(tf.shape(numbers), tf.bool)
+
+    @property
+    def _fitted(self) -> tuple[NumericColumns | None, Categories | None]:
+        if self._numeric_columns is None and self._categories is None:
+            raise TfattnError("nothing is known of the columns yet", remedy="Call `fit` or `load` first.")
+        return self._numeric_columns, self._categories
+
+    def _use(self, numeric: Mapping[str, NumericColumn], categorical: Mapping[str, Sequence[str]]) -> None:
+        self._numeric_columns = NumericColumns(numeric, scaling=self.scaling, bins=self.bins) if numeric else None
+        self._categories = Categories(categorical, missing=self.missing) if categorical else None
+
+    def _read(self, column: NumericColumn, values: tf.Tensor) -> tf.Tensor:
+        """Numbers (B,) float32: NaN where missing, infinite where there is none."""
+        if values.dtype == tf.string:
+            return read_in_graph(values, self.missing)
+        values = tf.cast(values, tf.float32)
+        # A program that sends NaN says "missing" where that is usual; elsewhere its computation has gone wrong.
+        return values if column.may_be_missing else tf.where(tf.math.is_nan(values), np.inf, values)
+
+    def _check_columns(self) -> None:
+        if not self.fields:
+            raise ConfigError("there are no columns", key="numeric", expected="names of columns", received="none")
+        for key, names in (("numeric", self.numeric), ("categorical", self.categorical)):
+            for name in names:
+                if name == LABEL:
+                    raise ConfigError("the label cannot be read, it is to be found out", key=key, received=LABEL)
+                if self.fields.count(name) > 1:
+                    raise ConfigError("a column is listed twice", key=key, received=name)
+        for key, values in (("caps", self.caps), ("multiply", self.multiply)):
+            for name in values or {}:
+                if name not in self.numeric:
+                    raise ConfigError(
+                        "not a numeric column",
+                        key=key,
+                        expected=f"some of {', '.join(self.numeric)}",
+                        received=name,
+                        remedy=nearest(name, self.numeric),
+                    )
