@@ -11,7 +11,7 @@ from tfattn.serving import model_store
 
 FACTOR = 5
 ROWS = 16  # a request: so that the load client, too, can keep up
-DEADLINE = 2.0
+DEADLINE = 1.0
 NORMAL_RATE = 0.2  # of capacity, before and after
 REFUSED = ("UNAVAILABLE", "RESOURCE_EXHAUSTED")
 

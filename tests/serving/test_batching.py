@@ -211,10 +211,10 @@ async def test_answers_that_are_not_one_for_each_row_are_computed_alone():
 @asynchronous
 async def test_an_incomplete_batch_waits_for_more_rows_but_not_for_ever():
     model = Model()
-    shared = batcher(model, timeout=0.02, max_batch_size=3)
-    assert await asyncio.gather(ask(shared, 1), ask(shared, 2), ask(shared, 3)) == [[2], [4], [6]]
-    assert await ask(shared, 4) == [8]
-    assert model.batches == [[1, 2, 3], [4]]
+    shared = batcher(model, timeout=0.02, max_batch_size=3, threads=2)
+    assert await asyncio.gather(*(ask(shared, value) for value in range(1, 5))) == [[2], [4], [6], [8]]
+    assert await ask(shared, 5) == [10]
+    assert model.batches == [[1], [2, 3, 4], [5]]  # an idle model waits for nothing
 
 
 @asynchronous

@@ -49,6 +49,11 @@ def test_one_value_stands_for_all():
     proto = TensorProto(dtype=DT_FLOAT, float_val=[2.0])
     proto.tensor_shape.dim.add(size=3)
     assert from_proto("x", proto).tolist() == [2, 2, 2]
+    proto = TensorProto(dtype=DT_STRING, string_val=[b"a", b"b"])
+    proto.tensor_shape.dim.add(size=4)
+    assert from_proto("x", proto).tolist() == [b"a", b"b", b"b", b"b"]
+    del proto.string_val[:]
+    assert from_proto("x", proto).tolist() == [b""] * 4
 
 
 def test_what_is_all_in_the_message_may_be_large():

@@ -132,7 +132,7 @@ class NumericColumns:
         """
         is_bad = tf.reshape(tf.math.is_inf(numbers), [-1])
         size = tf.size(is_bad)
-        place = tf.reduce_min(tf.where(is_bad, tf.range(size), size))
+        place = tf.minimum(tf.reduce_min(tf.where(is_bad, tf.range(size), size)), size)  # the least of no rows is large
         name = tf.gather(list(self.columns), place % len(self.columns))
         row = tf.strings.as_string(place // len(self.columns) + 1)
         message = tf.strings.join(["the column `", name, "` holds no finite number in row ", row])

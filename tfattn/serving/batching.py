@@ -24,7 +24,10 @@ from tfattn.serving.signature import Signature
 
 MOST_DEATHS = 2  # a request that was being computed as the process died is tried once more, alone
 SHORT = 6  # texts of up to 2**6 bytes count as equally long
-MEMORY = 0.9  # how slowly the estimate of a row's time follows what is measured
+MEMORY = 0.9  # how slowly the estimate of a batch's time follows what is measured
+MARGIN = 1.3  # by which a wait may turn out longer than estimated
+# Beyond this wait a queue only makes every answer late. Where batches take longer, a few of them may wait.
+LONGEST_WAIT, BATCHES = 0.5, 3.0
 
 Compute = Callable[[str, Arrays, Sequence[str]], Awaitable[Arrays]]
 
@@ -80,7 +83,7 @@ class Batcher:
         self._observer = observer
         self._groups: OrderedDict[Hashable, deque[Waiting]] = OrderedDict()
         self._queued_rows = 0
-        self._row_seconds = 0.0
+        self._batch_seconds = 0.0
         self._not_by_rows: set[str] = set()  # signatures whose answers turned out not to be one for each row
         self._tasks: set[asyncio.Task] = set()
         self._loop = asyncio.get_running_loop()
@@ -150,10 +153,14 @@ class Batcher:
     def _admit(self, waiting: Waiting) -> None:
         if self._queued_rows and self._queued_rows + waiting.rows > self._most_queued:
             raise Failure(StatusCode.UNAVAILABLE, "The batch scheduling queue is full")
-        if waiting.deadline is not None:
-            expected = self._row_seconds * (self._queued_rows + waiting.rows) / self._threads
-            if self._queued_rows and waiting.since + expected > waiting.deadline:
-                raise Failure(StatusCode.UNAVAILABLE, "The queue is too long for the request's deadline")
+        if not self._queued_rows:
+            return
+        batches = max(len(self._groups), (self._queued_rows + waiting.rows) // self._room) + 1  # and what is under way
+        expected = MARGIN * self._batch_seconds * batches / self._threads
+        if expected > max(LONGEST_WAIT, BATCHES * self._batch_seconds):
+            raise Failure(StatusCode.UNAVAILABLE, "The batch scheduling queue is too long")
+        if waiting.deadline is not None and waiting.since + expected > waiting.deadline:
+            raise Failure(StatusCode.UNAVAILABLE, "The queue is too long for the request's deadline")
 
     def _put(self, waiting: Waiting) -> None:
         self._groups.setdefault(waiting.group, deque()).append(waiting)
@@ -199,7 +206,8 @@ class Batcher:
         return self._parameters.max_batch_size if self._parameters else 1
 
     def _is_due(self, group: deque[Waiting]) -> bool:
-        if not self._parameters or not self._parameters.timeout or not group[0].may_share:
+        is_idle = self._free == self._threads  # then waiting could only make it later
+        if is_idle or not self._parameters or not self._parameters.timeout or not group[0].may_share:
             return True
         due = group[0].since + self._parameters.timeout
         if due <= time.monotonic() or sum(waiting.rows for waiting in group) >= self._room:
@@ -226,8 +234,7 @@ class Batcher:
     async def _computed(self, batch: list[Waiting], outputs: Arrays, started: float) -> None:
         rows = sum(waiting.rows for waiting in batch)
         seconds = time.monotonic() - started
-        known = self._row_seconds or seconds / rows
-        self._row_seconds = MEMORY * known + (1 - MEMORY) * seconds / rows
+        self._batch_seconds = MEMORY * (self._batch_seconds or seconds) + (1 - MEMORY) * seconds
         self._observer.batch(rows=rows, seconds=seconds, queued=[started - waiting.since for waiting in batch])
         if len(batch) == 1:
             _answer(batch, outputs)

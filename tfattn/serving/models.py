@@ -51,6 +51,7 @@ class Models:
         self._parameters, self._metrics, self._make_version = parameters, metrics, make_version
         self._models: dict[str, Model] = {}
         self._labels: dict[str, dict[str, int]] | None = None
+        self._is_started = False
         self._loading = asyncio.Lock()
         self._changing = asyncio.Lock()
         self._leaving: set[asyncio.Task[None]] = set()
@@ -69,12 +70,14 @@ class Models:
         """The available version that a request asks for: by number, by label, or else the newest.
 
         Raises:
-            Failure: NOT_FOUND, it is not available; INVALID_ARGUMENT, there is no such label; UNAVAILABLE, there are
-                no labels before the start.
+            Failure: NOT_FOUND, it is not available; INVALID_ARGUMENT, there is no such label; UNAVAILABLE, the server
+                has just started: there are no labels yet, or the model has not been tried.
         """
         number = version if label is None else self._labelled(name, label)
         model = self._models.get(name)
         found = model.find(number) if model else None
+        if found is None and model and not self._is_started:
+            raise Failure(StatusCode.UNAVAILABLE, f"Model {name} is being loaded")
         if found is None:
             asked = f"Latest({name})" if number is None else f"Specific({name}, {number})"
             raise Failure(StatusCode.NOT_FOUND, f"Servable not found for request: {asked}")
@@ -105,6 +108,7 @@ class Models:
         """
         async with self._changing:
             await self._change(list(self._config.model_config_list.config))
+            self._is_started = True
 
     async def reload(self, config: ModelServerConfig) -> None:
         """Serves other models, or the same ones otherwise; returns when every version that is wanted has been tried.

@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import os
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -36,7 +37,7 @@ class Process:
         ended: done once the process has ended or closed its line; gives its last words.
     """
 
-    def __init__(self, process: asyncio.subprocess.Process, reader: asyncio.StreamReader, writer: asyncio.StreamWriter):
+    def __init__(self, process: subprocess.Popen, reader: asyncio.StreamReader, writer: asyncio.StreamWriter):
         self.signatures: dict[str, Signature] = {}
         self.warm_up_requests, self.warm_up_seconds = 0, 0.0
         self._process, self._reader, self._writer = process, reader, writer
@@ -61,9 +62,12 @@ class Process:
         with theirs:
             try:
                 process = await _spawned(theirs.fileno(), folder, threads)
-            except OSError as error:
+            except BaseException as error:
                 ours.close()
-                raise Failure(StatusCode.RESOURCE_EXHAUSTED, f"cannot start a process: {error.strerror}") from None
+                if isinstance(error, OSError):
+                    what = f"cannot start a process: {error.strerror}"
+                    raise Failure(StatusCode.RESOURCE_EXHAUSTED, what) from None
+                raise
         started = cls(process, *await asyncio.open_connection(sock=ours))
         try:
             started.signatures = messages.read_signatures(await started._first_frame())
@@ -102,10 +106,10 @@ class Process:
         """Closes the line, upon which the process ends; waits for that."""
         self._writer.close()
         try:
-            await asyncio.wait_for(self._process.wait(), timeout=10)
-        except TimeoutError:  # it is still computing something that nobody waits for
+            await self._wait(timeout=10)
+        except subprocess.TimeoutExpired:  # it is still computing something that nobody waits for
             self._process.kill()
-            await self._process.wait()
+            await self._wait()
         await self._listening
         if self.ended is not None:
             await self.ended
@@ -114,7 +118,7 @@ class Process:
         try:
             _, code, body = await self._frame()
         except (asyncio.IncompleteReadError, ConnectionError):
-            await self._process.wait()
+            await self._wait()
             await self._listening
             raise Failure(StatusCode.INTERNAL, f"the process ended while it loaded: {self._said()}") from None
         if code != OK:
@@ -132,30 +136,39 @@ class Process:
         for answer in self._answers.values():
             if not answer.done():
                 answer.set_exception(Died())
-        await self._process.wait()
+        await self._wait()
         return self._said()
+
+    async def _wait(self, timeout: float | None = None) -> None:
+        await asyncio.to_thread(self._process.wait, timeout)
 
     async def _frame(self) -> tuple[int, int, bytes]:
         number, code, length = HEAD.unpack(await self._reader.readexactly(HEAD.size))
         return number, code, await self._reader.readexactly(length)
 
     async def _listen_to_errors(self) -> None:
+        reader = asyncio.StreamReader()
+        await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), self._process.stderr
+        )
         with contextlib.suppress(ValueError):  # a line beyond all measure
-            async for line in self._process.stderr:
+            async for line in reader:
                 self._last_words.append(line)
 
     def _said(self) -> str:
         words = b"".join(self._last_words).decode("utf-8", "replace").strip()
-        return f"exit status {self._process.returncode}" + (f": {words}" if words else "")
+        return f"{words}\nexit status {self._process.returncode}".strip()
 
 
-async def _spawned(handle: int, folder: Path, threads: int) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tfattn.serving.worker", str(handle), str(folder), str(threads)),
+async def _spawned(handle: int, folder: Path, threads: int) -> subprocess.Popen:
+    # Not by the event loop: that would fork all of the server's memory, and stand still meanwhile.
+    return await asyncio.to_thread(
+        subprocess.Popen,
+        [sys.executable, "-m", "tfattn.serving.worker", str(handle), str(folder), str(threads)],
         pass_fds=[handle],
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
         start_new_session=True,  # Ctrl-C is for the server, which ends its processes in good order
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
     )

@@ -28,6 +28,8 @@ from tfattn.serving.rpc.services import add_services, server_credentials, server
 from tfattn.serving.section import Serving
 
 SWITCH_SECONDS = 0.0005
+# How long gRPC refuses new calls before it stops: those that come as it stops it cancels.
+TURN_AWAY_SECONDS = 0.5
 
 
 def serve(path: Path, serving: Serving, announce: Callable[[Announcement], None]) -> None:
@@ -92,7 +94,7 @@ async def _serve(
         log("draining")
         health.draining = True
         living.cancel()
-        await asyncio.gather(rest.stop(), rpc.stop(serving.grace_seconds))
+        await asyncio.gather(rest.stop(), _stop(rpc, serving))
         await models.stop()
         log("ended")
 
@@ -111,6 +113,11 @@ async def _follow(path: Path, config: ModelServerConfig, models: Models, serving
             if refused != str(error):
                 refused = str(error)
                 log("config_refused", path=path, error=refused)
+
+
+async def _stop(rpc: grpc.aio.Server, serving: Serving) -> None:
+    await asyncio.sleep(TURN_AWAY_SECONDS)
+    await rpc.stop(serving.grace_seconds)
 
 
 class _ToLog(logging.Handler):

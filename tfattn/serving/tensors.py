@@ -41,8 +41,9 @@ def from_proto(name: str, proto: TensorProto) -> np.ndarray:
     if size > MOST_REPEATED and size > proto.ByteSize():
         raise invalid(f"tensor parsing error: {name}: {size} elements are not in the message")
     try:
-        if proto.dtype == DT_STRING and len(proto.string_val) == size:  # text, many times as fast as below
-            return strings(proto.string_val).reshape(shape)
+        if proto.dtype == DT_STRING and len(proto.string_val) <= size:  # text, many times as fast as below
+            last = proto.string_val[-1:] or [b""]
+            return strings([*proto.string_val, *last * (size - len(proto.string_val))]).reshape(shape)
         return tf.make_ndarray(proto)
     except Exception as error:  # of many kinds, for a message may be broken in many ways
         raise invalid(f"tensor parsing error: {name}: {error}") from None

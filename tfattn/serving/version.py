@@ -20,6 +20,8 @@ from tfattn.serving.process import Died, Process
 from tfattn.serving.section import Serving
 from tfattn.serving.signature import Signature
 
+LAST_CHARACTERS = 500  # of what a process said before it died
+
 
 class State(enum.Enum):
     """The states of a version, as GetModelStatus names them."""
@@ -149,7 +151,7 @@ class Version:
 
     def _restart_if_died(self, ended: asyncio.Task[str]) -> None:
         if self.state is State.AVAILABLE:
-            log("process_died", model=self.model, version=self.number, last_words=ended.result())
+            log("process_died", model=self.model, version=self.number, last_words=ended.result()[-LAST_CHARACTERS:])
             self._process = asyncio.create_task(self._start())
             self._process.add_done_callback(lambda start: start.cancelled() or start.exception())  # `error` has it
 

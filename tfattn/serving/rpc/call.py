@@ -11,6 +11,7 @@ from grpc import StatusCode
 
 from tfattn.serving.bearer import Bearer
 from tfattn.serving.failure import Failure, invalid
+from tfattn.serving.health import Health
 from tfattn.serving.logs import log, log_error
 from tfattn.serving.metrics import Metrics
 from tfattn.serving.models import Models
@@ -71,12 +72,14 @@ class Calls:
         models: what is served.
         serving: the settings.
         metrics: what counts.
+        health: what the server says of itself.
 
     Raises:
         ServingError: the token cannot be read.
     """
 
-    def __init__(self, models: Models, serving: Serving, metrics: Metrics):
+    def __init__(self, models: Models, serving: Serving, metrics: Metrics, health: Health):
+        self._health = health
         self._models, self._metrics = models, metrics
         self._logged, self._max_rows = serving.log_requests, serving.max_rows
         self._bearer = Bearer(serving.token_file) if serving.token_file else None
@@ -101,6 +104,8 @@ class Calls:
             failure: Failure | None = None
             try:
                 self._check_caller(context)
+                if self._health.draining:  # a call that comes as gRPC stops would be cancelled without a word
+                    raise Failure(StatusCode.UNAVAILABLE, "The server is about to end")
                 # gRPC would call a message that it cannot read the server's own failure.
                 answered = await answer(await aside(call.size, _parsed, kind, body), call)
             except Failure as raised:

@@ -32,7 +32,7 @@ def add_services(
     Raises:
         ServingError: the token cannot be read.
     """
-    calls = Calls(models, serving, metrics)
+    calls = Calls(models, serving, metrics, health)
     services = {
         prediction.NAME: prediction.handlers(calls),
         model.NAME: model.handlers(calls),
