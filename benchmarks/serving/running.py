@@ -61,7 +61,8 @@ class Running:
     @property
     def processor_seconds(self) -> tuple[float, float]:
         """How long the process that answers, and those that compute, have used a processor."""
-        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
+        threads = Path(f"/proc/{self._process.pid}/task").iterdir()
+        children = [child for thread in threads for child in (thread / "children").read_text().split()]
         return _processor_seconds(self._process.pid), sum(map(_processor_seconds, children))
 
     def get(self, path: str) -> bytes:

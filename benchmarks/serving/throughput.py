@@ -38,7 +38,7 @@ class Figures:
 
 def main(model: Path, texts: Sequence[str], *, short: bool) -> None:
     """Prints the medians of the rounds, and of the ratios within each round."""
-    seconds, rounds = (3, 1) if short else (5, 5)
+    seconds, rounds = (3, 1) if short else (4, 3)
     measured = [measure(model, texts, seconds=seconds) for _ in range(rounds)]
     print(f"{model}: {seconds} s for each way, median of {rounds} rounds, clients on the same machine")
     print(f"{'':12} clients  requests/s     p50     p99   front   model ms  failed  of model alone  of plain")

@@ -53,6 +53,10 @@ class Categories(tf.Module):
         entries = tf.lookup.KeyValueTensorInitializer(keys, ids, tf.string, tf.int32)
         self._table = tf.lookup.StaticHashTable(entries, UNKNOWN_ID)
 
+    def described(self) -> dict[str, list[str]]:
+        """The known values of each column as JSON holds them."""
+        return {name: list(known) for name, known in self.values.items()}
+
     def __call__(self, texts: tf.Tensor) -> tf.Tensor:
         """Texts (B, M) to ids (B, M) int32: 0 for a value that no training row had, 1 for none, from 2 on the known."""
         texts = tf.strings.strip(texts)

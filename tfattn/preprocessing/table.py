@@ -138,7 +138,7 @@ class Table(Preprocessor):
             "bins": self.bins,
             "missing": list(self.missing),
             "numeric": numeric.described() if numeric else {},
-            "categorical": categories.values if categories else {},
+            "categorical": categories.described() if categories else {},
         }
         files.write_json(Path(folder) / _SAVED, saved)
 
@@ -166,7 +166,7 @@ class Table(Preprocessor):
     @property
     def category_counts(self) -> list[int]:
         _, categories = self._fitted
-        return categories.counts if categories else []
+        return list(categories.counts) if categories else []
 
     @property
     def num_bins(self) -> int:
