@@ -3,11 +3,11 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 import tensorflow as tf
-from pydantic import Field, FiniteFloat, NonNegativeInt, PositiveFloat
+from pydantic import FiniteFloat, NonNegativeInt, PositiveFloat
 
 from tfattn import files
 from tfattn.errors import ConfigError, DataError, TfattnError, nearest
@@ -62,7 +62,7 @@ class Table(Preprocessor):
         multiply: dict[str, PositiveFloat] | None = None,
         scaling: Literal["standard", "quantile", "none"] = "standard",
         bins: NonNegativeInt = 0,
-        missing: Annotated[tuple[str, ...], Field(min_length=1)] = ("", "?", "NA", "nan"),
+        missing: tuple[str, ...] = ("", "?", "NA", "nan"),
     ):
         super().__init__()
         self.numeric = numeric
@@ -125,7 +125,7 @@ class Table(Preprocessor):
                 raise DataError(
                     f"the column `{name}` holds no finite number",
                     where=where,
-                    expected=f"a number, or {' or '.join(map(repr, self.missing))} where it is missing",
+                    expected=" or ".join(["a number", *map(repr, self.missing)]),
                     received=repr(row[name]),
                     remedy="Correct the row, add what it says to `missing`, or list the column under `categorical`.",
                 )
@@ -194,8 +194,14 @@ class Table(Preprocessor):
         numeric, _ = self._fitted
         if numeric is None:
             return tf.zeros([tf.shape(fields[self.fields[0]])[0], 0])
-        columns = [self._read(column, fields[name]) for name, column in numeric.columns.items()]
-        return numeric.checked(tf.stack(columns, axis=1))
+        columns = [fields[name] for name in self.numeric]
+        numbers = tf.stack([self._read(column) for column in columns], axis=1)
+        # A program that sends NaN says "missing" where that is usual; elsewhere its computation has gone wrong.
+        refused = [
+            column.dtype != tf.string and not known.may_be_missing
+            for column, known in zip(columns, numeric.columns.values(), strict=True)
+        ]
+        return numeric.checked(tf.where(tf.math.is_nan(numbers) & refused, np.inf, numbers))
 
     def features(self, numbers: tf.Tensor, fields: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         """The features of `numbers(fields)` and of the categorical columns among `fields`."""
@@ -220,13 +226,9 @@ class Table(Preprocessor):
         self._numeric_columns = NumericColumns(numeric, scaling=self.scaling, bins=self.bins) if numeric else None
         self._categories = Categories(categorical, missing=self.missing) if categorical else None
 
-    def _read(self, column: NumericColumn, values: tf.Tensor) -> tf.Tensor:
-        """Numbers (B,) float32: NaN where missing, infinite where there is none."""
-        if values.dtype == tf.string:
-            return read_in_graph(values, self.missing)
-        values = tf.cast(values, tf.float32)
-        # A program that sends NaN says "missing" where that is usual; elsewhere its computation has gone wrong.
-        return values if column.may_be_missing else tf.where(tf.math.is_nan(values), np.inf, values)
+    def _read(self, column: tf.Tensor) -> tf.Tensor:
+        is_text = column.dtype == tf.string
+        return read_in_graph(column, self.missing) if is_text else tf.cast(column, tf.float32)
 
     def _check_columns(self) -> None:
         if not self.fields:

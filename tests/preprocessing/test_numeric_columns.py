@@ -1,0 +1,107 @@
+"""Numeric columns: scales, saturation, what is far outside, and what is constant."""
+
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfattn.errors import DataError
+from tfattn.preprocessing.table import Table
+
+
+def one_column(values, **options):
+    """A table of one numeric column, fitted."""
+    table = Table(numeric=("x",), **options)
+    table.fit([{"x": str(value)} for value in values])
+    return table
+
+
+def encode(table, values, feature="numeric"):
+    return table({"x": tf.constant([str(value) for value in values])})[feature].numpy()
+
+
+def test_without_a_scale_numbers_stay_but_for_factor_and_cap():
+    table = one_column([1, 3, 5000, 6000, ""], scaling="none", caps={"x": 5000.0}, multiply={"x": 10.0})
+    np.testing.assert_array_equal(encode(table, [1, 2, 4000, 5000, 7000, ""])[:, 0], [10, 20, 4e4, 5e4, 5e4, 20])
+
+
+def test_a_factor_changes_nothing_where_columns_are_scaled_anyway():
+    values = [0.001, 0.004, 0.012, 0.002]
+    plain, larger = (one_column(values, multiply=factor, bins=2) for factor in (None, {"x": 1000.0}))
+    for feature in ("numeric", "piecewise"):
+        np.testing.assert_allclose(encode(plain, values, feature), encode(larger, values, feature), atol=1e-5)
+
+
+def test_the_quantile_scale_is_monotone_normal_and_bounded():
+    values = np.random.default_rng(0).lognormal(0, 3, 3000).astype(np.float32)
+    table = one_column(values, scaling="quantile")
+    training = encode(table, values)[:, 0]
+    grid = encode(table, np.geomspace(1e-9, 1e9, 2000, dtype=np.float32))[:, 0]
+
+    assert abs(training.mean()) < 1e-3 and abs(training.std() - 1) < 0.01
+    assert (np.diff(grid) >= 0).all()
+    assert grid[0] == training.min() and grid[-1] == training.max()
+    assert len(table._numeric_columns.columns["x"].scale["values"]) == 1000
+
+
+def test_the_quantile_scale_is_the_rank_of_each_value():
+    values = [0, 0, 0, 0, 3, 9, 1, 1]
+    ranks = {0: 2 / 8, 1: 5 / 8, 3: 6.5 / 8, 9: 7.5 / 8}
+    table = one_column(values, scaling="quantile")
+    scores = [NormalDist().inv_cdf(rank) for rank in ranks.values()]
+    np.testing.assert_allclose(encode(table, list(ranks))[:, 0], scores, atol=1e-6)
+    between = np.interp([0.25, 2, 5, -7, 100], list(ranks), scores)
+    np.testing.assert_allclose(encode(table, [0.25, 2, 5, -7, 100])[:, 0], between, atol=1e-6)
+
+
+@pytest.mark.parametrize("scaling", ["standard", "quantile"])
+def test_saturated_numbers_stand_above_all_others_and_alone(scaling):
+    values = [1, 2, 3, 900, 5000, 5000]
+    table = one_column(values, scaling=scaling, caps={"x": 5000.0}, bins=4)
+    highest, unseen, saturated, beyond = encode(table, [900, 4999, 5000, 8000])[:, 0]
+    assert highest == unseen < saturated == beyond
+    assert saturated - highest < 1.5
+    last_bin = encode(table, [1, 900, 4999, 5000, 8000], "piecewise")[:, 3]
+    np.testing.assert_array_equal(last_bin, [0, 0, 0, 1, 1])
+
+
+def test_saturation_that_training_never_saw_has_its_place_too():
+    table = one_column([1, 2, 3], caps={"x": 5000.0}, bins=3)
+    np.testing.assert_array_equal(encode(table, [3, 5000], "piecewise")[:, 2], [0, 1])
+    assert encode(table, [5000])[0, 0] > encode(table, [3])[0, 0]
+
+
+def test_a_column_of_one_value_and_saturation_is_not_constant():
+    table = one_column([0, 0, 5000], caps={"x": 5000.0}, bins=4)
+    np.testing.assert_array_equal(encode(table, [0, 5000], "piecewise"), [[0, 0, 0, 0], [1, 0, 0, 0]])
+    assert np.isfinite(encode(table, [0, 1, 5000, ""])).all()
+
+
+def test_numbers_far_from_training_are_marked():
+    table = Table(numeric=("x", "y"), caps={"y": 100.0}, multiply={"x": 2.0})
+    table.fit([{"x": x, "y": y} for x, y in (("0", "1"), ("10", "5"), ("4", "100"))])
+    table_unsaturated = one_column([1, 5], caps={"x": 100.0})
+    fields = {"x": tf.constant(["-9", "-11", "19", "21"]), "y": tf.constant(["100", "999", "99", "9"])}
+    outside = table.outside(table.numbers(fields))
+    np.testing.assert_array_equal(outside, [[False, False], [True, False], [False, True], [True, False]])
+    unsaturated = table_unsaturated.outside(table_unsaturated.numbers({"x": tf.constant(["100", "9", "9.5", ""])}))
+    np.testing.assert_array_equal(unsaturated[:, 0], [True, False, True, False])
+
+
+@pytest.mark.parametrize(
+    ("values", "received"),
+    [
+        (["7", "7.0", "7"], "7 in all 3 rows"),
+        (["7", "", "7"], "7 in 2 of 3 rows"),
+        (["", "?", "NA"], "no value in 0 of 3 rows"),
+        (["5000", "6000", "5001"], "5000 or more in all 3 rows"),
+    ],
+)
+def test_a_constant_numeric_column_is_refused(values, received):
+    with pytest.raises(DataError) as refused:
+        one_column(values, caps={"x": 5000.0})
+    assert str(refused.value) == (
+        "the column `x` is constant: expected at least 2 different values among the training rows, "
+        f"received {received}. Take it out of `numeric`."
+    )
