@@ -19,7 +19,7 @@ from tfattn.serving.tensors import from_proto
 
 TEXTS = 400
 LONGEST = 300  # characters
-REQUESTS = (2, 12)  # at the same moment
+REQUESTS = (2, 24)  # at the same moment
 ROWS = (1, 2)  # of a request
 CHANNELS = 4
 TOLERANCE = 1e-5
@@ -33,12 +33,14 @@ class CoBatching:
     """What was compared.
 
     Attributes:
+        requests: how many there were.
         rows: how many answers were compared with that of the same text alone.
         batches: how many batches they were computed in.
         unequal: how many had another label or another number, TOLERANCE apart or more.
         difference: the largest difference of two numbers.
     """
 
+    requests: int = 0
     rows: int = 0
     batches: int = 0
     unequal: int = 0
@@ -62,7 +64,7 @@ def main(model: Path, texts: Sequence[str], *, short: bool) -> None:
     print(
         f"{model}: {times} times {REQUESTS[0]} to {REQUESTS[1]} requests at once, {TEXTS} random texts of up to"
         f" {LONGEST} characters\n"
-        f"rows {seen.rows} in {seen.batches} batches, {seen.rows / seen.batches:.1f} each;"
+        f"{seen.requests} requests of {seen.rows} rows in {seen.batches} batches;"
         f" unequal to the answer alone: {seen.unequal}, largest difference {seen.difference:.2g}"
     )
 
@@ -88,6 +90,7 @@ async def compared(server: Running, model: str, texts: Sequence[str], *, times: 
     for _ in range(times):
         chosen = [source.choices(asked, k=source.randint(*ROWS)) for _ in range(source.randint(*REQUESTS))]
         answers = await asyncio.gather(*(_rows(source.choice(calls), model, rows) for rows in chosen))
+        seen.requests += len(chosen)
         for rows, answer in zip(chosen, answers, strict=True):
             for text, row in zip(rows, answer, strict=True):
                 seen.compare(row, alone[text])

@@ -61,9 +61,7 @@ class Running:
     @property
     def processor_seconds(self) -> tuple[float, float]:
         """How long the process that answers, and those that compute, have used a processor."""
-        threads = Path(f"/proc/{self._process.pid}/task").iterdir()
-        children = [child for thread in threads for child in (thread / "children").read_text().split()]
-        return _processor_seconds(self._process.pid), sum(map(_processor_seconds, children))
+        return _processor_seconds(self._process.pid), sum(map(_processor_seconds, descendants(self._process.pid)))
 
     def get(self, path: str) -> bytes:
         """What is at a path of REST."""
@@ -97,6 +95,14 @@ class Running:
         return self._process.wait()
 
 
+def descendants(process: int | str) -> Iterator[str]:
+    """The numbers of the processes that a process has started, and of those that these have."""
+    for thread in Path(f"/proc/{process}/task").iterdir():
+        for child in (thread / "children").read_text().split():
+            yield child
+            yield from descendants(child)
+
+
 def _processor_seconds(process: int | str) -> float:
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -116,8 +122,8 @@ def running(models: Path, **settings: object) -> Iterator[Running]:
         server.log.unlink()
 
 
-def wait_until(condition, *, seconds: float = 120) -> None:
-    """Looks every 20 ms whether something has come true.
+def wait_until(condition, *, seconds: float = 120, every: float = 0.02) -> None:
+    """Looks again and again whether something has come true, 20 ms apart unless told otherwise.
 
     Raises:
         TimeoutError: it has not.
@@ -126,4 +132,4 @@ def wait_until(condition, *, seconds: float = 120) -> None:
     while not condition():
         if time.monotonic() > end:
             raise TimeoutError(f"not within {seconds} s")
-        time.sleep(0.02)
+        time.sleep(every)

@@ -12,6 +12,7 @@ from benchmarks.serving.running import Running, running, wait_until
 
 SHARE = 0.3  # of what the server can answer
 QUIET_SECONDS = 3.0  # before, between and after switches
+LOOK_SECONDS = 0.2  # between looks whether a version has changed: seldom, so that looking is no load
 SETTLED_SECONDS = 0.5  # after a switch, not counted as quiet
 
 
@@ -93,8 +94,8 @@ def switch(server: Running, export: Export, *, remove: bool) -> tuple[float, flo
     start = time.monotonic()
     new = export.add()
     old = new - 1
-    wait_until(lambda: server.versions(export.name).get(new) == "AVAILABLE")
+    wait_until(lambda: server.versions(export.name).get(new) == "AVAILABLE", every=LOOK_SECONDS)
     if remove:
         export.remove(old)
-    wait_until(lambda: server.versions(export.name).get(old, "END") == "END")
+    wait_until(lambda: server.versions(export.name).get(old, "END") == "END", every=LOOK_SECONDS)
     return start, time.monotonic()

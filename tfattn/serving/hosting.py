@@ -1,10 +1,8 @@
 """What the process of a version does once its priority is set: load, warm, answer."""
 
 import contextlib
-import os
 import threading
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 
 from grpc import StatusCode
@@ -16,7 +14,7 @@ from tfattn.serving.line import OK, Line
 from tfattn.serving.saved_model import SavedModel
 
 
-def host(folder: Path, line: Line, *, threads: int, cores: Iterable[int]) -> None:
+def host(folder: Path, line: Line, *, threads: int, background: Executor) -> None:
     """Answers what comes over the line, until that is closed.
 
     The first frames to the server have the number 0: the signatures, when the model is loaded, and how many warm-up
@@ -26,13 +24,13 @@ def host(folder: Path, line: Line, *, threads: int, cores: Iterable[int]) -> Non
         folder: the version's folder.
         line: the line to the server.
         threads: how many requests are computed at a time, each by one thread.
-        cores: the CPU cores to use once the model is warm.
+        background: where to load, and to answer each warm-up request for the first time, which takes longest.
     """
     with ThreadPoolExecutor(threads) as pool:
         try:
-            model = SavedModel(folder, operation_threads=1)
+            model = background.submit(SavedModel, folder, operation_threads=1).result()
             line.send(0, OK, messages.signatures(model.signatures.values()))
-            requests = list(warm_up.requests(folder, model.signatures))
+            requests = background.submit(_warmed, model).result()
             _warm(model, requests, pool, threads)
         except Failure as failure:
             _refuse(line, 0, failure)
@@ -40,7 +38,6 @@ def host(folder: Path, line: Line, *, threads: int, cores: Iterable[int]) -> Non
         except TfattnError as error:
             _refuse(line, 0, Failure(StatusCode.FAILED_PRECONDITION, str(error)))
             return
-        _use(cores)
         line.send(0, OK, str(len(requests)).encode())
         for number, body in line.frames():
             pool.submit(_answer, model, line, number, body)
@@ -60,20 +57,23 @@ def _refuse(line: Line, number: int, failure: Failure) -> None:
     line.send(number, failure.code.value[0], failure.message.encode("utf-8", "replace"))
 
 
+def _warmed(model: SavedModel) -> list[warm_up.Request]:
+    """Answers the warm-up requests."""
+    requests = list(warm_up.requests(model.folder, model.signatures))
+    for request in requests:
+        model.run(*request)
+    return requests
+
+
 def _warm(model: SavedModel, requests: list[warm_up.Request], pool: ThreadPoolExecutor, threads: int) -> None:
-    """Every thread answers every request: what oneDNN prepares for a shape, it keeps by thread."""
-    together = threading.Barrier(threads)
+    """Every thread answers every request: what oneDNN prepares for a shape, it keeps by thread. One after the other."""
+    together, turn = threading.Barrier(threads), threading.Lock()
 
     def warm() -> None:
         together.wait()
-        for request in requests:
-            model.run(*request)
+        with turn:
+            for request in requests:
+                model.run(*request)
 
     for done in [pool.submit(warm) for _ in range(threads)]:
         done.result()
-
-
-def _use(cores: Iterable[int]) -> None:
-    for thread in os.listdir("/proc/self/task"):
-        with contextlib.suppress(ProcessLookupError):
-            os.sched_setaffinity(int(thread), cores)

@@ -4,23 +4,24 @@ import asyncio
 import collections
 import contextlib
 import itertools
-import os
+import multiprocessing
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from grpc import StatusCode
 
-from tfattn.serving import messages
+from tfattn.serving import messages, worker
 from tfattn.serving.failure import Failure
 from tfattn.serving.line import HEAD, OK, frame
 from tfattn.serving.messages import Arrays
 from tfattn.serving.signature import Signature
 
 LAST_WORDS = 20  # lines of a process's standard error that are kept, to be logged should it die
+ENDING_SECONDS = 10  # for what a process still computes
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(["tfattn.serving.preload"])
 _CODES = {code.value[0]: code for code in StatusCode}
 
 
@@ -37,14 +38,20 @@ class Process:
         ended: done once the process has ended or closed its line; gives its last words.
     """
 
-    def __init__(self, process: subprocess.Popen, reader: asyncio.StreamReader, writer: asyncio.StreamWriter):
+    def __init__(
+        self,
+        process: multiprocessing.Process,
+        line: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        errors: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+    ):
         self.signatures: dict[str, Signature] = {}
         self.warm_up_requests, self.warm_up_seconds = 0, 0.0
-        self._process, self._reader, self._writer = process, reader, writer
+        self._process = process
+        self._reader, self._writer = line
         self._answers: dict[int, asyncio.Future] = {}
         self._numbers = itertools.count(1)
         self._last_words: collections.deque[bytes] = collections.deque(maxlen=LAST_WORDS)
-        self._listening = asyncio.create_task(self._listen_to_errors())
+        self._exit = asyncio.create_task(self._listen_to_errors(*errors))
         self.ended: asyncio.Task[str] | None = None
 
     @classmethod
@@ -58,25 +65,26 @@ class Process:
         Raises:
             Failure: the model cannot be loaded, or a warm-up request fails.
         """
-        ours, theirs = socket.socketpair()
-        with theirs:
+        line, their_line = socket.socketpair()
+        errors, their_errors = socket.socketpair()
+        process = _FORKS.Process(target=worker.main, args=(their_line, their_errors, folder, threads), daemon=True)
+        with their_line, their_errors:
             try:
-                process = await _spawned(theirs.fileno(), folder, threads)
+                await asyncio.to_thread(process.start)
             except BaseException as error:
-                ours.close()
-                if isinstance(error, OSError):
-                    what = f"cannot start a process: {error.strerror}"
-                    raise Failure(StatusCode.RESOURCE_EXHAUSTED, what) from None
+                line.close()
+                errors.close()
+                if isinstance(error, OSError | EOFError):
+                    raise Failure(StatusCode.RESOURCE_EXHAUSTED, f"cannot start a process: {error}") from None
                 raise
-        started = cls(process, *await asyncio.open_connection(sock=ours))
+        started = cls(process, await asyncio.open_connection(sock=line), await asyncio.open_connection(sock=errors))
         try:
             started.signatures = messages.read_signatures(await started._first_frame())
             loaded = time.monotonic()
             started.warm_up_requests = int(await started._first_frame())
             started.warm_up_seconds = time.monotonic() - loaded
         except BaseException:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
+            process.kill()
             await started.end()
             raise
         started.ended = asyncio.create_task(started._read_answers())
@@ -106,11 +114,10 @@ class Process:
         """Closes the line, upon which the process ends; waits for that."""
         self._writer.close()
         try:
-            await self._wait(timeout=10)
-        except subprocess.TimeoutExpired:  # it is still computing something that nobody waits for
+            await asyncio.wait_for(asyncio.shield(self._exit), ENDING_SECONDS)
+        except TimeoutError:  # it is still computing something that nobody waits for
             self._process.kill()
-            await self._wait()
-        await self._listening
+            await self._exit
         if self.ended is not None:
             await self.ended
 
@@ -118,9 +125,8 @@ class Process:
         try:
             _, code, body = await self._frame()
         except (asyncio.IncompleteReadError, ConnectionError):
-            await self._wait()
-            await self._listening
-            raise Failure(StatusCode.INTERNAL, f"the process ended while it loaded: {self._said()}") from None
+            said = await asyncio.shield(self._exit)
+            raise Failure(StatusCode.INTERNAL, f"the process ended while it loaded: {said}") from None
         if code != OK:
             raise Failure(_CODES[code], body.decode("utf-8", "replace"))
         return body
@@ -136,39 +142,18 @@ class Process:
         for answer in self._answers.values():
             if not answer.done():
                 answer.set_exception(Died())
-        await self._wait()
-        return self._said()
-
-    async def _wait(self, timeout: float | None = None) -> None:
-        await asyncio.to_thread(self._process.wait, timeout)
+        return await asyncio.shield(self._exit)
 
     async def _frame(self) -> tuple[int, int, bytes]:
         number, code, length = HEAD.unpack(await self._reader.readexactly(HEAD.size))
         return number, code, await self._reader.readexactly(length)
 
-    async def _listen_to_errors(self) -> None:
-        reader = asyncio.StreamReader()
-        await asyncio.get_running_loop().connect_read_pipe(
-            lambda: asyncio.StreamReaderProtocol(reader), self._process.stderr
-        )
-        with contextlib.suppress(ValueError):  # a line beyond all measure
+    async def _listen_to_errors(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+        """Reads what the process says until it has ended; its last words."""
+        with contextlib.suppress(ValueError, ConnectionError):  # a line beyond all measure
             async for line in reader:
                 self._last_words.append(line)
-
-    def _said(self) -> str:
+        await asyncio.to_thread(self._process.join)
+        writer.close()
         words = b"".join(self._last_words).decode("utf-8", "replace").strip()
-        return f"{words}\nexit status {self._process.returncode}".strip()
-
-
-async def _spawned(handle: int, folder: Path, threads: int) -> subprocess.Popen:
-    # Not by the event loop: that would fork all of the server's memory, and stand still meanwhile.
-    return await asyncio.to_thread(
-        subprocess.Popen,
-        [sys.executable, "-m", "tfattn.serving.worker", str(handle), str(folder), str(threads)],
-        pass_fds=[handle],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        start_new_session=True,  # Ctrl-C is for the server, which ends its processes in good order
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
-    )
+        return f"{words}\nexit status {self._process.exitcode}".strip()

@@ -1,15 +1,14 @@
 """The process of one version: it loads the model, warms it, and answers until the server closes the line.
 
-    python -m tfattn.serving.worker SOCKET FOLDER THREADS
-
-SOCKET is the number of an inherited socket, THREADS how many requests are computed at a time. A process a version,
-because TensorFlow does not give back the memory of a model, and because a model that crashes takes only its own process
-along. Loading happens on one core, so that the version that answers meanwhile has the others.
+A process a version, because TensorFlow does not give back the memory of a model, and because a model that crashes takes
+only its own process along. Loading runs behind everything else, so that the version that answers meanwhile does not
+notice.
 """
 
 import os
+import signal
 import socket
-import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tfattn.serving.line import Line
@@ -17,17 +16,30 @@ from tfattn.serving.line import Line
 NICENESS = 5  # below the server's, which must answer, refuse and stay alive while models compute
 
 
-def main(handle: int, folder: Path, threads: int) -> None:
-    """Runs until the server closes the line."""
-    line = Line(socket.socket(fileno=handle))
-    os.nice(NICENESS)
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {max(cores)})
-    from tfattn.serving import hosting  # TensorFlow, which takes its time
+def main(line: socket.socket, errors: socket.socket, folder: Path, threads: int) -> None:
+    """Runs until the server closes the line.
 
-    hosting.host(folder, line, threads=threads, cores=cores)
+    Args:
+        line: to the server.
+        errors: where standard error goes.
+        folder: the version's folder.
+        threads: how many requests are computed at a time.
+    """
+    from tfattn.serving import hosting  # TensorFlow, which the server need not load for this file
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends its processes in good order
+    with open(os.devnull, "r+b") as nothing:
+        for stream, number in ((nothing, 0), (nothing, 1), (errors, 2)):
+            os.dup2(stream.fileno(), number)
+    errors.close()
+    os.nice(NICENESS)
+    with ThreadPoolExecutor(1, initializer=_run_when_idle) as background:
+        hosting.host(folder, Line(line), threads=threads, background=background)
+    for thread in os.listdir("/proc/self/task"):  # giving back the memory takes a while, too
+        _run_when_idle(int(thread))
     os._exit(0)  # nothing is left to write, and TensorFlow would take a second to take itself apart
 
 
-if __name__ == "__main__":
-    main(int(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]))
+def _run_when_idle(thread: int = 0) -> None:
+    """Gives a thread (this one, where none is named), and those that it starts, what no other of the machine wants."""
+    os.sched_setscheduler(thread, os.SCHED_IDLE, os.sched_param(0))
