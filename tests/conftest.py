@@ -15,7 +15,7 @@ PIPELINE = """\
 name: tiny
 data:
   source: {name: csv, path: reports.csv, fields: {text: Description, label: Category}}
-  tokenizer: {name: wordpiece, vocabulary: train, vocabulary_size: 400, max_length: 24}
+  preprocessing: {name: wordpiece, vocabulary: train, vocabulary_size: 400, max_length: 24}
   batching: {batch_size: 32}
   split: {validation: 0.2}
 model: {name: bert, hidden_dim: 16, num_layers: 1, num_heads: 2, intermediate_dim: 32, max_sequence_length: 24}

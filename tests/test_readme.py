@@ -17,7 +17,7 @@ COMMANDS = re.findall(r"^    (?:\.venv/bin/)?(tfattn .*?)(?:  +#.*)?$", README, 
 SERVED = [line for line in COMMANDS if "://" in line]  # and `tfattn serve` itself
 TINY = [
     "model={name: bert, hidden_dim: 16, num_layers: 1, num_heads: 2, intermediate_dim: 32, max_sequence_length: 64}",
-    "data.tokenizer.vocabulary=train",
+    "data.preprocessing.vocabulary=train",
     "training.epochs=1",
 ]
 

@@ -15,8 +15,11 @@ from tfattn.errors import ConfigError, nearest
 CATALOGS: dict[str, dict[str, str]] = {
     "models": {
         "bert": "tfattn.models.bert:Bert",
+        "feature_map_transformer": "tfattn.models.feature_map_transformer:FeatureMapTransformer",
+        "feature_tokenizer_transformer": "tfattn.models.feature_tokenizer_transformer:FeatureTokenizerTransformer",
     },
     "tasks": {
+        "tabular_classification": "tfattn.tasks.tabular_classification:TabularClassification",
         "text_classification": "tfattn.tasks.text_classification:TextClassification",
     },
     "sources": {
@@ -24,12 +27,15 @@ CATALOGS: dict[str, dict[str, str]] = {
         "jsonl": "tfattn.data.jsonl_files:JsonLinesFile",
     },
     "signatures": {
-        "text_classification": "tfattn.export.signatures:Classification",
+        "tabular_classification": "tfattn.export.tabular:TabularClassifier",
+        "text_classification": "tfattn.export.text:TextClassifier",
     },
     "reports": {
+        "tabular_classification": "tfattn.evaluation.tabular:report",
         "text_classification": "tfattn.evaluation.classification:report",
     },
-    "tokenizers": {
+    "preprocessors": {
+        "table": "tfattn.preprocessing.table:Table",
         "wordpiece": "tfattn.preprocessing.wordpiece:WordPiece",
     },
     "optimizers": {
@@ -50,6 +56,7 @@ CATALOGS: dict[str, dict[str, str]] = {
     },
     "samples": {
         "factory_reports": "tfattn.samples.factory_reports:write",
+        "pn_flag": "tfattn.samples.pn_flag:write",
     },
 }
 

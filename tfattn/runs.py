@@ -1,7 +1,8 @@
 """Where the results of a pipeline stand, and which of its stages are done.
 
-    runs/<name>/prepared/<id>/    what `prepare` wrote; one for each source, split and tokenizer
+    runs/<name>/prepared/<id>/    what `prepare` wrote; one for each source, split and preprocessing
     runs/<name>/<id>/             one run: its configuration, checkpoints, metrics, plots, report; one for each setting
+    runs/<name>/<id>/members/<id> each model of a run of several, as a run of its own
     runs/<name>/latest            points at the newest run
 
 Both ids follow from the configuration and from the content of the source files, so the same file run again finds its
@@ -9,6 +10,9 @@ own results, and another setting never overwrites them.
 """
 
 import contextlib
+import copy
+import dataclasses
+import functools
 import os
 import time
 from collections.abc import Iterator
@@ -22,7 +26,7 @@ from tfattn.console import note
 from tfattn.training.runtime import Runtime
 
 # Raised when prepared data or checkpoints of an older version can no longer be used.
-FORMAT = 1
+FORMAT = 2
 
 
 class Run:
@@ -32,28 +36,66 @@ class Run:
         config: the resolved configuration.
         inputs: what the data depends on beside the configuration, such as the SHA-256 of the source files.
         runtime: started.
+        parent: the folder of the run that it is a member of.
 
     Attributes:
-        name, seed: as configured.
+        name: as configured.
+        seed: as configured: of the data.
+        training_seed: of weights, the order of rows and dropout.
         prepared: the folder of the prepared data.
         folder: the folder of this run.
         id: says what data and settings the run is made of.
     """
 
-    def __init__(self, config: Config, *, inputs: dict[str, str], runtime: Runtime):
+    def __init__(
+        self,
+        config: Config,
+        *,
+        inputs: dict[str, str],
+        runtime: Runtime,
+        parent: Path | None = None,
+    ):
         self.config = config
+        self.inputs = inputs
         self.runtime = runtime
         self.name: str = config.values["name"]
         self.seed: int = config.values["seed"]
+        self.training_seed: int = config.at("training", "seed") or self.seed
         root = Path(config.values["runs_folder"]) / self.name
         data = {key: value for key, value in config.values["data"].items() if key != "batching"}
         data_id = files.digest([FORMAT, data, inputs, self.seed])[:10]
         settings = [config.values["data"]["batching"], *(config.values[key] for key in ("model", "task", "training"))]
         self.id = files.digest([data_id, settings, config.values["runtime"]["precision"]])[:10]
         self.prepared = root / "prepared" / data_id
-        self.folder = root / self.id
-        self._latest = root / "latest"
+        self.folder = (parent / "members" if parent else root) / self.id
+        self._latest = None if parent else root / "latest"
         self._settled: set[str] = set()  # stages that this process has seen to: a later stage asks for them again
+
+    @functools.cached_property
+    def members(self) -> list["Run"]:
+        """A run for each model that `training.folds` and `training.seeds` ask for; itself, if that is one."""
+        training = self.config.values["training"]
+        folds, seeds = training["folds"], training["seeds"]
+        if folds is None and seeds == 1:
+            return [self]
+        return [
+            Run(
+                self._config(folds=folds, fold=fold, seed=self.training_seed + number),
+                inputs=self.inputs,
+                runtime=self.runtime,
+                parent=self.folder,
+            )
+            for fold in range(folds or 1)
+            for number in range(seeds)
+        ]
+
+    def _config(self, *, folds: int | None, fold: int, seed: int) -> Config:
+        """The configuration of a member."""
+        values = copy.deepcopy(self.config.values)
+        values["training"] |= {"folds": None, "seeds": 1, "seed": seed}
+        if folds is not None:
+            values["data"]["split"] |= {"folds": folds, "fold": fold}
+        return dataclasses.replace(self.config, values=values)
 
     @contextlib.contextmanager
     def preparation(self, *, force: bool) -> Iterator[bool]:
@@ -101,8 +143,10 @@ class Run:
                     files.remove_folder(self.folder / name)
 
     def write_config(self) -> Path:
-        """Writes the resolved configuration into the folder and points `latest` there; returns the file."""
+        """Writes the resolved configuration into the folder, to which `latest` points then; returns the file."""
         files.write_text(self.folder / "config.yaml", to_yaml(self.config))
+        if self._latest is None:
+            return self.folder / "config.yaml"
         link = self._latest.with_name(f".latest.{os.getpid()}")
         link.unlink(missing_ok=True)
         link.symlink_to(self.folder.name)

@@ -1,4 +1,4 @@
-"""A small folder of records, and a small tokenizer, for the tests of this room."""
+"""A small folder of records, and a small preprocessor, for the tests of this room."""
 
 from pathlib import Path
 
@@ -81,5 +81,5 @@ class Words(Preprocessor):
 
 @pytest.fixture(scope="session")
 def words() -> type[Words]:
-    """The class of the smallest tokenizer."""
+    """The class of the smallest preprocessor."""
     return Words

@@ -30,10 +30,10 @@ def table(tmp_path):
 
 @pytest.fixture
 def section(words):
-    def build(source, *, tokenizer=None, split=None, **parts):
-        tokenizer = tokenizer or words()
+    def build(source, *, preprocessing=None, split=None, **parts):
+        preprocessing = preprocessing or words()
         return Data(
-            source=source, tokenizer=tokenizer, batching=Batching(batch_size=4), split=split or Split(), **parts
+            source=source, preprocessing=preprocessing, batching=Batching(batch_size=4), split=split or Split(), **parts
         )
 
     return build
@@ -64,7 +64,7 @@ def test_records_hold_the_rows_of_the_file(table, section, tmp_path):
     }
     assert manifest["splits"]["train"]["class_counts"] == [7, 14]
     assert list(manifest["sources"]) == ["source"]
-    known = ["?", *data.tokenizer.words]
+    known = ["?", *data.preprocessing.words]
 
     def text(tokens):
         return " ".join(known[token] for token in tokens)
@@ -86,7 +86,7 @@ def test_the_same_seed_gives_the_same_records_and_another_does_not(table, sectio
     first, again, other = (files.read_manifest(tmp_path / name) for name in "abc")
     assert first == again
     assert first["files"]["validation.jsonl"] != other["files"]["validation.jsonl"]
-    assert first["tokenizer"]["sha256"] != other["tokenizer"]["sha256"]
+    assert first["preprocessing"]["sha256"] != other["preprocessing"]["sha256"]
 
 
 def test_training_records_of_a_sorted_file_are_mixed(table, section, tmp_path):
@@ -114,7 +114,7 @@ def test_incomplete_rows_are_left_out_and_long_ones_cut_and_both_are_counted(tab
 def test_pairs_of_texts_are_read(table, section, words, tmp_path):
     rows = [(f"a{number}", "b b", "yes" if number % 2 else "no") for number in range(10)]
     source = table(rows, header="text_a,text_b,label")
-    prepare(section(source, tokenizer=words(fields=("text_a", "text_b"))), tmp_path / "prepared", seed=3)
+    prepare(section(source, preprocessing=words(fields=("text_a", "text_b"))), tmp_path / "prepared", seed=3)
     assert {tuple(segments) for _, segments, _ in read(tmp_path / "prepared", "train")} == {(0, 1, 1)}
 
 
@@ -150,7 +150,7 @@ def test_an_error_leaves_what_stood_there(table, section, words, tmp_path):
             raise DataError("no more")
 
     with pytest.raises(DataError, match="no more"):
-        prepare(section(table(ROWS[::-1]), tokenizer=Full()), tmp_path / "prepared", seed=3)
+        prepare(section(table(ROWS[::-1]), preprocessing=Full()), tmp_path / "prepared", seed=3)
     assert files.verify(tmp_path / "prepared") == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["prepared", "reports.csv"]
 

@@ -7,15 +7,16 @@ from tfattn.data.csv_files import CsvFile
 from tfattn.data.section import Data
 from tfattn.data.split import Split
 from tfattn.errors import ConfigError
+from tfattn.preprocessing.preprocessor import Preprocessor
 
 
 def data(**parts):
     source = CsvFile(path="none.csv", fields={"text": "a", "label": "b"})
-    defaults = {"source": source, "tokenizer": Tokenizer(), "batching": Batching(batch_size=2), "split": Split()}
+    defaults = {"source": source, "preprocessing": Tokenizer(), "batching": Batching(batch_size=2), "split": Split()}
     return Data(**defaults | parts)
 
 
-class Tokenizer:
+class Tokenizer(Preprocessor):
     fields = ("text",)
 
 

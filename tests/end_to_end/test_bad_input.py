@@ -39,9 +39,9 @@ def refused(answer, *words, status=1):
         ("data.source.fields.text=Descripton", ["Descripton", "Did you mean `Description`?"]),
         ("data.source.path=gone.csv", ["gone.csv"]),
         ("data.batching.max_tokens=64", ["either batch_size or max_tokens", "received both"]),
-        ("data.tokenizer.vocabulary=pretrained", ["there is no pretrained model to take the vocabulary from"]),
-        ("data.tokenizer.vocabulary=gone.txt", ["gone.txt"]),
-        ("data.tokenizer.max_length=32", ["max_length", "24"]),
+        ("data.preprocessing.vocabulary=pretrained", ["there is no pretrained model to take the vocabulary from"]),
+        ("data.preprocessing.vocabulary=gone.txt", ["gone.txt"]),
+        ("data.preprocessing.max_length=32", ["max_length", "24"]),
     ],
 )
 def test_a_wrong_value(project, command, override, words):
@@ -87,7 +87,7 @@ def test_a_label_that_training_never_saw(project, command):
 
 
 def test_empty_and_long_texts_are_counted(project, command):
-    room = ("--set", "data.tokenizer.max_length=60", "--set", "model.max_sequence_length=60")
+    room = ("--set", "data.preprocessing.max_length=60", "--set", "model.max_sequence_length=60")
 
     def summary():
         assert command("prepare", "tiny.yaml", "--force", *room).status == 0

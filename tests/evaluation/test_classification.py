@@ -5,6 +5,7 @@ import pytest
 
 from tfattn import files
 from tfattn.evaluation import classification
+from tfattn.evaluation.evaluate import Evaluated
 
 LABELS = ["Leak", "Mechanical Failure", "Software Failure"]
 TRUE = np.array([0, 0, 1, 1, 1, 2])
@@ -33,14 +34,16 @@ def run(tmp_path_factory):
     files.write_text(folder / "history.jsonl", "".join(json.dumps(line) + "\n" for line in history))
     metrics = classification.report(
         folder,
-        name="factory_reports",
-        split="validation",
-        prepared=prepared,
-        configuration="name: factory_reports\n",
-        rows=ROWS,
-        answers={"label_ids": SCORES.argmax(axis=1), "scores": SCORES},
-        targets={"label_ids": TRUE},
-        loss=0.75,
+        Evaluated(
+            name="factory_reports",
+            split="validation",
+            prepared=prepared,
+            configuration="name: factory_reports\n",
+            rows=ROWS,
+            answers={"label_ids": SCORES.argmax(axis=1), "scores": SCORES},
+            targets={"label_ids": TRUE},
+            loss=0.75,
+        ),
     )
     return folder, metrics
 
@@ -83,14 +86,16 @@ def test_a_run_without_history_and_summary_is_reported_too(tmp_path):
     files.write_json(tmp_path / "manifest.json", {"labels": LABELS, "files": {}})
     classification.report(
         tmp_path,
-        name="plain",
-        split="test",
-        prepared=tmp_path,
-        configuration="",
-        rows=ROWS,
-        answers={"label_ids": TRUE, "scores": np.eye(3)[TRUE]},
-        targets={"label_ids": TRUE},
-        loss=0.0,
+        Evaluated(
+            name="plain",
+            split="test",
+            prepared=tmp_path,
+            configuration="",
+            rows=ROWS,
+            answers={"label_ids": TRUE, "scores": np.eye(3)[TRUE]},
+            targets={"label_ids": TRUE},
+            loss=0.0,
+        ),
     )
     assert "There are none: every text got the right label." in (tmp_path / "report.html").read_text(encoding="utf-8")
 

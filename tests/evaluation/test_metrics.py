@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -72,3 +74,38 @@ def test_calibration_of_answers_that_are_right_as_often_as_they_claim():
 def test_calibration_error_of_certain_answers_that_are_wrong():
     groups = metrics.calibration(np.ones(4), np.array([True, True, False, False]))
     assert metrics.calibration_error(groups) == pytest.approx(0.5)
+
+
+def test_detection_by_hand():
+    positive, found = np.array([True, True, False, False]), np.array([True, False, True, False])
+    figures = metrics.detection(positive, found, np.array([0.9, 0.4, 0.6, 0.1]))
+    assert figures["sensitivity"] == figures["specificity"] == 0.5
+    assert figures["roc_auc"] == 0.75 and figures["average_precision"] == pytest.approx((1 + 2 / 3) / 2)
+
+
+def test_the_interval_of_an_area_is_not_certain_at_1_and_treats_both_ends_alike():
+    low, high = metrics.area_interval(1.0, 138, 62)
+    assert 0.95 < low < 0.99 and high == 1.0
+    assert metrics.area_interval(0.0, 138, 62) == pytest.approx((0.0, 1 - low))
+    assert metrics.area_interval(0.3, 5, 9) == pytest.approx(
+        tuple(1 - end for end in metrics.area_interval(0.7, 9, 5))[::-1]
+    )
+
+
+@given(st.integers(1, 50), st.integers(1, 50), st.floats(0, 1))
+def test_the_interval_of_an_area_holds_it(positives, others, share):
+    area = round(share * positives * others) / (positives * others)
+    low, high = metrics.area_interval(area, positives, others)
+    assert 0 <= low <= area + 1e-9 and area - 1e-9 <= high <= 1 and low < high
+
+
+@pytest.mark.parametrize("distance", [1.0, 3.0])
+def test_the_interval_of_an_area_holds_the_true_one_as_often_as_it_says(distance):
+    draw = np.random.default_rng(0)
+    truth = (1 + math.erf(distance / 2)) / 2  # of two normal distributions so many deviations apart
+    positive = np.arange(60) < 40
+    held = []
+    for _ in range(400):
+        figures = metrics.detection(positive, positive, draw.normal(size=60) + distance * positive)
+        held.append(figures["roc_auc_low"] <= truth <= figures["roc_auc_high"])
+    assert 0.92 <= np.mean(held) <= 0.995

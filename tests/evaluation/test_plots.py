@@ -2,7 +2,8 @@ import matplotlib
 import numpy as np
 import pytest
 
-from tfattn.evaluation import plots
+from tfattn.evaluation import plots, tabular_plots
+from tfattn.evaluation.figures import MOST_CHARACTERS, png, short
 
 HISTORY = [
     {"epoch": 1, "step": 24, "loss": 1.2, "validation_loss": 0.9, "validation_accuracy": 0.6, "learning_rate": 1e-4},
@@ -35,7 +36,7 @@ def test_the_confusion_chart_shows_counts_and_shares_of_the_row():
     figure = plots.confusion(np.array([[3, 1], [0, 5]]), ["Leak", "$5 & <b>"])
     shown = _texts(figure)
     assert {"3\n75%", "1\n25%", "5\n100%"} <= set(shown) and "0\n0%" not in shown
-    plots.png(figure)  # a label with $ is drawn as it is
+    png(figure)  # a label with $ is drawn as it is
 
 
 def test_of_very_many_labels_the_most_confused_are_shown_and_no_row_is_lost():
@@ -54,9 +55,65 @@ def test_bars_stand_best_first_with_their_notes():
     assert [text.get_text() for text in axes.texts] == ["90.0%  (4 texts)", "20.0%  (3 texts)"]
 
 
+def _lines(axes):
+    return [line.get_xydata() for line in axes.lines if len(line.get_xdata()) > 2]
+
+
+def test_detection_draws_both_curves_through_the_point_where_answers_are_given():
+    scores, positive = np.array([0.1, 0.4, 0.6, 0.9]), np.array([False, True, False, True])
+    # From 0.5 on a row is positive: one of two is found, one of two others too.
+    figure = tabular_plots.detection(scores, positive, (0.5, 0.5, 0.5), words="threshold 0.5")
+    assert _titles(figure) == ["ROC curve: area 0.7500", "Precision and recall: mean 0.8333"]
+    left, right = (_lines(axes)[-1].tolist() for axes in figure.axes)
+    assert [0.5, 0.5] in left and [0.5, 0.5] in right
+    assert not any(axes.child_axes for axes in figure.axes)
+
+
+def test_detection_shows_the_corner_larger_where_the_curve_hugs_it():
+    scores = np.linspace(0, 1, 100)
+    left = tabular_plots.detection(scores, scores > 0.3, (0.8, 1.0, 1.0), words="w").axes[0]
+    (corner,) = left.child_axes
+    assert corner.get_xlim()[1] < 0.5 and corner.get_ylim()[0] < 0.8  # the point is inside
+
+
+def test_reliance_shows_the_most_important_columns_in_one_order():
+    names = [f"column {number}" for number in range(40)]
+    values = np.arange(40) / 100
+    figure = tabular_plots.reliance(
+        names, values, (values - 0.01, values + 0.01), members=np.stack([values, values]), attention=values[::-1]
+    )
+    shuffled, looked = figure.axes
+    assert [bar.get_width() for bar in shuffled.patches] == pytest.approx(values[::-1][: tabular_plots.MOST_COLUMNS])
+    assert [bar.get_width() for bar in looked.patches] == pytest.approx(values[: tabular_plots.MOST_COLUMNS])
+    assert [label.get_text() for label in shuffled.get_yticklabels()][:2] == ["column 39", "column 38"]
+    assert shuffled.get_title(loc="left") == "Shuffled (the 10 least are not shown)"
+    assert [text.get_text() for text in shuffled.get_legend().get_texts()] == ["95% interval", "each member"]
+
+
+def test_reliance_without_attention_and_members_has_one_panel():
+    figure = tabular_plots.reliance(["a", "b"], np.array([0.0, 0.0]), (np.zeros(2), np.zeros(2)))
+    assert _titles(figure) == ["Shuffled"]
+    png(figure)
+
+
+def test_spreads_have_a_panel_per_feature_and_equal_areas_per_label():
+    values = np.random.default_rng(0).normal(size=(60, 5))
+    figure = tabular_plots.spreads(values, np.arange(60) % 2, ["noise", "$real$", "never"])
+    assert [axes.get_title(loc="left") for axes in figure.axes if axes.get_visible()] == [
+        f"essential {number}" for number in range(1, 6)
+    ]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["noise", "$real$"]
+    png(figure)
+
+
+def test_reliability_names_its_axes():
+    axes = plots.reliability([(9, 0.4, 0.5)], score="score of “real”", share="share that is “real”").axes[0]
+    assert axes.get_xlabel().startswith("score of “real”") and axes.get_ylabel() == "share that is “real”"
+
+
 def test_long_names_keep_both_ends():
-    short = plots._short("a label with a very long name that ends in 17")
-    assert len(short) == plots.MOST_CHARACTERS and short.startswith("a label") and short.endswith("17")
+    shown = short("a label with a very long name that ends in 17")
+    assert len(shown) == MOST_CHARACTERS and shown.startswith("a label") and shown.endswith("17")
 
 
 @pytest.mark.parametrize(
@@ -66,11 +123,13 @@ def test_long_names_keep_both_ends():
         plots.confusion(np.array([[0, 0], [0, 3]]), ["never", "always"]),
         plots.bars({"only": 0.0}),
         plots.reliability([(1, 0.4, 0.0), (93, 0.98, 0.99)]),
+        tabular_plots.detection(np.array([0.2, 0.2]), np.array([True, False]), (0.0, 1.0, 0.0), words="w"),
+        tabular_plots.spreads(np.zeros((3, 1)), np.zeros(3, int), ["constant"]),
     ],
-    ids=["curves", "confusion", "bars", "reliability"],
+    ids=["curves", "confusion", "bars", "reliability", "detection", "spreads"],
 )
 def test_pictures_are_png_files(figure):
-    assert plots.png(figure).startswith(b"\x89PNG\r\n")
+    assert png(figure).startswith(b"\x89PNG\r\n")
 
 
 def test_drawing_leaves_the_settings_of_others_alone():

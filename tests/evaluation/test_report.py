@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 import pytest
 
 from tfattn.evaluation import plots, report
+from tfattn.evaluation.figures import png
 
 ATTACK = '<script>alert("1")</script><img src="http://example.com/x.png" onerror=alert(1)> & \'quotes\' {{ 7 * 7 }}'
 
@@ -26,7 +27,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def picture():
-    return report.Picture("f1", plots.png(plots.bars({"a": 0.5})), ATTACK)
+    return report.Picture("f1", png(plots.bars({"a": 0.5})), ATTACK)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tfattn.export.saved_model import export
 from tfattn.export.section import Export
-from tfattn.export.signatures import Classification
+from tfattn.export.text import TextClassifier
 from tfattn.models.bert import Bert
 from tfattn.preprocessing.wordpiece import WordPiece
 from tfattn.tasks.text_classification import TextClassification
@@ -62,21 +62,21 @@ def classifier(task, tmp_path_factory):
     vocabulary = tmp_path_factory.mktemp("vocabulary") / "vocab.txt"
     vocabulary.write_text("".join(f"{word}\n" for word in WORDS))
 
-    def classifier(*fields: str) -> Classification:
+    def classifier(*fields: str) -> TextClassifier:
         tokenizer = WordPiece(vocabulary=str(vocabulary), max_length=16, fields=fields)
         tokenizer.fit([])
-        return Classification(task=task, tokenizer=tokenizer, labels=LABELS)
+        return TextClassifier(members=[(tokenizer, task)], labels=LABELS)
 
     return classifier
 
 
 @pytest.fixture(scope="session")
-def served(classifier) -> Classification:
+def served(classifier) -> TextClassifier:
     return classifier("text")
 
 
 @pytest.fixture(scope="session")
-def pair(classifier) -> Classification:
+def pair(classifier) -> TextClassifier:
     return classifier("text_a", "text_b")
 
 

@@ -25,7 +25,14 @@ def answered(monkeypatch, rows, expected):
             "tensorflow": "2",
         }
         monkeypatch.setattr(parity, "_ask", lambda *_: {**answers, **changes})
-        return parity.check(None, rows=rows, fields=["text"], expected=expected, labels=labels, tolerance=1e-5)
+        return parity.check(
+            None,
+            rows=rows,
+            request={"text": [row["text"] for row in rows]},
+            expected=expected,
+            labels=labels,
+            tolerance=1e-5,
+        )
 
     return answered
 
@@ -65,13 +72,25 @@ def test_an_unknown_operation_is_named(exported, tmp_path, rows, expected):
     path.write_bytes(saved.SerializeToString())
     with pytest.raises(ExportError, match="MyOwnOperation"):
         parity.check(
-            tmp_path / "export", rows=rows, fields=["text"], expected=expected, labels=["a", "b", "c"], tolerance=1e-5
+            tmp_path / "export",
+            rows=rows,
+            request={"text": [row["text"] for row in rows]},
+            expected=expected,
+            labels=["a", "b", "c"],
+            tolerance=1e-5,
         )
 
 
 def test_what_does_not_load_is_one_message(tmp_path, rows, expected):
     (tmp_path / "saved_model.pb").write_bytes(b"\xff\xff")
     with pytest.raises(ExportError, match="does not run in a plain TensorFlow") as caught:
-        parity.check(tmp_path, rows=rows, fields=["text"], expected=expected, labels=["a"], tolerance=1e-5)
+        parity.check(
+            tmp_path,
+            rows=rows,
+            request={"text": [row["text"] for row in rows]},
+            expected=expected,
+            labels=["a"],
+            tolerance=1e-5,
+        )
     assert "\n" not in str(caught.value)
     assert json.dumps(caught.value.received)

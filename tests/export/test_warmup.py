@@ -5,6 +5,7 @@ import tensorflow as tf
 from tensorflow_serving.apis import prediction_log_pb2
 
 from tfattn.export import warmup
+from tfattn.export.lengths import one_of_each_length
 
 
 def test_every_request_runs_and_every_length_is_there(exported, loaded, served):
@@ -34,6 +35,6 @@ def test_every_request_runs_and_every_length_is_there(exported, loaded, served):
 
 
 def test_pairs_are_asked_too(pair):
-    chosen = warmup.one_of_each_length(pair, {"text_a": ["very loud"], "text_b": ["noise"]})
+    chosen = one_of_each_length(pair, {"text_a": ["very loud"], "text_b": ["noise"]})
     assert set(chosen) == {"text_a", "text_b"}
     assert np.sum(pair.tokens(chosen)["padding_mask"], axis=1).max() == 16

@@ -61,7 +61,7 @@ def test_the_kinds_and_shapes_of_features():
         "category_ids": ("int32", [5, 1]),
     }
     table = fitted(bins=4)
-    assert (table.num_numeric, table.category_counts, table.num_bins) == (2, [5], 4)
+    assert table.sizes == {"num_numeric": 2, "category_counts": [5], "num_bins": 4}
     assert set(fitted()(columns(ROWS))) == {"numeric", "missing", "category_ids"}
 
 
@@ -71,7 +71,7 @@ def test_columns_of_one_kind_only():
     table = fitted(numeric=(), caps=None)
     assert set(table(rows)) == {"category_ids"}
     assert table.outside(table.numbers(rows)).shape == (5, 0)
-    assert fitted(categorical=()).category_counts == []
+    assert fitted(categorical=()).sizes["category_counts"] == []
 
 
 def test_other_rows_teach_nothing(tmp_path):
@@ -109,7 +109,7 @@ def test_saved_and_loaded_it_answers_the_same(tmp_path):
     other.load(tmp_path)
 
     assert other.fields == table.fields and other.missing == table.missing
-    assert (other.num_numeric, other.category_counts, other.num_bins) == (2, [5], 4)
+    assert other.sizes == table.sizes
     for name, values in table(columns(ROWS)).items():
         np.testing.assert_array_equal(values, other(columns(ROWS))[name], err_msg=name)
     saved = json.loads((tmp_path / "table.json").read_text())
@@ -129,7 +129,7 @@ def test_nothing_need_count_as_missing():
     table = fitted([{**row, "score": row["score"] or "1"} for row in ROWS], missing=())
     with pytest.raises(DataError, match="the column `age` holds no finite number: expected a number, received ''"):
         table.check({"age": "", "score": "1", "job": ""}, "x.csv:2")
-    assert table.category_counts == [6]  # "?" is a category now
+    assert table.sizes["category_counts"] == [6]  # "?" is a category now
 
 
 def test_a_pipeline_file_may_give_lists(tmp_path):
@@ -222,7 +222,7 @@ def test_a_constant_categorical_column_is_refused(values):
     with pytest.raises(DataError, match=r"`job` is constant: .* in all 3 rows. Take it out of `categorical`"):
         table.fit([{"job": value} for value in values])
     table.fit([{"job": "a"}, {"job": ""}])
-    assert table.category_counts == [3]
+    assert table.sizes["category_counts"] == [3]
 
 
 def test_no_rows_teach_nothing():

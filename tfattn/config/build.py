@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tfattn.config.arguments import arguments
+from tfattn.config.arguments import REQUIRED, Argument, arguments
 from tfattn.config.read import KeyPath
 from tfattn.config.schema import Config, constructor_of
 from tfattn.config.types import PartMark, SectionMark
@@ -35,7 +35,15 @@ def _build(config: Config, mark: PartMark | SectionMark, path: KeyPath, given: d
         if name in values:
             nested = argument.nested is not None and values[name] is not None
             keywords[name] = _build(config, argument.nested, (*path, name), {}) if nested else values[name]
+        if argument.given and name not in given and name not in values and argument.default is REQUIRED:
+            raise ConfigError(
+                f"nothing tells its `{name}`",
+                where=f"{_origin(config, path)}: {'.'.join(path)}",
+                expected=f"something else than {values.get('name', constructor.__name__)}, or other data",
+                remedy="Texts and tables are for different models: see `data.preprocessing`.",
+            )
         if argument.given and name in given:
+            _fits(config, (*path, name), argument, given[name])
             _agree(config, (*path, name), keywords.get(name, given[name]), given[name])
             keywords[name] = given[name]
     try:
@@ -45,6 +53,17 @@ def _build(config: Config, mark: PartMark | SectionMark, path: KeyPath, given: d
             inner = (*path, *error.key.split("."))
             error.where = f"{_origin(config, inner)}: {'.'.join(inner)}"
         raise
+
+
+def _fits(config: Config, path: KeyPath, argument: Argument, given: Any) -> None:
+    """What another section makes can be of the wrong kind."""
+    if not argument.in_file and not isinstance(given, argument.annotation):
+        raise ConfigError(
+            f"not a {argument.annotation.__name__}",
+            where=f"{_origin(config, path)}: {'.'.join(path)}",
+            expected=f"a {argument.annotation.__name__}, which this task can stand on",
+            received=type(given).__name__,
+        )
 
 
 def _agree(config: Config, path: KeyPath, stated: Any, known: Any) -> None:

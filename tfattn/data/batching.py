@@ -89,7 +89,7 @@ class Batching:
                 key="max_tokens",
                 expected=f"at least {longest}, the tokens of the longest row",
                 received=str(self.max_tokens),
-                remedy="Raise `max_tokens`, or lower the tokenizer's `max_length`.",
+                remedy="Raise `max_tokens`, or lower `max_length` of the preprocessing.",
             )
         starts = np.cumsum([0, *(len(shard) for shard in lengths)])
         order = _generator(seed, epoch, 0).permutation(len(lengths)) if shuffle else np.arange(len(lengths))

@@ -1,9 +1,9 @@
-"""From raw files to a folder that training reads: checked, divided, tokenized, summed up."""
+"""From raw files to a folder that training reads: checked, divided, turned into numbers, summed up."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import tensorflow as tf
@@ -19,48 +19,48 @@ from tfattn.data.targets import ClassLabels
 from tfattn.errors import DataError
 from tfattn.preprocessing.preprocessor import Preprocessor
 
-ROWS_AT_ONCE = 1024  # tokenized together
+ROWS_AT_ONCE = 1024  # read together
 
 
 def prepare(data: Data, folder: str | Path, seed: int) -> None:
-    """Reads, checks and divides the rows, fits the tokenizer on training rows, and writes the whole as one folder.
+    """Reads, checks and divides the rows, fits the preprocessing on training rows, and writes the whole as one folder.
 
     The folder holds TFRecord shards of each split, the raw rows of validation and test (`validation.jsonl`, in record
-    order), `tokenizer/`, `labels.txt`, `summary.json`, `classes.png` and `manifest.json`, whose facts are:
+    order), `preprocessing/`, `labels.txt`, `summary.json`, `classes.png` and `manifest.json`, whose facts are:
 
         splits      {split: {rows, shards, class_counts, truncated}}
         features    {name in the records: {dtype, kind, size}}
         labels      the classes in the order of their ids
-        tokenizer   {sha256}: of its saved files together
+        preprocessing   {sha256}: of its saved files together
         sources     {key: sha256} of the files read
 
     Args:
-        data: the built `data` section; its tokenizer is fitted here.
+        data: the built `data` section; its preprocessing is fitted here.
         folder: appears when all is done, or not at all.
         seed: of the split, and of the order of the training records.
 
     Raises:
         DataError: a file, row or class is not as it should be; names the place.
     """
-    target = ClassLabels()
+    target = ClassLabels(data.labels)
     parts, dropped = _divided(data, target, seed)
     target.fit(parts[TRAIN])
     targets = {split: [target.encode(row) for row in rows] for split, rows in parts.items()}
-    data.tokenizer.fit(row.fields for row in parts[TRAIN])
-    features = {**_features(data.tokenizer, parts[TRAIN][0]), **target.features}
+    data.preprocessing.fit(row.fields for row in parts[TRAIN])
+    features = {**_features(data.preprocessing, parts[TRAIN][0]), **target.features}
     truncated: dict[str, list[str]] = {split: [] for split in parts}
 
     # The manifest is written when the block ends, with what has been put into these two by then.
     splits: dict[str, dict[str, Any]] = {}
-    tokenizer: dict[str, str] = {}
+    preprocessing: dict[str, str] = {}
     facts = {"features": described(features), "labels": target.names, "sources": data.fingerprints(), "seed": seed}
-    with files.atomic_folder(folder, splits=splits, tokenizer=tokenizer, **facts) as new:
-        (new / "tokenizer").mkdir()
-        data.tokenizer.save(new / "tokenizer")
-        tokenizer["sha256"] = _hash(new / "tokenizer")
+    with files.atomic_folder(folder, splits=splits, preprocessing=preprocessing, **facts) as new:
+        (new / "preprocessing").mkdir()
+        data.preprocessing.save(new / "preprocessing")
+        preprocessing["sha256"] = _hash(new / "preprocessing")
         target.save(new)
         for split, rows in parts.items():
-            examples = _examples(rows, targets[split], data.tokenizer, truncated[split])
+            examples = _examples(rows, targets[split], data.preprocessing, truncated[split])
             splits[split] = {
                 **write_records(new, split, examples, features=features, num_rows=len(rows)),
                 "class_counts": target.counts(rows),
@@ -71,9 +71,9 @@ def prepare(data: Data, folder: str | Path, seed: int) -> None:
         summary = summarize(
             parts,
             classes={split: [target.of(row) for row in rows] for split, rows in parts.items()},
-            roles=data.tokenizer.fields,
+            roles=data.preprocessing.fields,
             dropped=dropped,
-            lengths={split: _lengths(new, split) for split in parts},
+            lengths={split: _lengths(new, split) for split in parts} if data.preprocessing.max_length else {},
             truncated=truncated,
         )
         files.write_json(new / "summary.json", summary)
@@ -83,29 +83,40 @@ def prepare(data: Data, folder: str | Path, seed: int) -> None:
 
 def _divided(data: Data, target: ClassLabels, seed: int) -> tuple[dict[str, list[Row]], dict[str, list[str]]]:
     """The rows of each split, and the places of those left out, by the role that has no value."""
-    roles = (*data.tokenizer.fields, *target.roles)
-    dropped: dict[str, list[str]] = {role: [] for role in roles}
-    rows = _complete(data.source, roles, dropped)
+    dropped: dict[str, list[str]] = {role: [] for role in data.needed_roles}
+    rows = _checked(data, data.source, dropped)
+    held_out = [row for row in rows if data.split.is_held_out(row.fields)]
+    rows = [row for row in rows if not data.split.is_held_out(row.fields)]
     assigned = data.split.assign(
         [target.of(row) for row in rows],
         seed,
         places=[row.where for row in rows],
         with_validation=data.validation_source is None,
+        groups=[row.fields[data.split.group] for row in rows] if data.split.group else None,
     )
     # Records are read in windows: training rows are written in random order, so that a sorted file is mixed as well.
     order = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, 1])))
     assigned[TRAIN] = order.permutation(assigned[TRAIN])
     parts = {split: [rows[number] for number in numbers] for split, numbers in assigned.items()}
     if data.validation_source is not None:
-        parts[VALIDATION] = _complete(data.validation_source, roles, dropped)
+        parts[VALIDATION] = _checked(data, data.validation_source, dropped)
+    if data.split.hold_out:
+        parts[TEST] = held_out or _nothing_held_out(data)
     return {split: parts[split] for split in (TRAIN, VALIDATION, TEST) if split in parts}, dropped
 
 
-def _complete(source: Source, roles: Iterable[str], dropped: dict[str, list[str]]) -> list[Row]:
-    kept = []
+def _nothing_held_out(data: Data) -> NoReturn:
+    asked = " or ".join(f"{role}: {', '.join(values)}" for role, values in data.split.hold_out.items())
+    raise DataError("no row is kept aside", where=str(data.source.path), expected=f"some rows with {asked}")
+
+
+def _checked(data: Data, source: Source, dropped: dict[str, list[str]]) -> list[Row]:
+    """The rows that can be read; one that lacks what it needs is left out."""
+    kept, roles = [], data.needed_roles
     for row in source.rows():
         empty = next((role for role in roles if not row.fields[role].strip()), None)
         if empty is None:
+            data.preprocessing.check(row.fields, row.where)
             kept.append(row)
         else:
             dropped[empty].append(row.where)
@@ -120,21 +131,21 @@ def _complete(source: Source, roles: Iterable[str], dropped: dict[str, list[str]
 
 
 def _examples(
-    rows: list[Row], targets: list[dict[str, Any]], tokenizer: Preprocessor, truncated: list[str]
+    rows: list[Row], targets: list[dict[str, Any]], preprocessor: Preprocessor, truncated: list[str]
 ) -> Iterator[dict[str, Any]]:
     for first in range(0, len(rows), ROWS_AT_ONCE):
         some = rows[first : first + ROWS_AT_ONCE]
-        fields = _fields(some, tokenizer)
-        columns = {STORED_NAMES.get(name, name): _values(output) for name, output in tokenizer(fields).items()}
-        truncated += [row.where for row, cut in zip(some, tokenizer.truncated(fields).numpy(), strict=True) if cut]
+        fields = _fields(some, preprocessor)
+        columns = {STORED_NAMES.get(name, name): _values(output) for name, output in preprocessor(fields).items()}
+        truncated += [row.where for row, cut in zip(some, preprocessor.truncated(fields).numpy(), strict=True) if cut]
         for place in range(len(some)):
             yield {**{name: values[place] for name, values in columns.items()}, **targets[first + place]}
 
 
-def _features(tokenizer: Preprocessor, row: Row) -> dict[str, Feature]:
-    """What the tokenizer writes, seen from one row."""
+def _features(preprocessor: Preprocessor, row: Row) -> dict[str, Feature]:
+    """What the preprocessor writes, seen from one row."""
     features = {}
-    for name, output in tokenizer(_fields([row], tokenizer)).items():
+    for name, output in preprocessor(_fields([row], preprocessor)).items():
         dtype = "int64" if output.dtype.is_integer else "float32"
         if isinstance(output, tf.RaggedTensor):
             feature = Feature(dtype, "sequence")
@@ -146,8 +157,8 @@ def _features(tokenizer: Preprocessor, row: Row) -> dict[str, Feature]:
     return features
 
 
-def _fields(rows: list[Row], tokenizer: Preprocessor) -> dict[str, tf.Tensor]:
-    return {role: tf.constant([row.fields[role] for row in rows]) for role in tokenizer.fields}
+def _fields(rows: list[Row], preprocessor: Preprocessor) -> dict[str, tf.Tensor]:
+    return {role: tf.constant([row.fields[role] for row in rows]) for role in preprocessor.fields}
 
 
 def _values(output: tf.Tensor | tf.RaggedTensor) -> list[Any]:

@@ -14,32 +14,38 @@ class Data:
 
     Args:
         source: the file of rows.
-        tokenizer: how text becomes tokens.
+        preprocessing: how raw values become what models read.
         batching: how rows form batches.
         split: how rows are divided into those that train and those that measure.
+        labels: the classes that there are; a row with another one is an error. By default whatever training rows have.
         validation_source: rows that measure during training, when they stand in a file of their own; then all rows of
             `source` train, but those of `split.test`.
 
     Raises:
-        ConfigError: a role that the tokenizer or the target reads has no column; or no rows are left to measure.
+        ConfigError: a role that the preprocessing, the target or the split reads has no column; or no rows are left to
+            measure.
     """
 
     def __init__(
         self,
         *,
         source: Part("sources"),
-        tokenizer: Part("tokenizers"),
+        preprocessing: Part("preprocessors"),
         batching: Section("batching"),
         split: Section("split"),
+        labels: list[str] | None = None,
         validation_source: Part("sources") | None = None,
     ):
         self.source: Source = source
-        self.tokenizer: Preprocessor = tokenizer
+        self.preprocessing: Preprocessor = preprocessing
         self.batching: Batching = batching
         self.split: Split = split
+        self.labels = labels
         self.validation_source: Source | None = validation_source
         for key, checked in self.sources.items():
-            for role in (*tokenizer.fields, *ClassLabels.roles):
+            if preprocessing.reads_columns:
+                checked.fields |= {name: name for name in preprocessing.fields if name not in checked.fields}
+            for role in (*preprocessing.fields, *ClassLabels.roles, *split.roles):
                 if role not in checked.fields:
                     raise ConfigError(
                         f"no column is given for `{role}`",
@@ -55,6 +61,12 @@ class Data:
                 expected="a share above 0, or a `validation_source`",
                 received="0",
             )
+
+    @property
+    def needed_roles(self) -> tuple[str, ...]:
+        """The roles without which a row is left out."""
+        fields = () if self.preprocessing.reads_columns else self.preprocessing.fields
+        return (*fields, *ClassLabels.roles, *self.split.roles)
 
     @property
     def sources(self) -> dict[str, Source]:

@@ -1,10 +1,13 @@
 """Which rows train and which measure."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field, NonNegativeInt
 
 from tfattn.config.types import Share
+from tfattn.data.folds import fold_of_rows
 from tfattn.errors import ConfigError, DataError
 
 TRAIN, VALIDATION, TEST = "train", "validation", "test"
@@ -14,29 +17,65 @@ class Split:
     """Divides rows at random into training, validation and test rows: always the same for the same seed and labels.
 
     Args:
-        validation: share of the rows that measure during training; not used when the data have a `validation_source`.
+        validation: share of the rows that measure during training; not used when the data have a `validation_source`,
+            nor with `folds`.
         test: share of the rows that are kept aside for the end.
         stratify: whether each class is divided by the same shares, with a row in each part where it has enough.
+        group: a role of the source, such as `sample`: rows that have the same value there stay in one part, so that
+            none is measured on what training has seen of it. Shares are then met as well as whole groups can.
+        hold_out: rows that are kept aside for the end by what stands in them, role: values, such as `panel: [LODC]`;
+            instead of `test`.
+        folds: divides what is not kept aside into so many parts, one of which measures; instead of `validation`.
+        fold: which of them, from 0.
 
     Raises:
-        ConfigError: nothing is left to train on.
+        ConfigError: nothing is left to train on, there is no such fold, or rows are kept aside in two ways.
 
     Example:
         parts = Split(validation=0.2).assign(["leak", "noise"] * 10, seed=7)
         print(parts["train"], parts["validation"])
     """
 
-    def __init__(self, *, validation: Share = 0.2, test: Share = 0.0, stratify: bool = True):
+    def __init__(
+        self,
+        *,
+        validation: Share = 0.2,
+        test: Share = 0.0,
+        stratify: bool = True,
+        group: str | None = None,
+        hold_out: dict[str, list[str]] | None = None,
+        folds: Annotated[int, Field(ge=2)] | None = None,
+        fold: NonNegativeInt = 0,
+    ):
         self.validation = validation
         self.test = test
         self.stratify = stratify
-        if validation + test >= 1:
+        self.group = group
+        self.hold_out = hold_out
+        self.folds = folds
+        self.fold = fold
+        if (0 if folds else validation) + test >= 1:
             raise ConfigError(
                 "no rows are left for training",
                 key="validation",
                 expected="validation and test together below 1",
                 received=f"{validation} + {test}",
             )
+        if fold >= (folds or 1):
+            raise ConfigError("there is no such fold", key="fold", expected=f"below {folds or 1}", received=str(fold))
+        if hold_out and test:
+            raise ConfigError(
+                "rows are kept aside in two ways", key="hold_out", expected="either hold_out or test", received="both"
+            )
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles of the source that it looks at, beside the class."""
+        return (*([self.group] if self.group else []), *(self.hold_out or {}))
+
+    def is_held_out(self, fields: dict[str, str]) -> bool:
+        """Whether a row is kept aside for the end by what stands in it."""
+        return any(fields[role].strip() in values for role, values in (self.hold_out or {}).items())
 
     def assign(
         self,
@@ -45,6 +84,7 @@ class Split:
         *,
         places: Sequence[str] | None = None,
         with_validation: bool = True,
+        groups: Sequence[str] | None = None,
     ) -> dict[str, np.ndarray]:
         """Divides rows.
 
@@ -53,25 +93,50 @@ class Split:
             seed: not negative.
             places: file and line of each row, for messages.
             with_validation: whether validation rows are taken from these rows.
+            groups: the group of each row, whose rows stay together.
 
         Returns:
             The row numbers of each part that is not empty, ascending.
 
         Raises:
-            DataError: a class has one row only, which cannot both train and measure; or there are too few rows.
+            DataError: a class has one row only, which cannot both train and measure; or there are too few rows, or
+                groups.
+            ConfigError: there are more folds than rows of some class.
         """
-        validation = self.validation if with_validation else 0.0
-        strata = np.asarray(classes) if self.stratify else np.zeros(len(classes), np.int32)
-        _, group_of_row, counts = np.unique(strata, return_inverse=True, return_counts=True)
-        if validation + self.test > 0:
+        if (with_validation and (self.validation or self.folds)) or self.test:
             _check_classes(classes, places)
+        if groups is None and not self.folds:
+            return self._by_rows(np.asarray(classes), seed, self.validation if with_validation else 0.0)
+        rows = {TRAIN: np.arange(len(classes))}
+        if self.test:
+            self._take(rows, TEST, classes, groups, seed, folds=round(1 / self.test))
+        if with_validation:
+            folds = self.folds or round(1 / self.validation * len(rows[TRAIN]) / len(classes))
+            self._take(rows, VALIDATION, classes, groups, seed, folds=folds, fold=self.fold)
+        return rows
+
+    def _take(self, rows, part, classes, groups, seed, *, folds: int, fold: int = 0) -> None:
+        """Moves one of so many equal parts of the training rows to another part."""
+        some = rows[TRAIN]
+        number = fold_of_rows(
+            [classes[row] for row in some],
+            None if groups is None else [groups[row] for row in some],
+            folds=max(2, folds),
+            seed=seed,
+            stratify=self.stratify,
+        )
+        rows[part], rows[TRAIN] = some[number == fold], some[number != fold]
+
+    def _by_rows(self, classes: np.ndarray, seed: int, validation: float) -> dict[str, np.ndarray]:
+        strata = classes if self.stratify else np.zeros(len(classes), np.int32)
+        _, stratum_of_row, counts = np.unique(strata, return_inverse=True, return_counts=True)
         num_validation = _shares(counts, validation, counts - 1)
         num_test = _shares(counts, self.test, counts - 1 - num_validation)
         shuffled = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed]))).permutation(len(classes))
-        by_group = shuffled[np.argsort(group_of_row[shuffled], kind="stable")]
+        by_stratum = shuffled[np.argsort(stratum_of_row[shuffled], kind="stable")]
         parts: dict[str, list[np.ndarray]] = {TRAIN: [], VALIDATION: [], TEST: []}
         for rows, first, second in zip(
-            np.split(by_group, np.cumsum(counts)[:-1]), num_validation, num_test, strict=True
+            np.split(by_stratum, np.cumsum(counts)[:-1]), num_validation, num_test, strict=True
         ):
             parts[VALIDATION].append(rows[:first])
             parts[TEST].append(rows[first : first + second])
@@ -80,7 +145,7 @@ class Split:
 
 
 def _shares(counts: np.ndarray, share: float, most: np.ndarray) -> np.ndarray:
-    """`share` of all rows, divided among groups by largest remainder: at least one row of each, at most `most`."""
+    """`share` of all rows, divided among strata by largest remainder: at least one row of each, at most `most`."""
     exact = counts * share
     rows = np.floor(exact).astype(np.int64)
     missing = round(float(exact.sum())) - int(rows.sum())

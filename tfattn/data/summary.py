@@ -29,9 +29,9 @@ def summarize(
 
         rows        {split: rows}
         classes     {class: {split: rows}}, the most frequent first
-        tokens      {split: shortest, median, mean, 95 %, longest}
+        tokens      where rows have tokens: {split: shortest, median, mean, 95 %, longest}
         missing     {role: finding}: rows left out because they have no value for it
-        truncated   {split: finding}: rows cut at the tokenizer's limit
+        truncated   {split: finding}: rows cut at the limit of preprocessing
         duplicates  finding: rows whose text an earlier row has
         conflicts   finding: rows whose text another row has with another label
         crossing    {split: finding}: rows whose text a training row has
@@ -43,7 +43,7 @@ def summarize(
         classes: the class of each row of each split.
         roles: the text fields, which are compared to find duplicates.
         dropped: for each role, the places of rows that were left out.
-        lengths: for each split, tokens per row.
+        lengths: for each split, tokens per row; empty where rows have no tokens.
         truncated: for each split, the places of rows that were cut.
     """
     counts = {split: Counter(names) for split, names in classes.items()}
@@ -51,7 +51,7 @@ def summarize(
     return {
         "rows": {split: len(rows) for split, rows in parts.items()},
         "classes": {name: {split: counts[split][name] for split in parts} for name, _ in total.most_common()},
-        "tokens": {split: _spread(lengths[split]) for split in parts},
+        **({"tokens": {split: _spread(lengths[split]) for split in parts}} if lengths else {}),
         "missing": {role: _finding(places) for role, places in dropped.items()},
         "truncated": {split: _finding(truncated[split]) for split in parts},
         **_duplicates(parts, classes, roles),
@@ -64,11 +64,12 @@ def show(summary: dict[str, Any]) -> None:
     classes = [[name, *counts.values()] for name, counts in summary["classes"].items()]
     more = [[f"... {len(classes) - SHOWN_CLASSES} more", *[""] * len(splits)]] if len(classes) > SHOWN_CLASSES else []
     table("Rows", ["class", *splits], [*classes[:SHOWN_CLASSES], *more, ["all", *summary["rows"].values()]])
-    table(
-        "Tokens per row",
-        ["", *summary["tokens"][TRAIN]],
-        [[split, *summary["tokens"][split].values()] for split in splits],
-    )
+    if "tokens" in summary:
+        table(
+            "Tokens per row",
+            ["", *summary["tokens"][TRAIN]],
+            [[split, *summary["tokens"][split].values()] for split in splits],
+        )
     findings = {
         **{f"no {role}: left out": finding for role, finding in summary["missing"].items()},
         **{f"{split} text cut at the limit": finding for split, finding in summary["truncated"].items()},

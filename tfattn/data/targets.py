@@ -16,16 +16,20 @@ from tfattn.features import LABEL, LABEL_IDS
 
 
 class ClassLabels:
-    """One class per row, out of those that the training rows have.
+    """One class per row.
+
+    Args:
+        known: the classes that there are; None for those that the training rows have, in alphabetical order.
 
     Attributes:
-        names: the classes in alphabetical order; a class is stored as its place in this list.
+        names: the classes in their order; a class is stored as its place in this list.
     """
 
     roles = (LABEL,)
     features = {LABEL_IDS: Feature("int64", "scalar")}
 
-    def __init__(self):
+    def __init__(self, known: list[str] | None = None):
+        self._known = known
         self.names: list[str] = []
         self._ids: dict[str, int] = {}
 
@@ -40,7 +44,7 @@ class ClassLabels:
         Raises:
             DataError: there are fewer than two.
         """
-        self.names = sorted({self.of(row) for row in training_rows})
+        self.names = self._known or sorted({self.of(row) for row in training_rows})
         self._ids = {name: number for number, name in enumerate(self.names)}
         if len(self.names) < 2:
             raise DataError(
@@ -54,9 +58,17 @@ class ClassLabels:
         """The target features of a row.
 
         Raises:
-            DataError: no training row has its class.
+            DataError: it has a class that is not known, or that no training row has.
         """
         name = self.of(row)
+        if name not in self._ids and self._known:
+            raise DataError(
+                "not a label of `data.labels`",
+                where=row.where,
+                expected=f"one of {', '.join(self.names)}",
+                received=repr(name),
+                remedy=nearest(name, self.names) or "Correct the row, or list the label.",
+            )
         if name not in self._ids:
             raise DataError(
                 "a label that no training row has",

@@ -11,6 +11,8 @@ import numpy as np
 from tfattn import console, files
 from tfattn.data.split import VALIDATION
 from tfattn.evaluation import evaluate, metrics, plots
+from tfattn.evaluation.evaluate import Evaluated
+from tfattn.evaluation.figures import png
 from tfattn.evaluation.report import Headline, Picture, Section, Table, Text
 from tfattn.features import LABEL, LABEL_IDS
 
@@ -57,44 +59,27 @@ class Answers:
         return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"
 
 
-def report(
-    folder: str | Path,
-    *,
-    name: str,
-    split: str,
-    prepared: str | Path,
-    configuration: str,
-    rows: Sequence[dict[str, str]],
-    answers: dict[str, np.ndarray],
-    targets: dict[str, np.ndarray],
-    loss: float,
-) -> dict[str, float]:
+def report(folder: str | Path, evaluated: Evaluated) -> dict[str, float]:
     """Measures a classifier's answers and writes metrics, predictions, plots and the report into a run's folder.
 
     Args:
         folder: the run's; evaluate.write says what is read and written there.
-        name: the pipeline's name.
-        split: which rows were answered.
-        prepared: the folder of the prepared data, for its labels and summary.
-        configuration: the resolved pipeline file.
-        rows: the N raw rows of the split, as `Answers` takes them.
-        answers: `label_ids` (N,) and `scores` (N, C).
-        targets: `label_ids` (N,).
-        loss: the mean loss over the rows.
+        evaluated: what was answered: `label_ids` (N,) and `scores` (N, C).
 
     Returns:
         the metrics by flat names: `loss`, and those of metrics.classification.
     """
-    labels = files.read_manifest(prepared)["labels"]
-    found = Answers(rows, labels, targets[LABEL_IDS], answers[LABEL_IDS], answers["scores"])
-    findings = study(found, split=split, loss=loss)
+    rows, answers = evaluated.rows, evaluated.answers
+    labels = files.read_manifest(evaluated.prepared)["labels"]
+    found = Answers(rows, labels, evaluated.targets[LABEL_IDS], answers[LABEL_IDS], answers["scores"])
+    findings = study(found, split=evaluated.split, loss=evaluated.loss)
     evaluate.write(
         findings,
         folder,
-        title=f"{name}: which label does a text get?",
-        subtitle=f"{len(rows):,} {split} texts, {len(labels)} labels, evaluated on {datetime.now():%d %B %Y at %H:%M}",
-        prepared=prepared,
-        configuration=configuration,
+        evaluated,
+        title=f"{evaluated.name}: which label does a text get?",
+        subtitle=f"{len(rows):,} {evaluated.split} texts, {len(labels)} labels,"
+        f" evaluated on {datetime.now():%d %B %Y at %H:%M}",
     )
     _say(findings.metrics, labels)
     return findings.metrics
@@ -159,9 +144,7 @@ def _per_label(answers: Answers, figures: dict[str, float]) -> Section:
         ),
         Picture(
             "f1",
-            plots.png(
-                plots.bars(scores, title="F1", notes={label: f"({count:,} texts)" for label, count in rows.items()})
-            ),
+            png(plots.bars(scores, title="F1", notes={label: f"({count:,} texts)" for label, count in rows.items()})),
             "F1 of each label",
         ),
     ]
@@ -172,7 +155,7 @@ def _per_label(answers: Answers, figures: dict[str, float]) -> Section:
 
 def _confused(answers: Answers) -> Section:
     counts = metrics.confusions(answers.true, answers.given, len(answers.labels))
-    picture = Picture("confusion", plots.png(plots.confusion(counts, answers.labels)), "true labels by given labels")
+    picture = Picture("confusion", png(plots.confusion(counts, answers.labels)), "true labels by given labels")
     texts = counts.sum(axis=1)
     mistakes = counts - np.diag(counts.diagonal())
     ranked = [divmod(place, len(counts)) for place in np.argsort(-mistakes, axis=None, kind="stable")]
@@ -229,7 +212,7 @@ def _certainty(answers: Answers, groups: Sequence[tuple[int, float, float]]) -> 
             Text("Every answer has a score. If only answers with a high score are used and a person reads the rest:"),
             Table(["score at least", "texts answered", "share answered", "right among these"], table),
             Text("Scores can be taken at their word as far as the dots below lie on the dashed line."),
-            Picture("calibration", plots.png(plots.reliability(groups)), "share of right answers by score"),
+            Picture("calibration", png(plots.reliability(groups)), "share of right answers by score"),
         ],
     )
 

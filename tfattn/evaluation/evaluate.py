@@ -1,14 +1,49 @@
 """From what a task's evaluation found to the files of a run: metrics, predictions, plots and the report."""
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from tfattn import files
 from tfattn.console import note
 from tfattn.evaluation import report, sections
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What was answered to the rows of a split, for the report of any task.
+
+    Args:
+        name: the pipeline's name.
+        split: which rows were answered.
+        prepared: the folder of the prepared data, for its labels and summary.
+        configuration: the resolved pipeline file.
+        rows: the N raw rows: `row` (file:line), `label`, and whatever else the source gives.
+        answers: what the task answers, each (N, ...).
+        targets: what would be right, each (N, ...).
+        loss: the mean loss over the rows.
+        task: what answered; of several models, the first.
+        decisions: what the task has decided by validation rows.
+        columns: the raw fields that the models read.
+        asks: for each model, a function from raw rows to scores (N, C).
+    """
+
+    name: str
+    split: str
+    prepared: str | Path
+    configuration: str
+    rows: Sequence[dict[str, str]]
+    answers: dict[str, np.ndarray]
+    targets: dict[str, np.ndarray]
+    loss: float
+    task: Any = None
+    decisions: dict[str, Any] = field(default_factory=dict)
+    columns: Sequence[str] = ()
+    asks: Sequence[Callable[[Sequence[dict[str, str]]], np.ndarray]] = ()
 
 
 @dataclass(frozen=True)
@@ -29,7 +64,7 @@ class Findings:
 
 
 def write(
-    findings: Findings, folder: str | Path, *, title: str, subtitle: str, prepared: str | Path, configuration: str
+    findings: Findings, folder: str | Path, evaluated: Evaluated, *, title: str, subtitle: str
 ) -> dict[str, float]:
     """Writes `metrics.json`, `predictions.jsonl`, `plots/*.png` and `report.html` into the folder of a run.
 
@@ -39,22 +74,21 @@ def write(
     Args:
         findings: what the task's evaluation found.
         folder: the run's.
+        evaluated: what was answered.
         title: stands above the report.
         subtitle: one line below the title.
-        prepared: the folder of the prepared data.
-        configuration: the resolved pipeline file.
 
     Returns:
         the metrics.
     """
-    folder, prepared = Path(folder), Path(prepared)
+    folder, prepared = Path(folder), Path(evaluated.prepared)
     history, summary = folder / "history.jsonl", prepared / "summary.json"
     shown = list(findings.sections)
     if history.is_file() and (lines := _read_lines(history)):
         shown.append(sections.training(lines))
     if summary.is_file():
         shown.append(sections.data(files.read_json(summary)))
-    shown.append(sections.configuration(configuration))
+    shown.append(sections.configuration(evaluated.configuration))
 
     files.write_json(folder / "metrics.json", findings.metrics)
     lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in findings.predictions)

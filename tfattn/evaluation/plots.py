@@ -1,83 +1,21 @@
-"""Pictures of results, each a matplotlib figure that `png` turns into bytes.
+"""Pictures of training and of labels."""
 
-Figures are made without pyplot: nothing is global, and no display is needed. Text is drawn as it is, so a label may
-hold `$` or `_`; fonts for other scripts are used where the machine has them.
-"""
-
-import functools
-import io
 import math
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import matplotlib
 import numpy as np
-from matplotlib import font_manager
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
+from tfattn.evaluation.figures import BLUE, GREY, INK, MOST_CHARACTERS, PALE, SERIES, new_figure, short, styled
 from tfattn.evaluation.metrics import wilson
-
-INK, GREY, LINE, PALE = "#1f2933", "#7b8794", "#d9dee4", "#f4f6f8"
-BLUE, ORANGE, GREEN, RED, PURPLE = "#2f6db5", "#e08a1e", "#4f8a4b", "#c4453c", "#7a5ba6"
-SERIES = (BLUE, ORANGE, GREEN, PURPLE, RED)
-FONTS = ("DejaVu Sans", "Noto Sans CJK SC", "WenQuanYi Zen Hei", "PingFang SC", "Microsoft YaHei", "Noto Sans")
 
 MOST_CONFUSED = 19  # labels that a confusion chart shows one by one
 MOST_BARS = 25
-MOST_CHARACTERS = 28
 
 
-def _styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
-    """Draws in the style of the house, without changing matplotlib's settings for others."""
-
-    @functools.wraps(draw)
-    def styled(*args: Any, **options: Any) -> Figure:
-        installed = set(font_manager.get_font_names())
-        style = {
-            "font.family": [font for font in FONTS if font in installed],
-            "font.size": 10,
-            "text.color": INK,
-            "axes.labelcolor": GREY,
-            "axes.edgecolor": LINE,
-            "axes.titlesize": 11,
-            "axes.titleweight": "bold",
-            "axes.titlelocation": "left",
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.grid": True,
-            "axes.axisbelow": True,
-            "grid.color": LINE,
-            "grid.linewidth": 0.7,
-            "xtick.color": GREY,
-            "ytick.color": GREY,
-            "xtick.labelcolor": INK,
-            "ytick.labelcolor": INK,
-            "legend.frameon": False,
-        }
-        with matplotlib.rc_context(style):
-            figure = draw(*args, **options)
-        for text in figure.findobj(Text):
-            text.set_parse_math(False)
-        return figure
-
-    return styled
-
-
-def png(figure: Figure) -> bytes:
-    """The figure as a PNG file with twice the pixels of a page, so that it stays sharp on dense screens and paper."""
-    buffer = io.BytesIO()
-    with warnings.catch_warnings():
-        # A script that no font has is drawn as boxes; the page beside the picture spells it out.
-        warnings.filterwarnings("ignore", message="Glyph .* missing")
-        figure.savefig(buffer, format="png", dpi=192, facecolor="white")
-    return buffer.getvalue()
-
-
-@_styled
+@styled
 def training_curves(history: Sequence[dict[str, Any]]) -> Figure:
     """Loss, validation metrics and learning rate over the epochs, from the lines of history.jsonl.
 
@@ -85,7 +23,7 @@ def training_curves(history: Sequence[dict[str, Any]]) -> Figure:
     the next, any other metric in one of its own, then `learning_rate`.
     """
     panels = _panels(history)
-    figure = _figure(3.1 * max(2, len(panels)), 2.7)
+    figure = new_figure(3.1 * max(2, len(panels)), 2.7)
     epochs = [line["epoch"] for line in history]
     for place, (title, names) in enumerate(panels.items()):
         axes = figure.add_subplot(1, max(2, len(panels)), place + 1)
@@ -117,7 +55,7 @@ def _panels(history: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
     return {title: inside for title, inside in panels.items() if inside}
 
 
-@_styled
+@styled
 def confusion(counts: np.ndarray, labels: Sequence[str]) -> Figure:
     """Counts and shares of the row, true labels down and given labels across; darker is more of the row.
 
@@ -129,7 +67,7 @@ def confusion(counts: np.ndarray, labels: Sequence[str]) -> Figure:
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     longest = min(MOST_CHARACTERS, max(map(len, labels)))
     cell = 0.9 if size <= 6 else max(0.36, 5.4 / size)
-    figure = _figure(1.2 + 0.085 * longest + cell * size, 1.0 + 0.055 * longest + cell * size)
+    figure = new_figure(1.2 + 0.085 * longest + cell * size, 1.0 + 0.055 * longest + cell * size)
     axes = figure.add_subplot()
     axes.grid(visible=False)
     axes.spines[:].set_visible(False)
@@ -146,7 +84,7 @@ def confusion(counts: np.ndarray, labels: Sequence[str]) -> Figure:
             text = f"{counts[row, column]:,}" + (f"\n{shares[row, column]:.0%}" if size <= 12 else "")
             colour = "white" if strong else INK
             axes.text(column, row, text, ha="center", va="center", color=colour, fontsize=10 if size <= 12 else 8)
-    names = [_short(label) for label in labels]
+    names = [short(label) for label in labels]
     slanted = {"rotation": 38, "ha": "right", "rotation_mode": "anchor"} if longest > 10 * cell else {}
     axes.set_xticks(range(size), names, **slanted)
     axes.set_yticks(range(size), names)
@@ -171,7 +109,7 @@ def _most_confused(counts: np.ndarray, labels: Sequence[str]) -> tuple[np.ndarra
     return folded, [*(labels[number] for number in kept), f"{len(labels) - MOST_CONFUSED} others"]
 
 
-@_styled
+@styled
 def bars(values: dict[str, float], *, title: str = "", notes: dict[str, str] | None = None) -> Figure:
     """A horizontal bar per name for values between 0 and 1, best first; of very many names, the worst are shown.
 
@@ -182,13 +120,13 @@ def bars(values: dict[str, float], *, title: str = "", notes: dict[str, str] | N
     """
     ranked = sorted(values.items(), key=lambda one: -one[1])[-MOST_BARS:]
     longest = min(MOST_CHARACTERS, max(len(name) for name, _ in ranked))
-    figure = _figure(5.2 + 0.085 * longest, 0.8 + 0.36 * len(ranked))
+    figure = new_figure(5.2 + 0.085 * longest, 0.8 + 0.36 * len(ranked))
     axes = figure.add_subplot()
     axes.barh(range(len(ranked)), [value for _, value in ranked], color=BLUE, height=0.66)
     for place, (name, value) in enumerate(ranked):
         behind = f"{value:.1%}" + (f"  {notes[name]}" if notes else "")
         axes.text(value + 0.012, place, behind, va="center", fontsize=9, color=INK)
-    axes.set_yticks(range(len(ranked)), [_short(name) for name, _ in ranked])
+    axes.set_yticks(range(len(ranked)), [short(name) for name, _ in ranked])
     axes.set_ylim(len(ranked) - 0.5, -0.6)  # the first on top
     axes.set_xlim(0, 1.3 if notes else 1.15)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
@@ -201,20 +139,31 @@ def bars(values: dict[str, float], *, title: str = "", notes: dict[str, str] | N
     return figure
 
 
-@_styled
-def reliability(groups: Sequence[tuple[int, float, float]]) -> Figure:
-    """Shares of right answers, with what chance allows, against the scores given, from `metrics.calibration`."""
-    figure = _figure(5.2, 3.8)
+@styled
+def reliability(
+    groups: Sequence[tuple[int, float, float]],
+    *,
+    score: str = "score of the given label",
+    share: str = "share of right answers",
+    diagonal: str = "as sure as right",
+) -> Figure:
+    """Shares of right answers, with what chance allows, against the scores given, from `metrics.calibration`.
+
+    Args:
+        groups: rows, mean score and share of each group.
+        score, share, diagonal: what to call the axes and the line on which both are equal.
+    """
+    figure = new_figure(5.2, 3.8)
     axes = figure.add_subplot()
     _, scores, shares = (np.array(column) for column in zip(*groups, strict=True))
-    axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--", label="as sure as right")
-    intervals = np.array([wilson(round(share * count), count) for count, _, share in groups]).T
+    axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--", label=diagonal)
+    intervals = np.array([wilson(round(right * count), count) for count, _, right in groups]).T
     axes.vlines(scores, *intervals, color=BLUE, linewidth=2, alpha=0.35, label="95% interval")
     axes.scatter(scores, shares, s=40, color=BLUE, zorder=3, clip_on=False)
-    for count, score, share in groups:
+    for count, *place in groups:
         axes.annotate(
             f"{count:,}",
-            (score, share),
+            place,
             xytext=(-7, 0),
             textcoords="offset points",
             ha="right",
@@ -225,18 +174,7 @@ def reliability(groups: Sequence[tuple[int, float, float]]) -> Figure:
     axes.set_ylim(-0.03, 1.03)
     axes.xaxis.set_major_formatter(PercentFormatter(xmax=1))
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1))
-    axes.set_xlabel("score of the given label (beside the dots: how many)")
-    axes.set_ylabel("share of right answers")
+    axes.set_xlabel(f"{score} (beside the dots: how many)")
+    axes.set_ylabel(share)
     axes.legend(fontsize=9, loc="lower right")
     return figure
-
-
-def _figure(width: float, height: float) -> Figure:
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def _short(name: str) -> str:
-    """Long names often differ only at their ends: what is left out is the middle."""
-    return name if len(name) <= MOST_CHARACTERS else f"{name[:17]}…{name[-10:]}"

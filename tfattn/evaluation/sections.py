@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfattn.evaluation import plots
+from tfattn.evaluation.figures import png
 from tfattn.evaluation.report import Listing, Picture, Section, Table, Text
 
 MOST_CLASSES = 20
@@ -33,7 +34,7 @@ def training(history: Sequence[dict[str, Any]]) -> Section:
         "How training went",
         [
             Text(f"{words} {hint}"),
-            Picture("training", plots.png(plots.training_curves(history)), "loss and validation metrics by epoch"),
+            Picture("training", png(plots.training_curves(history)), "loss and validation metrics by epoch"),
             Table(columns, rows, folded="Every epoch in figures"),
         ],
     )

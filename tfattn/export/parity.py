@@ -22,7 +22,7 @@ def check(
     folder: Path,
     *,
     rows: Sequence[Mapping[str, str]],
-    fields: Sequence[str],
+    request: Mapping[str, Sequence[Any]],
     expected: Mapping[str, np.ndarray],
     labels: Sequence[str],
     tolerance: float,
@@ -32,7 +32,7 @@ def check(
     Args:
         folder: the version's folder.
         rows: N raw rows; `row` says where one stands.
-        fields: the raw fields that the export reads.
+        request: these rows as the export takes them, N values by input.
         expected: the trained model's `label_ids` (N,) and `scores` (N, C) for these rows.
         labels: the C label names.
         tolerance: how far a score may lie off.
@@ -44,7 +44,7 @@ def check(
         ExportError: the export cannot be loaded, needs operations that a plain TensorFlow with tensorflow-text does not
             have, or answers otherwise; names the first row that differs.
     """
-    received = _ask(folder, {field: [row[field] for row in rows] for field in fields})
+    received = _ask(folder, request)
     expected_ids, expected_scores = np.asarray(expected["label_ids"]), np.asarray(expected["scores"], np.float64)
     scores = np.asarray(received["scores"], np.float64).reshape(len(expected_ids), -1)
     if scores.shape != expected_scores.shape:
@@ -75,7 +75,7 @@ def check(
     return report
 
 
-def _ask(folder: Path, rows: Mapping[str, list[str]]) -> dict[str, Any]:
+def _ask(folder: Path, rows: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as scratch:
         request, result = Path(scratch) / "request.json", Path(scratch) / "result.json"
         request.write_text(json.dumps({"batch_size": BATCH_SIZE, "rows": rows}))

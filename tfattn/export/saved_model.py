@@ -16,11 +16,11 @@ from tfattn.errors import ExportError
 from tfattn.export import parity, serving_config, warmup
 from tfattn.export.operations import operations
 from tfattn.export.section import Export
-from tfattn.export.signatures import Classification
+from tfattn.export.served import Served
 
 
 def export(
-    served: Classification,
+    served: Served,
     *,
     name: str,
     section: Export,
@@ -31,7 +31,7 @@ def export(
 ) -> Path:
     """Writes `<folder>/<name>/<version>/` as TF Serving wants it, checked before it appears.
 
-        saved_model.pb, variables/, assets/{vocab.txt, tokenizer_config.json, labels.txt}
+        saved_model.pb, variables/, assets/   labels.txt, and what the preprocessing has learned
         assets.extra/   tf_serving_warmup_requests   what a server answers before the version counts as available
                         parity.json                  how it compares with the trained model
                         operations.txt               every operation it consists of
@@ -42,7 +42,7 @@ def export(
     any failure nothing has changed. Only then are versions beyond `keep` deleted and models.config is written anew.
 
     Args:
-        served: the signatures, which own the task, the tokenizer and the labels.
+        served: the signatures, which own the tasks, the preprocessing and the labels.
         name: the model's name, a folder name.
         section: the `export:` section.
         rows: raw validation rows, such as {"text": ..., "row": "reports.csv:12"}; other keys are not read. They are
@@ -58,7 +58,7 @@ def export(
         ExportError: the version stands already, an operation is refused, or the answers differ.
 
     Example:
-        >>> served = Classification(task=task, tokenizer=tokenizer, labels=labels)
+        >>> served = TextClassifier(members=[(preprocessor, task)], labels=labels)
         >>> export(served, name="reports", section=Export(), rows=rows, expected=answers, config=text)
         PosixPath('saved_models/reports/1753869876')
     """
@@ -76,8 +76,7 @@ def export(
             (extra / "operations.txt").write_text("\n".join(operations(temporary)) + "\n")
             (extra / "config.yaml").write_text(config, encoding="utf-8")
             files.write_json(extra / "columns.json", dict(columns or {field: field for field in served.inputs}))
-            fields = {field: [row[field] for row in rows] for field in served.inputs}
-            warmup.write(temporary, served, name=name, rows=fields)
+            warmup.write(temporary, served, served.warm_up(rows), name=name)
             report = _check(served, temporary, section, rows, expected)
             files.write_json(extra / "parity.json", report)
         for version in list(files.numbered(folder / name).values())[: -section.keep]:
@@ -88,11 +87,10 @@ def export(
     return target
 
 
-def _save(served: Classification, folder: Path) -> None:
+def _save(served: Served, folder: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
-        served.tokenizer.save(Path(scratch))
-        (Path(scratch) / "labels.txt").write_text("".join(f"{label}\n" for label in served.labels), encoding="utf-8")
-        served.assets = [tf.saved_model.Asset(str(path)) for path in sorted(Path(scratch).iterdir())]
+        served.save_assets(Path(scratch))
+        served.assets = [tf.saved_model.Asset(str(path)) for path in sorted(Path(scratch).rglob("*")) if path.is_file()]
         tf.saved_model.save(served, str(folder), signatures=served.signatures())
         del served.assets
     _name_methods(folder, served.methods)
@@ -109,7 +107,7 @@ def _name_methods(folder: Path, methods: Mapping[str, str]) -> None:
 
 
 def _check(
-    served: Classification,
+    served: Served,
     folder: Path,
     section: Export,
     rows: Sequence[Mapping[str, str]],
@@ -119,7 +117,7 @@ def _check(
     return parity.check(
         folder,
         rows=[rows[index] for index in chosen],
-        fields=served.inputs,
+        request=served.request([rows[index] for index in chosen]),
         expected={name: np.asarray(values)[chosen] for name, values in expected.items()},
         labels=served.labels,
         tolerance=section.tolerance,

@@ -24,7 +24,7 @@ class Bert(Encoder):
     Masks: what stands at padded positions changes nothing at real ones.
 
     Args:
-        vocabulary_size: how many token ids there are; known from the tokenizer.
+        vocabulary_size: how many token ids there are; known from the preprocessing.
         hidden_dim: the width D of every position's vector.
         num_layers: how many encoder blocks.
         num_heads: attention heads of a block, a divisor of hidden_dim.

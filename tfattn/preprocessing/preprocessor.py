@@ -15,9 +15,41 @@ class Preprocessor(tf.Module):
 
     Attributes:
         fields: the names of the raw fields it reads, in order.
+        reads_columns: whether these are columns of the source, by their own names, whose values may be missing; else
+            they are roles, such as `text`, for which the source names a column, and rows without a value are left out.
+        max_length: the longest sequence that it makes; None where it makes no sequences.
+        needs_pretrained: whether `adopt` has to be called first.
     """
 
     fields: tuple[str, ...]
+    reads_columns: bool = False
+    max_length: int | None = None
+    needs_pretrained: bool = False
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """What models must know of its features, by the names of their arguments; provisional until it is fitted."""
+        raise NotImplementedError
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that it reads when it is fitted."""
+        return []
+
+    def adopt(self, *, vocabulary: Path, lower_case: bool | None) -> None:
+        """Takes over what published weights were trained with."""
+        raise NotImplementedError
+
+    def check(self, row: dict[str, str], where: str) -> None:
+        """Refuses a row that cannot be read.
+
+        Args:
+            row: raw fields.
+            where: file and line, for the message.
+
+        Raises:
+            DataError: names the place and the field.
+        """
 
     def fit(self, rows: Iterable[dict[str, str]]) -> None:
         """Learns what it needs (a vocabulary, a scale) from training rows."""

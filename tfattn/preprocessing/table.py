@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import tensorflow as tf
@@ -37,11 +37,6 @@ class Table(Preprocessor):
         bins: Q, the bins of each column in piecewise linear encodings; 0 for none.
         missing: the texts that say that there is no value; the same in numeric and categorical columns.
 
-    Attributes:
-        num_numeric: N, the numeric columns.
-        category_counts: for each of the M categorical columns, how many ids it has.
-        num_bins: Q.
-
     Raises:
         ConfigError: there are no columns, one is listed twice, or a cap or factor is given for one that is not numeric.
 
@@ -52,6 +47,8 @@ class Table(Preprocessor):
 
     Source of the encodings: Gorishniy et al. 2022, "On Embeddings for Numerical Features in Tabular Deep Learning".
     """
+
+    reads_columns = True
 
     def __init__(
         self,
@@ -160,17 +157,10 @@ class Table(Preprocessor):
             ) from None
 
     @property
-    def num_numeric(self) -> int:
-        return len(self.numeric)
-
-    @property
-    def category_counts(self) -> list[int]:
-        _, categories = self._fitted
-        return list(categories.counts) if categories else []
-
-    @property
-    def num_bins(self) -> int:
-        return self.bins
+    def sizes(self) -> dict[str, Any]:
+        """N as `num_numeric`, how many ids each categorical column has as `category_counts`, and Q as `num_bins`."""
+        counts = self._categories.counts if self._categories else [2] * len(self.categorical)
+        return {"num_numeric": len(self.numeric), "category_counts": list(counts), "num_bins": self.bins}
 
     def __call__(self, fields: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         """Columns to features.

@@ -160,6 +160,23 @@ class WordPiece(Preprocessor):
         self._pieces = pieces
 
     @property
+    def needs_pretrained(self) -> bool:
+        return self.vocabulary == PRETRAINED
+
+    def adopt(self, *, vocabulary: Path, lower_case: bool | None) -> None:
+        self.vocabulary = str(vocabulary)
+        if self.lower_case is None:
+            self.lower_case = lower_case
+
+    @property
+    def files(self) -> list[Path]:
+        return [] if self.vocabulary in (TRAIN, PRETRAINED) else [Path(self.vocabulary)]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {"vocabulary_size": self.num_tokens if self._pieces else self.vocabulary_size}
+
+    @property
     def tokens(self) -> list[str]:
         """The tokens of the vocabulary, in the order of their ids."""
         return list(self._fitted.vocabulary.tokens)

@@ -5,12 +5,13 @@ from typing import Any
 
 
 def named(answer: dict[str, Any], labels: Sequence[str]) -> dict[str, Any]:
-    """The outputs of one row; where there are label names, with the scores under them."""
+    """The outputs of one row; where there are label names, with the scores under them, and the label's own."""
     if not labels:
         return answer
     scores = dict(zip(labels, answer["scores"], strict=True))
     label = answer["label"]
-    return {"label": label, "label_id": answer["label_id"], "score": scores[label], "scores": scores}
+    named = {"label": label, "label_id": answer["label_id"], "score": scores[label], "scores": scores}
+    return named | {name: value for name, value in answer.items() if name not in named}
 
 
 def decoded(value: Any) -> Any:

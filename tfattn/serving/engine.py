@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tfattn.errors import ServingError
 from tfattn.serving import model_store
 from tfattn.serving.answers import decoded, named
@@ -40,6 +42,7 @@ class Engine:
         folder: the version's folder.
         inputs: the names of the fields that it reads.
         columns: each input, and the column of a source file that it was trained on.
+        numeric: the inputs that are numbers; the others are texts.
         labels: the label names in the order of `scores`; empty where the model has none.
 
     Example:
@@ -59,12 +62,18 @@ class Engine:
                 received=", ".join(self._model.signatures) or "none at all",
             )
         self.inputs = tuple(self._model.signatures[DEFAULT].inputs)
+        self._types = {
+            name: np.dtype(tensor.dtype.as_numpy_dtype)
+            for name, tensor in self._model.signatures[DEFAULT].inputs.items()
+        }
+        self.numeric = frozenset(name for name, dtype in self._types.items() if dtype != np.dtype(object))
         self.columns = {name: name for name in self.inputs} | self._extra("columns.json")
         labels = self.folder / "assets" / "labels.txt"
         self.labels = tuple(labels.read_text(encoding="utf-8").split("\n")[:-1]) if labels.is_file() else ()
 
-    def answer(self, rows: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """Answers a batch of rows, each with the fields named in `inputs`; any number of them, in their order.
+    def answer(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Answers a batch of rows, each with the fields named in `inputs`, texts or numbers; any number of them, in
+        their order.
 
         Returns:
             for each row the outputs by name, as plain Python values. A classifier's are `label`, `label_id`, the
@@ -77,7 +86,7 @@ class Engine:
             for name in self.inputs:
                 if name not in row:
                     raise ServingError("a row lacks an input", expected=name, received=", ".join(row) or "nothing")
-        columns = {name: strings([row[name].encode("utf-8") for row in rows]) for name in self.inputs}
+        columns = {name: self._column(name, [row[name] for row in rows]) for name in self.inputs}
         try:
             outputs = self._model.run(DEFAULT, columns)
         except Failure as failure:
@@ -85,6 +94,11 @@ class Engine:
         values = {name: decoded(value.tolist()) for name, value in sorted(outputs.items())}
         answers = ({name: column[index] for name, column in values.items()} for index in range(len(rows)))
         return [named(answer, self.labels) for answer in answers]
+
+    def _column(self, name: str, values: Sequence[Any]) -> np.ndarray:
+        if name in self.numeric:
+            return np.array(values, self._types[name])
+        return strings([value.encode("utf-8") for value in values])
 
     def _extra(self, name: str) -> dict[str, Any]:
         path = self.folder / "assets.extra" / name

@@ -199,7 +199,7 @@ class Model:
         version, started = served.version, self._loop.time()
         log("version_loading", model=version.model, version=version.number, folder=version.folder)
         try:
-            await version.load()
+            await version.load(gently=any(self._available()))
         except Failure:
             self._failed(served)
         else:

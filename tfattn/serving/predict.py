@@ -2,24 +2,28 @@
 
 import itertools
 import json
+import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
 from tfattn import files
+from tfattn.errors import DataError
 from tfattn.serving import inputs
 from tfattn.serving.inputs import Kind, Row
 
 BATCH_SIZE = 32
+MISSING = ("", "?", "NA", "nan")  # texts for a number that is not there
 
 
 class Model(Protocol):
     """What answers rows, in this process (`Engine`) or on a server (`Remote`)."""
 
     columns: Mapping[str, str]
+    numeric: frozenset[str]
 
-    def answer(self, rows: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]: ...
+    def answer(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]: ...
 
 
 def predict(model: Model, path: str, output: str, *, kind: Kind | None = None, batch_size: int = BATCH_SIZE) -> int:
@@ -44,12 +48,33 @@ def predict(model: Model, path: str, output: str, *, kind: Kind | None = None, b
 
 
 def answers(model: Model, rows: Iterable[Row], *, batch_size: int = BATCH_SIZE) -> Iterator[dict[str, Any]]:
-    """The answers to rows, in order, each with its inputs; `empty: true` marks a row without any text."""
+    """The answers to rows, in order, each with its inputs; `empty: true` marks a row without anything.
+
+    Raises:
+        DataError: a text is no number where the model reads one; names row and column.
+    """
     rows = iter(rows)
     while batch := list(itertools.islice(rows, batch_size)):
-        for row, answer in zip(batch, model.answer([row.fields for row in batch]), strict=True):
+        for row, answer in zip(batch, model.answer([_values(row, model.numeric) for row in batch]), strict=True):
             empty = {} if any(text.strip() for text in row.fields.values()) else {"empty": True}
             yield {**row.fields, **empty, **answer}
+
+
+def _values(row: Row, numeric: frozenset[str]) -> dict[str, Any]:
+    return {name: _number(row, name) if name in numeric else text for name, text in row.fields.items()}
+
+
+def _number(row: Row, name: str) -> float:
+    text = row.fields[name].strip()
+    try:
+        return math.nan if text in MISSING else float(text)
+    except ValueError:
+        raise DataError(
+            f"the column `{name}` holds no number",
+            where=row.where,
+            expected=" or ".join(["a number", *map(repr, MISSING)]),
+            received=repr(row.fields[name]),
+        ) from None
 
 
 def _written(file: TextIO, line: str) -> int:

@@ -55,19 +55,21 @@ class Process:
         self.ended: asyncio.Task[str] | None = None
 
     @classmethod
-    async def start(cls, folder: Path, *, threads: int) -> "Process":
+    async def start(cls, folder: Path, *, threads: int, gently: bool) -> "Process":
         """Starts a process and waits until its model is loaded and warm.
 
         Args:
             folder: the version's folder.
             threads: how many requests it computes at a time.
+            gently: whether to load when nothing else wants to run.
 
         Raises:
             Failure: the model cannot be loaded, or a warm-up request fails.
         """
         line, their_line = socket.socketpair()
         errors, their_errors = socket.socketpair()
-        process = _FORKS.Process(target=worker.main, args=(their_line, their_errors, folder, threads), daemon=True)
+        arguments = (their_line, their_errors, folder, threads, gently)
+        process = _FORKS.Process(target=worker.main, args=arguments, daemon=True)
         with their_line, their_errors:
             try:
                 await asyncio.to_thread(process.start)

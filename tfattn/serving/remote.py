@@ -18,14 +18,17 @@ class Remote:
 
     Attributes:
         columns: each input, and the column of a source file that it is read from.
+        numeric: the inputs that are numbers; the others are texts.
     """
 
     def __init__(self, address: str, *, token_file: Path | None = None):
         server, self._spec = with_model(address)
         self._client = Client(server, token=read_token(token_file) if token_file else None)
         known = self._client.metadata(self._spec.model, version=self._spec.version, label=self._spec.label)
-        self.columns = {name: name for name in sorted(known.signatures["serving_default"].inputs)}
+        inputs = known.signatures["serving_default"].inputs
+        self.columns = {name: name for name in sorted(inputs)}
+        self.numeric = frozenset(name for name, dtype in inputs.items() if dtype != "DT_STRING")
 
-    def answer(self, rows: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
+    def answer(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Answers a batch of rows, in their order."""
         return self._client.predict(self._spec.model, rows, version=self._spec.version, label=self._spec.label)

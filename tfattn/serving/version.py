@@ -73,14 +73,17 @@ class Version:
         self._users = 0
         self._unused = asyncio.Event()
 
-    async def load(self) -> None:
+    async def load(self, *, gently: bool = False) -> None:
         """Starts the process, loads the model and warms it, in one try.
+
+        Args:
+            gently: whether to load when nothing else wants to run: another version answers meanwhile.
 
         Raises:
             Failure: it cannot be loaded; `state` is END then and `error` says why.
         """
         self.state, self.error = State.LOADING, None
-        self._process = asyncio.create_task(self._start())
+        self._process = asyncio.create_task(self._start(gently=gently))
         try:
             async with asyncio.timeout(self._load_seconds):
                 process = await self._process
@@ -136,10 +139,10 @@ class Version:
                 await (await self._process).end()
         self.state = State.END
 
-    async def _start(self) -> Process:
+    async def _start(self, *, gently: bool = False) -> Process:
         started = time.monotonic()
         try:
-            process = await Process.start(self.folder, threads=self._threads)
+            process = await Process.start(self.folder, threads=self._threads, gently=gently)
         except Failure as failure:
             self.state, self.error = State.END, failure
             self._metrics.loaded(self.folder, seconds=time.monotonic() - started, ok=False)

@@ -1,8 +1,8 @@
 """The process of one version: it loads the model, warms it, and answers until the server closes the line.
 
 A process a version, because TensorFlow does not give back the memory of a model, and because a model that crashes takes
-only its own process along. Loading runs behind everything else, so that the version that answers meanwhile does not
-notice.
+only its own process along. Where a version answers already, the next one is loaded behind everything else, so that
+nobody notices.
 """
 
 import os
@@ -16,7 +16,7 @@ from tfattn.serving.line import Line
 NICENESS = 5  # below the server's, which must answer, refuse and stay alive while models compute
 
 
-def main(line: socket.socket, errors: socket.socket, folder: Path, threads: int) -> None:
+def main(line: socket.socket, errors: socket.socket, folder: Path, threads: int, gently: bool) -> None:
     """Runs until the server closes the line.
 
     Args:
@@ -24,6 +24,7 @@ def main(line: socket.socket, errors: socket.socket, folder: Path, threads: int)
         errors: where standard error goes.
         folder: the version's folder.
         threads: how many requests are computed at a time.
+        gently: whether to load when nothing else wants to run.
     """
     from tfattn.serving import hosting  # TensorFlow, which the server need not load for this file
 
@@ -33,7 +34,7 @@ def main(line: socket.socket, errors: socket.socket, folder: Path, threads: int)
             os.dup2(stream.fileno(), number)
     errors.close()
     os.nice(NICENESS)
-    with ThreadPoolExecutor(1, initializer=_run_when_idle) as background:
+    with ThreadPoolExecutor(1, initializer=_run_when_idle if gently else None) as background:
         hosting.host(folder, Line(line), threads=threads, background=background)
     for thread in os.listdir("/proc/self/task"):  # giving back the memory takes a while, too
         _run_when_idle(int(thread))

@@ -1,6 +1,7 @@
 """What tasks that give every row one of C labels have in common: head, weights of labels, loss, answers."""
 
 import difflib
+from collections.abc import Sequence
 from typing import Any
 
 import keras
@@ -100,3 +101,26 @@ def answers(outputs: dict[str, Any]) -> dict[str, Any]:
     """`scores` (B, C) float32, which sum to 1, and `label_ids` (B,) int32, the best of each."""
     scores = ops.softmax(outputs[LOGITS], axis=-1)
     return {"scores": scores, LABEL_IDS: ops.cast(ops.argmax(scores, axis=-1), "int32")}
+
+
+def combined(answers: Sequence[dict[str, Any]], *, positive_id: int | None = None, threshold: float | None = None):
+    """The mean of several answers, and the label that it gives: a dictionary like each of them.
+
+    Args:
+        answers: of each task, `scores` (B, C), `label_ids` (B,), and whatever else numbers can say of a row.
+        positive_id: the label that is looked for, and
+        threshold: the score from which on a row gets it; the best score decides where there is none.
+    """
+    together = {
+        name: ops.mean(ops.stack([one[name] for one in answers]), axis=0) if len(answers) > 1 else answers[0][name]
+        for name in answers[0]
+        if name != LABEL_IDS
+    }
+    scores = together["scores"]
+    if threshold is None:
+        label_ids = ops.argmax(scores, axis=-1)
+    else:
+        is_positive = ops.one_hot(positive_id, scores.shape[-1], dtype="float32")
+        others = ops.argmax(scores - 2.0 * is_positive, axis=-1)
+        label_ids = ops.where(ops.sum(scores * is_positive, axis=-1) >= threshold, positive_id, others)
+    return {**together, LABEL_IDS: ops.cast(label_ids, "int32")}

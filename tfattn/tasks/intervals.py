@@ -16,7 +16,8 @@ def wilson(successes: int, trials: int) -> tuple[float, float]:
     share, spread = successes / trials, NORMAL_95**2 / trials
     middle = (share + spread / 2) / (1 + spread)
     half = math.sqrt(share * (1 - share) * spread + spread**2 / 4) / (1 + spread)
-    return max(0.0, middle - half), min(1.0, middle + half)
+    # At the ends exactly, where rounding would leave a little.
+    return (max(0.0, middle - half) if successes else 0.0), (min(1.0, middle + half) if successes < trials else 1.0)
 
 
 def counted_share(name: str, successes: int, trials: int) -> dict[str, float]:

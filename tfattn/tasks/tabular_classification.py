@@ -1,5 +1,7 @@
 """Tabular classification: one label for a row of a table."""
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, Literal
 
 import keras
@@ -9,10 +11,12 @@ from pydantic import PositiveFloat
 from sklearn.metrics import roc_auc_score
 
 from tfattn.config.types import Given, Share
+from tfattn.errors import ConfigError
 from tfattn.features import COLUMN_ATTENTION, ENCODED, ESSENTIAL_FEATURES, LABEL_IDS, LOGITS, POOLED_OUTPUT
 from tfattn.models.contracts import TableEncoder
 from tfattn.tasks import classes
 from tfattn.tasks.intervals import counted_share
+from tfattn.tasks.operating_point import choose
 from tfattn.tasks.task import Task
 
 # What a model may say about how it came to its answer.
@@ -34,6 +38,9 @@ class TabularClassification(Task):
         class_weights: how much a row counts in the loss, by its label: "balanced" lets every label count the same in
             total, a table such as {noise: 2.0} gives the weight of some labels (others weigh 1).
         label_smoothing: the part of each target that is spread evenly over all labels.
+        specificity: the least share of other rows that must not get the positive label, such as 1.0: the score from
+            which on a row gets it is chosen by the validation rows, as low as that allows, and goes into the export.
+            Without it the label with the best score is given.
 
     Call arguments:
         features: what the model reads.
@@ -43,7 +50,8 @@ class TabularClassification(Task):
         has them, `essential_features` (B, E) and `column_attention` (B, N + M), float32.
 
     Raises:
-        ConfigError: positive or class_weights names a label that the data do not have.
+        ConfigError: positive or class_weights names a label that the data do not have, or there is no positive label
+            for `specificity`.
 
     Example:
         >>> from tfattn.models.feature_map_transformer import FeatureMapTransformer
@@ -65,6 +73,7 @@ class TabularClassification(Task):
         positive: str | None = None,
         class_weights: Literal["balanced"] | dict[str, PositiveFloat] | None = None,
         label_smoothing: Share = 0.0,
+        specificity: Share | None = None,
     ):
         # Not cast to the compute type on entry: the model embeds numbers in float32.
         super().__init__(name="tabular_classification", autocast=False)
@@ -75,11 +84,15 @@ class TabularClassification(Task):
         self.positive = positive
         self.class_weights = class_weights
         self.label_smoothing = label_smoothing
+        self.specificity = specificity
+        self.threshold: float | None = None
         self.weight_of_class = classes.weights_of_classes(
             class_weights, num_classes=num_classes, labels=labels, class_counts=class_counts
         )
         if positive is not None:
             classes.check_label(positive, labels, key="positive")
+        if specificity is not None and self.positive_id is None:
+            raise ConfigError("there is no positive label to find", key="positive", expected="one of the labels")
         self.head = classes.head(num_classes, model.hidden_dim)
         self.built = True
 
@@ -104,6 +117,19 @@ class TabularClassification(Task):
     def answers(self, outputs: dict[str, Any]) -> dict[str, Any]:
         """`scores` (B, C) float32, which sum to 1, `label_ids` (B,) int32, the best of each, and the explanations."""
         return classes.answers(outputs) | {name: outputs[name] for name in EXPLANATIONS if name in outputs}
+
+    def combined(self, answers: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        return classes.combined(answers, positive_id=self.positive_id, threshold=self.threshold)
+
+    def settle(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, Any]:
+        """The operating point, as `threshold` and the `figures` of the rows that it was chosen on."""
+        if self.specificity is None:
+            return {}
+        scores = answers["scores"][:, self.positive_id]
+        return asdict(choose(scores, targets[LABEL_IDS] == self.positive_id, specificity=self.specificity))
+
+    def settled(self, decisions: dict[str, Any]) -> None:
+        self.threshold = decisions.get("threshold")
 
     def measure(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, float]:
         """How good the answers are, each share with the 95 % interval `_low` to `_high`.

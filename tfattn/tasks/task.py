@@ -1,5 +1,6 @@
 """The contract of a task: what stands on top of a model, and how its answers are taught, read and measured."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import keras
@@ -32,6 +33,17 @@ class Task(keras.Model):
     def answers(self, outputs: dict[str, Any]) -> dict[str, Any]:
         """What is predicted, as tensors with a leading batch dimension; the same in evaluation and in the export."""
         raise NotImplementedError
+
+    def combined(self, answers: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """What several tasks of this kind answer together, or one alone, by what `settle` has decided."""
+        raise NotImplementedError
+
+    def settle(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, Any]:
+        """What is decided on validation rows once training is over, such as a threshold; JSON can hold it."""
+        return {}
+
+    def settled(self, decisions: dict[str, Any]) -> None:
+        """Takes over what `settle` decided."""
 
     def measure(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, float]:
         """Metrics over a whole split, by flat names."""

@@ -1,5 +1,6 @@
 """Text classification: one label for a text or a pair of texts."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import keras
@@ -115,6 +116,9 @@ class TextClassification(Task):
     def answers(self, outputs: dict[str, Any]) -> dict[str, Any]:
         """`scores` (B, C) float32, which sum to 1, and `label_ids` (B,) int32, the best of each."""
         return classes.answers(outputs)
+
+    def combined(self, answers: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        return classes.combined(answers)
 
     def measure(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, float]:
         """accuracy, macro_precision, macro_recall and macro_f1; a label that is never predicted scores 0."""

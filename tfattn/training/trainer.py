@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PositiveFloat, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 
 from tfattn.config.types import Part, Rate, Section
 from tfattn.data.reader import Reader
@@ -39,6 +39,11 @@ class Trainer:
         steps_per_loop: the most steps between two looks at progress and signals; about a second's worth are taken.
         checkpoint_every: steps between checkpoints within an epoch; null writes one at the end of each epoch.
         keep_checkpoints: how many of the newest checkpoints are kept, beside the best.
+        seed: of weights, the order of rows and dropout; that of the pipeline if not given.
+        folds: trains a model for each of so many parts of the rows, which measures it, on the other parts; null trains
+            on the training rows of `data.split`.
+        seeds: how many models are trained on the same rows, from different beginnings. All models of a run answer
+            together, in its evaluation and in its one export, by the mean of their scores.
 
     Raises:
         ConfigError: early stopping or a mode was asked for with nothing to monitor.
@@ -66,6 +71,9 @@ class Trainer:
         steps_per_loop: PositiveInt = 100,
         checkpoint_every: PositiveInt | None = None,
         keep_checkpoints: PositiveInt = 2,
+        seed: NonNegativeInt | None = None,
+        folds: Annotated[int, Field(ge=2)] | None = None,
+        seeds: PositiveInt = 1,
     ):
         self.epochs = epochs
         self.optimizer = AdamW() if optimizer is None else optimizer
@@ -80,6 +88,9 @@ class Trainer:
         self.steps_per_loop = steps_per_loop
         self.checkpoint_every = checkpoint_every
         self.keep_checkpoints = keep_checkpoints
+        self.seed = seed
+        self.folds = folds
+        self.seeds = seeds
 
     def train(
         self,

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tfattn.errors import ExportError
-from tfattn.export.signatures import Classification
+from tfattn.export.text import TextClassifier
 
 
 def texts(rows):
@@ -100,7 +100,7 @@ def test_a_label_with_a_line_break_is_refused(served):
         compute_dtype = "float32"
 
     with pytest.raises(ExportError, match="labels.txt.*'a.nb'"):
-        Classification(task=Task(), tokenizer=served.tokenizer, labels=["a\nb"])
+        TextClassifier(members=[(served.preprocessors[0], Task())], labels=["a\nb"])
 
 
 def test_another_precision_than_float32_is_refused(served):
@@ -108,4 +108,4 @@ def test_another_precision_than_float32_is_refused(served):
         compute_dtype = "bfloat16"
 
     with pytest.raises(ExportError, match="expected float32, received bfloat16"):
-        Classification(task=Task(), tokenizer=served.tokenizer, labels=["a"])
+        TextClassifier(members=[(served.preprocessors[0], Task())], labels=["a"])

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfattn.errors import ConfigError
-from tfattn.evaluation.operating_point import choose
+from tfattn.tasks.operating_point import choose
 
 SCORES = np.array([0.125, 0.25, 0.5, 0.75, 0.875])
 POSITIVE = np.array([False, True, False, True, True])

@@ -1,0 +1,136 @@
+"""Importance: shuffling what decides costs most, shuffling what is ignored costs nothing."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import ExtraTreesClassifier
+
+from tfattn.evaluation import importance
+
+COLUMNS = ["strong", "weak", "ignored"]
+DRAW = np.random.default_rng(0)
+NUMBERS = DRAW.normal(size=(300, 3))
+ROWS = [{"row": f"t.tsv:{n}", **dict(zip(COLUMNS, map(str, line), strict=True))} for n, line in enumerate(NUMBERS)]
+TRUE = (4 * NUMBERS[:, 0] + NUMBERS[:, 1] > 0).astype(int)
+
+
+def ask(rows, weights=(4.0, 1.0, 0.0)):
+    numbers = np.array([[float(row[name]) for name in COLUMNS] for row in rows])
+    high = 1 / (1 + np.exp(-numbers @ np.array(weights)))
+    return np.stack([1 - high, high], axis=1)
+
+
+def shuffled(ask=ask, **options):
+    return importance.permutation(ask, ROWS, COLUMNS, TRUE, **{"positive": 1, "seed": 3} | options)
+
+
+def test_what_decides_comes_first_and_what_is_ignored_costs_exactly_nothing():
+    found = shuffled()
+    assert list(np.argsort(-found.mean)) == [0, 1, 2]
+    low, high = found.interval
+    assert low[0] > high[1] and low[1] > 0
+    assert found.mean[2] == low[2] == high[2] == 0 and not found.drops[:, 2].any()
+    assert found.figure == "ROC AUC" and found.rises.shape == found.drops.shape == (10, 3)
+
+
+def test_a_small_effect_is_seen_where_the_area_stays_at_1():
+    rows = [{"big": str(sign), "small": str(sign)} for sign in (-1, 1) * 50]
+    true = np.array([0, 1] * 50)
+
+    def saturated(rows):
+        high = 1 / (1 + np.exp(-np.array([6 * int(row["big"]) + int(row["small"]) for row in rows])))
+        return np.stack([1 - high, high], axis=1)
+
+    found = importance.permutation(saturated, rows, ["big", "small"], true, positive=1, seed=0)
+    assert not found.drops[:, 1].any() and found.interval[0][1] > 0
+
+
+def test_without_a_positive_label_accuracy_stands_beside_the_loss():
+    found = shuffled(positive=None)
+    assert found.figure == "accuracy" and found.drops[:, 0].mean() > found.drops[:, 1].mean() > 0
+    np.testing.assert_array_equal(found.rises, shuffled().rises)
+
+
+def test_rows_of_one_kind_have_no_area():
+    found = importance.permutation(ask, ROWS, COLUMNS, np.ones_like(TRUE), positive=1, seed=0, repeats=2)
+    assert found.figure == "accuracy" and np.isfinite(found.rises).all()
+
+
+def test_equal_seeds_shuffle_alike():
+    np.testing.assert_array_equal(shuffled().rises, shuffled().rises)
+    assert np.any(shuffled().rises != shuffled(seed=4).rises)
+
+
+def test_of_many_rows_some_are_drawn_and_the_rest_of_a_row_stays():
+    seen = []
+
+    def watching(rows):
+        seen.append(rows)
+        return ask(rows)
+
+    found = shuffled(watching, most_rows=50, repeats=4)
+    assert found.rows == 50 and [len(rows) for rows in seen] == [50, 200, 200, 200]
+    places = {row["row"]: row for row in ROWS}
+    strong = seen[1]
+    assert all(row["weak"] == places[row["row"]]["weak"] for row in strong)
+    assert any(row["strong"] != places[row["row"]]["strong"] for row in strong)
+    for repeat in range(4):  # values move, none is lost
+        part = strong[50 * repeat : 50 * (repeat + 1)]
+        assert sorted(row["strong"] for row in part) == sorted(places[row["row"]]["strong"] for row in part)
+
+
+def test_a_score_of_0_costs_a_finite_loss():
+    assert np.isfinite(shuffled(lambda rows: ask(rows).round()).rises).all()
+
+
+def test_intervals_hold_the_mean_as_often_as_they_say():
+    draws = np.random.default_rng(1).normal(loc=2.0, size=(10, 4000))
+    low, high = importance.around(draws)
+    assert np.mean((low <= 2.0) & (high >= 2.0)) == pytest.approx(0.95, abs=0.012)
+
+
+def test_an_interval_by_hand():
+    low, high = importance.around(np.array([[1.0], [2.0], [3.0]]))
+    # t of 2 degrees of freedom: 4.3027; standard deviation 1.
+    assert (low[0], high[0]) == pytest.approx((2 - 4.3027 / 3**0.5, 2 + 4.3027 / 3**0.5), abs=1e-4)
+
+
+def test_an_ensemble_is_asked_as_the_mean_of_its_members():
+    other = lambda rows: ask(rows, weights=(0.0, 3.0, 0.0))  # noqa: E731
+    whole, first, second = importance.of_members([ask, other], ROWS, COLUMNS, TRUE, positive=1, seed=3)
+    alone = shuffled(lambda rows: (ask(rows) + other(rows)) / 2)
+    np.testing.assert_allclose(whole.rises, alone.rises)
+    np.testing.assert_allclose(first.rises, shuffled().rises)
+    assert not second.rises[:, 0].any() and second.mean[1] > 0
+
+
+def test_stability_by_hand():
+    members = np.array([[0.5, 0.3, 0.1, 0.0], [0.6, 0.2, 0.1, 0.05], [0.1, 0.3, 0.5, 0.7]])
+    found = importance.stability(members, first=2)
+    # The first two rank alike (1), the third the other way round (-1 with both).
+    assert found.correlation == pytest.approx((1 - 1 - 1) / 3)
+    np.testing.assert_allclose(found.among_first, [2 / 3, 2 / 3, 1 / 3, 1 / 3])
+
+
+def test_a_column_of_no_importance_is_never_among_the_first():
+    found = importance.stability(np.array([[1.0, 0.0, 0.0], [1.0, 0.0, -0.1]]))
+    np.testing.assert_array_equal(found.among_first, [1, 0, 0])
+
+
+def test_a_single_member_agrees_with_nobody_and_one_without_ranking_with_none():
+    assert importance.stability(np.array([[1.0, 0.5]])) is None
+    assert importance.stability(np.array([[0.0, 0.0], [1.0, 0.5]])).correlation == 0.0
+
+
+def test_three_planted_columns_of_fourteen_come_first():
+    draw = np.random.default_rng(0)
+    numbers, planted = draw.normal(size=(700, 14)), draw.choice(14, 3, replace=False)
+    true = (numbers[:, planted[0]] * numbers[:, planted[1]] + numbers[:, planted[2]] > 0).astype(int)
+    model = ExtraTreesClassifier(50, random_state=0).fit(numbers[:500], true[:500])
+    names = [f"column {number}" for number in range(14)]
+    rows = [dict(zip(names, map(str, line), strict=True)) for line in numbers[500:]]
+
+    def scores(rows):
+        return model.predict_proba(np.array([[float(row[name]) for name in names] for row in rows]))
+
+    found = importance.permutation(scores, rows, names, true[500:], positive=1, seed=0, repeats=3)
+    assert set(np.argsort(-found.mean)[:3]) == set(planted)

@@ -1,0 +1,50 @@
+"""Rows in equal parts, none of which shares a group with another."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+
+from tfattn.errors import ConfigError, DataError
+
+
+def fold_of_rows(
+    classes: Sequence[str], groups: Sequence[str] | None, *, folds: int, seed: int, stratify: bool
+) -> np.ndarray:
+    """Divides rows at random into parts of about the same size: the number of each row's part, (N,) from 0.
+
+    Args:
+        classes: the class of each row.
+        groups: the group of each row, whose rows stay together; None where each row is on its own.
+        folds: how many parts, at least 2.
+        seed: not negative.
+        stratify: whether each part has about the same share of each class.
+
+    Raises:
+        DataError: there are fewer groups than parts.
+        ConfigError: there are fewer rows than parts.
+
+    Example:
+        >>> fold_of_rows(["a", "b"] * 3, None, folds=3, seed=7, stratify=True).tolist()
+        [0, 2, 2, 1, 1, 0]
+    """
+    if groups is not None and len(set(groups)) < folds:
+        raise DataError(
+            "there are too few groups to divide", expected=f"at least {folds}", received=str(len(set(groups)))
+        )
+    rarest = min(np.unique(np.asarray(classes), return_counts=True)[1]) if stratify and groups is None else len(classes)
+    if rarest < folds:
+        raise ConfigError(
+            "there are too few rows to divide",
+            key="folds",
+            expected=f"at most {rarest}, the rows of the rarest class" if stratify else f"at most {rarest}",
+            received=str(folds),
+        )
+    if groups is None:
+        divide = (StratifiedKFold if stratify else KFold)(folds, shuffle=True, random_state=seed)
+    else:
+        divide = (StratifiedGroupKFold if stratify else GroupKFold)(folds, shuffle=True, random_state=seed)
+    parts = np.empty(len(classes), np.int64)
+    for number, (_, rows) in enumerate(divide.split(np.zeros(len(classes)), np.asarray(classes), groups)):
+        parts[rows] = number
+    return parts

@@ -1,0 +1,186 @@
+"""What a model relies on: how much worse it answers when the values of a column stand in the wrong rows."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy import stats
+from sklearn.metrics import roc_auc_score
+
+Row = dict[str, str]
+Ask = Callable[[Sequence[Row]], np.ndarray]
+
+LEAST_SCORE = 1e-7  # float32 may round a score to 0, whose logarithm would outweigh all other rows
+
+
+@dataclass(frozen=True)
+class Importance:
+    """How much a model relies on each of K columns, by shuffling it R times.
+
+    Attributes:
+        columns: the K names.
+        rises: (R, K) by how much the mean log loss rose.
+        drops: (R, K) by how much `figure` dropped.
+        figure: "ROC AUC" of the positive label, or "accuracy" where no label is the positive one.
+        rows: how many rows were shuffled.
+    """
+
+    columns: Sequence[str]
+    rises: np.ndarray
+    drops: np.ndarray
+    figure: str
+    rows: int
+
+    @property
+    def mean(self) -> np.ndarray:
+        """(K,) the mean rise of the log loss."""
+        return self.rises.mean(axis=0)
+
+    @property
+    def interval(self) -> tuple[np.ndarray, np.ndarray]:
+        """(K,) and (K,) between which the mean rise lies (95 %), over all ways to shuffle these rows: see `around`."""
+        return around(self.rises)
+
+
+@dataclass(frozen=True)
+class Stability:
+    """Whether models that differ by their seeds only rely on the same columns.
+
+    Attributes:
+        correlation: mean rank correlation (Spearman) of any two of them: 1 if all agree, about 0 if by chance.
+        first: how many columns count as the first ones.
+        among_first: (K,) share of the models that have the column among their first ones.
+    """
+
+    correlation: float
+    first: int
+    among_first: np.ndarray
+
+
+def permutation(
+    ask: Ask,
+    rows: Sequence[Row],
+    columns: Sequence[str],
+    true: np.ndarray,
+    *,
+    positive: int | None,
+    repeats: int = 10,
+    most_rows: int = 1000,
+    seed: int,
+) -> Importance:
+    """Shuffles the values of each column among the rows and measures what that costs.
+
+    The figure to rank columns by is the rise of the mean log loss. It sees every change of a score. A model that
+    separates all rows keeps a ROC AUC of 1 while its scores shrink, and accuracy only moves with rows near the border:
+    both would show no drop at all. The drop of one of them is kept beside it, as it is easier to read. Columns that
+    say the same stand in for each other, so that each may look less important than both are together.
+
+    Sources: Breiman 2001, "Random forests", section 10; Fisher et al. 2019, "All models are wrong, but many are
+    useful", section 3, with the difference in place of the ratio, which has no meaning for a loss of 0.
+
+    Args:
+        ask: answers raw rows with scores (N, C) that sum to 1; each row for itself.
+        rows: N raw rows, which the model was not trained on.
+        columns: the K columns to shuffle, each of them in every row.
+        true: (N,) ids of the right labels.
+        positive: id of the label whose ROC AUC is measured; None for accuracy.
+        repeats: R, how often each column is shuffled, at least 2; `ask` gets R N rows at a time.
+        most_rows: of more rows, so many are drawn.
+        seed: of the draws; equal seeds give equal figures.
+    """
+    return of_members([ask], rows, columns, true, positive=positive, repeats=repeats, most_rows=most_rows, seed=seed)[0]
+
+
+def of_members(
+    asks: Sequence[Ask],
+    rows: Sequence[Row],
+    columns: Sequence[str],
+    true: np.ndarray,
+    *,
+    positive: int | None,
+    repeats: int = 10,
+    most_rows: int = 1000,
+    seed: int,
+) -> list[Importance]:
+    """What an ensemble, which answers with the mean score of its members, relies on, and what each member does.
+
+    Args:
+        asks: one of each of M members; the rest is as in `permutation`.
+
+    Returns:
+        M + 1: the ensemble's, then each member's. All saw the same shuffled rows.
+    """
+    draw = np.random.default_rng(seed)
+    kept = np.sort(draw.permutation(len(rows))[:most_rows])
+    rows, true = [rows[place] for place in kept], true[kept]
+    is_positive = None if positive is None else true == positive
+    by_area = is_positive is not None and is_positive.any() and not is_positive.all()
+
+    def measured(scores: np.ndarray) -> tuple[float, float]:
+        loss = -np.log(np.clip(scores[np.arange(len(true)), true], LEAST_SCORE, 1)).mean()
+        if by_area:
+            return loss, roc_auc_score(is_positive, scores[:, positive])
+        return loss, np.mean(scores.argmax(axis=1) == true)
+
+    before = np.array([measured(scores) for scores in _answers(asks, rows)])  # (M + 1, 2)
+    after = np.empty((len(asks) + 1, repeats, len(columns), 2))
+    for place, column in enumerate(columns):
+        values = [row[column] for row in rows]
+        shuffled = [
+            {**row, column: values[other]}
+            for _ in range(repeats)
+            for row, other in zip(rows, draw.permutation(len(rows)), strict=True)
+        ]
+        for member, scores in enumerate(_answers(asks, shuffled)):
+            repeated = scores.reshape(repeats, len(rows), -1)
+            after[member, :, place] = [measured(one) for one in repeated]
+    change = after - before[:, None, None]
+    figure = "ROC AUC" if by_area else "accuracy"
+    return [Importance(columns, one[..., 0], -one[..., 1], figure, len(rows)) for one in change]
+
+
+def _answers(asks: Sequence[Ask], rows: Sequence[Row]) -> list[np.ndarray]:
+    """The mean scores, then those of each."""
+    scores = [np.asarray(ask(rows), dtype="float64") for ask in asks]
+    return [np.mean(scores, axis=0), *scores]
+
+
+def around(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The 95 % interval of the mean of R draws (R, K), by Student's t distribution: the lower and the upper ends (K,).
+
+    Source: Student 1908, "The probable error of a mean".
+    """
+    repeats = len(values)
+    half = stats.t.ppf(0.975, repeats - 1) * values.std(axis=0, ddof=1) / np.sqrt(repeats)
+    return values.mean(axis=0) - half, values.mean(axis=0) + half
+
+
+def stability(importances: np.ndarray, *, first: int = 3) -> Stability | None:
+    """Whether M models agree on what matters; None for a single one, which has nobody to agree with.
+
+    A column without any importance is never among the first, and a model without any ranking agrees with no other.
+
+    Args:
+        importances: (M, K) how much each relies on each column.
+        first: how many columns to count as the first.
+
+    Example:
+        >>> stability(np.array([[3.0, 1.0, 0.0], [2.0, 1.0, 0.5]]), first=1).among_first
+        array([1., 0., 0.])
+    """
+    if len(importances) < 2:
+        return None
+    ranks = stats.rankdata(-importances, axis=1)
+    among = (stats.rankdata(-importances, axis=1, method="ordinal") <= first) & (importances > 0)
+    return Stability(
+        correlation=float(np.mean([_correlation(one, other) for one, other in combinations(ranks, 2)])),
+        first=first,
+        among_first=among.mean(axis=0),
+    )
+
+
+def _correlation(one: np.ndarray, other: np.ndarray) -> float:
+    if np.ptp(one) == 0 or np.ptp(other) == 0:
+        return 0.0
+    return float(np.corrcoef(one, other)[0, 1])

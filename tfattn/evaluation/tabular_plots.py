@@ -1,0 +1,173 @@
+"""Pictures of answers to the rows of a table."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, PercentFormatter
+from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
+
+from tfattn.evaluation.figures import BLUE, GREY, INK, ORANGE, PURPLE, SERIES, new_figure, short, styled
+
+MOST_COLUMNS = 30  # whose importance a chart shows
+MOST_SPREADS = 12  # features whose values a chart shows
+
+
+@styled
+def detection(scores: np.ndarray, positive: np.ndarray, point: tuple[float, float, float], *, words: str) -> Figure:
+    """ROC and precision-recall curve side by side, the point where answers are given marked in both.
+
+    Where the ROC curve hugs its corner, the corner is drawn larger inside the panel.
+
+    Args:
+        scores: (N,) of the positive label.
+        positive: (N,) bool, which rows are positive; there must be rows of both kinds.
+        point: sensitivity, specificity and precision of the answers given.
+        words: what the legend calls the point.
+    """
+    sensitivity, specificity, precision = point
+    alarms, found, _ = roc_curve(positive, scores, drop_intermediate=False)
+    precisions, recalls, _ = precision_recall_curve(positive, scores)
+    figure = new_figure(9.3, 4.1)
+    left, right = figure.subplots(1, 2)
+    mark = {"s": 75, "color": ORANGE, "edgecolor": "white", "zorder": 4, "clip_on": False}
+
+    left.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--", label="by chance")
+    left.plot(alarms, found, color=BLUE, linewidth=2, clip_on=False)
+    left.scatter(1 - specificity, sensitivity, label=words, **mark)
+    left.set_title(f"ROC curve: area {roc_auc_score(positive, scores):.4f}")
+    left.set_xlabel("share of the others taken for positive (1 - specificity)")
+    left.set_ylabel("share of the positive found (sensitivity)")
+    if roc_auc_score(positive, scores) > 0.95:
+        _corner(left, alarms, found, (1 - specificity, sensitivity), mark)
+
+    right.axhline(positive.mean(), color=GREY, linewidth=1, linestyle="--", label="by chance")
+    right.plot(recalls, precisions, drawstyle="steps-post", color=BLUE, linewidth=2, clip_on=False)
+    right.scatter(sensitivity, precision, label=words, **mark)
+    right.set_title(f"Precision and recall: mean {average_precision_score(positive, scores):.4f}")
+    right.set_xlabel("share of the positive found (recall)")
+    right.set_ylabel("share of the found that are positive (precision)")
+    for axes, place in ((left, "lower right"), (right, "lower left")):
+        axes.set_xlim(-0.02, 1.02)
+        axes.set_ylim(-0.02, 1.02)
+        axes.xaxis.set_major_formatter(PercentFormatter(xmax=1))
+        axes.yaxis.set_major_formatter(PercentFormatter(xmax=1))
+        axes.legend(fontsize=9, loc=place)
+    return figure
+
+
+def _corner(
+    axes: Axes, alarms: np.ndarray, found: np.ndarray, point: tuple[float, float], mark: dict[str, Any]
+) -> None:
+    size = min(0.5, max(0.1, 1.3 * point[0], 1.3 * (1 - point[1])))
+    inside = axes.inset_axes((0.42, 0.3, 0.46, 0.46))
+    inside.plot(alarms, found, color=BLUE, linewidth=2)
+    inside.scatter(*point, **mark)
+    inside.set_xlim(-0.04 * size, size)
+    inside.set_ylim(1 - size, 1 + 0.04 * size)
+    inside.xaxis.set_major_locator(MaxNLocator(3))
+    inside.yaxis.set_major_locator(MaxNLocator(3))
+    inside.xaxis.set_major_formatter(PercentFormatter(xmax=1))
+    inside.yaxis.set_major_formatter(PercentFormatter(xmax=1))
+    inside.tick_params(labelsize=8)
+    inside.spines[:].set_visible(True)
+    inside.set_title("the corner", fontsize=9, fontweight="normal")
+
+
+@styled
+def reliance(
+    columns: Sequence[str],
+    importances: np.ndarray,
+    interval: tuple[np.ndarray, np.ndarray],
+    *,
+    members: np.ndarray | None = None,
+    attention: np.ndarray | None = None,
+) -> Figure:
+    """A bar per column for what a model loses without it and, in a second panel, one for how much it looks there.
+
+    Both panels show the columns in one order, the most important first; of very many, the first are shown.
+
+    Args:
+        columns: K names.
+        importances: (K,) mean rise of the log loss.
+        interval: (K,) and (K,), the ends of their intervals.
+        members: (M, K) the same of each member of an ensemble, drawn as dots.
+        attention: (K,) mean attention, which sums to 1.
+    """
+    order = np.argsort(-importances, kind="stable")[:MOST_COLUMNS]
+    places, names = range(len(order)), [short(columns[number]) for number in order]
+    longest = max(map(len, names))
+    figure = new_figure(5.6 + 0.085 * longest + (3.0 if attention is not None else 0), 1.1 + 0.29 * len(order))
+    panels = figure.subplots(
+        1, 1 if attention is None else 2, sharey=True, squeeze=False, width_ratios=[1] if attention is None else [5, 3]
+    )[0]
+
+    panels[0].barh(places, importances[order], color=BLUE, height=0.64)
+    panels[0].hlines(places, interval[0][order], interval[1][order], color=INK, linewidth=1.6, label="95% interval")
+    if members is not None:
+        for one in members:
+            panels[0].scatter(one[order], places, s=11, color=ORANGE, zorder=3, label="each member")
+    lowest = min(0.0, interval[0].min(), *([] if members is None else [members.min()]))
+    panels[0].axvline(0, color=GREY, linewidth=1)
+    panels[0].set_xlim(left=1.05 * lowest)
+    hidden = len(columns) - len(order)
+    panels[0].set_title("Shuffled" + (f" (the {hidden} least are not shown)" if hidden else ""))
+    panels[0].set_xlabel("rise of the log loss")
+    panels[0].set_yticks(places, names)
+    panels[0].set_ylim(len(order) - 0.4, -0.6)  # the first on top
+    handles = dict(zip(*reversed(panels[0].get_legend_handles_labels()), strict=True))
+    panels[0].legend(handles.values(), handles.keys(), fontsize=9, loc="lower right")
+    if attention is not None:
+        panels[1].barh(places, attention[order], color=PURPLE, height=0.64)
+        panels[1].axvline(1 / len(columns), color=GREY, linewidth=1, linestyle="--", label="if all alike")
+        panels[1].set_title("Looked at")
+        panels[1].set_xlabel("mean attention")
+        panels[1].xaxis.set_major_locator(MaxNLocator(5))
+        panels[1].xaxis.set_major_formatter(PercentFormatter(xmax=1))
+        panels[1].legend(fontsize=9, loc="lower right")
+    for axes in panels:
+        axes.grid(visible=False, axis="y")
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+    return figure
+
+
+@styled
+def spreads(values: np.ndarray, kinds: np.ndarray, labels: Sequence[str]) -> Figure:
+    """Which values E features have in the rows of each label: a panel per feature, of equal areas.
+
+    Of very many features or labels, the first ones are shown. The outermost values are drawn at the edge, so that a
+    few do not press all others together.
+
+    Args:
+        values: (N, E) the features.
+        kinds: (N,) ids of the labels.
+        labels: C names.
+    """
+    features = min(values.shape[1], MOST_SPREADS)
+    across = min(features, 4)
+    figure = new_figure(1.2 + 2.3 * max(2, across), 0.6 + 2.1 * math.ceil(features / across))
+    panels = figure.subplots(math.ceil(features / across), across, squeeze=False).flat
+    shown = [(number, label) for number, label in enumerate(labels) if np.any(kinds == number)][: len(SERIES)]
+    faint = 0.3 if len(shown) <= 2 else 0.08  # many on top of each other would turn grey
+    for number, axes in enumerate(panels):
+        if number >= features:
+            axes.set_visible(False)
+            continue
+        low, high = np.percentile(values[:, number], (0.5, 99.5))
+        within = np.clip(values[:, number], low, high)
+        edges = np.linspace(low, high, 25) if high > low else np.array([low - 0.5, low + 0.5])
+        for (kind, label), colour in zip(shown, SERIES, strict=False):
+            options = {"histtype": "stepfilled", "facecolor": (colour, faint), "edgecolor": colour, "linewidth": 1.4}
+            axes.hist(within[kinds == kind], bins=edges, density=True, label=short(label), **options)
+        axes.set_title(f"essential {number + 1}")
+        axes.set_yticks([])
+        axes.spines["left"].set_visible(False)
+        axes.xaxis.set_major_locator(MaxNLocator(4))
+        axes.grid(visible=False)
+    handles, names = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, names, fontsize=9, loc="outside lower center", ncols=len(names))
+    return figure

@@ -1,0 +1,302 @@
+"""The sections of a report on answers for rows of a table: what was found, what was missed, and what it rests on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfattn.data.split import VALIDATION
+from tfattn.evaluation import metrics, plots, tabular_plots
+from tfattn.evaluation.figures import png
+from tfattn.evaluation.importance import Importance, Stability
+from tfattn.evaluation.report import Headline, Picture, Section, Table, Text
+from tfattn.features import LABEL
+
+ROW = "row"
+WORST_MISTAKES = 20
+MOST_IDENTIFIERS = 5  # that the table of mistakes shows
+SHOWN_COLUMNS = 3  # of a mistaken row
+MOST_ROWS = 30  # of longer tables, which start folded
+MOST_CHARACTERS = 60
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Every row of a split with what it is and what it was given.
+
+    Args:
+        rows: N raw rows: `row` (file:line), `label`, the K columns; all else identifies the row.
+        columns: the K columns that the model reads, in its order.
+        labels: the C labels in the order of their ids.
+        positive: id of the label that is looked for; None if there is none.
+        true: (N,) ids of the right labels.
+        given: (N,) ids of the given labels.
+        scores: (N, C) how likely each label is.
+        essential: (N, E) the numbers that alone decided, of a model that has them.
+        attention: (N, K) how much the model looked at each column, of a model that says so.
+    """
+
+    rows: Sequence[dict[str, str]]
+    columns: Sequence[str]
+    labels: Sequence[str]
+    positive: int | None
+    true: np.ndarray
+    given: np.ndarray
+    scores: np.ndarray
+    essential: np.ndarray | None = None
+    attention: np.ndarray | None = None
+
+    @property
+    def right(self) -> np.ndarray:
+        """(N,) whether the given label is the right one."""
+        return self.true == self.given
+
+    @property
+    def probability(self) -> np.ndarray:
+        """(N,) the score of the positive label; where there is none, that of the given label."""
+        return self.scores[np.arange(len(self.given)), self.given if self.positive is None else self.positive]
+
+    @property
+    def identifiers(self) -> list[str]:
+        """The names of what identifies a row: all that the model does not read."""
+        return [name for name in self.rows[0] if name not in {ROW, LABEL, *self.columns}]
+
+    @property
+    def has_both_kinds(self) -> bool:
+        """Whether there are positive rows and others."""
+        return self.positive is not None and 0 < np.sum(self.true == self.positive) < len(self.true)
+
+
+def headline(
+    answers: Answers, figures: dict[str, float], split: str, operating_point: dict[str, Any] | None
+) -> Headline:
+    """How often the right label was given, and with a positive label what was found and what was left alone."""
+    most_frequent = answers.labels[np.bincount(answers.true, minlength=len(answers.labels)).argmax()]
+    unseen = "No weight was trained on these rows"
+    chosen = "which epoch to keep" + (" and the threshold" if operating_point is not None else "")
+    unseen += f", but they chose {chosen}: new ones may fare slightly worse." if split == VALIDATION else "."
+    facts = {"mistakes": f"{np.sum(~answers.right):,} of {len(answers.rows):,}"}
+    found = []
+    if answers.positive is None:
+        facts["mean F1 of the labels"] = _percent(figures["macro_f1"])
+    else:
+        label, positive = answers.labels[answers.positive], answers.true == answers.positive
+        is_given = answers.given == answers.positive
+        found = [
+            f"Of {positive.sum():,} rows that are “{label}”, {np.sum(positive & is_given):,} were found: a sensitivity "
+            f"of {_with_interval(figures, 'sensitivity')}.",
+            f"Of {np.sum(~positive):,} other rows, {np.sum(~positive & is_given):,} were taken for “{label}”: a "
+            f"specificity of {_with_interval(figures, 'specificity')}.",
+        ]
+        facts |= {
+            "ROC AUC": f"{figures['roc_auc']:.4f} ({figures['roc_auc_low']:.4f} to {figures['roc_auc_high']:.4f})"
+        }
+    return Headline(
+        figure=_percent(figures["accuracy"]),
+        sentence=f"{answers.right.sum():,} of {len(answers.rows):,} rows got the right label: an accuracy of "
+        f"{_with_interval(figures, 'accuracy')}.",
+        remarks=[
+            *found,
+            f"Always answering “{most_frequent}” would be right for {_percent(figures['baseline_accuracy'])}.",
+            "In brackets stand 95% intervals: where the shares may lie in many such rows. A difference within them may "
+            f"be chance. {unseen}",
+        ],
+        facts=facts,
+    )
+
+
+def confused(answers: Answers, figures: dict[str, float]) -> Section:
+    """Which labels were given to the rows of each label."""
+    counts = metrics.confusions(answers.true, answers.given, len(answers.labels))
+    parts: list[Any] = [
+        Text(
+            "Each line of the chart holds the rows of one label, each column those that were given a label: blue is "
+            "right, orange is wrong."
+        ),
+        Picture("confusion", png(plots.confusion(counts, answers.labels)), "true labels by given labels"),
+    ]
+    if answers.positive is None:
+        shares = ("precision", "recall", "f1")
+        table = [
+            [label, figures[f"support/{label}"], *(_percent(figures[f"{share}/{label}"]) for share in shares)]
+            for label in answers.labels
+        ]
+        folded = f"All {len(table)} labels" if len(table) > MOST_ROWS else ""
+        parts.append(Table(["label", "rows", "reliable (precision)", "found (recall)", "F1"], table, folded))
+    return Section("What is taken for what", parts)
+
+
+def curves(answers: Answers, figures: dict[str, float], operating_point: dict[str, Any] | None) -> Section:
+    """ROC and precision-recall curve of the positive label, with the point that the given labels stand for."""
+    label, positive = answers.labels[answers.positive], answers.true == answers.positive
+    if operating_point is None:
+        said = f"A row is given “{label}” where no other label has a higher score."
+        words = "labels as given"
+    else:
+        before, threshold = operating_point["figures"], _threshold(operating_point["threshold"])
+        said = (
+            f"A row is given “{label}” where its score reaches {threshold}. That threshold was chosen on validation "
+            f"rows; there it had a sensitivity of {_with_interval(before, 'sensitivity')} and a specificity of "
+            f"{_with_interval(before, 'specificity')}."
+        )
+        words = f"threshold {threshold}"
+    point = figures["sensitivity"], figures["specificity"], figures[f"precision/{label}"]
+    return Section(
+        "What another threshold would do",
+        [
+            Text(f"{said} A lower threshold finds more of these rows, and takes more others for them."),
+            Picture(
+                "curves",
+                png(tabular_plots.detection(answers.probability, positive, point, words=words)),
+                "ROC curve and precision-recall curve, with the point at which rows are given their labels",
+            ),
+            Text(
+                f"The area below the ROC curve says how often a row that is “{label}” scores above another row: "
+                f"{figures['roc_auc']:.4f} (95% interval {figures['roc_auc_low']:.4f} to "
+                f"{figures['roc_auc_high']:.4f})."
+            ),
+        ],
+    )
+
+
+def relied_on(
+    answers: Answers, whole: Importance, members: Sequence[Importance], agreement: Stability | None
+) -> Section:
+    """How much worse shuffled columns make the answers, where the model looks, and whether its members agree."""
+    low, high = whole.interval
+    attention = None if answers.attention is None else answers.attention.mean(axis=0)
+    picture = tabular_plots.reliance(
+        answers.columns,
+        whole.mean,
+        whole.interval,
+        members=np.array([member.mean for member in members]) if agreement else None,
+        attention=attention,
+    )
+    heads = ["column", "rise of log loss", "95% interval", f"drop of {whole.figure}"]
+    heads += [] if attention is None else ["attention"]
+    heads += [f"in first {agreement.first}"] if agreement else []
+    table = [
+        [
+            answers.columns[place],
+            round(float(whole.mean[place]), 4),
+            f"{low[place]:.4f} to {high[place]:.4f}",
+            round(float(whole.drops[:, place].mean()), 4),
+            *([] if attention is None else [_percent(attention[place])]),
+            *([_percent(agreement.among_first[place])] if agreement else []),
+        ]
+        for place in np.argsort(-whole.mean, kind="stable")
+    ]
+    words = [
+        f"The values of one column at a time were shuffled among {whole.rows:,} rows, {len(whole.rises)} times: the "
+        "more the log loss (the surprise at the right labels) rises, the more the model relies on that column. The "
+        "interval says how far the shuffling leaves this uncertain. Columns that say the same stand in for each other, "
+        "so each may look less important than both are."
+    ]
+    if attention is not None:
+        words.append(
+            "Attention is where the model looks, averaged over the rows. It need not agree: what is looked at may "
+            "change little."
+        )
+    if agreement:
+        words.append(
+            f"The {len(members)} members of this ensemble rank the columns with a mean correlation of "
+            f"{agreement.correlation:.2f} (1: all alike; 0: by chance). The last column of the table says how "
+            f"many have a column among their first {agreement.first}."
+        )
+    return Section(
+        "What it relies on",
+        [
+            *map(Text, words),
+            Picture("importance", png(picture), "how much the model relies on each column"),
+            Table(heads, table, folded=f"All {len(table)} columns" if len(table) > MOST_ROWS else ""),
+        ],
+    )
+
+
+def mistakes(answers: Answers, whole: Importance) -> Section:
+    """The wrong answers that had least doubt, with what identifies their rows."""
+    wrong = np.flatnonzero(~answers.right)
+    of_truth = answers.scores[wrong, answers.true[wrong]]
+    worst = wrong[np.argsort(of_truth, kind="stable")][:WORST_MISTAKES]
+    if not len(worst):
+        return Section("The worst mistakes", [Text("There are none: every row got the right label.")])
+    identifiers = answers.identifiers[:MOST_IDENTIFIERS]
+    most = "it looked most at" if answers.attention is not None else "its values where the model relies most"
+    heads = [", ".join(identifiers) or "row", "mistake", "true label's score", most, "line"]
+    table = [
+        [
+            ", ".join(_short(answers.rows[number][name]) for name in identifiers or [ROW]),
+            f"{answers.labels[answers.true[number]]} taken for {answers.labels[answers.given[number]]}",
+            _percent(answers.scores[number, answers.true[number]]),
+            _most(answers, whole, number),
+            answers.rows[number][ROW].rpartition(":")[2],
+        ]
+        for number in worst
+    ]
+    shown = f"{len(worst)} of the {len(wrong):,}" if len(worst) < len(wrong) else f"All {len(wrong)}"
+    words = f"{shown} mistakes, the worst first. They are worth a look: at times it is the table that is wrong."
+    return Section("The worst mistakes", [Text(words), Table(heads, table)])
+
+
+def _most(answers: Answers, whole: Importance, number: int) -> str:
+    if answers.attention is None:
+        weights, notes = whole.mean, [""] * len(answers.columns)
+    else:
+        weights = answers.attention[number]
+        notes = [f" ({weight:.0%})" for weight in weights]
+    places = np.argsort(-weights, kind="stable")[:SHOWN_COLUMNS]
+    names = [answers.columns[place] for place in places]
+    return ", ".join(
+        f"{name} = {_short(answers.rows[number][name])}{notes[place]}"
+        for name, place in zip(names, places, strict=True)
+    )
+
+
+def essential(answers: Answers, members: int) -> Section:
+    """Which values the essential features have in the rows of each label."""
+    words = (
+        f"Between the columns and its answer the model keeps {answers.essential.shape[1]} numbers of a row; nothing "
+        "else decides. Where the labels lie apart in one of them, that number alone tells them apart. "
+        f"results.tsv has them for every row."
+    )
+    if members > 1:
+        words += f" Each of the {members} members has its own; these are their means."
+    picture = tabular_plots.spreads(answers.essential, answers.true, answers.labels)
+    return Section(
+        "The essential features",
+        [Text(words), Picture("essential", png(picture), "values of each essential feature by true label")],
+    )
+
+
+def certainty(answers: Answers, groups: Sequence[tuple[int, float, float]]) -> Section:
+    """Whether scores are as high as their answers are often right, by groups of metrics.calibration."""
+    names = {}
+    if answers.positive is not None:
+        label = _short(answers.labels[answers.positive])
+        names = {"score": f"score of “{label}”", "share": f"share that is “{label}”", "diagonal": "as often as claimed"}
+    return Section(
+        "Whether scores can be taken at their word",
+        [
+            Text("They can as far as the dots lie on the dashed line."),
+            Picture("calibration", png(plots.reliability(groups, **names)), "what was right by score"),
+        ],
+    )
+
+
+def _with_interval(figures: dict[str, float], name: str) -> str:
+    low, high = _percent(figures[f"{name}_low"]), _percent(figures[f"{name}_high"])
+    return f"{_percent(figures[name])} ({low} to {high})"
+
+
+def _threshold(threshold: float) -> str:
+    """In as many digits as tell it from 0 and 1."""
+    return f"{threshold:.4g}" if threshold < 0.9995 else f"{threshold:.7g}"
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}"
+
+
+def _short(value: str) -> str:
+    return value if len(value) <= MOST_CHARACTERS else f"{value[: MOST_CHARACTERS - 1]}…"

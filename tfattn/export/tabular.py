@@ -1,0 +1,108 @@
+"""What an exported classifier of table rows can be asked."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfattn.errors import ExportError
+from tfattn.export.served import Columns, Member, Served, example
+from tfattn.features import COLUMN_ATTENTION, ESSENTIAL_FEATURES, LABEL_IDS
+from tfattn.preprocessing.numbers import read
+from tfattn.preprocessing.table import Table
+
+WARM_UP_ROWS = (1, 2, 4, 8, 16, 32)
+EXPLANATIONS = (ESSENTIAL_FEATURES, COLUMN_ATTENTION)
+
+
+class TabularClassifier(Served):
+    """A classifier from named columns to labels.
+
+        serving_default   numeric columns (B,) float32, NaN where missing; categorical columns (B,) string
+                          -> label (B,) string, label_id (B,) int64, probability (B,) float32 of the positive label (of
+                          the one that is given, where none is positive), scores (B, C) float32, outside_training_range
+                          (B,) string, the columns whose numbers are far from all in training, with commas; and as the
+                          model has them essential_features (B, E) and column_attention (B, N + M) float32
+        classify          inputs (B,), each a serialized tf.Example with those columns
+                          -> classes (B, C) string, scores (B, C) float32
+
+    A number that is infinite, or missing where none was in training, is refused with row and column.
+
+    Args:
+        members: the trained models, which read the same columns, each scaled as its own training rows were.
+        labels: the C label names in the order of their ids.
+
+    Raises:
+        ExportError: a task computes in another type than float32, a label is empty or has a line break, or a column's
+            name cannot be an input's.
+    """
+
+    def __init__(self, *, members: Sequence[Member], labels: Sequence[str]):
+        super().__init__(members=members, labels=labels, name="tabular_classifier")
+        self._positive_id = members[0][1].positive_id
+        self._table: Table = members[0][0]
+        for column in self.inputs:
+            if not column or not column.isprintable() or column.strip() != column:
+                raise ExportError("a column's name cannot be an input's", received=repr(column))
+
+    def signatures(self) -> dict[str, Any]:
+        columns = [tf.TensorSpec([None], self._type(name), name=name) for name in self.inputs]
+        examples = [tf.TensorSpec([None], tf.string, name="inputs")]
+        return {
+            "serving_default": tf.function(self._from_columns, input_signature=columns),
+            "classify": tf.function(self._from_examples, input_signature=examples),
+        }
+
+    def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, list[Any]]:
+        return {name: [self._value(name, row[name]) for row in rows] for name in self.inputs}
+
+    def warm_up(self, rows: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, Columns]]:
+        """Batches of several sizes."""
+        for count in WARM_UP_ROWS:
+            yield "serving_default", self.request([rows[number % len(rows)] for number in range(count)])
+        some = self.request(rows[:1])
+        yield "classify", {"inputs": [example({name: values[0] for name, values in some.items()})]}
+
+    def _type(self, name: str) -> tf.DType:
+        return tf.float32 if name in self._table.numeric else tf.string
+
+    def _value(self, name: str, text: str) -> float | str:
+        if name not in self._table.numeric:
+            return text
+        number = None if text.strip() in self._table.missing else read(text.strip())
+        return math.nan if number is None else number
+
+    def _from_columns(self, *columns: tf.Tensor) -> dict[str, tf.Tensor]:
+        fields = dict(zip(self.inputs, columns, strict=True))
+        numbers = [table.numbers(fields) for table in self.preprocessors]
+        outputs = [
+            run(table.features(some, fields))
+            for run, table, some in zip(self._runs, self.preprocessors, numbers, strict=True)
+        ]
+        answers = self._answered(outputs)
+        scores, label_ids = tf.cast(answers["scores"], tf.float32), tf.cast(answers[LABEL_IDS], tf.int64)
+        asked = label_ids if self._positive_id is None else tf.ones_like(label_ids) * self._positive_id
+        return {
+            "label": tf.gather(tf.constant(self.labels), label_ids),
+            "label_id": label_ids,
+            "probability": tf.gather(scores, asked, batch_dims=1),
+            "scores": scores,
+            "outside_training_range": self._outside(numbers),
+            **{name: tf.cast(answers[name], tf.float32) for name in EXPLANATIONS if name in answers},
+        }
+
+    def _from_examples(self, inputs: tf.Tensor) -> dict[str, tf.Tensor]:
+        fields = tf.io.parse_example(
+            inputs, {name: tf.io.FixedLenFeature([], self._type(name)) for name in self.inputs}
+        )
+        scores = self._from_columns(*(fields[name] for name in self.inputs))["scores"]
+        return {"classes": tf.broadcast_to(tf.constant(self.labels), tf.shape(scores)), "scores": scores}
+
+    def _outside(self, numbers: Sequence[tf.Tensor]) -> tf.Tensor:
+        """The names of columns that are outside for every member: (B,) string."""
+        far = [table.outside(some) for table, some in zip(self.preprocessors, numbers, strict=True)]
+        is_far = tf.reduce_all(tf.stack(far), axis=0)
+        names = tf.constant([f"{name}, " for name in self._table.numeric], tf.string)
+        joined = tf.strings.reduce_join(tf.where(is_far, names, ""), axis=1)
+        return tf.strings.regex_replace(joined, ", $", "")

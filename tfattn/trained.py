@@ -1,0 +1,154 @@
+"""What a run has trained: its models with their best weights, and what they answer together."""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfattn import catalog, files
+from tfattn.config.build import build
+from tfattn.data.reader import Reader
+from tfattn.data.split import TEST, TRAIN, VALIDATION
+from tfattn.export.served import Served
+from tfattn.preprocessing.preprocessor import Preprocessor
+from tfattn.runs import Run
+from tfattn.tasks.task import Task
+from tfattn.training import checkpoints
+from tfattn.training.prediction import predict
+from tfattn.training.runtime import Runtime
+
+Answers = dict[str, np.ndarray]
+
+
+class Trained:
+    """The models of a run, computing in float32 on one device, as the export will.
+
+    Args:
+        run: what has been trained.
+
+    Attributes:
+        runs: of each model.
+        tasks: of each model.
+        labels: the classes in the order of their ids.
+        split: the rows that measure: "test" where there are any, else "validation".
+    """
+
+    def __init__(self, run: Run):
+        self.runs = run.members
+        self._runtime = Runtime(precision="float32", strategy="one_device").start(run.seed)
+        self.tasks = [self._task(member) for member in self.runs]
+        self._preprocessors = [preprocessor_of(member) for member in self.runs]
+        self._functions = [
+            tf.function(lambda features, task=task: task.answers(task(features)), reduce_retracing=True)
+            for task in self.tasks
+        ]
+        self.labels: list[str] = facts_of(self.runs[0])["labels"]
+        self.split = TEST if TEST in facts_of(self.runs[0])["splits"] else VALIDATION
+
+    def served(self) -> Served:
+        """What is exported."""
+        members = list(zip(self._preprocessors, self.tasks, strict=True))
+        kind = catalog.find("signatures", self.runs[0].config.values["task"]["name"])
+        return kind(members=members, labels=self.labels)
+
+    def settle(self) -> dict[str, Any]:
+        """Lets the task decide what validation rows decide; what it was."""
+        answers, targets, _, _ = self.answers(VALIDATION)
+        decisions = self.tasks[0].settle(answers, targets)
+        for task in self.tasks:
+            task.settled(decisions)
+        return decisions
+
+    def answers(self, split: str) -> tuple[Answers, Answers, float, list[dict[str, str]]]:
+        """What the models answer together to the rows of a split, none to rows that it was trained on.
+
+        Returns:
+            the answers and the targets, each (N, ...), the mean loss of the models, and the N raw rows.
+        """
+        parts: dict[str, list[tuple[Answers, Answers, float]]] = {}
+        for run, task in zip(self.runs, self.tasks, strict=True):
+            # Each fold has other validation rows, all have the same test rows, and all seeds the same of both.
+            key = split if split == TEST else str(run.prepared)
+            parts.setdefault(key, []).append(predict(task, reader_of(run, split), self._runtime))
+        runs = {split if split == TEST else str(run.prepared): run for run in self.runs}
+        answers = [self._combined([answers for answers, _, _ in part]) for part in parts.values()]
+        targets = [part[0][1] for part in parts.values()]
+        losses = [loss for part in parts.values() for _, _, loss in part]
+        rows = [row for key in parts for row in rows_of(runs[key], split)]
+        return _joined(answers), _joined(targets), float(np.mean(losses)), rows
+
+    def expected(self) -> tuple[Answers, list[dict[str, str]]]:
+        """What all models together answer to rows that none or only some of them were trained on, and these rows."""
+        if self.split == VALIDATION and len({run.prepared for run in self.runs}) > 1:
+            rows = rows_of(self.runs[0], VALIDATION)
+            return self._combined([self._ask(number, rows) for number in range(len(self.runs))]), rows
+        answers, _, _, rows = self.answers(self.split)
+        return answers, rows
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The raw fields that the models read."""
+        return tuple(self._preprocessors[0].fields)
+
+    def asks(self) -> list[Callable[[Sequence[dict[str, str]]], np.ndarray]]:
+        """For each model, a function from raw rows of a table to scores (N, C)."""
+        return [lambda rows, number=number: self._ask(number, rows)["scores"] for number in range(len(self.runs))]
+
+    def _ask(self, number: int, rows: Sequence[dict[str, str]]) -> Answers:
+        fields = {name: tf.constant([row[name] for row in rows]) for name in self.fields}
+        answers = self._functions[number](self._preprocessors[number](fields))
+        return {name: value.numpy() for name, value in answers.items()}
+
+    def _combined(self, answers: Sequence[Answers]) -> Answers:
+        together = self.tasks[0].combined(answers)
+        return {name: keras.ops.convert_to_numpy(value) for name, value in together.items()}
+
+    def _task(self, run: Run) -> Task:
+        task = task_of(run)
+        checkpoints.load_weights(task, run.folder / "checkpoints")
+        return task
+
+
+def task_of(run: Run) -> Task:
+    """The model of a run and the task on it, untrained, with all that the data say about their sizes."""
+    facts = facts_of(run)
+    keras.utils.set_random_seed(run.training_seed)
+    return build(
+        run.config,
+        "task",
+        model=build(run.config, "model", **preprocessor_of(run).sizes),
+        num_classes=len(facts["labels"]),
+        labels=facts["labels"],
+        class_counts=facts["splits"][TRAIN]["class_counts"],
+    )
+
+
+def preprocessor_of(run: Run) -> Preprocessor:
+    """The preprocessing of a run, as it was fitted."""
+    preprocessor: Preprocessor = build(run.config, "data", "preprocessing")
+    preprocessor.load(run.prepared / "preprocessing")
+    return preprocessor
+
+
+def reader_of(run: Run, split: str, **options: Any) -> Reader:
+    """Reads a split of a run; `folder` reads it from elsewhere."""
+    options = {"folder": run.prepared, "seed": run.training_seed, "shuffle": split == TRAIN} | options
+    return Reader(split=split, batching=build(run.config, "data", "batching"), **options)
+
+
+def facts_of(run: Run) -> dict[str, Any]:
+    """What was written down about the prepared data."""
+    return files.read_manifest(run.prepared)
+
+
+def rows_of(run: Run, split: str) -> list[dict[str, str]]:
+    """The raw rows of a split, in the order of its records."""
+    lines = (run.prepared / f"{split}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def _joined(parts: Sequence[Answers]) -> Answers:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
