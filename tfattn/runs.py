@@ -60,7 +60,8 @@ class Run:
         self.runtime = runtime
         self.name: str = config.values["name"]
         self.seed: int = config.values["seed"]
-        self.training_seed: int = config.at("training", "seed") or self.seed
+        given = config.at("training", "seed")
+        self.training_seed: int = self.seed if given is None else given
         root = Path(config.values["runs_folder"]) / self.name
         data = {key: value for key, value in config.values["data"].items() if key != "batching"}
         data_id = files.digest([FORMAT, data, inputs, self.seed])[:10]

@@ -50,3 +50,44 @@ def test_fingerprints_follow_the_content(tmp_path):
     path.write_text("a,b\n1,3\n")
     assert data(source=source).fingerprints().keys() == first.keys()
     assert data(source=source).fingerprints() != first
+
+
+class Columns(Preprocessor):
+    fields = ("age", "job")
+    reads_columns = True
+
+
+def table_data(fields=None, **parts):
+    source = CsvFile(path="none.csv", fields=fields or {"label": "kind", "sample": "Sample"})
+    return data(source=source, preprocessing=Columns(), **parts)
+
+
+def test_columns_of_a_table_are_read_by_their_own_names():
+    assert table_data().source.fields == {"label": "kind", "sample": "Sample", "age": "age", "job": "job"}
+    named = table_data({"label": "kind", "age": "Age in years"})
+    assert named.source.fields == {"label": "kind", "age": "Age in years", "job": "job"}
+
+
+def test_a_text_must_be_there_and_a_number_may_be_missing():
+    assert data().needed_roles == ("text", "label")
+    assert table_data().needed_roles == ("label",)
+    assert table_data(split=Split(group="sample")).needed_roles == ("label", "sample")
+
+
+@pytest.mark.parametrize("options", [{"group": "samples"}, {"hold_out": {"samples": ["1"]}}])
+def test_the_split_reads_roles_of_the_source(options):
+    with pytest.raises(ConfigError, match="no column is given for `samples`.*Did you mean `sample`"):
+        table_data(split=Split(**options))
+
+
+def test_a_table_does_not_read_the_label():
+    with pytest.raises(ConfigError, match="the label cannot be read.*expected columns other than 'age'") as caught:
+        table_data({"label": "age"})
+    assert caught.value.key == "preprocessing"
+
+
+def test_folds_measure_in_place_of_a_share_or_a_file():
+    data(split=Split(validation=0, folds=3))
+    with pytest.raises(ConfigError, match="given twice: expected either folds or a `validation_source`") as caught:
+        data(split=Split(folds=3), validation_source=CsvFile(path="v.csv", fields={"text": "a", "label": "b"}))
+    assert caught.value.key == "split.folds"

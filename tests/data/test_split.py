@@ -73,3 +73,90 @@ def test_without_validation_rows_one_row_is_enough():
 def test_something_must_be_left_to_train_on():
     with pytest.raises(ConfigError, match=r"no rows are left for training.*received 0.6 \+ 0.4"):
         Split(validation=0.6, test=0.4)
+
+
+SAMPLES = [f"sample {number // 4}" for number in range(80)]  # 20 of 4 rows each
+OF_SAMPLES = ["real", "noise"] * 40
+
+
+def in_samples(classes=OF_SAMPLES, samples=SAMPLES, *, seed=7, **options):
+    return Split(group="sample", **options).assign(classes, seed, groups=samples)
+
+
+def samples_of(rows, samples=SAMPLES):
+    return {samples[row] for row in rows}
+
+
+@given(
+    samples=st.lists(st.integers(0, 11), min_size=12, max_size=60),
+    shares=st.sampled_from([(0.2, 0.2), (0.34, 0.0), (0.1, 0.3)]),
+    stratify=st.booleans(),
+    seed=st.integers(0, 1000),
+)
+def test_a_group_stands_in_one_part(samples, shares, stratify, seed):
+    if len(set(samples)) < 4:
+        return
+    classes = OF_SAMPLES[: len(samples)]
+    parts = in_samples(classes, samples, seed=seed, validation=shares[0], test=shares[1], stratify=stratify)
+    assert sorted(np.concatenate(list(parts.values()))) == list(range(len(samples)))
+    groups = [samples_of(rows, samples) for rows in parts.values()]
+    assert sum(map(len, groups)) == len(set(samples))
+
+
+@pytest.mark.parametrize("share", [0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9])
+def test_shares_are_met_where_whole_groups_can(share):
+    parts = in_samples(validation=share)
+    assert len(parts["validation"]) == pytest.approx(share * 80, abs=2)
+    assert Counter(OF_SAMPLES[row] for row in parts["validation"])["real"] == len(parts["validation"]) / 2
+
+
+def test_a_share_is_of_all_rows_and_few_groups_are_divided_as_they_can():
+    parts = in_samples(validation=0.25, test=0.5)
+    assert {part: len(rows) for part, rows in parts.items()} == {"train": 20, "test": 40, "validation": 20}
+    assert {part: len(rows) for part, rows in in_samples(OF_SAMPLES[:12], SAMPLES[:12], validation=0.1).items()} == {
+        "train": 8,
+        "validation": 4,
+    }
+    with pytest.raises(DataError, match="too few groups to divide: expected at least 2, received 1"):
+        in_samples(OF_SAMPLES[:4], SAMPLES[:4])
+
+
+@pytest.mark.parametrize("groups", [None, SAMPLES])
+@pytest.mark.parametrize("test", [0.0, 0.1])
+def test_each_row_that_is_not_kept_aside_measures_in_one_fold(groups, test):
+    folds = [Split(folds=5, fold=fold, test=test).assign(OF_SAMPLES, seed=7, groups=groups) for fold in range(5)]
+    aside = folds[0].get("test", np.array([], int)).tolist()
+    assert len(aside) == test * 80
+    assert all(parts.get("test", np.array([], int)).tolist() == aside for parts in folds)
+    measuring = [row for parts in folds for row in parts["validation"].tolist()]
+    assert sorted([*measuring, *aside]) == list(range(80))
+    for parts in folds:
+        assert sorted(np.concatenate(list(parts.values()))) == list(range(80))
+        assert not groups or not samples_of(parts["train"]) & samples_of(parts["validation"])
+
+
+def test_a_small_share_beside_folds_needs_no_more_rows():
+    parts = Split(folds=4, test=0.01).assign(OF_SAMPLES, seed=7)
+    assert len(parts["test"]) == 2  # one of each class
+
+
+def test_rows_are_kept_aside_by_what_stands_in_them():
+    split = Split(hold_out={"panel": ["A", "B"], "run": ["9"]}, group="sample")
+    assert split.roles == ("sample", "panel", "run")
+    rows = [("A", "1"), (" B ", "1"), ("C", "9"), ("C", "1"), ("a", "99")]
+    assert [split.is_held_out({"panel": panel, "run": run}) for panel, run in rows] == [True, True, True, False, False]
+    assert Split().roles == () and not Split().is_held_out({"panel": "A"})
+
+
+@pytest.mark.parametrize(
+    ("options", "key", "message"),
+    [
+        ({"folds": 3, "fold": 3}, "fold", "there is no such fold: expected below 3, received 3"),
+        ({"fold": 1}, "fold", "there is no such fold: expected below 1, received 1"),
+        ({"hold_out": {"panel": ["A"]}, "test": 0.1}, "hold_out", "kept aside in two ways: expected either hold_out"),
+    ],
+)
+def test_what_cannot_be_is_refused(options, key, message):
+    with pytest.raises(ConfigError, match=message) as caught:
+        Split(**options)
+    assert caught.value.key == key

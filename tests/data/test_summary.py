@@ -100,3 +100,17 @@ def test_the_picture_takes_any_class_name(tmp_path):
     names = ["$5 and $10", "a_b^c", "x" * 200, *map(str, range(60))]
     draw_classes({name: {"train": 3, "validation": 1} for name in names}, tmp_path / "classes.png")
     assert (tmp_path / "classes.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_rows_without_tokens_have_no_lengths(printed):
+    parts = {"train": rows(TRAIN, "a.csv"), "validation": rows(VALIDATION, "b.csv")}
+    summary = summarize(
+        parts,
+        classes={split: [row.fields["label"] for row in part] for split, part in parts.items()},
+        roles=["text"],
+        dropped={"label": []},
+        lengths={},
+        truncated={"train": [], "validation": []},
+    )
+    assert "tokens" not in summary
+    assert "Tokens per row" not in printed(summary)

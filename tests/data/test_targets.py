@@ -34,3 +34,23 @@ def test_a_label_never_seen_in_training_is_located():
 def test_one_class_is_nothing_to_learn():
     with pytest.raises(DataError, match="nothing to tell apart: expected at least 2 classes.*received 'leak'"):
         ClassLabels().fit(rows("leak", "leak"))
+
+
+def test_labels_that_are_listed_keep_their_order():
+    target = ClassLabels(["noise", "leak", "fire"])
+    target.fit(rows("leak", "leak"))
+    assert target.names == ["noise", "leak", "fire"]
+    assert [target.encode(row)["label_ids"] for row in rows("fire", " leak ")] == [2, 1]
+    assert target.counts(rows("leak", "noise", "leak")) == [1, 2, 0]
+
+
+def test_a_label_that_is_not_listed_is_located():
+    target = ClassLabels(["noise", "leak"])
+    target.fit(rows("leak", "noise"))
+    with pytest.raises(DataError) as error:
+        target.encode(rows("leak", "Leak")[1])
+    assert str(error.value) == (
+        "x.csv:3: not a label of `data.labels`: expected one of noise, leak, received 'Leak'. Did you mean `leak`?"
+    )
+    with pytest.raises(DataError, match="received '2'. Correct the row, or list the label"):
+        target.encode(rows("2")[0])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import PositiveInt
 
+from tfattn.data.balanced import balanced_batches
 from tfattn.errors import ConfigError
 
 # Rows are sorted by their length times a random factor of 1 to 1 + SPREAD: like meets like, but not always the same.
@@ -38,9 +39,13 @@ class Batching:
             and micro-batches; short rows come in larger batches. Give either this or `batch_size`.
         bucket_by_length: whether rows of like length share a batch, which saves padding.
         window: records that are held in memory and shuffled together; rounded up to whole record files.
+        balanced: whether every class has the same number of rows in each training batch. Rows of rare classes then come
+            more than once per epoch.
+        batches_per_epoch: how many such batches are an epoch; by default as many as show every row.
 
     Raises:
-        ConfigError: neither or both of `batch_size` and `max_tokens` are given.
+        ConfigError: neither or both of `batch_size` and `max_tokens` are given, or balanced batches are asked for with
+            `max_tokens`, or `batches_per_epoch` without them.
 
     Example:
         batching = Batching(max_tokens=2048)
@@ -55,6 +60,8 @@ class Batching:
         max_tokens: PositiveInt | None = None,
         bucket_by_length: bool = True,
         window: PositiveInt = 100_000,
+        balanced: bool = False,
+        batches_per_epoch: PositiveInt | None = None,
     ):
         if (batch_size is None) == (max_tokens is None):
             raise ConfigError(
@@ -68,8 +75,24 @@ class Batching:
         self.max_tokens = max_tokens
         self.bucket_by_length = bucket_by_length
         self.window = window
+        self.balanced = balanced
+        self.batches_per_epoch = batches_per_epoch
+        if balanced and batch_size is None:
+            raise ConfigError("balanced batches have a number of rows", key="batch_size", expected="a number")
+        if batches_per_epoch and not balanced:
+            raise ConfigError(
+                "an epoch is all rows", key="batches_per_epoch", expected="balanced: true", received="balanced: false"
+            )
 
-    def plan(self, lengths: Sequence[np.ndarray], *, seed: int, epoch: int, shuffle: bool) -> list[Window]:
+    def plan(
+        self,
+        lengths: Sequence[np.ndarray],
+        *,
+        seed: int,
+        epoch: int,
+        shuffle: bool,
+        label_ids: Sequence[np.ndarray] | None = None,
+    ) -> list[Window]:
         """The batches of one epoch.
 
         Args:
@@ -78,6 +101,7 @@ class Batching:
             epoch: not negative.
             shuffle: whether the order is random; if not, it is that of the file, or from long rows to short ones where
                 they are bucketed, in every epoch.
+            label_ids: for each shard, the class of each of its records, for balanced batches.
 
         Raises:
             ConfigError: a row alone has more than `max_tokens`.
@@ -98,7 +122,12 @@ class Batching:
             rows = np.concatenate([np.arange(starts[shard], starts[shard + 1]) for shard in shards])
             tokens = np.concatenate([lengths[shard] for shard in shards]).astype(np.int64)
             generator = _generator(seed, epoch, 1 + len(windows)) if shuffle else None
-            windows.append(Window(shards=np.array(shards), batches=self._batches(rows, tokens, generator)))
+            if self.balanced and generator is not None:
+                classes = np.concatenate([label_ids[shard] for shard in shards])
+                batches = self._balanced(rows, classes, len(rows) / starts[-1], generator)
+            else:
+                batches = self._batches(rows, tokens, generator)
+            windows.append(Window(shards=np.array(shards), batches=batches))
         return windows
 
     def _windows(self, order: np.ndarray, lengths: Sequence[np.ndarray]) -> Iterator[list[int]]:
@@ -112,6 +141,12 @@ class Batching:
                 shards, held = [], 0
         if shards:
             yield shards
+
+    def _balanced(self, rows, classes, share: float, generator: np.random.Generator) -> list[np.ndarray]:
+        """The batches of a window that holds a share of all rows."""
+        count = self.batches_per_epoch and max(1, round(self.batches_per_epoch * share))
+        batches = balanced_batches(rows, classes, batch_size=self.batch_size, batches=count, generator=generator)
+        return list(batches)
 
     def _batches(self, rows: np.ndarray, tokens: np.ndarray, generator: np.random.Generator | None) -> list[np.ndarray]:
         order = np.arange(len(rows)) if generator is None else generator.permutation(len(rows))

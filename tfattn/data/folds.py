@@ -22,7 +22,8 @@ def fold_of_rows(
 
     Raises:
         DataError: there are fewer groups than parts.
-        ConfigError: there are fewer rows than parts.
+        ConfigError: there are fewer rows than parts. With `stratify`, fewer rows of the rarest class, or of the most
+            frequent one where there are groups.
 
     Example:
         >>> fold_of_rows(["a", "b"] * 3, None, folds=3, seed=7, stratify=True).tolist()
@@ -32,12 +33,15 @@ def fold_of_rows(
         raise DataError(
             "there are too few groups to divide", expected=f"at least {folds}", received=str(len(set(groups)))
         )
-    rarest = min(np.unique(np.asarray(classes), return_counts=True)[1]) if stratify and groups is None else len(classes)
-    if rarest < folds:
+    counts = np.unique(np.asarray(classes), return_counts=True)[1]
+    # Groups cannot be divided: a part may go without a rare class.
+    rows = (min(counts) if groups is None else max(counts)) if stratify else len(classes)
+    if rows < folds:
+        kind = "rarest" if groups is None else "most frequent"
         raise ConfigError(
             "there are too few rows to divide",
             key="folds",
-            expected=f"at most {rarest}, the rows of the rarest class" if stratify else f"at most {rarest}",
+            expected=f"at most {rows}, the rows of the {kind} class" if stratify else f"at most {rows}",
             received=str(folds),
         )
     if groups is None:
@@ -45,6 +49,6 @@ def fold_of_rows(
     else:
         divide = (StratifiedGroupKFold if stratify else GroupKFold)(folds, shuffle=True, random_state=seed)
     parts = np.empty(len(classes), np.int64)
-    for number, (_, rows) in enumerate(divide.split(np.zeros(len(classes)), np.asarray(classes), groups)):
-        parts[rows] = number
+    for number, (_, part) in enumerate(divide.split(np.zeros(len(classes)), np.asarray(classes), groups)):
+        parts[part] = number
     return parts

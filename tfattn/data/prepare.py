@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -16,10 +16,11 @@ from tfattn.data.source import Row, Source
 from tfattn.data.split import TEST, TRAIN, VALIDATION
 from tfattn.data.summary import show, summarize
 from tfattn.data.targets import ClassLabels
-from tfattn.errors import DataError
+from tfattn.errors import DataError, nearest
 from tfattn.preprocessing.preprocessor import Preprocessor
 
 ROWS_AT_ONCE = 1024  # read together
+SHOWN_VALUES = 20
 
 
 def prepare(data: Data, folder: str | Path, seed: int) -> None:
@@ -85,29 +86,46 @@ def _divided(data: Data, target: ClassLabels, seed: int) -> tuple[dict[str, list
     """The rows of each split, and the places of those left out, by the role that has no value."""
     dropped: dict[str, list[str]] = {role: [] for role in data.needed_roles}
     rows = _checked(data, data.source, dropped)
-    held_out = [row for row in rows if data.split.is_held_out(row.fields)]
-    rows = [row for row in rows if not data.split.is_held_out(row.fields)]
+    apart = _checked(data, data.validation_source, dropped) if data.validation_source is not None else []
+    held_out = _held_out(data, [*rows, *apart])
+    rows, apart = ([row for row in some if not data.split.is_held_out(row.fields)] for some in (rows, apart))
+    for source, some in ((data.source, rows), (data.validation_source, apart)):
+        if source is not None and not some:
+            raise DataError(
+                "every row is kept aside", where=str(source.path), expected="some that `split.hold_out` leaves"
+            )
     assigned = data.split.assign(
         [target.of(row) for row in rows],
         seed,
         places=[row.where for row in rows],
         with_validation=data.validation_source is None,
-        groups=[row.fields[data.split.group] for row in rows] if data.split.group else None,
+        groups=[row.fields[data.split.group].strip() for row in rows] if data.split.group else None,
     )
     # Records are read in windows: training rows are written in random order, so that a sorted file is mixed as well.
     order = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, 1])))
     assigned[TRAIN] = order.permutation(assigned[TRAIN])
     parts = {split: [rows[number] for number in numbers] for split, numbers in assigned.items()}
     if data.validation_source is not None:
-        parts[VALIDATION] = _checked(data, data.validation_source, dropped)
-    if data.split.hold_out:
-        parts[TEST] = held_out or _nothing_held_out(data)
+        parts[VALIDATION] = apart
+    if held_out:
+        parts[TEST] = held_out
     return {split: parts[split] for split in (TRAIN, VALIDATION, TEST) if split in parts}, dropped
 
 
-def _nothing_held_out(data: Data) -> NoReturn:
-    asked = " or ".join(f"{role}: {', '.join(values)}" for role, values in data.split.hold_out.items())
-    raise DataError("no row is kept aside", where=str(data.source.path), expected=f"some rows with {asked}")
+def _held_out(data: Data, rows: list[Row]) -> list[Row]:
+    """The rows that are kept aside for the end; a value that no row has is a slip, by which rows would train."""
+    for role, values in (data.split.hold_out or {}).items():
+        present = {row.fields[role].strip() for row in rows}
+        for value in values:
+            if value not in present:
+                raise DataError(
+                    "no row is kept aside by `split.hold_out`",
+                    where=str(data.source.path),
+                    expected=f"some rows with {role}: {value}",
+                    received=", ".join(sorted(present)[:SHOWN_VALUES]) + ", ..." * (len(present) > SHOWN_VALUES),
+                    remedy=nearest(value, present),
+                )
+    return [row for row in rows if data.split.is_held_out(row.fields)]
 
 
 def _checked(data: Data, source: Source, dropped: dict[str, list[str]]) -> list[Row]:

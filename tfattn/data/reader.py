@@ -127,7 +127,10 @@ class Reader:
         return batches.unbatch().prefetch(tf.data.AUTOTUNE).with_options(options)
 
     def _plan(self, epoch: int) -> list[Window]:
-        return self._batching.plan(self._records.lengths, seed=self._seed, epoch=epoch, shuffle=self._shuffle)
+        records = self._records
+        return self._batching.plan(
+            records.lengths, seed=self._seed, epoch=epoch, shuffle=self._shuffle, label_ids=records.label_ids
+        )
 
 
 class _Order:

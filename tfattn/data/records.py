@@ -2,7 +2,8 @@
 
 The names in the files are those that BERT's own tools write (`input_ids`, `segment_ids`, `label_ids`): others can read
 ours, and we can read theirs; parsing gives the names that models read. Beside each shard `x.tfrecord` stands
-`x.lengths.npy`, the tokens of each of its records, by which batches are planned without reading the records.
+`x.lengths.npy`, the tokens of each of its records, and where they have labels `x.label_ids.npy`, by which batches are
+planned without reading the records.
 """
 
 import contextlib
@@ -84,13 +85,16 @@ def write_records(
     written = 0
     for shard in range(shards):
         path = Path(folder) / f"{split}-{shard:05d}-of-{shards:05d}.tfrecord"
-        lengths = []
+        lengths, label_ids = [], []
         with _disk_errors(path), tf.io.TFRecordWriter(str(path)) as writer:
             for example in islice(examples, rows_per_shard):
                 encoded = {name: feature.encode(example[name]) for name, feature in features.items()}
                 writer.write(tf.train.Example(features=tf.train.Features(feature=encoded)).SerializeToString())
                 lengths.append(max((len(example[name]) for name in sequences), default=1))
+                label_ids.append(example.get(LABEL_IDS))
         np.save(path.with_suffix(".lengths.npy"), np.array(lengths, np.int32))
+        if LABEL_IDS in features:
+            np.save(path.with_suffix(".label_ids.npy"), np.array(label_ids, np.int32))
         written += len(lengths)
     assert written == num_rows and next(examples, None) is None, f"other than the announced {num_rows} rows came"
     return {"rows": num_rows, "shards": shards}
@@ -132,6 +136,7 @@ class Records:
     Attributes:
         paths: the shards, in order.
         lengths: for each shard, the tokens of each of its records (1 where there are no tokens).
+        label_ids: for each shard, the label of each of its records; None where they have none.
         features: what a record holds, by the names in the file.
         manifest: everything that was written down about the folder.
 
@@ -151,8 +156,12 @@ class Records:
             )
         shards = self.manifest["splits"][split]["shards"]
         self.paths = [folder / f"{split}-{shard:05d}-of-{shards:05d}.tfrecord" for shard in range(shards)]
-        self.lengths = [np.load(path.with_suffix(".lengths.npy"), allow_pickle=False) for path in self.paths]
+        self.lengths = self._beside(".lengths.npy")
         self.features = {name: Feature(**fact) for name, fact in self.manifest["features"].items()}
+        self.label_ids = self._beside(".label_ids.npy") if LABEL_IDS in self.features else None
+
+    def _beside(self, suffix: str) -> list[np.ndarray]:
+        return [np.load(path.with_suffix(suffix), allow_pickle=False) for path in self.paths]
 
 
 def parse(

@@ -6,6 +6,7 @@ from tfattn.data.source import Source
 from tfattn.data.split import Split
 from tfattn.data.targets import ClassLabels
 from tfattn.errors import ConfigError, nearest
+from tfattn.features import LABEL
 from tfattn.preprocessing.preprocessor import Preprocessor
 
 
@@ -22,8 +23,8 @@ class Data:
             `source` train, but those of `split.test`.
 
     Raises:
-        ConfigError: a role that the preprocessing, the target or the split reads has no column; or no rows are left to
-            measure.
+        ConfigError: a role that the preprocessing, the target or the split reads has no column, a table reads the
+            column of the label, or the rows that measure are none or given twice.
     """
 
     def __init__(
@@ -54,7 +55,16 @@ class Data:
                         received=", ".join(checked.fields) or "nothing",
                         remedy=nearest(role, checked.fields),
                     )
-        if validation_source is None and split.validation == 0:
+            if preprocessing.reads_columns:
+                _check_label_is_not_read(preprocessing.fields, checked.fields)
+        if validation_source is not None and split.folds:
+            raise ConfigError(
+                "the rows that measure are given twice",
+                key="split.folds",
+                expected="either folds or a `validation_source`",
+                received="both",
+            )
+        if validation_source is None and split.validation == 0 and not split.folds:
             raise ConfigError(
                 "no rows are left to measure",
                 key="split.validation",
@@ -81,3 +91,14 @@ class Data:
             DataError: a file cannot be read.
         """
         return {key: source.fingerprint() for key, source in self.sources.items()}
+
+
+def _check_label_is_not_read(names: tuple[str, ...], columns: dict[str, str]) -> None:
+    for name in names:
+        if columns[name] == columns[LABEL]:
+            raise ConfigError(
+                "the label cannot be read, it is to be found out",
+                key="preprocessing",
+                expected=f"columns other than {columns[LABEL]!r}",
+                received=name,
+            )

@@ -1,5 +1,6 @@
 """Which rows train and which measure."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -11,6 +12,8 @@ from tfattn.data.folds import fold_of_rows
 from tfattn.errors import ConfigError, DataError
 
 TRAIN, VALIDATION, TEST = "train", "validation", "test"
+# The most parts that groups are divided into to meet a share, so that each part has its share of the classes.
+MOST_PARTS = 20
 
 
 class Split:
@@ -43,7 +46,7 @@ class Split:
         test: Share = 0.0,
         stratify: bool = True,
         group: str | None = None,
-        hold_out: dict[str, list[str]] | None = None,
+        hold_out: dict[str, Annotated[list[str], Field(min_length=1)]] | None = None,
         folds: Annotated[int, Field(ge=2)] | None = None,
         fold: NonNegativeInt = 0,
     ):
@@ -107,25 +110,26 @@ class Split:
             _check_classes(classes, places)
         if groups is None and not self.folds:
             return self._by_rows(np.asarray(classes), seed, self.validation if with_validation else 0.0)
-        rows = {TRAIN: np.arange(len(classes))}
-        if self.test:
-            self._take(rows, TEST, classes, groups, seed, folds=round(1 / self.test))
-        if with_validation:
-            folds = self.folds or round(1 / self.validation * len(rows[TRAIN]) / len(classes))
-            self._take(rows, VALIDATION, classes, groups, seed, folds=folds, fold=self.fold)
+        rows = {TRAIN: np.arange(len(classes))} if groups is not None else self._by_rows(np.asarray(classes), seed, 0.0)
+        if self.test and groups is not None:
+            self._take(rows, TEST, classes, groups, seed, share=self.test)
+        if with_validation and (self.validation or self.folds):
+            share = self.validation * len(classes) / len(rows[TRAIN])
+            self._take(rows, VALIDATION, classes, groups, seed, share=share, folds=self.folds)
         return rows
 
-    def _take(self, rows, part, classes, groups, seed, *, folds: int, fold: int = 0) -> None:
-        """Moves one of so many equal parts of the training rows to another part."""
+    def _take(self, rows, part, classes, groups, seed, *, share: float, folds: int | None = None) -> None:
+        """Moves one fold of the training rows to another part, or about a share of them."""
         some = rows[TRAIN]
-        number = fold_of_rows(
-            [classes[row] for row in some],
-            None if groups is None else [groups[row] for row in some],
-            folds=max(2, folds),
-            seed=seed,
-            stratify=self.stratify,
-        )
-        rows[part], rows[TRAIN] = some[number == fold], some[number != fold]
+        classes = [classes[row] for row in some]
+        groups = None if groups is None else [groups[row] for row in some]
+        taken = [self.fold]
+        if not folds:
+            most = min(len(set(groups)), max(Counter(classes).values()) if self.stratify else len(classes))
+            count, folds = _nearest(share, most)
+            taken = list(range(count))
+        is_taken = np.isin(fold_of_rows(classes, groups, folds=folds, seed=seed, stratify=self.stratify), taken)
+        rows[part], rows[TRAIN] = some[is_taken], some[~is_taken]
 
     def _by_rows(self, classes: np.ndarray, seed: int, validation: float) -> dict[str, np.ndarray]:
         strata = classes if self.stratify else np.zeros(len(classes), np.int32)
@@ -142,6 +146,15 @@ class Split:
             parts[TEST].append(rows[first : first + second])
             parts[TRAIN].append(rows[first + second :])
         return {name: np.sort(np.concatenate(rows)) for name, rows in parts.items() if sum(map(len, rows))}
+
+
+def _nearest(share: float, most: int) -> tuple[int, int]:
+    """How many parts of how many equal ones come nearest to a share: at least one, and not all."""
+    parts = range(2, max(2, min(most, max(MOST_PARTS, round(1 / share)))) + 1)
+    return min(
+        ((min(max(round(share * number), 1), number - 1), number) for number in parts),
+        key=lambda pair: abs(pair[0] / pair[1] - share),
+    )
 
 
 def _shares(counts: np.ndarray, share: float, most: np.ndarray) -> np.ndarray:

@@ -1,6 +1,8 @@
 """What an exported classifier of table rows can be asked."""
 
+import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +16,7 @@ from tfattn.preprocessing.table import Table
 
 WARM_UP_ROWS = (1, 2, 4, 8, 16, 32)
 EXPLANATIONS = (ESSENTIAL_FEATURES, COLUMN_ATTENTION)
+INPUT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")  # what TensorFlow keeps as it is
 
 
 class TabularClassifier(Served):
@@ -35,16 +38,15 @@ class TabularClassifier(Served):
 
     Raises:
         ExportError: a task computes in another type than float32, a label is empty or has a line break, or a column's
-            name cannot be an input's.
+            name cannot be an input's: these are of ASCII letters, digits, `_`, `-` and `.`, begin with a letter or
+            digit, and differ in more than case and punctuation.
     """
 
     def __init__(self, *, members: Sequence[Member], labels: Sequence[str]):
         super().__init__(members=members, labels=labels, name="tabular_classifier")
         self._positive_id = members[0][1].positive_id
         self._table: Table = members[0][0]
-        for column in self.inputs:
-            if not column or not column.isprintable() or column.strip() != column:
-                raise ExportError("a column's name cannot be an input's", received=repr(column))
+        _check_names(self.inputs)
 
     def signatures(self) -> dict[str, Any]:
         columns = [tf.TensorSpec([None], self._type(name), name=name) for name in self.inputs]
@@ -106,3 +108,31 @@ class TabularClassifier(Served):
         names = tf.constant([f"{name}, " for name in self._table.numeric], tf.string)
         joined = tf.strings.reduce_join(tf.where(is_far, names, ""), axis=1)
         return tf.strings.regex_replace(joined, ", $", "")
+
+
+def _check_names(columns: Sequence[str]) -> None:
+    taken: dict[str, str] = {}
+    for column in columns:
+        # TensorFlow calls the inputs by such names inside, without regard to case.
+        inner = re.sub("[.-]", "_", column).lower()
+        if not INPUT_NAME.fullmatch(column) or column == "self":
+            raise ExportError(
+                f"the column `{column}` cannot be an input of that name",
+                expected="ASCII letters, digits, `_`, `-` and `.`, first a letter or digit, other than `self`",
+                received=repr(column),
+                remedy=_renaming(column),
+            )
+        if inner in taken:
+            raise ExportError(
+                f"the columns `{taken[inner]}` and `{column}` cannot both be inputs",
+                expected="names that differ in more than case and punctuation",
+                remedy=_renaming(column, avoid=inner),
+            )
+        taken[inner] = column
+
+
+def _renaming(column: str, *, avoid: str = "") -> str:
+    """How a column is read under another name, in the same file."""
+    plain = re.sub("[^A-Za-z0-9]+", "_", column).strip("_")
+    name = plain if plain.lower() not in ("", "self", avoid) else f"{plain or 'column'}_2"
+    return f"Name it in `data.source.fields`, such as `{name}: {json.dumps(column, ensure_ascii=False)}`."

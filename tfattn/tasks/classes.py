@@ -47,8 +47,8 @@ def weights_of_classes(
     if class_weights == "balanced":
         if class_counts is None:
             raise ConfigError("balancing needs the number of training rows of each label", key="class_weights")
-        # As scikit-learn's "balanced": rows / (classes * rows of the class).
-        return [sum(class_counts) / (num_classes * count) for count in class_counts]
+        # As scikit-learn's "balanced": rows / (classes * rows of the class). A label of `data.labels` may have no rows.
+        return [sum(class_counts) / (num_classes * max(count, 1)) for count in class_counts]
     for label in class_weights:
         check_label(label, labels, key="class_weights", expected="some of")
     return [float(class_weights.get(label, 1.0)) for label in labels or []]

@@ -136,7 +136,7 @@ class Reader:
             if named and row.keys() != self._tensors.keys():
                 raise invalid(
                     f"Failed to process element: {index} of 'instances' list. JSON object: {quote(row)} keys must be "
-                    f"equal to: {','.join(self._tensors)}"
+                    f"equal to: {','.join(self._tensors)}. Missing: {','.join(self._tensors.keys() - row.keys())}"
                 )
 
     def _check_item(self, name: str, value: Any, sizes: dict[str, tuple[int, list[int]]]) -> None:
@@ -163,11 +163,19 @@ class Reader:
                 raise invalid(f"Missing named input: {name} in 'inputs' object.")
             array = self._dense(value[name], tensor)
             if array is None:
-                check(value[name], tensor.dtype, cut_integers=self._cut_integers)
+                self._check_column(name, value[name])
             elif tensor.has_rows and array.ndim:
                 self._check_size(len(array))
             arrays[name] = array
         return arrays
+
+    def _check_column(self, name: str, value: Any) -> None:
+        """Walks through a column to find what is wrong with it."""
+        try:
+            check(value, self._tensors[name].dtype, cut_integers=self._cut_integers)
+        except Failure as failure:
+            place = f" in the input {name}" if len(self._tensors) > 1 else ""
+            raise Failure(failure.code, f"{failure.message}{place}") from None
 
     def _dense(self, value: Any, tensor: Tensor) -> np.ndarray | None:
         return dense(value, tensor.dtype, cut_integers=self._cut_integers)

@@ -1,0 +1,165 @@
+"""Tables: a pipeline of ours against scikit-learn's gradient boosting and logistic regression, on the same rows.
+
+    python -m benchmarks.tabular PIPELINE DATA [--seeds 5] [--set KEY=VALUE ...]
+
+PIPELINE is a name under pipelines/, DATA its table. What trains and measures with us trains rivals: gradient boosting
+is tuned on it by cross-validation, for accuracy. All are measured on the rows that the pipeline keeps aside.
+"""
+
+import argparse
+import json
+import math
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import loguniform, randint
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, roc_auc_score
+from sklearn.model_selection import RandomizedSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+
+from tfattn.config.build import build
+from tfattn.config.resolve import resolve
+from tfattn.data.section import Data
+from tfattn.preprocessing.numbers import read
+
+TRIALS, FOLDS = 20, 3
+CHOICES = {
+    "learning_rate": loguniform(0.02, 0.3),
+    "max_iter": randint(50, 400),
+    "max_leaf_nodes": randint(7, 63),
+    "min_samples_leaf": randint(5, 60),
+    "l2_regularization": loguniform(1e-3, 10),
+}
+FIGURES = ("accuracy", "sensitivity", "specificity", "roc_auc")
+
+
+def main() -> None:
+    """Prints a line for each: figures on the rows kept aside, the mean over seeds, and seconds of training."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("pipeline")
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--set", action="append", default=[], dest="overrides")
+    parser.add_argument("--alone", action="store_true", help="no rivals")
+    arguments = parser.parse_args()
+    path = Path(f"pipelines/{arguments.pipeline}.yaml")
+    with tempfile.TemporaryDirectory() as scratch:
+        overrides = [f"data.source.path={arguments.data.absolute()}", *arguments.overrides]
+        runs = [
+            _ours(path, [*overrides, "training.seeds=1", f"training.seed={seed}"], Path(scratch))
+            for seed in range(arguments.seeds)
+        ]
+        together = _ours(path, overrides, Path(scratch))
+        if not arguments.alone:
+            table = Table(path, overrides, together["folder"])
+    _print(f"one model, mean of {arguments.seeds} seeds", _mean(runs))
+    _print("the pipeline as it is", together)
+    if not arguments.alone:
+        for name, rival in (("gradient boosting, tuned", boosting(table)), ("logistic regression", linear(table))):
+            _print(name, rival)
+
+
+class Table:
+    """The rows of a pipeline's run as arrays: numbers, and categories as texts.
+
+    Args:
+        path: the pipeline file.
+        overrides: of it.
+        folder: the run's.
+    """
+
+    def __init__(self, path: Path, overrides: list[str], folder: Path):
+        data: Data = build(resolve(path, overrides), "data")
+        test = next(folder.parent.glob("prepared/*/test.jsonl"))
+        kept_aside = {json.loads(line)["row"] for line in test.read_text().splitlines()}
+        rows = list(data.source.rows())
+        self.numeric = [name in data.preprocessing.numeric for name in data.preprocessing.fields]
+        self._missing = data.preprocessing.missing
+        self.labels = sorted({row.fields["label"].strip() for row in rows})
+        is_test = np.array([row.where in kept_aside for row in rows])
+        x = np.array([self._values(row.fields, data.preprocessing.fields) for row in rows], object)
+        y = np.array([self.labels.index(row.fields["label"].strip()) for row in rows])
+        self.train, self.test = (x[~is_test], y[~is_test]), (x[is_test], y[is_test])
+
+    def _values(self, fields: dict[str, str], names: tuple[str, ...]) -> list[Any]:
+        texts = [fields[name].strip() for name in names]
+        return [
+            (math.nan if text in self._missing else read(text)) if is_number else text
+            for text, is_number in zip(texts, self.numeric, strict=True)
+        ]
+
+
+def boosting(table: Table) -> dict[str, Any]:
+    """HistGradientBoosting with native categories, tuned by random search."""
+    categories = [not is_number for is_number in table.numeric]
+    coded = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=math.nan, max_categories=250)
+    ready = make_column_transformer((coded, categories), remainder="passthrough")
+    places = list(range(sum(categories)))
+    model = HistGradientBoostingClassifier(categorical_features=places, random_state=0)
+    search = RandomizedSearchCV(
+        make_pipeline(ready, model),
+        {f"histgradientboostingclassifier__{name}": choice for name, choice in CHOICES.items()},
+        n_iter=TRIALS,
+        cv=FOLDS,
+        random_state=0,
+    )
+    return _measured(search, table)
+
+
+def linear(table: Table) -> dict[str, Any]:
+    """Logistic regression on standardized numbers and one-hot categories."""
+    numbers = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+    categories = OneHotEncoder(handle_unknown="ignore", min_frequency=5)
+    ready = make_column_transformer((numbers, table.numeric), (categories, [not one for one in table.numeric]))
+    return _measured(make_pipeline(ready, LogisticRegression(max_iter=5000)), table)
+
+
+def _measured(model: Any, table: Table) -> dict[str, Any]:
+    started = time.monotonic()
+    model.fit(*table.train)
+    seconds = time.monotonic() - started
+    x, y = table.test
+    given, scores = model.predict(x), model.predict_proba(x)[:, 1]
+    return {
+        "accuracy": accuracy_score(y, given),
+        "sensitivity": accuracy_score(y[y == 1], given[y == 1]),
+        "specificity": accuracy_score(y[y == 0], given[y == 0]),
+        "roc_auc": roc_auc_score(y, scores),
+        "seconds": seconds,
+    }
+
+
+def _ours(path: Path, overrides: list[str], scratch: Path) -> dict[str, Any]:
+    settings = [f"runs_folder={scratch / 'runs'}", f"export.folder={scratch / 'saved_models'}", *overrides]
+    options = [word for setting in settings for word in ("--set", setting)]
+    started = time.monotonic()
+    for stage in ("train", "evaluate"):
+        subprocess.run([sys.executable, "-m", "tfattn", stage, str(path), *options], check=True, capture_output=True)
+        if stage == "train":
+            seconds = time.monotonic() - started
+    (folder,) = (scratch / "runs").glob("*/latest")
+    metrics = json.loads((folder / "metrics.json").read_text())
+    return {**metrics, "seconds": seconds, "folder": folder.resolve()}
+
+
+def _mean(runs: list[dict[str, Any]]) -> dict[str, float]:
+    return {name: float(np.mean([run[name] for run in runs])) for name in (*FIGURES, "seconds")}
+
+
+def _print(name: str, figures: dict[str, Any]) -> None:
+    shown = "  ".join(f"{figure} {figures[figure]:.4f}" for figure in FIGURES)
+    print(f"{name:28}  {shown}  {figures['seconds']:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Batches with equal parts of each class."""
+
+import numpy as np
+import pytest
+
+from tfattn.data.balanced import balanced_batches
+from tfattn.data.batching import Batching
+from tfattn.errors import ConfigError
+
+LABEL_IDS = np.array([0] * 7 + [1] * 20 + [2] * 3)
+
+
+def drawn(**options):
+    options = {"batch_size": 6, "batches": None, "generator": np.random.default_rng(0)} | options
+    return list(balanced_batches(np.arange(100, 130), LABEL_IDS, **options))
+
+
+def test_every_batch_has_as_many_rows_of_each_class():
+    batches = drawn()
+    assert all(np.bincount(LABEL_IDS[batch - 100]).tolist() == [2, 2, 2] for batch in batches)
+    assert len(batches) == 10  # then all 20 rows of the largest class have come
+    assert len(np.unique(np.concatenate(batches))) == 30
+
+
+def test_no_row_comes_again_before_all_others_of_its_class():
+    rows, counts = np.unique(np.concatenate(drawn(batches=50)), return_counts=True)
+    for label in range(3):
+        seen = counts[LABEL_IDS[rows - 100] == label]
+        assert seen.max() - seen.min() <= 1 and seen.sum() == 100
+
+
+def test_classes_that_do_not_share_a_batch_evenly_are_refused():
+    with pytest.raises(ConfigError, match="a multiple of 3, the number of classes, received 8"):
+        drawn(batch_size=8)
+
+
+def test_batching_balances_what_trains_and_leaves_what_measures():
+    batching = Batching(batch_size=6, balanced=True, batches_per_epoch=7, window=15)
+    shards = np.split(np.random.default_rng(1).permutation(LABEL_IDS), 2)
+    lengths = [np.ones(15, np.int32)] * 2
+
+    def plan(epoch, shuffle=True):
+        windows = batching.plan(lengths, seed=3, epoch=epoch, shuffle=shuffle, label_ids=shards)
+        return [batch.tolist() for window in windows for batch in window.batches]
+
+    assert len(plan(0)) in (7, 8)  # two windows, each with its half
+    assert plan(0) == plan(0) != plan(1)
+    assert sorted(sum(plan(0, shuffle=False), [])) == list(range(30))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_tokens": 100, "balanced": True}, "balanced batches have a number of rows"),
+        ({"batch_size": 4, "batches_per_epoch": 3}, "an epoch is all rows"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(options, message):
+    with pytest.raises(ConfigError, match=message):
+        Batching(**options)

@@ -1,0 +1,51 @@
+"""Batches in which every class has the same number of rows."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tfattn.errors import ConfigError
+
+
+def balanced_batches(
+    rows: np.ndarray, label_ids: np.ndarray, *, batch_size: int, batches: int | None, generator: np.random.Generator
+) -> Iterator[np.ndarray]:
+    """Draws batches with equal parts of each class, whose rows come in random order, again and again.
+
+    A row comes a second time only when all others of its class have come once.
+
+    Args:
+        rows: (N,) record numbers.
+        label_ids: (N,) the class of each.
+        batch_size: rows of a batch, a multiple of the number of classes.
+        batches: how many to draw; by default until all rows of the largest class have come once.
+        generator: what they are drawn with.
+
+    Raises:
+        ConfigError: the classes do not share a batch evenly.
+
+    Example:
+        >>> draw = np.random.default_rng(0)
+        >>> [sorted(b.tolist()) for b in balanced_batches(np.arange(3), np.array([0, 1, 1]), batch_size=2, batches=2,
+        ...                                               generator=draw)]
+        [[0, 1], [0, 2]]
+    """
+    classes = np.unique(label_ids)
+    if batch_size % len(classes):
+        raise ConfigError(
+            "the classes do not share a batch evenly",
+            key="batch_size",
+            expected=f"a multiple of {len(classes)}, the number of classes",
+            received=str(batch_size),
+        )
+    share = batch_size // len(classes)
+    members = [rows[label_ids == label] for label in classes]
+    count = batches or -(-max(map(len, members)) // share)
+    drawn = [_drawn(some, count * share, generator).reshape(count, share) for some in members]
+    for batch in np.concatenate(drawn, axis=1):
+        yield generator.permutation(batch)
+
+
+def _drawn(rows: np.ndarray, count: int, generator: np.random.Generator) -> np.ndarray:
+    rounds = [generator.permutation(rows) for _ in range(-(-count // len(rows)))]
+    return np.concatenate(rounds)[:count]
