@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.serving.running import running
+from tfattn.samples import pn_flag
 
 PROJECT = Path(__file__).resolve().parent.parent
 README = (PROJECT / "README.md").read_text()
@@ -19,7 +20,9 @@ TINY = [
     "model={name: bert, hidden_dim: 16, num_layers: 1, num_heads: 2, intermediate_dim: 32, max_sequence_length: 64}",
     "data.preprocessing.vocabulary=train",
     "training.epochs=1",
+    "data.source.path=reports.csv",
 ]
+TINY_TABLE = ["model.hidden_dim=8", "model.num_layers=1", "training.epochs=1", "training.seeds=1"]
 
 
 def test_there_are_commands():
@@ -36,10 +39,11 @@ def test_a_command_runs(line, finished, command, monkeypatch):
         with contextlib.suppress(FileExistsError):
             (folder / name).symlink_to(PROJECT / name)
     (folder / "new_reports.txt").write_text("Coolant is pooling underneath sorter.\n")
+    pn_flag.write(folder / "new_candidates.tsv", seed=1)
     words = [word.replace("/path/to/factoryReports.csv", "reports.csv") for word in words]
     if words[0] in ("run", "train"):
-        words += [word for override in [*TINY, "data.source.path=reports.csv"] for word in ("--set", override)]
-    if words[0] == "predict":
+        words += [word for override in (TINY_TABLE if "pn_flag" in line else TINY) for word in ("--set", override)]
+    if words[0] == "predict" and "pn_flag" not in line:
         words[1] = words[1].replace("factory_reports", "tiny")
     answer = command(*words)
     assert answer.status == 0, answer.errors

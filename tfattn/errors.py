@@ -8,6 +8,7 @@ TfattnError
 ├── TrainingError     training cannot go on (not a number, a lost worker, a folder in use)
 ├── ExportError       a SavedModel that cannot be written, or does not answer as the trained model
 └── ServingError      a request or a server
+    └── RefusedError      a row that the model does not take
 """
 
 import difflib
@@ -82,3 +83,7 @@ class ExportError(TfattnError):
 
 class ServingError(TfattnError):
     """A request or a server is not as it should be."""
+
+
+class RefusedError(ServingError):
+    """A model does not take a row that it was asked; others may be answered."""

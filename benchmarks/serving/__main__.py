@@ -1,7 +1,8 @@
 """`python -m benchmarks.serving COMMAND EXPORT`: figures of the built-in server on one export.
 
 COMMAND: throughput, switches, restarts, reloads, overload, cobatching, fuzz; several of them with commas, or all.
-EXPORT: the folder of an exported model that classifies texts. The server that is measured is started by each command.
+EXPORT: the folder of an exported model that classifies texts; for throughput and switches, rows of a table will do.
+The server that is measured is started by each command.
 """
 
 import argparse
@@ -17,12 +18,13 @@ if __name__ == "__main__":
     parser.add_argument("command", help="one or several of those above")
     parser.add_argument("export", type=Path)
     parser.add_argument("--reports", type=Path, help="texts to ask about: lines, or a csv file with `Description`")
+    parser.add_argument("--rows", type=Path, help="a csv or tsv file of rows to ask about, for a model of tables")
     parser.add_argument("--short", action="store_true", help="a minute or less, for a first look")
     arguments = parser.parse_args()
-    from benchmarks.serving.exports import reports
+    from benchmarks.serving.exports import reports, rows
 
-    texts = reports(arguments.reports)
+    asked = rows(arguments.rows, arguments.export) if arguments.rows else reports(arguments.reports)
     for name in COMMANDS if arguments.command == "all" else arguments.command.split(","):
         command = importlib.import_module(f"benchmarks.serving.{name}")
-        command.main(arguments.export, texts, short=arguments.short)
+        command.main(arguments.export, asked, short=arguments.short)
         print(flush=True)

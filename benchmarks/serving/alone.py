@@ -1,9 +1,10 @@
 """The model without a server, in full batches: what no server of it can beat.
 
-python -m benchmarks.serving.alone FOLDER SECONDS < REPORTS      prints rows per second
+python -m benchmarks.serving.alone FOLDER SECONDS < ROWS      prints rows per second
 """
 
 import itertools
+import json
 import os
 import sys
 import threading
@@ -11,9 +12,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.serving.load import columns
 from tfattn.serving.saved_model import SavedModel
 from tfattn.serving.signature import DEFAULT
-from tfattn.serving.tensors import strings
 
 BATCH = 32
 
@@ -21,8 +22,8 @@ BATCH = 32
 def main() -> None:
     """The better of one batch at a time on all cores, and one batch for each core."""
     folder, seconds = Path(sys.argv[1]), float(sys.argv[2])
-    rows = [line.rstrip("\n").encode() for line in sys.stdin]
-    batches = [strings(rows[first : first + BATCH]) for first in range(0, len(rows) - BATCH + 1, BATCH)]
+    rows = json.load(sys.stdin)
+    batches = [columns(rows[first : first + BATCH]) for first in range(0, len(rows) - BATCH + 1, BATCH)]
     cores = os.cpu_count() or 1
     ways = [(SavedModel(folder, operation_threads=cores), 1), (SavedModel(folder, operation_threads=1), cores)]
     print(max(rows_per_second(model, batches, threads, seconds / 2) for model, threads in ways))
@@ -31,14 +32,14 @@ def main() -> None:
 def rows_per_second(model: SavedModel, batches: Sequence, threads: int, seconds: float) -> float:
     """With so many batches at a time; each is computed once before the clock starts."""
     for batch in batches:
-        model.run(DEFAULT, {"text": batch})
+        model.run(DEFAULT, batch)
     together, done = threading.Barrier(threads), []
 
     def compute(start: int) -> None:
         together.wait()
         count, end = 0, time.perf_counter() + seconds
         for batch in itertools.cycle(batches[start:] + batches[:start]):
-            model.run(DEFAULT, {"text": batch})
+            model.run(DEFAULT, batch)
             count += 1
             if time.perf_counter() > end:
                 break

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from tfattn import files
 from tfattn.samples import factory_reports
-from tfattn.serving import inputs, model_store
+from tfattn.serving import engine, inputs, model_store
 from tfattn.serving.batching_parameters import FILE as BATCHING_PARAMETERS
+from tfattn.serving.predict import values
 
 COLUMN = "Description"
 
@@ -24,6 +25,13 @@ def reports(path: Path | None = None) -> list[str]:
     with tempfile.TemporaryDirectory() as scratch:
         factory_reports.write(Path(scratch) / "reports.csv")
         return reports(Path(scratch) / "reports.csv")
+
+
+def rows(path: Path, model: Path) -> list[dict[str, str | float]]:
+    """The rows of a csv or tsv file as a model of tables takes them."""
+    known = engine.load(str(model))
+    read = inputs.read(str(path), known.columns, numeric=known.numeric)
+    return [values(row, known.numeric) for row in read]
 
 
 class Export:

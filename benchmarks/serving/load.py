@@ -6,32 +6,46 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
 
 from benchmarks.serving.client import LOST
 from tfattn.serving.tensors import strings, to_proto
 
 PROJECT = Path(__file__).resolve().parents[2]
+Question = str | Mapping[str, str | float]  # a text, or a row of a table by column
 FOR_EVER = 3600.0  # seconds of a load that is told when to end
 
 
-def rpc_request(model: str, texts: Sequence[str]) -> bytes:
-    """A serialized request for some texts."""
+def columns(rows: Sequence[Question]) -> dict[str, np.ndarray]:
+    """Rows as a model takes them: an array for each input."""
+    named = [{"text": row} if isinstance(row, str) else row for row in rows]
+    return {name: _column([row[name] for row in named]) for name in named[0]}
+
+
+def rpc_request(model: str, rows: Sequence[Question]) -> bytes:
+    """A serialized request for some rows."""
     request = PredictRequest()
     request.model_spec.name = model
-    request.inputs["text"].CopyFrom(to_proto(strings([text.encode() for text in texts])))
+    for name, values in columns(rows).items():
+        request.inputs[name].CopyFrom(to_proto(values))
     return request.SerializeToString()
 
 
-def rest_request(model: str, texts: Sequence[str]) -> bytes:
-    """A whole HTTP request for some texts."""
-    body = json.dumps({"instances": list(texts)}).encode()
+def rest_request(model: str, rows: Sequence[Question]) -> bytes:
+    """A whole HTTP request for some rows."""
+    body = json.dumps({"instances": list(rows)}).encode()
     head = f"POST /v1/models/{model}:predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
     return head.encode() + body
+
+
+def _column(values: Sequence[str | float]) -> np.ndarray:
+    is_text = isinstance(values[0], str)
+    return strings([value.encode() for value in values]) if is_text else np.array(values, np.float32)
 
 
 @dataclass(frozen=True, order=True)

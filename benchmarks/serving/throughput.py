@@ -1,6 +1,7 @@
-"""Requests per second, one report each: the server, a plain one, and the model without a server, in turn."""
+"""Requests per second, one row each: the server, a plain one, and the model without a server, in turn."""
 
 import contextlib
+import json
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from benchmarks.serving.load import PROJECT, Load, rest_request, rpc_request
+from benchmarks.serving.load import PROJECT, Load, Question, rest_request, rpc_request
 from benchmarks.serving.running import Running, running
 from tfattn.serving import model_store
 
@@ -36,10 +37,10 @@ class Figures:
     failed: int = 0
 
 
-def main(model: Path, texts: Sequence[str], *, short: bool) -> None:
+def main(model: Path, rows: Sequence[Question], *, short: bool) -> None:
     """Prints the medians of the rounds, and of the ratios within each round."""
     seconds, rounds = (3, 1) if short else (4, 3)
-    measured = [measure(model, texts, seconds=seconds) for _ in range(rounds)]
+    measured = [measure(model, rows, seconds=seconds) for _ in range(rounds)]
     print(f"{model}: {seconds} s for each way, median of {rounds} rounds, clients on the same machine")
     print(f"{'':12} clients  requests/s     p50     p99   front   model ms  failed  of model alone  of plain")
     for way in measured[0]:
@@ -58,12 +59,12 @@ def main(model: Path, texts: Sequence[str], *, short: bool) -> None:
     print(f"gRPC, 32 clients to 1 client: {helped:.2f}")
 
 
-def measure(model: Path, texts: Sequence[str], *, seconds: float) -> dict[tuple[str, int], Figures]:
+def measure(model: Path, rows: Sequence[Question], *, seconds: float) -> dict[tuple[str, int], Figures]:
     """One round: figures by way and number of clients."""
     version = model_store.find(str(model))
     name = version.parent.name
-    over_rpc, over_rest = ([make(name, [text]) for text in texts] for make in (rpc_request, rest_request))
-    found = {ALONE: Figures(_alone(version, texts, seconds))}
+    over_rpc, over_rest = ([make(name, [row]) for row in rows] for make in (rpc_request, rest_request))
+    found = {ALONE: Figures(_alone(version, rows, seconds))}
     with _plain(version) as plain, running(version.parent) as server:
         for clients in CLIENTS:
             load = {"seconds": seconds, "clients": clients}
@@ -99,7 +100,9 @@ def _plain(version: Path) -> Iterator[str]:
             process.terminate()
 
 
-def _alone(version: Path, texts: Sequence[str], seconds: float) -> float:
+def _alone(version: Path, rows: Sequence[Question], seconds: float) -> float:
     command = [sys.executable, "-m", "benchmarks.serving.alone", version, str(seconds)]
-    done = subprocess.run(command, input="\n".join(texts), text=True, capture_output=True, check=True, cwd=PROJECT)
+    done = subprocess.run(
+        command, input=json.dumps(list(rows)), text=True, capture_output=True, check=True, cwd=PROJECT
+    )
     return float(done.stdout)

@@ -12,6 +12,7 @@ from tfattn.data.reader import Reader
 from tfattn.data.section import Data
 from tfattn.data.split import Split
 from tfattn.errors import DataError
+from tfattn.preprocessing.table import Table
 
 ROWS = [
     (f"report {number} " + "very " * (number % 4) + "loud", "noise" if number % 3 else "leak") for number in range(30)
@@ -161,3 +162,126 @@ def test_raw_rows_stand_in_the_order_of_the_records(table, section, tmp_path, mo
     raw = [json.loads(line)["label"] for line in (tmp_path / "prepared/validation.jsonl").read_text().splitlines()]
     labels = files.read_manifest(tmp_path / "prepared")["labels"]
     assert [labels[label] for _, _, label in read(tmp_path / "prepared", "validation")] == raw
+
+
+PEOPLE = [
+    (f"person {number // 2}", "abc"[number % 3], str(20 + number), f"{number / 4}", "yn"[number % 2])
+    for number in range(36)
+]
+HEADER = "person,panel,age,score,label"
+
+
+@pytest.fixture
+def people(tmp_path):
+    """The section of a table of people, whose columns `age` and `score` are read."""
+
+    def build(rows=PEOPLE, *, name="people.csv", **options):
+        path = tmp_path / name
+        path.write_text("\n".join([HEADER, *(",".join(row) for row in rows)]) + "\n")
+        source = CsvFile(path=str(path), fields={"label": "label", "person": "person", "panel": "panel"})
+        table = Table(numeric=("age", "score"))
+        return Data(**{"source": source, "preprocessing": table, "batching": Batching(batch_size=4)} | options)
+
+    return build
+
+
+def changed(number, column, value):
+    """The people with one field as it should not be, or as it is seldom."""
+    rows = [list(row) for row in PEOPLE]
+    rows[number][HEADER.split(",").index(column)] = value
+    return rows
+
+
+def raw(folder, split):
+    return [json.loads(line) for line in (folder / f"{split}.jsonl").read_text().splitlines()]
+
+
+def test_a_table_is_read_by_the_names_of_its_columns(people, tmp_path):
+    prepare(people(split=Split()), tmp_path / "prepared", seed=3)
+    manifest = files.verify(tmp_path / "prepared")
+    assert manifest["features"].keys() >= {"numeric", "missing", "label_ids"}
+    assert manifest["features"]["numeric"]["size"] == 2
+    assert manifest["labels"] == ["n", "y"]
+    summary = json.loads((tmp_path / "prepared/summary.json").read_text())
+    assert "tokens" not in summary
+    assert raw(tmp_path / "prepared", "validation")[0].keys() == {"row", "label", "person", "panel", "age", "score"}
+
+
+def test_a_number_may_be_missing_and_a_label_may_not(people, tmp_path):
+    rows = changed(4, "score", "")
+    rows[7][-1] = " "
+    prepare(people(rows, split=Split()), tmp_path / "prepared", seed=3)
+    summary = json.loads((tmp_path / "prepared/summary.json").read_text())
+    assert sum(summary["rows"].values()) == 35
+    assert summary["missing"] == {"label": {"rows": 1, "first": [f"{tmp_path}/people.csv:9"]}}
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (changed(4, "age", "old"), r"people.csv:6: the column `age` holds no finite number: .* received 'old'"),
+        (changed(5, "score", "1e999"), r"people.csv:7: the column `score` holds no finite number"),
+        (
+            changed(0, "label", "maybe"),
+            r"people.csv:2: not a label of `data.labels`: expected one of n, y, received 'maybe'",
+        ),
+        ([*PEOPLE, PEOPLE[0][:4]], r"people.csv:38: the row is ragged: expected 5 fields, received 4"),
+        ([(*row[:3], "1", row[4]) for row in PEOPLE], r"the column `score` is constant: .* received 1 in all \d+ rows"),
+    ],
+)
+def test_what_is_wrong_in_a_table_is_one_message_and_nothing_is_written(people, tmp_path, rows, message):
+    with pytest.raises(DataError, match=message):
+        prepare(people(rows, split=Split(), labels=["n", "y"]), tmp_path / "prepared", seed=3)
+    assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
+
+
+def test_a_missing_column_is_named(people, tmp_path):
+    data = people(preprocessing=Table(numeric=("ages",)), split=Split())
+    with pytest.raises(DataError, match=r"people.csv:1: there is no column for `ages`.*Did you mean `age`"):
+        prepare(data, tmp_path / "prepared", seed=3)
+
+
+def test_scales_are_learned_from_training_rows_alone(people, tmp_path):
+    def table(rows):
+        prepare(people(rows, split=Split(hold_out={"panel": ["c"]})), tmp_path / "prepared", seed=3)
+        return (tmp_path / "prepared/preprocessing/table.json").read_text()
+
+    first = table(PEOPLE)
+    assert table([(*row[:2], "99", "77", row[4]) if row[1] == "c" else row for row in PEOPLE]) == first
+    assert table([(*row[:2], "99", row[3], row[4]) if row[1] == "b" else row for row in PEOPLE]) != first
+
+
+def test_rows_with_a_held_out_value_are_the_test_rows_and_groups_stay_whole(people, tmp_path):
+    rows = [(f" {row[0]} " if number % 2 else row[0], *row[1:]) for number, row in enumerate(PEOPLE)]
+    split = Split(group="person", hold_out={"panel": ["c"]}, validation=0.3)
+    prepare(people(rows, split=split), tmp_path / "prepared", seed=3)
+    measured, aside = (raw(tmp_path / "prepared", split) for split in ("validation", "test"))
+    assert sorted(row["age"] for row in aside) == sorted(row[2] for row in PEOPLE if row[1] == "c")
+    persons = {row["person"].strip() for row in measured}
+    ages = {row["age"] for row in measured}
+    assert ages == {row[2] for row in PEOPLE if row[0] in persons and row[1] != "c"}
+    counts = files.read_manifest(tmp_path / "prepared")["splits"]
+    assert {split: facts["rows"] for split, facts in counts.items()} == {
+        "train": 24 - len(measured), "validation": len(measured), "test": 12,
+    }  # fmt: skip
+
+
+def test_held_out_rows_of_a_validation_file_are_test_rows_too(people, tmp_path):
+    validation = people(PEOPLE[:12], name="validation.csv", split=Split()).source
+    data = people(validation_source=validation, split=Split(hold_out={"panel": ["c"]}))
+    prepare(data, tmp_path / "prepared", seed=3)
+    assert {row["panel"] for row in raw(tmp_path / "prepared", "validation")} == {"a", "b"}
+    assert len(raw(tmp_path / "prepared", "test")) == 12 + 4
+
+
+@pytest.mark.parametrize(
+    ("hold_out", "message"),
+    [
+        ({"panel": ["c", "d"]}, "expected some rows with panel: d, received a, b, c"),
+        ({"panel": ["C"]}, "expected some rows with panel: C, received a, b, c"),
+        ({"panel": ["a", "b", "c"]}, "every row is kept aside: expected some that `split.hold_out` leaves"),
+    ],
+)
+def test_what_is_held_out_must_be_there_and_leave_something(people, tmp_path, hold_out, message):
+    with pytest.raises(DataError, match=f"people.csv: .*{message}"):
+        prepare(people(split=Split(hold_out=hold_out)), tmp_path / "prepared", seed=3)

@@ -46,11 +46,12 @@ def test_labels_that_are_listed_keep_their_order():
 
 def test_a_label_that_is_not_listed_is_located():
     target = ClassLabels(["noise", "leak"])
-    target.fit(rows("leak", "noise"))
+    target.check(rows("leak")[0])
     with pytest.raises(DataError) as error:
-        target.encode(rows("leak", "Leak")[1])
+        target.check(rows("leak", "Leak")[1])
     assert str(error.value) == (
         "x.csv:3: not a label of `data.labels`: expected one of noise, leak, received 'Leak'. Did you mean `leak`?"
     )
     with pytest.raises(DataError, match="received '2'. Correct the row, or list the label"):
-        target.encode(rows("2")[0])
+        target.check(rows("2")[0])
+    ClassLabels().check(rows("2")[0])

@@ -1,4 +1,4 @@
-"""A tiny classifier of texts, and one export of it that all tests of this room read."""
+"""Tiny classifiers of texts and of table rows, and one export of each that all tests of this room read."""
 
 from pathlib import Path
 
@@ -9,9 +9,13 @@ import tensorflow as tf
 
 from tfattn.export.saved_model import export
 from tfattn.export.section import Export
+from tfattn.export.tabular import TabularClassifier
 from tfattn.export.text import TextClassifier
 from tfattn.models.bert import Bert
+from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
+from tfattn.preprocessing.table import Table
 from tfattn.preprocessing.wordpiece import WordPiece
+from tfattn.tasks.tabular_classification import TabularClassification
 from tfattn.tasks.text_classification import TextClassification
 
 LABELS = ["Leak", "Électronique", "机械"]
@@ -105,3 +109,81 @@ def exported(served, expected, tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def loaded(exported):
     return tf.saved_model.load(str(exported))
+
+
+# A column each whose numbers may be missing and which is capped, and one of categories.
+NUMERIC, CATEGORICAL = ("age", "hours-per-week", "Score.BG"), ("work_class",)
+TABLE_ROWS = [
+    {
+        "age": str(20 + 3 * number),
+        "hours-per-week": "?" if number % 5 == 2 else str(10 + 7 * number % 31),
+        "Score.BG": "5000" if number % 4 == 3 else str(number * number / 8),
+        "work_class": ["private", "", "Straße"][number % 3],
+        "label": ["noise", "real"][number % 2],
+        "row": f"people.csv:{number + 2}",
+    }
+    for number in range(12)
+]
+
+
+def table_member(seed: int, rows=TABLE_ROWS, num_classes: int = 2) -> tuple[Table, TabularClassification]:
+    """A fitted preprocessor and a classifier with weights of its own."""
+    table = Table(numeric=NUMERIC, categorical=CATEGORICAL, caps={"Score.BG": 5000.0}, bins=4, scaling="quantile")
+    table.fit(rows)
+    keras.utils.set_random_seed(seed)
+    model = FeatureTokenizerTransformer(
+        **table.sizes, hidden_dim=8, num_layers=1, num_heads=2, numeric_embedding="piecewise_linear"
+    )
+    labels = ["noise", "real", "unclear"][:num_classes]
+    task = TabularClassification(model=model, num_classes=num_classes, labels=labels)
+    task.head.kernel.assign(np.random.default_rng(seed).normal(scale=3, size=task.head.kernel.shape))
+    logits = task(table({name: tf.constant([row[name] for row in TABLE_ROWS]) for name in table.fields}))["logits"]
+    task.head.bias.assign(-np.median(logits, axis=0))  # so that every label is given to some
+    return table, task
+
+
+@pytest.fixture(scope="session")
+def make_member():
+    return table_member
+
+
+@pytest.fixture(scope="session")
+def table_rows() -> list[dict[str, str]]:
+    return TABLE_ROWS
+
+
+@pytest.fixture(scope="session")
+def table_members():
+    """Two models, the second of which saw other training rows; what they say alone differs."""
+    return [table_member(1), table_member(2, [*TABLE_ROWS, {**TABLE_ROWS[0], "age": "400"}])]
+
+
+@pytest.fixture(scope="session")
+def ask_members():
+    """What some models answer together in this process, as numpy arrays."""
+
+    def ask_members(members, rows):
+        fields = {name: tf.constant([row[name] for row in rows]) for name in members[0][0].fields}
+        answers = members[0][1].combined([task.answers(task(table(fields))) for table, task in members])
+        return {name: keras.ops.convert_to_numpy(value) for name, value in answers.items()}
+
+    return ask_members
+
+
+@pytest.fixture(scope="session")
+def exported_table(table_members, ask_members, tmp_path_factory) -> Path:
+    """saved_models/people/1: two models, exported and checked in a fresh process."""
+    answers = ask_members(table_members, TABLE_ROWS)
+    return export(
+        TabularClassifier(members=table_members, labels=["noise", "real"]),
+        name="people",
+        section=Export(folder=str(tmp_path_factory.mktemp("work") / "saved_models"), version="next"),
+        rows=TABLE_ROWS,
+        expected={name: answers[name] for name in ("label_ids", "scores")},
+        config="name: people\n",
+    )
+
+
+@pytest.fixture(scope="session")
+def loaded_table(exported_table):
+    return tf.saved_model.load(str(exported_table))

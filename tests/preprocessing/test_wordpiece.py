@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import tensorflow as tf
@@ -164,6 +165,30 @@ def test_what_cannot_be_fitted_is_told():
         fitted("no/vocab.txt")
     with pytest.raises(TfattnError, match="has no vocabulary yet. Call `fit` or `load` first."):
         WordPiece()({"text": tf.constant(["a"])})
+
+
+def test_its_sizes_are_stated_until_it_is_fitted_and_true_then(write_vocabulary):
+    tokenizer = WordPiece(vocabulary=write_vocabulary("a", "b"), vocabulary_size=500)
+    assert tokenizer.sizes == {"vocabulary_size": 500}
+    tokenizer.fit(ROWS)
+    assert tokenizer.sizes == {"vocabulary_size": 7}
+
+
+def test_it_names_the_file_that_it_reads():
+    assert [WordPiece(vocabulary=name).files for name in ("train", "pretrained")] == [[], []]
+    assert WordPiece(vocabulary="some/vocab.txt").files == [Path("some/vocab.txt")]
+
+
+@pytest.mark.parametrize(("stated", "adopted"), [(None, "mixer"), (False, "Mixer"), (True, "mixer")])
+def test_it_adopts_a_vocabulary_and_what_was_stated_stands(write_vocabulary, stated, adopted):
+    vocabulary = Path(write_vocabulary("Mixer", "mixer"))
+    tokenizer = WordPiece(vocabulary="pretrained", lower_case=stated)
+    assert tokenizer.needs_pretrained
+    tokenizer.adopt(vocabulary=vocabulary, lower_case=True)
+    assert not tokenizer.needs_pretrained
+    assert tokenizer.files == [vocabulary]
+    tokenizer.fit(ROWS)
+    assert read(tokenizer, "Mixer") == [["[CLS]", adopted, "[SEP]"]]
 
 
 LOADER = """

@@ -1,5 +1,7 @@
 """Tabular classification: explanations, weights of classes, losses, answers and metrics."""
 
+import json
+
 import keras
 import numpy as np
 import pytest
@@ -155,3 +157,55 @@ def test_training_lowers_the_loss(model, learning_rate):
     trained.compile(optimizer=keras.optimizers.Adam(learning_rate), jit_compile=False)
     losses = [float(np.ravel(trained.train_on_batch(FEATURES, BATCH["label_ids"]))[0]) for _ in range(30)]
     assert losses[-1] < 0.5 * losses[0]
+
+
+def answers_of(scores):
+    scores = np.array(scores, "float32")
+    return {"scores": np.stack([1 - scores, scores], 1), "label_ids": (scores > 0.5).astype("int32")}
+
+
+VALIDATION = [0.125, 0.25, 0.5, 0.75, 0.875]
+REAL = {"label_ids": np.array([0, 1, 0, 1, 1])}
+
+
+def test_the_operating_point_is_settled_on_one_set_of_rows_and_applied_to_others():
+    task = classifier(specificity=1.0, **LABELS)
+    rows = answers_of([0.625, 0.5625, 0.9])
+    assert array(task.combined([rows])["label_ids"]).tolist() == [1, 1, 1]
+    decisions = task.settle(answers_of(VALIDATION), REAL)
+    assert decisions["threshold"] == 0.625  # between 0.5, the highest of the others, and 0.75
+    assert decisions["figures"]["specificity"] == 1.0
+    assert decisions["figures"]["sensitivity"] == pytest.approx(2 / 3)
+    assert array(task.combined([rows])["label_ids"]).tolist() == [1, 1, 1]  # settling alone changes nothing
+    task.settled(json.loads(json.dumps(decisions)))
+    assert array(task.combined([rows])["label_ids"]).tolist() == [1, 0, 1]
+    together = task.combined([rows, answers_of([0.5, 0.75, 0.9])])
+    assert array(together["label_ids"]).tolist() == [0, 1, 1]
+
+
+def test_what_is_settled_is_measured():
+    task = classifier(specificity=1.0, positive="noise", **LABELS)
+    decisions = task.settle(answers_of(VALIDATION), REAL)
+    task.settled(decisions)
+    together = {name: array(value) for name, value in task.combined([answers_of(VALIDATION)]).items()}
+    measured = task.measure(together, REAL)
+    assert {name: measured[name] for name in decisions["figures"]} == decisions["figures"]
+
+
+def test_without_a_specificity_the_best_score_decides():
+    task = classifier(**LABELS)
+    assert task.settle(answers_of(VALIDATION), REAL) == {}
+    task.settled({})
+    assert array(task.combined([answers_of([0.4, 0.6])])["label_ids"]).tolist() == [0, 1]
+
+
+def test_of_three_labels_a_specificity_needs_the_positive_one():
+    with pytest.raises(ConfigError, match="there is no positive label to find") as caught:
+        classifier(num_classes=3, labels=["a", "b", "c"], specificity=1.0)
+    assert caught.value.key == "positive"
+
+
+def test_explanations_of_several_models_are_their_mean():
+    one, other = ({**answers_of([0.5]), "column_attention": np.array([[a, 1 - a]], "float32")} for a in (0.25, 0.75))
+    together = classifier(**LABELS).combined([one, other])
+    np.testing.assert_array_equal(array(together["column_attention"]), [[0.5, 0.5]])

@@ -59,10 +59,11 @@ def _fits(config: Config, path: KeyPath, argument: Argument, given: Any) -> None
     """What another section makes can be of the wrong kind."""
     if not argument.in_file and not isinstance(given, argument.annotation):
         raise ConfigError(
-            f"not a {argument.annotation.__name__}",
+            f"the {path[-1]} does not fit",
             where=f"{_origin(config, path)}: {'.'.join(path)}",
-            expected=f"a {argument.annotation.__name__}, which this task can stand on",
+            expected=argument.annotation.__name__,
             received=type(given).__name__,
+            remedy="Texts and tables are for different models and tasks: see `data.preprocessing`.",
         )
 
 

@@ -85,8 +85,8 @@ def prepare(data: Data, folder: str | Path, seed: int) -> None:
 def _divided(data: Data, target: ClassLabels, seed: int) -> tuple[dict[str, list[Row]], dict[str, list[str]]]:
     """The rows of each split, and the places of those left out, by the role that has no value."""
     dropped: dict[str, list[str]] = {role: [] for role in data.needed_roles}
-    rows = _checked(data, data.source, dropped)
-    apart = _checked(data, data.validation_source, dropped) if data.validation_source is not None else []
+    rows = _checked(data, data.source, target, dropped)
+    apart = _checked(data, data.validation_source, target, dropped) if data.validation_source is not None else []
     held_out = _held_out(data, [*rows, *apart])
     rows, apart = ([row for row in some if not data.split.is_held_out(row.fields)] for some in (rows, apart))
     for source, some in ((data.source, rows), (data.validation_source, apart)):
@@ -128,13 +128,14 @@ def _held_out(data: Data, rows: list[Row]) -> list[Row]:
     return [row for row in rows if data.split.is_held_out(row.fields)]
 
 
-def _checked(data: Data, source: Source, dropped: dict[str, list[str]]) -> list[Row]:
+def _checked(data: Data, source: Source, target: ClassLabels, dropped: dict[str, list[str]]) -> list[Row]:
     """The rows that can be read; one that lacks what it needs is left out."""
     kept, roles = [], data.needed_roles
     for row in source.rows():
         empty = next((role for role in roles if not row.fields[role].strip()), None)
         if empty is None:
             data.preprocessing.check(row.fields, row.where)
+            target.check(row)
             kept.append(row)
         else:
             dropped[empty].append(row.where)

@@ -1,7 +1,8 @@
 """What rows are to teach: raw values in, the target features of a record out.
 
 A kind of target is a class like this one: the `roles` it reads, the `features` it writes, `of` a row (its stratum),
-`fit` on training rows, `encode` a row, `counts`, and `save` what others need. `prepare` knows nothing else about it.
+`check` a row before rows are divided, `fit` on training rows, `encode` a row, `counts`, and `save` what others need.
+`prepare` knows nothing else about it.
 """
 
 from collections import Counter
@@ -38,6 +39,22 @@ class ClassLabels:
         """The class of a row as it stands in the file, spaces and line breaks made single spaces."""
         return " ".join(row.fields[LABEL].split())
 
+    def check(self, row: Row) -> None:
+        """Refuses a class that is not known, where it was said which there are.
+
+        Raises:
+            DataError: names the row's place.
+        """
+        name = self.of(row)
+        if self._known and name not in self._known:
+            raise DataError(
+                "not a label of `data.labels`",
+                where=row.where,
+                expected=f"one of {', '.join(self._known)}",
+                received=repr(name),
+                remedy=nearest(name, self._known) or "Correct the row, or list the label.",
+            )
+
     def fit(self, training_rows: Iterable[Row]) -> None:
         """Finds the classes.
 
@@ -58,17 +75,9 @@ class ClassLabels:
         """The target features of a row.
 
         Raises:
-            DataError: it has a class that is not known, or that no training row has.
+            DataError: it has a class that no training row has.
         """
         name = self.of(row)
-        if name not in self._ids and self._known:
-            raise DataError(
-                "not a label of `data.labels`",
-                where=row.where,
-                expected=f"one of {', '.join(self.names)}",
-                received=repr(name),
-                remedy=nearest(name, self.names) or "Correct the row, or list the label.",
-            )
         if name not in self._ids:
             raise DataError(
                 "a label that no training row has",

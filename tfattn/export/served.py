@@ -1,5 +1,6 @@
 """The contract of what is exported: the functions of a SavedModel, with named inputs and outputs."""
 
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -71,11 +72,17 @@ class Served(tf.Module):
         raise NotImplementedError
 
     def save_assets(self, folder: Path) -> None:
-        """Writes what people may want to read beside the graph."""
+        """Writes what people may want to read beside the graph: labels.txt, and the preprocessor's files.
+
+        Those of several members are told apart by their names, such as member_0.table.json: a SavedModel keeps its
+        assets without folders.
+        """
         for number, preprocessor in enumerate(self.preprocessors):
-            inner = folder / f"member_{number}" if len(self.preprocessors) > 1 else folder
-            inner.mkdir(exist_ok=True)
-            preprocessor.save(inner)
+            with tempfile.TemporaryDirectory(dir=folder) as own:
+                preprocessor.save(Path(own))
+                for path in Path(own).iterdir():
+                    name = f"member_{number}.{path.name}" if len(self.preprocessors) > 1 else path.name
+                    path.rename(folder / name)
         (folder / "labels.txt").write_text("".join(f"{label}\n" for label in self.labels), encoding="utf-8")
 
     def _answered(self, outputs: Sequence[dict[str, Any]]) -> dict[str, Any]:

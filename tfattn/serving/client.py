@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from grpc import StatusCode
 
-from tfattn.errors import ServingError, nearest
+from tfattn.errors import RefusedError, ServingError, nearest
 from tfattn.serving.answers import named
 from tfattn.serving.failure import Failure
 from tfattn.serving.transports.address import Address, Spec
@@ -205,7 +205,7 @@ class Client:
 
     def _explained(self, failure: Failure, spec: Spec) -> ServingError:
         what, remedy = _WHY.get(failure.code, ("the server cannot answer", ""))
-        kind = NotServedError if failure.code is StatusCode.NOT_FOUND else ServingError
+        kind = _KINDS.get(failure.code, ServingError)
         return kind(what, where=self._place(spec), received=failure.message, remedy=remedy)
 
     def _place(self, spec: Spec) -> str:
@@ -214,6 +214,8 @@ class Client:
 
 # Values that say nothing, by type; 0 for all other types.
 _NOTHING = {"DT_STRING": "", "DT_FLOAT": 0.0, "DT_DOUBLE": 0.0}
+
+_KINDS = {StatusCode.NOT_FOUND: NotServedError, StatusCode.INVALID_ARGUMENT: RefusedError}
 
 _WHY = {
     StatusCode.UNAVAILABLE: ("the server does not answer", "`tfattn serve` starts one; a busy one wants `retries`."),

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from grpc import StatusCode
 
-from tfattn.errors import ServingError
+from tfattn.errors import RefusedError, ServingError
 from tfattn.serving import model_store
 from tfattn.serving.answers import decoded, named
 from tfattn.serving.failure import Failure
@@ -80,7 +81,8 @@ class Engine:
             `score` of that label, and `scores`, from label name to score.
 
         Raises:
-            ServingError: a row lacks an input, or TensorFlow fails.
+            ServingError: a row lacks an input, or has text for a number or a number for text, or TensorFlow fails.
+            RefusedError: the model does not take one of the rows.
         """
         for row in rows:
             for name in self.inputs:
@@ -90,13 +92,21 @@ class Engine:
         try:
             outputs = self._model.run(DEFAULT, columns)
         except Failure as failure:
-            raise ServingError("the model cannot answer", where=str(self.folder), received=failure.message) from None
+            kind = RefusedError if failure.code is StatusCode.INVALID_ARGUMENT else ServingError
+            raise kind("the model cannot answer", where=str(self.folder), received=failure.message) from None
         values = {name: decoded(value.tolist()) for name, value in sorted(outputs.items())}
         answers = ({name: column[index] for name, column in values.items()} for index in range(len(rows)))
         return [named(answer, self.labels) for answer in answers]
 
     def _column(self, name: str, values: Sequence[Any]) -> np.ndarray:
-        if name in self.numeric:
+        is_number = name in self.numeric
+        for value in values:
+            if value is None or isinstance(value, str) == is_number:
+                expected = "a number" if is_number else "text"
+                raise ServingError(
+                    f"the input `{name}` is no {expected.split()[-1]}", expected=expected, received=repr(value)
+                )
+        if is_number:
             return np.array(values, self._types[name])
         return strings([value.encode("utf-8") for value in values])
 

@@ -5,7 +5,7 @@ import csv
 import difflib
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -30,7 +30,9 @@ class Row:
     where: str
 
 
-def read(path: str, columns: Mapping[str, str], *, kind: Kind | None = None) -> Iterator[Row]:
+def read(
+    path: str, columns: Mapping[str, str], *, numeric: Collection[str] = (), kind: Kind | None = None
+) -> Iterator[Row]:
     """Reads UTF-8 rows without holding more than one of them.
 
     A text line is a row, an empty one too, so that line n is answered on line n. In csv, tsv and jsonl an input is
@@ -39,6 +41,7 @@ def read(path: str, columns: Mapping[str, str], *, kind: Kind | None = None) -> 
     Args:
         path: the file; `-` is standard input.
         columns: each input that a row needs, and the column it was trained on.
+        numeric: the inputs that are numbers, which jsonl may hold as such, or as null where one is missing.
         kind: how to read it; by the suffix where not given (.csv, .tsv, .jsonl, else text).
 
     Raises:
@@ -51,7 +54,7 @@ def read(path: str, columns: Mapping[str, str], *, kind: Kind | None = None) -> 
         if kind == "text":
             yield from _text(lines, columns)
         elif kind == "jsonl":
-            yield from _json_lines(lines, columns)
+            yield from _json_lines(lines, columns, numeric)
         else:
             yield from _table(lines, columns, delimiter="," if kind == "csv" else "\t")
 
@@ -116,7 +119,7 @@ def _table(lines: _Lines, columns: Mapping[str, str], delimiter: str) -> Iterato
         raise DataError(f"cannot read the row ({error})", where=lines.where) from None
 
 
-def _json_lines(lines: _Lines, columns: Mapping[str, str]) -> Iterator[Row]:
+def _json_lines(lines: _Lines, columns: Mapping[str, str], numeric: Collection[str]) -> Iterator[Row]:
     for line in lines:
         if not line.strip():
             continue
@@ -127,11 +130,14 @@ def _json_lines(lines: _Lines, columns: Mapping[str, str]) -> Iterator[Row]:
         if not isinstance(value, dict):
             raise DataError("not a JSON object", where=lines.where, expected=f"an object with {', '.join(columns)}")
         keys = {name: _column(name, wanted, value, lines) for name, wanted in columns.items()}
-        yield Row({name: _json_text(value, key, lines) for name, key in keys.items()}, lines.where)
+        texts = {name: _json_text(value, key, lines, is_number=name in numeric) for name, key in keys.items()}
+        yield Row(texts, lines.where)
 
 
-def _json_text(value: dict, key: str, lines: _Lines) -> str:
+def _json_text(value: dict, key: str, lines: _Lines, *, is_number: bool) -> str:
     text = value[key]
+    if is_number and (text is None or type(text) in (int, float)):
+        return "" if text is None else repr(text)
     if not isinstance(text, str):
         received = repr(text)[:80]
         raise DataError(f"the value of `{key}` is no text", where=lines.where, expected="a string", received=received)

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Protocol, TextIO
 
 from tfattn import files
-from tfattn.errors import DataError
+from tfattn.errors import DataError, RefusedError
+from tfattn.preprocessing.numbers import read
 from tfattn.serving import inputs
 from tfattn.serving.inputs import Kind, Row
 
@@ -39,7 +40,7 @@ def predict(model: Model, path: str, output: str, *, kind: Kind | None = None, b
     Returns:
         how many rows were answered.
     """
-    rows = inputs.read(path, model.columns, kind=kind)
+    rows = inputs.read(path, model.columns, numeric=model.numeric, kind=kind)
     lines = (json.dumps(answer, ensure_ascii=False) + "\n" for answer in answers(model, rows, batch_size=batch_size))
     if output == "-":
         return sum(_written(sys.stdout, line) for line in lines)
@@ -51,30 +52,50 @@ def answers(model: Model, rows: Iterable[Row], *, batch_size: int = BATCH_SIZE) 
     """The answers to rows, in order, each with its inputs; `empty: true` marks a row without anything.
 
     Raises:
-        DataError: a text is no number where the model reads one; names row and column.
+        DataError: a text is no number where the model reads one, or the model refuses a row; names row and column.
     """
     rows = iter(rows)
     while batch := list(itertools.islice(rows, batch_size)):
-        for row, answer in zip(batch, model.answer([_values(row, model.numeric) for row in batch]), strict=True):
+        for row, answer in zip(batch, _answered(model, batch), strict=True):
             empty = {} if any(text.strip() for text in row.fields.values()) else {"empty": True}
             yield {**row.fields, **empty, **answer}
 
 
-def _values(row: Row, numeric: frozenset[str]) -> dict[str, Any]:
+def _answered(model: Model, batch: Sequence[Row]) -> list[dict[str, Any]]:
+    asked = [values(row, model.numeric) for row in batch]
+    try:
+        return model.answer(asked)
+    except RefusedError:
+        for row, one in zip(batch, asked, strict=True):  # which of them was it?
+            try:
+                model.answer([one])
+            except RefusedError as error:
+                said = error.received.splitlines()[0]
+                raise DataError("the model refuses the row", where=row.where, received=said) from None
+        raise
+
+
+def values(row: Row, numeric: frozenset[str]) -> dict[str, Any]:
+    """A row as a model takes it: numbers for the inputs that are numbers.
+
+    Raises:
+        DataError: a text is no number; names row and column.
+    """
     return {name: _number(row, name) if name in numeric else text for name, text in row.fields.items()}
 
 
 def _number(row: Row, name: str) -> float:
     text = row.fields[name].strip()
-    try:
-        return math.nan if text in MISSING else float(text)
-    except ValueError:
+    if text in MISSING:
+        return math.nan
+    if read(text) is None:
         raise DataError(
-            f"the column `{name}` holds no number",
+            f"the column `{name}` holds no finite number",
             where=row.where,
             expected=" or ".join(["a number", *map(repr, MISSING)]),
             received=repr(row.fields[name]),
-        ) from None
+        )
+    return float(text)
 
 
 def _written(file: TextIO, line: str) -> int:

@@ -86,7 +86,8 @@ def test_row_26_plain_rows_for_two_inputs():
 
 def test_row_27_the_names_of_a_row():
     assert refused({"instances": [{"a": 1.0, "b": "x"}, {"a": 1.0}]}, TWO) == (
-        "Failed to process element: 1 of 'instances' list. JSON object: {\"a\": 1.0} keys must be equal to: a,b"
+        "Failed to process element: 1 of 'instances' list. JSON object: {\"a\": 1.0} keys must be equal to: a,b. "
+        "Missing: b"
     )
     assert refused({"instances": [{"a": 1.0, "z": 1.0, "b": "x"}]}, TWO) == (
         "Failed to process element: 0 key: z of 'instances' list. Error: INVALID_ARGUMENT: JSON object: does not have "

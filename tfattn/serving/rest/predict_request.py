@@ -133,10 +133,10 @@ class Reader:
                         f"Failed to process element: {index}{key} of 'instances' list. "
                         f"Error: {failure.code.name}: {failure.message}"
                     ) from None
-            if named and row.keys() != self._tensors.keys():
+            if named and (missing := sorted(self._tensors.keys() - row.keys())):
                 raise invalid(
                     f"Failed to process element: {index} of 'instances' list. JSON object: {quote(row)} keys must be "
-                    f"equal to: {','.join(self._tensors)}. Missing: {','.join(self._tensors.keys() - row.keys())}"
+                    f"equal to: {','.join(self._tensors)}. Missing: {','.join(missing)}"
                 )
 
     def _check_item(self, name: str, value: Any, sizes: dict[str, tuple[int, list[int]]]) -> None:

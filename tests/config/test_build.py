@@ -1,0 +1,70 @@
+"""Building real parts: what does not fit together is told by its place, before anything is computed."""
+
+import pytest
+
+from tfattn.config.build import build
+from tfattn.config.schema import Config
+from tfattn.errors import ConfigError
+
+TEXT_MODEL = {
+    "name": "bert",
+    "hidden_dim": 8,
+    "num_layers": 1,
+    "num_heads": 2,
+    "intermediate_dim": 8,
+    "max_sequence_length": 8,
+}
+TABLE_MODEL = {"name": "feature_tokenizer_transformer", "hidden_dim": 8, "num_layers": 1, "num_heads": 2}
+# What preprocessing says of texts and of tables.
+TEXTS = {"vocabulary_size": 20}
+TABLES = {"num_numeric": 3, "category_counts": [4], "num_bins": 2}
+
+
+def config(model, task):
+    places = {("model",): "x.yaml:3:1", ("task",): "x.yaml:4:1"}
+    return Config({"model": model, "task": {"name": task}}, places)
+
+
+@pytest.mark.parametrize(
+    ("model", "task", "sizes"),
+    [(TEXT_MODEL, "text_classification", TEXTS), (TABLE_MODEL, "tabular_classification", TABLES)],
+)
+def test_what_belongs_together_is_built(model, task, sizes):
+    parts = config(model, task)
+    built = build(parts, "task", model=build(parts, "model", **sizes), num_classes=3)
+    assert built.num_classes == 3
+    assert type(built.model).__name__.lower() == model["name"].replace("_", "")
+
+
+@pytest.mark.parametrize(
+    ("model", "sizes", "missing"),
+    [(TEXT_MODEL, TABLES, "vocabulary_size"), (TABLE_MODEL, TEXTS, "num_numeric")],
+)
+def test_a_model_does_not_read_what_it_is_not_for(model, sizes, missing):
+    with pytest.raises(ConfigError) as caught:
+        build(config(model, "text_classification"), "model", **sizes)
+    assert str(caught.value) == (
+        f"x.yaml:3:1: model: nothing tells its `{missing}`: expected something else than {model['name']}, or other "
+        "data. Texts and tables are for different models: see `data.preprocessing`."
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "sizes", "task", "expected"),
+    [
+        (TABLE_MODEL, TABLES, "text_classification", "Encoder, received FeatureTokenizerTransformer"),
+        (TEXT_MODEL, TEXTS, "tabular_classification", "TableEncoder, received Bert"),
+    ],
+)
+def test_a_task_does_not_stand_on_a_model_of_another_kind(model, sizes, task, expected):
+    parts = config(model, task)
+    built = build(parts, "model", **sizes)
+    with pytest.raises(ConfigError) as caught:
+        build(parts, "task", model=built, num_classes=2)
+    assert str(caught.value).startswith(f"x.yaml:4:1: task.model: the model does not fit: expected {expected}.")
+
+
+def test_what_the_program_knows_need_not_concern_every_model():
+    parts = config({"name": "feature_map_transformer"}, "tabular_classification")
+    built = build(parts, "model", num_numeric=14, category_counts=[], num_bins=16)
+    assert not hasattr(built, "num_bins")

@@ -1,0 +1,72 @@
+"""What all exports have in common: names of labels and files, examples, and what is refused."""
+
+from types import SimpleNamespace
+
+import pytest
+import tensorflow as tf
+
+from tfattn.errors import ExportError
+from tfattn.export.served import Served, example
+
+
+def preprocessor(said):
+    def save(folder):
+        (folder / "learned.json").write_text(said)
+        (folder / "words.txt").write_text(said.upper())
+
+    return SimpleNamespace(fields=("a", "b"), save=save)
+
+
+def task(compute_dtype="float32"):
+    return SimpleNamespace(compute_dtype=compute_dtype, weights=[])
+
+
+def served(*names, labels=("no", "ja, ß"), **options):
+    return Served(members=[(preprocessor(name), task(**options)) for name in names], labels=labels, name="tiny")
+
+
+def written(folder):
+    return {str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in folder.rglob("*")}
+
+
+def test_one_member_writes_its_files_under_their_own_names(tmp_path):
+    served("x").save_assets(tmp_path)
+    assert written(tmp_path) == {"learned.json": "x", "words.txt": "X", "labels.txt": "no\nja, ß\n"}
+
+
+def test_files_of_several_members_have_names_of_their_own(tmp_path):
+    """A SavedModel keeps no folders of assets: two files of one name would be table.json and table.json_1."""
+    served("x", "y").save_assets(tmp_path)
+    assert written(tmp_path) == {
+        "labels.txt": "no\nja, ß\n",
+        "member_0.learned.json": "x",
+        "member_0.words.txt": "X",
+        "member_1.learned.json": "y",
+        "member_1.words.txt": "Y",
+    }
+
+
+def test_inputs_and_labels_are_known():
+    assert served("x", "y").inputs == ("a", "b")
+    assert served("x").labels == ("no", "ja, ß")
+
+
+@pytest.mark.parametrize("label", ["", "a\nb", "a\rb", "a\u2028b"])
+def test_a_label_that_is_no_line_is_refused(label):
+    with pytest.raises(ExportError, match="cannot be a line of labels.txt"):
+        served("x", labels=("fine", label))
+
+
+def test_every_member_must_compute_in_float32():
+    members = [(preprocessor("x"), task()), (preprocessor("y"), task("bfloat16"))]
+    with pytest.raises(ExportError, match="expected float32, received bfloat16"):
+        Served(members=members, labels=("a", "b"), name="tiny")
+
+
+def test_an_example_holds_numbers_and_texts():
+    read = tf.io.parse_single_example(
+        example({"age": 39.5, "Straße": "Müller"}),
+        {"age": tf.io.FixedLenFeature([], tf.float32), "Straße": tf.io.FixedLenFeature([], tf.string)},
+    )
+    assert read["age"] == 39.5 and read["Straße"].numpy().decode() == "Müller"
+    assert example({"a": 1.0, "b": "x"}) == example({"b": "x", "a": 1.0})

@@ -1,0 +1,71 @@
+"""What tasks with labels share: answers of several models together, and weights of labels."""
+
+import keras
+import numpy as np
+import pytest
+
+from tfattn.tasks.classes import combined, weights_of_classes
+
+FIRST = np.array([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125], [0.25, 0.25, 0.5]], "float32")
+SECOND = np.array([[0.0, 0.75, 0.25], [0.125, 0.25, 0.625], [0.25, 0.25, 0.5]], "float32")
+
+
+def answer(scores, **others):
+    return {"scores": scores, "label_ids": scores.argmax(-1).astype("int32"), **others}
+
+
+def arrays(answers):
+    return {name: keras.ops.convert_to_numpy(value) for name, value in answers.items()}
+
+
+def label_ids(scores, **options):
+    return arrays(combined([answer(np.array(scores, "float32"))], **options))["label_ids"].tolist()
+
+
+def test_several_answer_by_their_mean():
+    attention = np.array([[1.0], [0.0], [0.5]], "float32")
+    together = arrays(combined([answer(FIRST, attention=attention), answer(SECOND, attention=attention / 2)]))
+    np.testing.assert_array_equal(together["scores"], (FIRST + SECOND) / 2)
+    np.testing.assert_array_equal(together["attention"], attention * 0.75)
+    np.testing.assert_array_equal(together["label_ids"], [1, 1, 2])  # of the first row, neither alone decides
+    assert together["label_ids"].dtype == "int32" and together["scores"].dtype == "float32"
+
+
+def test_one_alone_answers_as_it_does():
+    alone = arrays(combined([answer(FIRST)]))
+    np.testing.assert_array_equal(alone["scores"], FIRST)
+    np.testing.assert_array_equal(alone["label_ids"], [0, 1, 2])
+    assert alone["label_ids"].dtype == "int32"
+
+
+def test_a_score_that_reaches_the_threshold_is_positive():
+    below = float(np.nextafter(np.float32(0.75), np.float32(0)))
+    scores = [[0.25, 0.75], [1 - below, below], [0.0, 1.0], [1.0, 0.0]]
+    assert label_ids(scores, positive_id=1, threshold=0.75) == [1, 0, 1, 0]
+    assert label_ids(scores, positive_id=0, threshold=0.25) == [0, 0, 1, 0]
+    assert label_ids(scores, positive_id=1, threshold=0.0) == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("positive_id", [0, 1, 2])
+def test_below_the_threshold_the_best_of_the_others_is_given(positive_id):
+    scores = [[0.5, 0.25, 0.25], [0.125, 0.375, 0.5], [0.25, 0.625, 0.125]]
+    assert label_ids(scores, positive_id=positive_id, threshold=0.4) == [0, 2, 1]
+    nobody = label_ids(scores, positive_id=positive_id, threshold=1.0)
+    assert positive_id not in nobody
+    for row, label in zip(scores, nobody, strict=True):
+        assert row[label] == max(score for number, score in enumerate(row) if number != positive_id)
+
+
+def test_the_threshold_is_held_against_the_mean():
+    scores = np.array([[0.5, 0.5]], "float32"), np.array([[0.0, 1.0]], "float32")
+    both = [answer(one) for one in scores]
+    assert arrays(combined(both, positive_id=1, threshold=0.75))["label_ids"].tolist() == [1]
+    assert arrays(combined(both, positive_id=1, threshold=0.875))["label_ids"].tolist() == [0]
+
+
+def test_balanced_labels_count_the_same_in_total_and_one_without_rows_has_a_weight():
+    def balanced(counts):
+        return weights_of_classes("balanced", num_classes=len(counts), labels=None, class_counts=counts)
+
+    assert balanced([2, 6]) == [2.0, pytest.approx(8 / 12)]
+    assert np.isfinite(balanced([2, 6, 0])).all()
