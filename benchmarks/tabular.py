@@ -56,7 +56,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         overrides = [f"data.source.path={arguments.data.absolute()}", *arguments.overrides]
         runs = [
-            _ours(path, [*overrides, "training.seeds=1", f"training.seed={seed}"], Path(scratch))
+            _ours(path, [*overrides, "training.folds=null", "training.seeds=1", f"training.seed={seed}"], Path(scratch))
             for seed in range(arguments.seeds)
         ]
         together = _ours(path, overrides, Path(scratch))

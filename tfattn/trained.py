@@ -12,6 +12,7 @@ from tfattn import catalog, files
 from tfattn.config.build import build
 from tfattn.data.reader import Reader
 from tfattn.data.split import TEST, TRAIN, VALIDATION
+from tfattn.errors import DataError
 from tfattn.export.served import Served
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.runs import Run
@@ -45,7 +46,7 @@ class Trained:
             tf.function(lambda features, task=task: task.answers(task(features)), reduce_retracing=True)
             for task in self.tasks
         ]
-        self.labels: list[str] = facts_of(self.runs[0])["labels"]
+        self.labels = _same_labels(self.runs)
         self.split = TEST if TEST in facts_of(self.runs[0])["splits"] else VALIDATION
 
     def served(self) -> Served:
@@ -148,6 +149,20 @@ def rows_of(run: Run, split: str) -> list[dict[str, str]]:
     """The raw rows of a split, in the order of its records."""
     lines = (run.prepared / f"{split}.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
+
+
+def _same_labels(runs: Sequence[Run]) -> list[str]:
+    """The labels of all members. A fold may lack a rare one, and then the others' ids would mean something else."""
+    labels: list[str] = facts_of(runs[0])["labels"]
+    for run in runs[1:]:
+        if facts_of(run)["labels"] != labels:
+            raise DataError(
+                "the folds have different labels",
+                expected=", ".join(labels),
+                received=", ".join(facts_of(run)["labels"]),
+                remedy="List all of them as `data.labels`.",
+            )
+    return labels
 
 
 def _joined(parts: Sequence[Answers]) -> Answers:

@@ -1,4 +1,4 @@
-"""A SavedModel made by hand: predicting needs nothing of the code that trained."""
+"""SavedModels made by hand: predicting needs nothing of the code that trained."""
 
 import json
 from pathlib import Path
@@ -26,6 +26,22 @@ class ByLength(tf.Module):
         return {"label": tf.gather(LABELS, label_id), "label_id": label_id, "scores": scores}
 
 
+class Hours(tf.Module):
+    """Reads two numbers and a text as tables do: age must be finite, hours may be missing."""
+
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None], tf.float32, "age"),
+            tf.TensorSpec([None], tf.float32, "hours-per-week"),
+            tf.TensorSpec([None], tf.string, "job"),
+        ]
+    )
+    def answer(self, age, hours, job):
+        with tf.control_dependencies([tf.debugging.Assert(tf.reduce_all(age < 1e9), ["`age` is no finite number"])]):
+            is_missing = tf.math.is_nan(hours)
+        return {"told": tf.strings.join([job, tf.strings.as_string(age + tf.where(is_missing, 0.5, hours), 1)], " ")}
+
+
 def save(folder: Path, fields: list[str], scratch: Path) -> None:
     scratch.mkdir(exist_ok=True)
     model = ByLength(fields, scratch)
@@ -38,10 +54,12 @@ def save(folder: Path, fields: list[str], scratch: Path) -> None:
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory) -> Path:
-    """A folder of models: `reports` in two versions and an unfinished third, `pairs` in one."""
+    """A folder of models: `reports` in two versions and an unfinished third, `pairs` and `hours` in one."""
     folder = tmp_path_factory.mktemp("saved_models")
     save(folder / "reports/9", ["text"], folder / ".scratch")
     save(folder / "reports/10", ["text"], folder / ".scratch")
     (folder / "reports/11").mkdir()
     save(folder / "pairs/1", ["text_a", "text_b"], folder / ".scratch")
+    hours = Hours()
+    tf.saved_model.save(hours, str(folder / "hours/1"), signatures=hours.answer)
     return folder

@@ -1,17 +1,23 @@
 """Rows in, answers out, by the SavedModel alone."""
 
+import math
 import shutil
 
 import pytest
 
 from tfattn import files
-from tfattn.errors import DataError, ServingError
+from tfattn.errors import DataError, RefusedError, ServingError
 from tfattn.serving import engine
 
 
 @pytest.fixture(scope="module")
 def reports(models):
     return engine.load("reports", models)
+
+
+@pytest.fixture(scope="module")
+def hours(models):
+    return engine.load("hours", models)
 
 
 def test_a_row_is_answered_with_label_and_scores(reports):
@@ -33,6 +39,34 @@ def test_inputs_are_known_by_name(reports, models):
 def test_a_missing_input_is_named(reports):
     with pytest.raises(ServingError, match="expected text, received texts"):
         reports.answer([{"texts": "x"}])
+
+
+def test_numbers_and_texts_are_known_apart(reports, hours):
+    assert not reports.numeric
+    assert hours.numeric == {"age", "hours-per-week"} and set(hours.inputs) == {"age", "hours-per-week", "job"}
+    rows = [{"age": 39, "hours-per-week": 40.5, "job": "é"}, {"age": 1.0, "hours-per-week": math.nan, "job": ""}]
+    assert [answer["told"] for answer in hours.answer(rows)] == ["é 79.5", " 1.5"]
+    assert hours.answer([]) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"age": "39"}, "the input `age` is no number: expected a number, received '39'"),
+        ({"hours-per-week": None}, "the input `hours-per-week` is no number: expected a number, received None"),
+        ({"job": 3.0}, "the input `job` is no text: expected text, received 3.0"),
+        ({"job": None}, "the input `job` is no text: expected text, received None"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_named(hours, change, message):
+    row = {"age": 39.0, "hours-per-week": 40.0, "job": "clerk"}
+    with pytest.raises(ServingError, match=message):
+        hours.answer([row, {**row, **change}])
+
+
+def test_what_the_model_itself_refuses_is_told_from_its_failures(hours):
+    with pytest.raises(RefusedError, match="`age` is no finite number"):
+        hours.answer([{"age": math.inf, "hours-per-week": 40.0, "job": "clerk"}])
 
 
 def test_damage_is_found(models, tmp_path):

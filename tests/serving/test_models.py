@@ -38,7 +38,7 @@ class Version:
         self.unused = asyncio.Event()
         self.unused.set()
 
-    async def load(self):
+    async def load(self, *, gently=False):
         assert self.state is State.START
         assert self.server.loading is None, "two loads at once"
         self.server.loading = self

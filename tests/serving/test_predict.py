@@ -69,3 +69,65 @@ def test_after_an_error_old_answers_stand(reports, tmp_path):
     with pytest.raises(DataError):
         predict(reports, str(tmp_path / "bad.txt"), str(tmp_path / "out.jsonl"), batch_size=1)
     assert (tmp_path / "out.jsonl").read_text() == "old"
+
+
+# Numbers.
+
+FILES = {
+    "new.tsv": "job\thours-per-week\tage\tid\nclerk\t 40 \t39\ta\n\t?\t1e1\tb\n",
+    "new.csv": 'id,age,hours-per-week,job\na,39,40,clerk\nb,"10",NA,\n',
+    "new.jsonl": '{"age": 39, "hours-per-week": 40.0, "job": "clerk"}\n'
+    '{"age": "10", "hours-per-week": null, "job": ""}\n',
+}
+
+
+@pytest.fixture(scope="module")
+def hours(models):
+    return engine.load("hours", models)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_numbers_are_read_from_any_kind_of_file(hours, tmp_path, name):
+    (tmp_path / name).write_text(FILES[name])
+    assert predict(hours, str(tmp_path / name), str(tmp_path / "out.jsonl")) == 2
+    lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [line["told"] for line in lines] == ["clerk 79.0", " 10.5"]
+    assert {"age", "hours-per-week", "job", "told"} == set(lines[0])
+
+
+@pytest.mark.parametrize("text", ["forty", "1,5", "1_000", "0x10", "inf", "1e400", "-"])
+@pytest.mark.parametrize("batch_size", [1, 32])
+def test_what_is_no_number_is_named_with_file_line_and_column(hours, tmp_path, text, batch_size):
+    path = tmp_path / "new.tsv"
+    path.write_text(f"age\thours-per-week\tjob\n1\t2\ta\n1\t{text}\tb\n1\t2\tc\n")
+    with pytest.raises(DataError) as caught:
+        predict(hours, str(path), str(tmp_path / "out.jsonl"), batch_size=batch_size)
+    assert str(caught.value) == (
+        f"{path}:3: the column `hours-per-week` holds no finite number: expected a number or '' or '?' or 'NA' or "
+        f"'nan', received {text!r}"
+    )
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 32])
+def test_a_row_that_the_model_refuses_is_found_in_its_batch(hours, tmp_path, batch_size):
+    path = tmp_path / "new.csv"
+    path.write_text("age,hours-per-week,job\n" + "1,2,a\n" * 4 + "1e30,2,b\n" + "1,2,c\n" * 3)
+    with pytest.raises(DataError, match=r"new.csv:6: the model refuses the row: received .*`age` is no finite number"):
+        predict(hours, str(path), str(tmp_path / "out.jsonl"), batch_size=batch_size)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"age": true, "hours-per-week": 1, "job": ""}', "new.jsonl:1: the value of `age` is no text"),
+        ('{"age": 1, "hours-per-week": [1], "job": ""}', "new.jsonl:1: the value of `hours-per-week` is no text"),
+        ('{"age": 1, "hours-per-week": Infinity, "job": ""}', "new.jsonl:1: the column `hours-per-week` holds no"),
+        ('{"age": 1, "hours-per-week": 1, "job": 3}', "new.jsonl:1: the value of `job` is no text"),
+        ('{"age": 1, "job": ""}', "new.jsonl:1: there is no column for the input `hours-per-week`"),
+    ],
+)
+def test_what_json_may_not_hold_for_a_number(hours, tmp_path, line, message):
+    (tmp_path / "new.jsonl").write_text(line + "\n")
+    with pytest.raises(DataError, match=message):
+        predict(hours, str(tmp_path / "new.jsonl"), str(tmp_path / "out.jsonl"))

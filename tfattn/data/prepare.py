@@ -47,7 +47,7 @@ def prepare(data: Data, folder: str | Path, seed: int) -> None:
     parts, dropped = _divided(data, target, seed)
     target.fit(parts[TRAIN])
     targets = {split: [target.encode(row) for row in rows] for split, rows in parts.items()}
-    data.preprocessing.fit(row.fields for row in parts[TRAIN])
+    _fit(data, parts[TRAIN])
     features = {**_features(data.preprocessing, parts[TRAIN][0]), **target.features}
     truncated: dict[str, list[str]] = {split: [] for split in parts}
 
@@ -147,6 +147,14 @@ def _checked(data: Data, source: Source, target: ClassLabels, dropped: dict[str,
             received=", ".join(f"{len(places)} rows without {role}" for role, places in dropped.items() if places),
         )
     return kept
+
+
+def _fit(data: Data, rows: list[Row]) -> None:
+    try:
+        data.preprocessing.fit(row.fields for row in rows)
+    except DataError as error:  # of a column as a whole, which knows no file
+        error.where = error.where or str(data.source.path)
+        raise
 
 
 def _examples(

@@ -23,6 +23,12 @@ _FIELDS = {
     **dict.fromkeys((np.int32, np.int16, np.int8, np.uint16, np.uint8), "int_val"),
 }
 
+# What most tensors are made of, by the number of their type in a message.
+_PLAIN = {
+    tf.as_dtype(kind).as_datatype_enum: (np.dtype(kind), _FIELDS[kind])
+    for kind in (np.float32, np.float64, np.int64, np.int32, np.bool_)
+}
+
 
 def from_proto(name: str, proto: TensorProto) -> np.ndarray:
     """The array of a message.
@@ -44,6 +50,12 @@ def from_proto(name: str, proto: TensorProto) -> np.ndarray:
         if proto.dtype == DT_STRING and len(proto.string_val) <= size:  # text, many times as fast as below
             last = proto.string_val[-1:] or [b""]
             return strings([*proto.string_val, *last * (size - len(proto.string_val))]).reshape(shape)
+        if proto.dtype in _PLAIN:  # the same again
+            dtype, field = _PLAIN[proto.dtype]
+            if proto.tensor_content:
+                return np.frombuffer(proto.tensor_content, dtype).reshape(shape)
+            if len(values := getattr(proto, field)) == size:
+                return np.array(values, dtype).reshape(shape)
         return tf.make_ndarray(proto)
     except Exception as error:  # of many kinds, for a message may be broken in many ways
         raise invalid(f"tensor parsing error: {name}: {error}") from None

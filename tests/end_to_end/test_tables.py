@@ -1,0 +1,210 @@
+"""From a table to an export of several models, through the command line; and what is wrong with a table."""
+
+import contextlib
+import csv
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tfattn import files
+
+PIPELINE = """\
+name: tiny
+seed: 7
+data:
+  source:
+    name: csv
+    path: flags.tsv
+    fields:
+      {label: PN_flag, sample: Sample, panel: Panel, dilution: Dilution, locus: Locus, Score_BG: "Score BG"}
+  labels: ["0", "1"]
+  split: {validation: 0.2, group: sample, hold_out: {panel: [LODC]}}
+  preprocessing:
+    name: table
+    numeric: [Expected_Frequency, Observed_Frequency, Supporting_Reads, Score_BG, Score_Mapping]
+    caps: {Score_BG: 5000, Score_Mapping: 5000}
+    scaling: quantile
+    bins: 8
+  batching: {batch_size: 64}
+model:
+  name: feature_tokenizer_transformer
+  hidden_dim: 8
+  num_layers: 1
+  num_heads: 2
+  numeric_embedding: piecewise_linear
+task: {name: tabular_classification, positive: "1", specificity: 0.9}
+training: {epochs: 2, optimizer: {name: adamw, learning_rate: 1e-2}, seeds: 2}
+runtime: {precision: float32}
+"""
+FOLDS = ("--set", "training.folds=2", "--set", "training.seeds=1", "--set", "data.split.hold_out=null")
+
+
+def write_project(folder, command):
+    """Writes the sample, one of its columns under a name that no input can have, and the pipeline."""
+    assert command("sample", "pn_flag", folder / "flags.tsv").status == 0
+    table = (folder / "flags.tsv").read_text().replace("Score_BG_Polishing", "Score BG", 1)
+    (folder / "flags.tsv").write_text(table)
+    (folder / "tiny.yaml").write_text(PIPELINE)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, command):
+    """A folder in which the whole pipeline has run; with what the command said."""
+    folder = tmp_path_factory.mktemp("finished")
+    write_project(folder, command)
+    with contextlib.chdir(folder):
+        return folder, command("run", "tiny.yaml")
+
+
+@pytest.fixture
+def inside(finished, monkeypatch):
+    monkeypatch.chdir(finished[0])
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch, command):
+    """A fresh folder, entered."""
+    monkeypatch.chdir(tmp_path)
+    write_project(tmp_path, command)
+
+
+def table_of(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+# A run.
+
+
+def test_a_run_leaves_everything_that_it_promises(finished, inside):
+    answer = finished[1]
+    assert answer.status == 0, answer.errors
+    latest = Path("runs/tiny/latest")
+    kept = {"config.yaml", "metrics.json", "predictions.jsonl", "results.tsv", "report.html", "plots", "members"}
+    assert kept <= set(os.listdir(latest))
+    assert len(list((latest / "members").glob("*/checkpoints"))) == 2
+    metrics = files.read_json(latest / "metrics.json")
+    shares = {"accuracy", "sensitivity", "specificity", "roc_auc"}
+    assert {f"{name}{end}" for name in shares for end in ("", "_low", "_high")} <= metrics.keys()
+    assert {"operating_threshold", "importance/Score_BG", "importance_agreement"} <= metrics.keys()
+    report = (latest / "report.html").read_text()
+    assert "Score_BG" in report and list((latest / "plots").glob("*.png"))
+
+
+def test_a_line_of_results_per_test_row(finished, inside):
+    tests = [row for row in table_of("flags.tsv") if row["Panel"] == "LODC"]
+    results = table_of("runs/tiny/latest/results.tsv")
+    assert len(results) == len(tests) == 200
+    # In the order of the records, so by locus and sample here.
+    known = {(row["Sample"], row["Locus"], row["Dilution"]): row["PN_flag"] for row in tests}
+    metrics = files.read_json("runs/tiny/latest/metrics.json")
+    for row in results:
+        assert {"sample", "panel", "dilution", "locus", "label", "predicted", "right", "probability"} <= row.keys()
+        assert row["label"] == known[row["sample"], row["locus"], row["dilution"]]
+        assert row["right"] == ("TRUE" if row["label"] == row["predicted"] else "FALSE")
+        assert (float(row["probability"]) >= metrics["operating_threshold"] - 1e-6) == (row["predicted"] == "1")
+    assert sum(row["right"] == "TRUE" for row in results) / 200 == pytest.approx(metrics["accuracy"])
+
+
+def test_a_second_run_has_nothing_to_do(inside, command):
+    before = sorted(map(str, Path().rglob("*")))
+    answer = command("run", "tiny.yaml")
+    assert answer.status == 0 and "nothing has changed, skipped" in answer.errors
+    assert sorted(map(str, Path().rglob("*"))) == before
+
+
+def test_the_export_answers_the_file_that_it_was_trained_on(inside, command):
+    (version,) = Path("saved_models/tiny").glob("[0-9]*")
+    assert files.read_json(version / "assets.extra/parity.json")["label_agreement"] == 1.0
+    assert files.read_json(version / "assets.extra/columns.json")["Score_BG"] == "Score BG"
+    answer = command("predict", "tiny", "--input", "flags.tsv", "--output", "answers.jsonl")
+    assert answer.status == 0, answer.errors
+    lines = [json.loads(line) for line in Path("answers.jsonl").read_text().splitlines()]
+    rows = table_of("flags.tsv")
+    assert len(lines) == len(rows) == 1140
+    results = {(row["sample"], row["locus"], row["dilution"]): row for row in table_of("runs/tiny/latest/results.tsv")}
+    for line, row in zip(lines, rows, strict=True):
+        assert line["Score_BG"] == row["Score BG"]
+        if row["Panel"] == "LODC":
+            told = results[row["Sample"], row["Locus"], row["Dilution"]]
+            assert line["label"] == told["predicted"]
+            assert line["probability"] == pytest.approx(float(told["probability"]), abs=1e-5)
+
+
+def test_folds_without_test_rows_become_one_export(project, command):
+    rows = Path("flags.tsv").read_text().splitlines(keepends=True)
+    Path("flags.tsv").write_text("".join([rows[0], *rows[1::4]]))
+    answer = command("run", "tiny.yaml", *FOLDS, "--set", "training.epochs=1")
+    assert answer.status == 0, answer.errors
+    (version,) = Path("saved_models/tiny").glob("[0-9]*")
+    assert files.read_json(version / "assets.extra/parity.json")["label_agreement"] == 1.0
+    assert len(list((version / "assets").glob("member_[01].table.json"))) == 2
+    # Each row is measured once, by the model that was not trained on it.
+    results = [row["row"] for row in table_of("runs/tiny/latest/results.tsv")]
+    assert len(results) == len(set(results)) == 285
+
+
+# What is wrong with a table.
+
+
+def change(line, column, value):
+    """Puts a value into a line of the table, the header being line 1."""
+    lines = [row.split("\t") for row in Path("flags.tsv").read_text().splitlines()]
+    place = lines[0].index(column)
+    for number in range(2, len(lines) + 1) if line is None else [line]:
+        lines[number - 1][place] = value
+    Path("flags.tsv").write_text("".join("\t".join(cells) + "\n" for cells in lines))
+
+
+def widen(line):
+    lines = Path("flags.tsv").read_text().splitlines()
+    lines[line - 1] += "\tmore"
+    Path("flags.tsv").write_text("".join(f"{text}\n" for text in lines))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda: widen(9), ["flags.tsv:9", "expected 19 fields, received 20"]),
+        (lambda: change(12, "Supporting_Reads", "many"), ["flags.tsv:12", "`Supporting_Reads`", "received 'many'"]),
+        (lambda: change(1100, "Score BG", "1e999"), ["flags.tsv:1100", "`Score_BG`", "received '1e999'"]),
+        (lambda: change(7, "PN_flag", "2"), ["flags.tsv:7", "label", "expected one of 0, 1, received '2'"]),
+        (lambda: change(None, "Score_Mapping", "3"), ["flags.tsv", "`Score_Mapping` is constant", "`numeric`"]),
+        (lambda: change(1, "Score BG", "Score_BGP"), ["flags.tsv:1", "`Score_BG`", "received 'Score BG'", "Score_BGP"]),
+    ],
+)
+def test_a_wrong_table_is_one_message(project, command, spoil, words):
+    spoil()
+    answer = command("run", "tiny.yaml")
+    assert answer.status == 1 and "Traceback" not in answer.errors
+    (message,) = [line for line in answer.errors.splitlines() if line.startswith("error: ")]
+    for word in words:
+        assert word in message, f"{word!r} is not in {message!r}"
+    assert not list(Path("runs").rglob("manifest.json"))
+    assert not Path("saved_models").exists()
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "words"),
+    [
+        ("Supporting_Reads", "many", ["flags.tsv:4", "`Supporting_Reads`", "received 'many'"]),
+        ("Score BG", "", ["flags.tsv:4", "`Score_BG`"]),
+    ],
+)
+def test_a_wrong_row_to_predict_is_one_message(finished, tmp_path, command, monkeypatch, column, value, words):
+    monkeypatch.chdir(tmp_path)
+    Path("flags.tsv").write_text((finished[0] / "flags.tsv").read_text())
+    change(4, column, value)
+    answer = command("predict", next((finished[0] / "saved_models/tiny").glob("[0-9]*")), "--input", "flags.tsv")
+    assert answer.status == 1 and "Traceback" not in answer.errors
+    assert all(word in answer.errors for word in words), answer.errors
+
+
+def test_a_column_that_is_not_there_to_predict_is_named(finished, tmp_path, command):
+    (tmp_path / "flags.tsv").write_text((finished[0] / "flags.tsv").read_text().replace("Score BG", "Score", 1))
+    version = next((finished[0] / "saved_models/tiny").glob("[0-9]*"))
+    answer = command("predict", version, "--input", tmp_path / "flags.tsv")
+    assert answer.status == 1
+    assert "flags.tsv:1: there is no column for the input `Score_BG`: expected Score_BG or Score BG" in answer.errors
