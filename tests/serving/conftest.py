@@ -54,12 +54,12 @@ def save(folder: Path, fields: list[str], scratch: Path) -> None:
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory) -> Path:
-    """A folder of models: `reports` in two versions and an unfinished third, `pairs` and `hours` in one."""
+    """A folder of models: `reports` in two versions and an unfinished third, `pairs` and `timed` in one."""
     folder = tmp_path_factory.mktemp("saved_models")
     save(folder / "reports/9", ["text"], folder / ".scratch")
     save(folder / "reports/10", ["text"], folder / ".scratch")
     (folder / "reports/11").mkdir()
     save(folder / "pairs/1", ["text_a", "text_b"], folder / ".scratch")
     hours = Hours()
-    tf.saved_model.save(hours, str(folder / "hours/1"), signatures=hours.answer)
+    tf.saved_model.save(hours, str(folder / "timed/1"), signatures=hours.answer)
     return folder

@@ -17,7 +17,7 @@ def reports(models):
 
 @pytest.fixture(scope="module")
 def hours(models):
-    return engine.load("hours", models)
+    return engine.load("timed", models)
 
 
 def test_a_row_is_answered_with_label_and_scores(reports):

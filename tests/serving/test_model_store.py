@@ -11,11 +11,11 @@ def test_names_and_folders_lead_to_the_newest_version(models):
     assert model_store.find("reports", models) == newest
     assert model_store.find(str(models / "reports")) == newest
     assert model_store.find(str(models / "reports/9")) == models / "reports/9"
-    assert model_store.names(models) == ["pairs", "reports"]
+    assert model_store.names(models) == ["pairs", "reports", "timed"]
 
 
 def test_an_unknown_name_gets_the_nearest(models):
-    with pytest.raises(ServingError, match="pairs, reports, received 'report'. Did you mean `reports`?"):
+    with pytest.raises(ServingError, match="pairs, reports, timed, received 'report'. Did you mean `reports`?"):
         model_store.find("report", models)
 
 

@@ -83,7 +83,7 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def hours(models):
-    return engine.load("hours", models)
+    return engine.load("timed", models)
 
 
 @pytest.mark.parametrize("name", FILES)
