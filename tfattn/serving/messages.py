@@ -7,7 +7,7 @@ from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap
 from tensorflow_serving.apis.predict_pb2 import PredictRequest, PredictResponse
 
 from tfattn.serving.signature import Signature
-from tfattn.serving.tensors import from_proto, to_proto
+from tfattn.serving.tensors import fill, from_proto
 
 Arrays = dict[str, np.ndarray]
 
@@ -17,7 +17,7 @@ def request(signature: str, inputs: Mapping[str, np.ndarray], outputs: Sequence[
     message = PredictRequest(output_filter=outputs)
     message.model_spec.signature_name = signature
     for name, array in inputs.items():
-        message.inputs[name].CopyFrom(to_proto(array, as_content=True))
+        fill(message.inputs[name], array, as_content=True)
     return message.SerializeToString()
 
 
@@ -32,7 +32,7 @@ def response(outputs: Mapping[str, np.ndarray]) -> bytes:
     """An answer of the process."""
     message = PredictResponse()
     for name, array in outputs.items():
-        message.outputs[name].CopyFrom(to_proto(array, as_content=True))
+        fill(message.outputs[name], array, as_content=True)
     return message.SerializeToString()
 
 

@@ -1,5 +1,6 @@
 """What a signature takes and gives, as its SignatureDef says: names, types and shapes."""
 
+import functools
 from dataclasses import dataclass
 
 import tensorflow as tf
@@ -32,7 +33,7 @@ class Tensor:
         shape = tuple(dim.size for dim in info.tensor_shape.dim) if known else None
         return cls(tf.as_dtype(info.dtype), shape, info.name)
 
-    @property
+    @functools.cached_property
     def has_rows(self) -> bool:
         """Whether its first dimension is a batch of any size."""
         return self.shape is None or (len(self.shape) > 0 and self.shape[0] == -1)
@@ -69,7 +70,7 @@ class Signature:
             message=message,
         )
 
-    @property
+    @functools.cached_property
     def has_rows(self) -> bool:
         """Whether rows of several requests can go through it together."""
         return all(tensor.has_rows for tensor in (*self.inputs.values(), *self.outputs.values()))

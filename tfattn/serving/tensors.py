@@ -23,10 +23,11 @@ _FIELDS = {
     **dict.fromkeys((np.int32, np.int16, np.int8, np.uint16, np.uint8), "int_val"),
 }
 
+_ENUMS = {kind: tf.as_dtype(kind).as_datatype_enum for kind in _FIELDS}
+
 # What most tensors are made of, by the number of their type in a message.
 _PLAIN = {
-    tf.as_dtype(kind).as_datatype_enum: (np.dtype(kind), _FIELDS[kind])
-    for kind in (np.float32, np.float64, np.int64, np.int32, np.bool_)
+    _ENUMS[kind]: (np.dtype(kind), _FIELDS[kind]) for kind in (np.float32, np.float64, np.int64, np.int32, np.bool_)
 }
 
 
@@ -40,6 +41,8 @@ def from_proto(name: str, proto: TensorProto) -> np.ndarray:
     Raises:
         Failure: INVALID_ARGUMENT, the message is broken or too large.
     """
+    if proto.dtype in _PLAIN and (array := _plain(proto)) is not None:
+        return array
     shape = [dim.size for dim in proto.tensor_shape.dim]
     size = math.prod(shape)
     if proto.tensor_shape.unknown_rank or min(shape, default=0) < 0:
@@ -50,38 +53,53 @@ def from_proto(name: str, proto: TensorProto) -> np.ndarray:
         if proto.dtype == DT_STRING and len(proto.string_val) <= size:  # text, many times as fast as below
             last = proto.string_val[-1:] or [b""]
             return strings([*proto.string_val, *last * (size - len(proto.string_val))]).reshape(shape)
-        if proto.dtype in _PLAIN:  # the same again
-            dtype, field = _PLAIN[proto.dtype]
-            if proto.tensor_content:
-                return np.frombuffer(proto.tensor_content, dtype).reshape(shape)
-            if len(values := getattr(proto, field)) == size:
-                return np.array(values, dtype).reshape(shape)
         return tf.make_ndarray(proto)
     except Exception as error:  # of many kinds, for a message may be broken in many ways
         raise invalid(f"tensor parsing error: {name}: {error}") from None
 
 
+def _plain(proto: TensorProto) -> np.ndarray | None:
+    """The array of numbers in one row, each of them there: many times as fast as in general; None for all others."""
+    shape = proto.tensor_shape
+    if len(shape.dim) != 1 or shape.unknown_rank:
+        return None
+    size = shape.dim[0].size
+    dtype, field = _PLAIN[proto.dtype]
+    if content := proto.tensor_content:
+        return np.frombuffer(content, dtype) if len(content) == size * dtype.itemsize else None
+    values = getattr(proto, field)
+    return np.array(list(values), dtype) if len(values) == size else None
+
+
 def to_proto(array: np.ndarray, *, as_content: bool = False) -> TensorProto:
-    """The message of an array.
+    """The message of an array; see `fill`."""
+    proto = TensorProto()
+    fill(proto, array, as_content=as_content)
+    return proto
+
+
+def fill(proto: TensorProto, array: np.ndarray, *, as_content: bool = False) -> None:
+    """Writes an array into an empty message.
 
     Args:
+        proto: the message.
         array: any values; strings as objects of `bytes`.
         as_content: as raw bytes where possible, which is fast. The default is the field of their type (float_val ...),
             in which clients of TF Serving expect answers.
     """
     if array.dtype == object:
-        proto = TensorProto(dtype=DT_STRING)
+        proto.dtype = DT_STRING
         proto.string_val.extend(array.ravel())
     else:
-        proto = TensorProto(dtype=tf.as_dtype(array.dtype).as_datatype_enum)
-        field = _FIELDS.get(array.dtype.type)
+        kind = array.dtype.type
+        proto.dtype = _ENUMS[kind] if kind in _ENUMS else tf.as_dtype(array.dtype).as_datatype_enum
+        field = _FIELDS.get(kind)
         if as_content or field is None:
             proto.tensor_content = np.ascontiguousarray(array).tobytes()
         else:
             getattr(proto, field).extend(array.ravel().tolist())
     for size in array.shape:
         proto.tensor_shape.dim.add(size=size)
-    return proto
 
 
 def strings(values) -> np.ndarray:

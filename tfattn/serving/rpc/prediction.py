@@ -21,7 +21,7 @@ from tfattn.serving import core
 from tfattn.serving.failure import Failure, invalid
 from tfattn.serving.rpc.call import Call, Calls, aside
 from tfattn.serving.signature import CLASSIFY, DEFAULT, REGRESS, Signature
-from tfattn.serving.tensors import from_proto, to_proto
+from tfattn.serving.tensors import fill, from_proto
 from tfattn.serving.version import Version
 
 NAME = "tensorflow.serving.PredictionService"
@@ -108,7 +108,7 @@ def _arrays(request: PredictRequest) -> dict[str, np.ndarray]:
 def _prediction(asked: ModelSpec, version: Version, outputs: dict[str, np.ndarray]) -> bytes:
     response = PredictResponse(model_spec=_answering(asked, version))
     for name, array in outputs.items():
-        response.outputs[name].CopyFrom(to_proto(array))
+        fill(response.outputs[name], array)
     return response.SerializeToString()
 
 
