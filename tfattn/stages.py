@@ -85,11 +85,14 @@ def prepare(run: Run, *, force: bool = False) -> None:
 def train(run: Run, *, force: bool = False, workers: int = 1) -> None:
     """Records to the best weights, from the last checkpoint where there is one."""
     prepare(run)
+    if force and not _helps():
+        for member in run.members:
+            member.forget("train", "checkpoints")
     if workers > 1 and not all(member.is_done("train") for member in run.members):
         _train_in_workers(run, workers)
         return
     for member in run.members:
-        _train(member, force=force)
+        _train(member)
 
 
 def evaluate(run: Run, *, force: bool = False, workers: int = 1) -> None:
@@ -142,9 +145,7 @@ def export(run: Run, *, force: bool = False) -> None:
             files.write_json(record, {"folder": str(folder)})
 
 
-def _train(run: Run, *, force: bool) -> None:
-    if force and not _helps():
-        run.forget("train", "checkpoints")
+def _train(run: Run) -> None:
     with run.stage("train", helps=_helps()) as needed:
         if not needed:
             return

@@ -95,7 +95,9 @@ def test_an_interval_by_hand():
 
 
 def test_an_ensemble_is_asked_as_the_mean_of_its_members():
-    other = lambda rows: ask(rows, weights=(0.0, 3.0, 0.0))  # noqa: E731
+    def other(rows):
+        return ask(rows, weights=(0.0, 3.0, 0.0))
+
     whole, first, second = importance.of_members([ask, other], ROWS, COLUMNS, TRUE, positive=1, seed=3)
     alone = shuffled(lambda rows: (ask(rows) + other(rows)) / 2)
     np.testing.assert_allclose(whole.rises, alone.rises)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
+MISSING = ("", "?", "NA", "nan")  # texts that say that there is no value, if not told otherwise
 # Narrower than what Python or TensorFlow would read: no 0x10, no 1_000, no digits of other scripts, no infinity.
 NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 

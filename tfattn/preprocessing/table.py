@@ -13,7 +13,7 @@ from tfattn import files
 from tfattn.errors import ConfigError, DataError, TfattnError, nearest
 from tfattn.features import CATEGORY_IDS, LABEL
 from tfattn.preprocessing.categories import Categories, distinct
-from tfattn.preprocessing.numbers import read, read_in_graph, stripped
+from tfattn.preprocessing.numbers import MISSING, read, read_in_graph, stripped
 from tfattn.preprocessing.numeric_columns import NumericColumn, NumericColumns
 from tfattn.preprocessing.preprocessor import Preprocessor
 
@@ -59,7 +59,7 @@ class Table(Preprocessor):
         multiply: dict[str, PositiveFloat] | None = None,
         scaling: Literal["standard", "quantile", "none"] = "standard",
         bins: NonNegativeInt = 0,
-        missing: tuple[str, ...] = ("", "?", "NA", "nan"),
+        missing: tuple[str, ...] = MISSING,
     ):
         super().__init__()
         self.numeric = numeric

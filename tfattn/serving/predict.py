@@ -10,12 +10,11 @@ from typing import Any, Protocol, TextIO
 
 from tfattn import files
 from tfattn.errors import DataError, RefusedError
-from tfattn.preprocessing.numbers import read
+from tfattn.preprocessing.numbers import MISSING, read
 from tfattn.serving import inputs
 from tfattn.serving.inputs import Kind, Row
 
 BATCH_SIZE = 32
-MISSING = ("", "?", "NA", "nan")  # texts for a number that is not there
 
 
 class Model(Protocol):

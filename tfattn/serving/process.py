@@ -20,8 +20,8 @@ from tfattn.serving.signature import Signature
 
 LAST_WORDS = 20  # lines of a process's standard error that are kept, to be logged should it die
 ENDING_SECONDS = 10  # for what a process still computes
+PRELOADED = ["tfattn.serving.preload"]
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["tfattn.serving.preload"])
 _CODES = {code.value[0]: code for code in StatusCode}
 
 
@@ -68,6 +68,7 @@ class Process:
         """
         line, their_line = socket.socketpair()
         errors, their_errors = socket.socketpair()
+        _FORKS.set_forkserver_preload(PRELOADED)
         arguments = (their_line, their_errors, folder, threads, gently)
         process = _FORKS.Process(target=worker.main, args=arguments, daemon=True)
         with their_line, their_errors:

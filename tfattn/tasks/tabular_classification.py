@@ -122,11 +122,15 @@ class TabularClassification(Task):
         return classes.combined(answers, positive_id=self.positive_id, threshold=self.threshold)
 
     def settle(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, Any]:
-        """The operating point, as `threshold` and the `figures` of the rows that it was chosen on."""
-        if self.specificity is None:
+        """The operating point, as `threshold` and the `figures` of the rows that it was chosen on, if asked for."""
+        if not self.settles:
             return {}
         scores = answers["scores"][:, self.positive_id]
         return asdict(choose(scores, targets[LABEL_IDS] == self.positive_id, specificity=self.specificity))
+
+    @property
+    def settles(self) -> bool:
+        return self.specificity is not None
 
     def settled(self, decisions: dict[str, Any]) -> None:
         self.threshold = decisions.get("threshold")

@@ -17,11 +17,13 @@ class Task(keras.Model):
             it, and `call` takes it as `encoded` in place of token ids.
         monitor: the metric by which checkpoints are compared when the configuration does not say, and
         monitor_mode: "max" or "min".
+        settles: whether validation rows decide something once training is over, see `settle`.
     """
 
     encoder_is_frozen: bool = False
     monitor: str = "loss"
     monitor_mode: str = "min"
+    settles: bool = False
 
     def losses(self, outputs: dict[str, Any], batch: dict[str, Any]) -> tuple[Any, Any]:
         """The loss of every element and its weight, two float32 tensors of one shape; rows that fill a batch weigh 0.
@@ -40,10 +42,11 @@ class Task(keras.Model):
 
     def settle(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, Any]:
         """What is decided on validation rows once training is over, such as a threshold; JSON can hold it."""
-        return {}
+        raise NotImplementedError
 
     def settled(self, decisions: dict[str, Any]) -> None:
         """Takes over what `settle` decided."""
+        raise NotImplementedError
 
     def measure(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, float]:
         """Metrics over a whole split, by flat names."""
