@@ -23,6 +23,9 @@ from tfattn.serving.process import Died
 from tfattn.serving.signature import Signature
 
 MOST_DEATHS = 2  # a request that was being computed as the process died is tried once more, alone
+# While a batch is computed, the next one waits for company so many seconds before it is computed beside it: calls of a
+# small model cost more than their rows, and where a call takes long, such a wait is nothing.
+COMPANY = 0.002
 SHORT = 6  # texts of up to 2**6 bytes count as equally long
 MEMORY = 0.9  # how slowly the estimate of a batch's time follows what is measured
 MARGIN = 1.3  # by which a wait may turn out longer than estimated
@@ -84,6 +87,7 @@ class Batcher:
         self._groups: OrderedDict[Hashable, deque[Waiting]] = OrderedDict()
         self._queued_rows = 0
         self._batch_seconds = 0.0
+        self._next_look = 0.0  # when `_dispatch` is called next, where a batch waits for company
         self._not_by_rows: set[str] = set()  # signatures whose answers turned out not to be one for each row
         self._tasks: set[asyncio.Task] = set()
         self._loop = asyncio.get_running_loop()
@@ -145,7 +149,7 @@ class Batcher:
             deadline=deadline,
         )
         if by_rows and self._parameters and signature.has_rows and signature.name not in self._not_by_rows:
-            shapes = tuple((name, array.dtype.char, array.shape[1:]) for name, array in sorted(inputs.items()))
+            shapes = tuple([(name, inputs[name].shape[1:]) for name in signature.inputs if name in inputs])
             waiting.group = (signature.name, outputs, shapes, _length(inputs))
             waiting.may_share = True
         return waiting
@@ -207,12 +211,15 @@ class Batcher:
 
     def _is_due(self, group: deque[Waiting]) -> bool:
         is_idle = self._free == self._threads  # then waiting could only make it later
-        if is_idle or not self._parameters or not self._parameters.timeout or not group[0].may_share:
+        if is_idle or not self._parameters or not group[0].may_share:
             return True
-        due = group[0].since + self._parameters.timeout
-        if due <= time.monotonic() or sum(waiting.rows for waiting in group) >= self._room:
+        due = group[0].since + max(self._parameters.timeout, COMPANY)
+        now = time.monotonic()
+        if due <= now or sum(waiting.rows for waiting in group) >= self._room:
             return True
-        self._loop.call_at(due, self._dispatch)
+        if not now < self._next_look <= due:
+            self._next_look = due
+            self._loop.call_at(due, self._dispatch)
         return False
 
     async def _run(self, batch: list[Waiting]) -> None:

@@ -190,7 +190,7 @@ async def _run(
 ) -> dict[str, np.ndarray]:
     for index, (name, tensor) in enumerate(signature.inputs.items()):
         # Only the type: as in TF Serving, a shape that does not fit is the model's to refuse.
-        if inputs[name].dtype != tensor.dtype.as_numpy_dtype:
+        if inputs[name].dtype != tensor.numpy_dtype:
             expected, received = type_name(tensor.dtype), type_name(tf.as_dtype(inputs[name].dtype))
             place = f" for the input {name}" if len(signature.inputs) > 1 else ""
             raise invalid(f"Expects arg[{index}] to be {expected} but {received} is provided{place}")

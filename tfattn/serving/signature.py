@@ -3,6 +3,7 @@
 import functools
 from dataclasses import dataclass
 
+import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef, TensorInfo
 
@@ -32,6 +33,11 @@ class Tensor:
         known = not info.tensor_shape.unknown_rank
         shape = tuple(dim.size for dim in info.tensor_shape.dim) if known else None
         return cls(tf.as_dtype(info.dtype), shape, info.name)
+
+    @functools.cached_property
+    def numpy_dtype(self) -> np.dtype:
+        """Its type as arrays have it; strings are objects."""
+        return np.dtype(self.dtype.as_numpy_dtype)
 
     @functools.cached_property
     def has_rows(self) -> bool:

@@ -59,16 +59,20 @@ def from_proto(name: str, proto: TensorProto) -> np.ndarray:
 
 
 def _plain(proto: TensorProto) -> np.ndarray | None:
-    """The array of numbers in one row, each of them there: many times as fast as in general; None for all others."""
-    shape = proto.tensor_shape
-    if len(shape.dim) != 1 or shape.unknown_rank:
+    """The array of numbers that are all there: many times as fast as in general; None for all others."""
+    if proto.tensor_shape.unknown_rank:
         return None
-    size = shape.dim[0].size
+    shape = [dim.size for dim in proto.tensor_shape.dim]
+    size = shape[0] if len(shape) == 1 else math.prod(shape)
     dtype, field = _PLAIN[proto.dtype]
     if content := proto.tensor_content:
-        return np.frombuffer(content, dtype) if len(content) == size * dtype.itemsize else None
-    values = getattr(proto, field)
-    return np.array(list(values), dtype) if len(values) == size else None
+        array = np.frombuffer(content, dtype) if len(content) == size * dtype.itemsize else None
+    else:
+        values = getattr(proto, field)
+        array = np.array(list(values), dtype) if len(values) == size else None
+    if array is None or min(shape, default=0) < 0:
+        return None
+    return array if len(shape) == 1 else array.reshape(shape)
 
 
 def to_proto(array: np.ndarray, *, as_content: bool = False) -> TensorProto:

@@ -42,11 +42,10 @@ async def predict(request: PredictRequest, call: Call) -> bytes:
     """Tensors to tensors."""
     version = call.find(request)
     signature = core.find_signature(version, request.model_spec.signature_name)
-    # Before tensors are made: a short message may stand for many and large ones.
-    core.check_inputs(signature, request.inputs)
-    _check_rows(_num_rows(request, signature), call.max_rows)
+    core.check_inputs(signature, request.inputs)  # before tensors are made: a short message may stand for many
     with version.use():
         inputs = await aside(call.size, _arrays, request)
+        _check_rows(_num_rows(inputs, signature), call.max_rows)
         _, outputs = await core.predict(
             version, signature.name, inputs, outputs=request.output_filter, deadline=call.deadline
         )
@@ -128,9 +127,10 @@ def _examples(message: Input, max_rows: int) -> list[bytes]:
     return [context + one.SerializeToString() for one in given.examples]
 
 
-def _num_rows(request: PredictRequest, signature: Signature) -> int:
-    shapes = [request.inputs[name].tensor_shape.dim for name in request.inputs if signature.inputs[name].has_rows]
-    return max((shape[0].size for shape in shapes if shape), default=0)
+def _num_rows(inputs: dict[str, np.ndarray], signature: Signature) -> int:
+    return max(
+        (len(array) for name, array in inputs.items() if array.ndim and signature.inputs[name].has_rows), default=0
+    )
 
 
 def _check_rows(num_rows: int, max_rows: int) -> None:
