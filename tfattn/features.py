@@ -10,6 +10,10 @@ TOKEN_IDS = "token_ids"  # (B, T) int32, 0 where padded
 SEGMENT_IDS = "segment_ids"  # (B, T) int32, 0 for the first segment, 1 for the second
 PADDING_MASK = "padding_mask"  # (B, T) bool, True at real tokens
 
+# What a decoder is taught to write.
+TARGET_IDS = "target_ids"  # (B, T) int32, the start, the tokens, the end; 0 where padded
+TARGET_PADDING_MASK = "target_padding_mask"  # (B, T) bool, True at real tokens
+
 # What a model of tables reads: N numeric columns, M categorical ones, Q bins of a numeric one.
 NUMERIC = "numeric"  # (B, N) float32, the numeric columns, scaled as the preprocessor says
 PIECEWISE = "piecewise"  # (B, N * Q) float32, piecewise-linear encodings of the same
@@ -26,7 +30,7 @@ COLUMN_ATTENTION = "column_attention"  # (B, N + M) float32, how much [CLS] atte
 ENCODED = "encoded"  # (B, D)
 
 # What a task answers and is taught.
-LOGITS = "logits"  # (B, C)
+LOGITS = "logits"  # (B, C), or (B, T, V) of a decoder
 LABEL_IDS = "label_ids"  # (B,) int32
 WEIGHTS = "weights"  # (B,) float32, 0 for rows that only fill a batch
 

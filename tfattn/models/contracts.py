@@ -1,5 +1,7 @@
 """What a task may ask of a model: the capability, not the architecture."""
 
+from typing import Any
+
 import keras
 
 
@@ -41,4 +43,56 @@ class TableEncoder(keras.Model):
 
     def depth_groups(self) -> list[list[keras.Variable]]:
         """Its trainable variables from the input upwards (tokens, block 1, ..., top), for layer-wise rates."""
+        raise NotImplementedError
+
+
+class EncoderDecoder(keras.Model):
+    """Reads a source sequence and writes a target sequence, token after token.
+
+    `call(features, training=False)` takes `token_ids` and `padding_mask` (B, S), `target_ids` (B, T) and, where rows
+    are padded, `target_padding_mask` (B, T); it returns `logits` (B, T - 1, V): at each position, given the source and
+    the target so far, those of the token after it. To write, `encode` reads the source once, and `step` is called for
+    one position after another. What stands at padded positions changes nothing at real ones.
+
+    Several continuations of each source may be written side by side (beams): `step` then gets B W rows, those of a
+    source next to each other, while the memory keeps B rows.
+
+    Attributes:
+        vocabulary_size: how many token ids sources have.
+        target_vocabulary_size: V, how many token ids targets have.
+        max_sequence_length: the longest S and T it takes.
+    """
+
+    vocabulary_size: int
+    target_vocabulary_size: int
+    max_sequence_length: int
+
+    def encode(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        """The memory of a source: all that steps need of it, tensors of B rows."""
+        raise NotImplementedError
+
+    def empty_state(self, memory: dict[str, Any], max_length: int) -> Any:
+        """What is known before the first step of up to `max_length`: a nested structure of tensors of B rows.
+
+        Steps keep its structure, shapes and types.
+        """
+        raise NotImplementedError
+
+    def step(self, token_ids: Any, index: Any, memory: dict[str, Any], state: Any) -> tuple[Any, Any, Any]:
+        """Reads the token of one position.
+
+        Args:
+            token_ids: (B W,) int.
+            index: the position, a scalar; 0 is that of the start.
+            memory: of `encode`, B rows.
+            state: as the step before left it, B W rows.
+
+        Returns:
+            the logits of the next token (B W, V) float32; the new state; and the alignment (B W, S) float32, how much
+            each source token counts, rows that sum to 1, or None if the model attends to none.
+        """
+        raise NotImplementedError
+
+    def depth_groups(self) -> list[list[keras.Variable]]:
+        """Its trainable variables from the input upwards, for layer-wise rates."""
         raise NotImplementedError
