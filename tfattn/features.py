@@ -14,6 +14,9 @@ PADDING_MASK = "padding_mask"  # (B, T) bool, True at real tokens
 TARGET_IDS = "target_ids"  # (B, T) int32, the start, the tokens, the end; 0 where padded
 TARGET_PADDING_MASK = "target_padding_mask"  # (B, T) bool, True at real tokens
 
+# Which of its sequences' tokens are real, by the name of the sequence; PADDING_MASK says it of all others.
+MASKS = {TARGET_IDS: TARGET_PADDING_MASK}
+
 # What a model of tables reads: N numeric columns, M categorical ones, Q bins of a numeric one.
 NUMERIC = "numeric"  # (B, N) float32, the numeric columns, scaled as the preprocessor says
 PIECEWISE = "piecewise"  # (B, N * Q) float32, piecewise-linear encodings of the same

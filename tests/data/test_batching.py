@@ -106,3 +106,22 @@ def test_a_row_longer_than_the_budget_is_refused_at_once():
         ConfigError, match="expected at least 12, the tokens of the longest row, received 10.*Raise `max_tokens`"
     ):
         Batching(max_tokens=10).plan([np.array([4, 12])], seed=1, epoch=0, shuffle=True)
+
+
+@given(
+    lengths=st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=1, max_size=200), shuffle=st.booleans()
+)
+def test_a_batch_of_pairs_holds_what_both_sides_take_with_their_padding(lengths, shuffle):
+    pairs = np.array(lengths)
+    batches = batches_of(Batching(max_tokens=120).plan([pairs], seed=5, epoch=0, shuffle=shuffle))
+    assert sorted(np.concatenate(batches)) == list(range(len(pairs)))
+    assert all(len(rows) * pairs[rows].max(axis=0).sum() <= 120 for rows in batches)
+
+
+def test_pairs_share_a_batch_where_both_sides_are_about_as_long():
+    chance = np.random.default_rng(0)
+    targets = chance.integers(4, 40, 5000)
+    pairs = np.stack([np.maximum(1, targets + chance.integers(-4, 5, 5000)), targets], axis=1)
+    batches = batches_of(Batching(max_tokens=2048).plan([pairs], seed=5, epoch=0, shuffle=True))
+    padded = sum(len(rows) * pairs[rows].max(axis=0).sum() for rows in batches)
+    assert pairs.sum() / padded > 0.9

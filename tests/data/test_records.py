@@ -23,10 +23,11 @@ def stored(paths):
 
 def test_parsing_gives_what_was_written(make_folder, examples):
     records = Records(make_folder(), "train")
-    lengths = np.concatenate(records.lengths)
     assert [len(shard) for shard in records.lengths] == [10, 10, 10, 10, 10, 3]
+    stored_lengths = np.concatenate(records.lengths)
+    batch = parse(stored(records.paths), records.features, stored_lengths, [15])
+    lengths = stored_lengths[:, 0]
     assert lengths.tolist() == [len(example["input_ids"]) for example in examples]
-    batch = parse(stored(records.paths), records.features, lengths, 15)
     assert batch["token_ids"].shape == batch["padding_mask"].shape == (53, 15)
     assert batch["token_ids"].dtype == batch["label_ids"].dtype == tf.int32
     for row, example in enumerate(examples):
@@ -59,9 +60,25 @@ def test_padded_files_of_other_tools_are_trimmed_by_their_mask(tmp_path):
 def test_other_names_of_the_same_features_are_understood(tmp_path):
     features = {"input_word_ids": Feature("int64", "sequence"), "input_type_ids": Feature("int64", "sequence")}
     write_records(tmp_path, "train", [{"input_word_ids": [5], "input_type_ids": [1]}], features=features, num_rows=1)
-    batch = parse(stored(tmp_path.glob("*.tfrecord")), features, tf.constant([1]))
+    batch = parse(stored(tmp_path.glob("*.tfrecord")), features, tf.constant([[1]]))
     assert batch["token_ids"].numpy().tolist() == [[5]]
     assert batch["segment_ids"].numpy().tolist() == [[1]]
+
+
+def test_source_and_target_are_padded_each_to_its_own_width(tmp_path):
+    features = {
+        "input_ids": Feature("int64", "sequence"),
+        "target_ids": Feature("int64", "sequence", mask="target_padding_mask"),
+    }
+    rows = [{"input_ids": [5, 6, 7], "target_ids": [8]}, {"input_ids": [9], "target_ids": [1, 2]}]
+    write_records(tmp_path, "train", rows, features=features, num_rows=2)
+    lengths = np.load(tmp_path / "train-00000-of-00001.lengths.npy")
+    assert lengths.tolist() == [[3, 1], [1, 2]]
+    batch = parse(stored(tmp_path.glob("*.tfrecord")), features, lengths)
+    assert batch["token_ids"].numpy().tolist() == [[5, 6, 7], [9, 0, 0]]
+    assert batch["target_ids"].numpy().tolist() == [[8, 0], [1, 2]]
+    assert batch["padding_mask"].numpy().sum(axis=1).tolist() == [3, 1]
+    assert batch["target_padding_mask"].numpy().sum(axis=1).tolist() == [1, 2]
 
 
 def test_encoded_vectors_are_kept_exactly(tmp_path):

@@ -35,8 +35,9 @@ class Batching:
 
     Args:
         batch_size: rows per batch, over all replicas and micro-batches; give either this or `max_tokens`.
-        max_tokens: tokens per batch at the most, padding included (rows times the longest of them), over all replicas
-            and micro-batches; short rows come in larger batches. Give either this or `batch_size`.
+        max_tokens: tokens per batch at the most, padding included (rows times the longest of them, of source and target
+            together), over all replicas and micro-batches; short rows come in larger batches. Give either this or
+            `batch_size`.
         bucket_by_length: whether rows of like length share a batch, which saves padding.
         window: records that are held in memory and shuffled together; rounded up to whole record files.
         balanced: whether every class has the same number of rows in each training batch. Rows of rare classes then come
@@ -96,7 +97,8 @@ class Batching:
         """The batches of one epoch.
 
         Args:
-            lengths: for each shard, the tokens of each of its records; records are numbered through all shards.
+            lengths: for each shard (n,), the tokens of each of its records, or (n, k) of its k sequences; records are
+                numbered through all shards.
             seed: not negative.
             epoch: not negative.
             shuffle: whether the order is random; if not, it is that of the file, or from long rows to short ones where
@@ -106,7 +108,8 @@ class Batching:
         Raises:
             ConfigError: a row alone has more than `max_tokens`.
         """
-        longest = max((int(shard.max()) for shard in lengths if len(shard)), default=0)
+        lengths = [np.reshape(shard, (len(shard), -1)).astype(np.int64) for shard in lengths]
+        longest = max((int(shard.sum(axis=1).max()) for shard in lengths if len(shard)), default=0)
         if self.max_tokens is not None and longest > self.max_tokens:
             raise ConfigError(
                 "the longest row does not fit into a batch",
@@ -120,7 +123,7 @@ class Batching:
         windows = []
         for shards in self._windows(order, lengths):
             rows = np.concatenate([np.arange(starts[shard], starts[shard + 1]) for shard in shards])
-            tokens = np.concatenate([lengths[shard] for shard in shards]).astype(np.int64)
+            tokens = np.concatenate([lengths[shard] for shard in shards])
             generator = _generator(seed, epoch, 1 + len(windows)) if shuffle else None
             if self.balanced and generator is not None:
                 classes = np.concatenate([label_ids[shard] for shard in shards])
@@ -151,8 +154,8 @@ class Batching:
     def _batches(self, rows: np.ndarray, tokens: np.ndarray, generator: np.random.Generator | None) -> list[np.ndarray]:
         order = np.arange(len(rows)) if generator is None else generator.permutation(len(rows))
         if self.bucket_by_length:
-            factor = 1.0 if generator is None else 1.0 + SPREAD * generator.random(len(rows))
-            order = order[np.argsort(-tokens[order] * factor, kind="stable")]
+            factor = 1.0 if generator is None else 1.0 + SPREAD * generator.random((len(rows), 1))
+            order = order[_from_long_to_short(tokens[order] * factor)]
         batches = list(self._cut(rows[order], tokens[order]))
         if generator is not None:
             batches = [batches[place] for place in generator.permutation(len(batches))]
@@ -167,8 +170,14 @@ class Batching:
 
     def _fitting(self, tokens: np.ndarray) -> int:
         """How many of the next rows fill `max_tokens`: rows times the longest so far only ever grows."""
-        padded = np.maximum.accumulate(tokens) * np.arange(1, len(tokens) + 1)
+        padded = np.maximum.accumulate(tokens).sum(axis=1) * np.arange(1, len(tokens) + 1)
         return int(np.searchsorted(padded, self.max_tokens, side="right"))
+
+
+def _from_long_to_short(tokens: np.ndarray) -> np.ndarray:
+    """The order of rows (n, k) by their last sequence, and of those of about the same length by the one before it."""
+    *others, last = -tokens.T
+    return np.lexsort([*others, np.round(last) if others else last])
 
 
 def _generator(seed: int, epoch: int, stream: int) -> np.random.Generator:

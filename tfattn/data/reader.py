@@ -21,7 +21,7 @@ class Reader:
     batch is gathered from them by number and parsed at once, all of it in TensorFlow's graph; the next window is loaded
     meanwhile. To start at batch k costs the loading of one window.
 
-    Sequences are padded to the longest row of the whole batch, and `padding_mask` is False there.
+    Sequences are padded to the longest of the whole batch, and their masks are False there.
 
     Args:
         folder: what `prepare` or `write_encoded` wrote.
@@ -32,7 +32,7 @@ class Reader:
 
     Attributes:
         num_rows: rows of the split.
-        longest: tokens of the longest row.
+        longest: tokens of the longest sequence.
         manifest: what was written down about the folder: splits, features, labels.
 
     Raises:
@@ -63,9 +63,9 @@ class Reader:
 
     def waste(self, epoch: int) -> float:
         """The share of padding among the tokens of an epoch's batches."""
-        batches = (self._lengths[rows] for window in self.plan(epoch) for rows in window.batches)
-        padded = sum(len(tokens) * int(tokens.max()) for tokens in batches)
-        return 1.0 - int(self._lengths.sum()) / padded
+        batches = [self._lengths[rows] for window in self.plan(epoch) for rows in window.batches]
+        padded = sum(len(tokens) * int(tokens.max(axis=0).sum()) for tokens in batches)
+        return 1.0 - sum(int(tokens.sum()) for tokens in batches) / padded
 
     def dataset(
         self,
@@ -90,8 +90,8 @@ class Reader:
 
         Returns:
             An element for each batch and local part, in that order: the stored features as `records.parse` gives them,
-            (n, T) and (n,), with `weights` (n,) float32 and `row_ids` (n,) int32. T is the longest row of the whole
-            batch, for all its parts.
+            (n, T) and (n,), with `weights` (n,) float32 and `row_ids` (n,) int32. T is the longest of the whole batch,
+            for all its parts.
         """
         order = _Order(self.plan(epoch), self._records.lengths, start)
         with tf.device("CPU:0"):  # where input pipelines run, whatever device is current
@@ -114,11 +114,11 @@ class Reader:
 
             return tf.data.Dataset.range(first, last).map(batch)
 
-        def parsed(serialized, mine, real, width):
-            batch = parse(serialized, self._records.features, tf.gather(lengths, mine), width)
+        def parsed(serialized, mine, real, widths):
+            batch = parse(serialized, self._records.features, tf.gather(lengths, mine), widths)
             batch[ROW_IDS] = tf.where(real, mine, -1)
             batch[WEIGHTS] = tf.cast(real, tf.float32)
-            return {name: _divided(value, len(parts), width) for name, value in batch.items()}
+            return {name: _divided(value, len(parts)) for name, value in batch.items()}
 
         windows = tf.data.Dataset.from_tensor_slices(order.windows).map(load).prefetch(1)
         batches = windows.flat_map(gather).map(parsed, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
@@ -139,7 +139,7 @@ class _Order:
     Attributes:
         rows: record numbers, batch after batch.
         begins: where each batch begins in `rows`, and where the last ends.
-        widths: the longest row of each batch.
+        widths: (batches, k), the longest of each of the k sequences in each batch.
         shards: shard numbers, window after window.
         places: for each record number, where it stands in the window that is loaded with it.
         windows: (windows, 5) first and last shard, first and last batch, records.
@@ -149,7 +149,7 @@ class _Order:
         batches = [rows for window in plan for rows in window.batches]
         self.rows = np.concatenate(batches).astype(np.int32)
         self.begins = np.cumsum([0, *map(len, batches)])
-        self.widths = np.maximum.reduceat(np.concatenate(lengths)[self.rows], self.begins[:-1])
+        self.widths = np.maximum.reduceat(np.concatenate(lengths)[self.rows], self.begins[:-1], axis=0)
         self.shards = np.concatenate([window.shards for window in plan])
         self.places = np.empty(len(self.rows), np.int32)
         starts = np.cumsum([0, *map(len, lengths)])
@@ -173,6 +173,7 @@ def _filled(count: tf.Tensor, parts: tf.Tensor, replicas: int, accumulation: int
     return tf.where(real, slots, 0), real
 
 
-def _divided(value: tf.Tensor, parts: int, width: tf.Tensor) -> tf.Tensor:
-    """(parts * n, ...) -> (parts, n, ...); what is not known of the shape is the width of sequences."""
-    return tf.reshape(value, [parts, -1, *(width if size is None else size for size in value.shape[1:])])
+def _divided(value: tf.Tensor, parts: int) -> tf.Tensor:
+    """(parts * n, ...) -> (parts, n, ...)."""
+    sizes = [tf.shape(value)[axis] if size is None else size for axis, size in enumerate(value.shape)]
+    return tf.reshape(value, [parts, -1, *sizes[1:]])

@@ -2,8 +2,8 @@
 
 The names in the files are those that BERT's own tools write (`input_ids`, `segment_ids`, `label_ids`): others can read
 ours, and we can read theirs; parsing gives the names that models read. Beside each shard `x.tfrecord` stands
-`x.lengths.npy`, the tokens of each of its records, and where they have labels `x.label_ids.npy`, by which batches are
-planned without reading the records.
+`x.lengths.npy`, the tokens of each sequence of each of its records, and where they have labels `x.label_ids.npy`, by
+which batches are planned without reading the records.
 """
 
 import contextlib
@@ -37,11 +37,13 @@ class Feature:
         dtype: "int64" or "float32".
         kind: a "sequence" has a number per token, a "scalar" one number, a "vector" always `size` numbers.
         size: numbers in a vector.
+        mask: of a sequence, the feature that says which of its tokens are real; sequences of one mask are equally long.
     """
 
     dtype: Literal["int64", "float32"]
     kind: Literal["sequence", "scalar", "vector"]
     size: int = 1
+    mask: str = PADDING_MASK
 
     def spec(self) -> Any:
         """How TensorFlow parses it; a sequence is padded with 0 to the longest of the batch."""
@@ -80,7 +82,7 @@ def write_records(
         What `Records` wants to find in the manifest under `splits`: rows and shards.
     """
     shards = -(-num_rows // rows_per_shard)
-    sequences = [name for name, feature in features.items() if feature.kind == "sequence"]
+    sequences = _by_mask(features).values()
     examples = iter(examples)
     written = 0
     for shard in range(shards):
@@ -90,7 +92,7 @@ def write_records(
             for example in islice(examples, rows_per_shard):
                 encoded = {name: feature.encode(example[name]) for name, feature in features.items()}
                 writer.write(tf.train.Example(features=tf.train.Features(feature=encoded)).SerializeToString())
-                lengths.append(max((len(example[name]) for name in sequences), default=1))
+                lengths.append([max(len(example[name]) for name in names) for names in sequences] or [1])
                 label_ids.append(example.get(LABEL_IDS))
         np.save(path.with_suffix(".lengths.npy"), np.array(lengths, np.int32))
         if LABEL_IDS in features:
@@ -135,7 +137,7 @@ class Records:
 
     Attributes:
         paths: the shards, in order.
-        lengths: for each shard, the tokens of each of its records (1 where there are no tokens).
+        lengths: for each shard (n, k), the tokens of the k sequences of each of its n records (1 where there are none).
         label_ids: for each shard, the label of each of its records; None where they have none.
         features: what a record holds, by the names in the file.
         manifest: everything that was written down about the folder.
@@ -168,7 +170,7 @@ def parse(
     serialized: tf.Tensor,
     features: dict[str, Feature],
     lengths: tf.Tensor | None = None,
-    width: tf.Tensor | None = None,
+    widths: tf.Tensor | None = None,
 ) -> dict[str, tf.Tensor]:
     """Parses a batch of records at once, in the graph.
 
@@ -178,29 +180,35 @@ def parse(
     Args:
         serialized: (B,) strings.
         features: what a record holds, by the names in the file.
-        lengths: (B,) tokens of each row; taken from the file's `input_mask` where not given.
-        width: T, to which sequences are padded; the longest row where not given.
+        lengths: (B, k) tokens of the k sequences of each row; taken from the file's `input_mask` where not given.
+        widths: (k,), to which they are padded; the longest of each where not given.
 
     Returns:
-        Features under the names that models read: integers as int32, sequences (B, T), and `padding_mask` (B, T) bool
-        where there are sequences.
+        Features under the names that models read: integers as int32, sequences (B, T), and the masks of sequences
+        (B, T) bool.
     """
     parsed = tf.io.parse_example(serialized, {name: feature.spec() for name, feature in features.items()})
     mask = parsed.pop(INPUT_MASK, None)
     if lengths is None and mask is not None:
-        lengths = tf.cast(tf.reduce_sum(mask, axis=1), tf.int32)
-    if width is None and lengths is not None:
-        width = tf.reduce_max(lengths)
+        lengths = tf.cast(tf.reduce_sum(mask, axis=1), tf.int32)[:, None]
+    if widths is None and lengths is not None:
+        widths = tf.reduce_max(lengths, axis=0)
     batch = {}
     for name, value in parsed.items():
         value = tf.cast(value, tf.int32) if features[name].dtype == "int64" else value
-        if features[name].kind == "sequence":
-            value = value[:, :width]
-            value = tf.pad(value, [[0, 0], [0, width - tf.shape(value)[1]]])
         batch[MODEL_NAMES.get(name, name)] = value
-    if any(feature.kind == "sequence" for feature in features.values()):
-        batch[PADDING_MASK] = tf.sequence_mask(lengths, width)
+    for place, (mask_name, names) in enumerate(_by_mask(features).items()):
+        for name in (MODEL_NAMES.get(name, name) for name in names if name != INPUT_MASK):
+            value = batch[name][:, : widths[place]]
+            batch[name] = tf.pad(value, [[0, 0], [0, widths[place] - tf.shape(value)[1]]])
+        batch[mask_name] = tf.sequence_mask(lengths[:, place], widths[place])
     return batch
+
+
+def _by_mask(features: dict[str, Feature]) -> dict[str, list[str]]:
+    """The sequences that share a mask, by its name, in alphabetical order."""
+    sequences = [(feature.mask, name) for name, feature in features.items() if feature.kind == "sequence"]
+    return {mask: [name for one, name in sequences if one == mask] for mask in sorted({mask for mask, _ in sequences})}
 
 
 @contextlib.contextmanager

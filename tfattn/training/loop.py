@@ -17,7 +17,7 @@ import tensorflow as tf
 
 from tfattn.data.reader import ROW_IDS
 from tfattn.errors import TrainingError
-from tfattn.features import PADDING_MASK
+from tfattn.features import MASKS, PADDING_MASK
 from tfattn.tasks.task import Task
 from tfattn.training.averages import Averages
 from tfattn.training.optimizers import Optimizer
@@ -226,8 +226,9 @@ class Loop:
         _refuse_new_state(self.fixed, scope)
         gradients = tape.gradient(scaled, weights)
         real = tf.cast(batch[ROW_IDS] >= 0, tf.float32)
-        lengths = tf.math.count_nonzero(batch[PADDING_MASK], axis=1, dtype=tf.float32) if PADDING_MASK in batch else 0.0
-        counts = [tf.reduce_sum(lengths * real), tf.reduce_sum(real)]
+        masks = [batch[name] for name in (PADDING_MASK, *MASKS.values()) if name in batch]
+        lengths = [tf.math.count_nonzero(mask, axis=1, dtype=tf.float32) for mask in masks]
+        counts = [tf.reduce_sum(sum(lengths, 0.0) * real), tf.reduce_sum(real)]
         sums = tf.stack([loss, tf.reduce_sum(loss_weights), elements, *counts])
         return [None if gradient is None else tf.convert_to_tensor(gradient) for gradient in gradients], sums
 

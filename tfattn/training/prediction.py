@@ -7,11 +7,12 @@ import numpy as np
 import tensorflow as tf
 
 from tfattn.data.reader import ROW_IDS, Reader
-from tfattn.features import ENCODED, PADDING_MASK, SEGMENT_IDS, TOKEN_IDS, WEIGHTS
+from tfattn.features import ENCODED, MASKS, PADDING_MASK, SEGMENT_IDS, TOKEN_IDS, WEIGHTS
 from tfattn.tasks.task import Task
 from tfattn.training.runtime import Runtime
 
-NOT_TARGETS = {TOKEN_IDS, SEGMENT_IDS, PADDING_MASK, ENCODED, ROW_IDS, WEIGHTS}
+# What models read, sequences of which batches have different widths, and what a row only carries along.
+NOT_TARGETS = {TOKEN_IDS, SEGMENT_IDS, PADDING_MASK, *MASKS, *MASKS.values(), ENCODED, ROW_IDS, WEIGHTS}
 
 Columns = dict[str, np.ndarray]
 
