@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from tfattn import catalog, console, files, pretrained
-from tfattn.config.build import build
+from tfattn.config.build import build, located
 from tfattn.config.resolve import resolve
 from tfattn.config.schema import Config
 from tfattn.config.show import to_yaml
@@ -20,6 +20,7 @@ from tfattn.data.split import TRAIN, VALIDATION
 from tfattn.errors import ConfigError
 from tfattn.evaluation.evaluate import Evaluated
 from tfattn.export.saved_model import export as write_export
+from tfattn.features import LABEL
 from tfattn.runs import Run
 from tfattn.tasks.task import Task
 from tfattn.trained import Trained, facts_of, reader_of, task_of
@@ -33,7 +34,11 @@ def check(config: Config) -> Config:
     """Finds all that can be known to be wrong before data are read."""
     for section in ("training", "export"):
         build(config, section)
-    preprocessor = build(config, "data").preprocessing
+    data: Data = build(config, "data")
+    if catalog.find("tasks", config.values["task"]["name"]).learns_labels:
+        with located(config, "data"):
+            data.check_roles(LABEL)
+    preprocessor = data.preprocessing
     # True sizes are known from the data; any will do to check the others.
     stated = config.values["model"]
     model = build(config, "model", **{name: stated.get(name, size) for name, size in preprocessor.sizes.items()})

@@ -24,6 +24,7 @@ def summary():
         classes={split: [row.fields["label"] for row in part] for split, part in parts.items()},
         roles=["text"],
         dropped={"text": ["/data/a.csv:11", "/data/a.csv:9"], "label": []},
+        left_out=["/data/a.csv:7"],
         lengths={"train": np.array([2, 2, 1, 7]), "validation": np.array([1, 1])},
         truncated={"train": ["/data/a.csv:5"], "validation": []},
     )
@@ -41,6 +42,7 @@ def test_figures(summary):
             "text": {"rows": 2, "first": ["/data/a.csv:9", "/data/a.csv:11"]},
             "label": {"rows": 0, "first": []},
         },
+        "left_out": {"rows": 1, "first": ["/data/a.csv:7"]},
         "truncated": {"train": {"rows": 1, "first": ["/data/a.csv:5"]}, "validation": {"rows": 0, "first": []}},
         "duplicates": {"rows": 2, "first": ["/data/a.csv:3", "/data/b.csv:2"]},
         "conflicts": {"rows": 2, "first": ["/data/a.csv:2", "/data/a.csv:3"]},
@@ -66,6 +68,7 @@ def test_people_read_what_is_worth_a_look(summary, printed):
     assert "no text: left out" in text
     assert "a.csv:9, 11" in text
     assert "a.csv:3; b.csv:2" in text
+    assert "too long to be trained on: left out" in text
     assert "no label" not in text
 
 
@@ -73,6 +76,7 @@ def test_clean_data_are_said_to_be_clean(summary, printed):
     clean = {"rows": 0, "first": []}
     nothing = {
         "missing": {"text": clean},
+        "left_out": clean,
         "truncated": {"train": clean},
         "duplicates": clean,
         "conflicts": clean,
@@ -109,6 +113,7 @@ def test_rows_without_tokens_have_no_lengths(printed):
         classes={split: [row.fields["label"] for row in part] for split, part in parts.items()},
         roles=["text"],
         dropped={"label": []},
+        left_out=[],
         lengths={},
         truncated={"train": [], "validation": []},
     )

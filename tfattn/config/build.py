@@ -1,5 +1,7 @@
 """A checked configuration to objects: name and keyword arguments in, what they name out."""
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from tfattn.config.arguments import REQUIRED, Argument, arguments
@@ -27,6 +29,18 @@ def build(config: Config, *path: str, **given: Any) -> Any:
     return _build(config, mark, path, given)
 
 
+@contextlib.contextmanager
+def located(config: Config, *path: str) -> Iterator[None]:
+    """Says where the key stands that a ConfigError names, as seen from the section at a key path."""
+    try:
+        yield
+    except ConfigError as error:
+        if error.key and not error.where:
+            inner = (*path, *error.key.split("."))
+            error.where = f"{_origin(config, inner)}: {'.'.join(inner)}"
+        raise
+
+
 def _build(config: Config, mark: PartMark | SectionMark, path: KeyPath, given: dict[str, Any]) -> Any:
     values = config.at(*path)
     constructor = constructor_of(mark, values)
@@ -46,13 +60,8 @@ def _build(config: Config, mark: PartMark | SectionMark, path: KeyPath, given: d
             _fits(config, (*path, name), argument, given[name])
             _agree(config, (*path, name), keywords.get(name, given[name]), given[name])
             keywords[name] = given[name]
-    try:
+    with located(config, *path):
         return constructor(**keywords)
-    except ConfigError as error:
-        if error.key and not error.where:
-            inner = (*path, *error.key.split("."))
-            error.where = f"{_origin(config, inner)}: {'.'.join(inner)}"
-        raise
 
 
 def _fits(config: Config, path: KeyPath, argument: Argument, given: Any) -> None:

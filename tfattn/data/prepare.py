@@ -1,7 +1,7 @@
 """From raw files to a folder that training reads: checked, divided, turned into numbers, summed up."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +10,17 @@ import tensorflow as tf
 
 from tfattn import files
 from tfattn.data.class_plot import draw_classes
+from tfattn.data.division import divided
 from tfattn.data.records import STORED_NAMES, Feature, described, write_records
 from tfattn.data.section import Data
-from tfattn.data.source import Row, Source
-from tfattn.data.split import TEST, TRAIN, VALIDATION
+from tfattn.data.source import Row
+from tfattn.data.split import TRAIN
 from tfattn.data.summary import show, summarize
-from tfattn.data.targets import ClassLabels
-from tfattn.errors import DataError, nearest
+from tfattn.errors import DataError
+from tfattn.features import MASKS, PADDING_MASK
 from tfattn.preprocessing.preprocessor import Preprocessor
 
 ROWS_AT_ONCE = 1024  # read together
-SHOWN_VALUES = 20
 
 
 def prepare(data: Data, folder: str | Path, seed: int) -> None:
@@ -30,8 +30,9 @@ def prepare(data: Data, folder: str | Path, seed: int) -> None:
     order), `preprocessing/`, `labels.txt`, `summary.json`, `classes.png` and `manifest.json`, whose facts are:
 
         splits      {split: {rows, shards, class_counts, truncated}}
-        features    {name in the records: {dtype, kind, size}}
-        labels      the classes in the order of their ids
+        features    {name in the records: {dtype, kind, size, mask}}
+        labels      the classes in the order of their ids; none where rows have no labels
+        target_fields   the raw fields that are to be written
         preprocessing   {sha256}: of its saved files together
         sources     {key: sha256} of the files read
 
@@ -43,18 +44,25 @@ def prepare(data: Data, folder: str | Path, seed: int) -> None:
     Raises:
         DataError: a file, row or class is not as it should be; names the place.
     """
-    target = ClassLabels(data.labels)
-    parts, dropped = _divided(data, target, seed)
+    target = data.target()
+    parts, dropped = divided(data, target, seed)
     target.fit(parts[TRAIN])
-    targets = {split: [target.encode(row) for row in rows] for split, rows in parts.items()}
     _fit(data, parts[TRAIN])
+    parts[TRAIN], left_out = _fitting(data, parts[TRAIN])
+    targets = {split: [target.encode(row) for row in rows] for split, rows in parts.items()}
     features = {**_features(data.preprocessing, parts[TRAIN][0]), **target.features}
     truncated: dict[str, list[str]] = {split: [] for split in parts}
 
     # The manifest is written when the block ends, with what has been put into these two by then.
     splits: dict[str, dict[str, Any]] = {}
     preprocessing: dict[str, str] = {}
-    facts = {"features": described(features), "labels": target.names, "sources": data.fingerprints(), "seed": seed}
+    facts = {
+        "features": described(features),
+        "labels": target.names,
+        "target_fields": list(data.preprocessing.target_fields),
+        "sources": data.fingerprints(),
+        "seed": seed,
+    }
     with files.atomic_folder(folder, splits=splits, preprocessing=preprocessing, **facts) as new:
         (new / "preprocessing").mkdir()
         data.preprocessing.save(new / "preprocessing")
@@ -72,81 +80,16 @@ def prepare(data: Data, folder: str | Path, seed: int) -> None:
         summary = summarize(
             parts,
             classes={split: [target.of(row) for row in rows] for split, rows in parts.items()},
-            roles=data.preprocessing.fields,
+            roles=(*data.preprocessing.fields, *data.preprocessing.target_fields),
             dropped=dropped,
-            lengths={split: _lengths(new, split) for split in parts} if data.preprocessing.max_length else {},
+            left_out=left_out,
+            lengths=_lengths(new, parts) if data.preprocessing.max_length else {},
             truncated=truncated,
         )
         files.write_json(new / "summary.json", summary)
-        draw_classes(summary["classes"], new / "classes.png")
+        if summary["classes"]:
+            draw_classes(summary["classes"], new / "classes.png")
     show(summary)
-
-
-def _divided(data: Data, target: ClassLabels, seed: int) -> tuple[dict[str, list[Row]], dict[str, list[str]]]:
-    """The rows of each split, and the places of those left out, by the role that has no value."""
-    dropped: dict[str, list[str]] = {role: [] for role in data.needed_roles}
-    rows = _checked(data, data.source, target, dropped)
-    apart = _checked(data, data.validation_source, target, dropped) if data.validation_source is not None else []
-    held_out = _held_out(data, [*rows, *apart])
-    rows, apart = ([row for row in some if not data.split.is_held_out(row.fields)] for some in (rows, apart))
-    for source, some in ((data.source, rows), (data.validation_source, apart)):
-        if source is not None and not some:
-            raise DataError(
-                "every row is kept aside", where=str(source.path), expected="some that `split.hold_out` leaves"
-            )
-    assigned = data.split.assign(
-        [target.of(row) for row in rows],
-        seed,
-        places=[row.where for row in rows],
-        with_validation=data.validation_source is None,
-        groups=[row.fields[data.split.group].strip() for row in rows] if data.split.group else None,
-    )
-    # Records are read in windows: training rows are written in random order, so that a sorted file is mixed as well.
-    order = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, 1])))
-    assigned[TRAIN] = order.permutation(assigned[TRAIN])
-    parts = {split: [rows[number] for number in numbers] for split, numbers in assigned.items()}
-    if data.validation_source is not None:
-        parts[VALIDATION] = apart
-    if held_out:
-        parts[TEST] = held_out
-    return {split: parts[split] for split in (TRAIN, VALIDATION, TEST) if split in parts}, dropped
-
-
-def _held_out(data: Data, rows: list[Row]) -> list[Row]:
-    """The rows that are kept aside for the end; a value that no row has is a slip, by which rows would train."""
-    for role, values in (data.split.hold_out or {}).items():
-        present = {row.fields[role].strip() for row in rows}
-        for value in values:
-            if value not in present:
-                raise DataError(
-                    "no row is kept aside by `split.hold_out`",
-                    where=str(data.source.path),
-                    expected=f"some rows with {role}: {value}",
-                    received=", ".join(sorted(present)[:SHOWN_VALUES]) + ", ..." * (len(present) > SHOWN_VALUES),
-                    remedy=nearest(value, present),
-                )
-    return [row for row in rows if data.split.is_held_out(row.fields)]
-
-
-def _checked(data: Data, source: Source, target: ClassLabels, dropped: dict[str, list[str]]) -> list[Row]:
-    """The rows that can be read; one that lacks what it needs is left out."""
-    kept, roles = [], data.needed_roles
-    for row in source.rows():
-        empty = next((role for role in roles if not row.fields[role].strip()), None)
-        if empty is None:
-            data.preprocessing.check(row.fields, row.where)
-            target.check(row)
-            kept.append(row)
-        else:
-            dropped[empty].append(row.where)
-    if not kept:
-        raise DataError(
-            "no row is complete",
-            where=str(source.path),
-            expected=f"a value for {' and '.join(roles)} in some rows",
-            received=", ".join(f"{len(places)} rows without {role}" for role, places in dropped.items() if places),
-        )
-    return kept
 
 
 def _fit(data: Data, rows: list[Row]) -> None:
@@ -155,6 +98,24 @@ def _fit(data: Data, rows: list[Row]) -> None:
     except DataError as error:  # of a column as a whole, which knows no file
         error.where = error.where or str(data.source.path)
         raise
+
+
+def _fitting(data: Data, rows: list[Row]) -> tuple[list[Row], list[str]]:
+    """The training rows that the preprocessing wants to learn from, and the places of the others."""
+    kept: list[Row] = []
+    left_out: list[str] = []
+    for first in range(0, len(rows), ROWS_AT_ONCE):
+        some = rows[first : first + ROWS_AT_ONCE]
+        for row, is_out in zip(some, data.preprocessing.leaves_out(_fields(some, data.preprocessing)), strict=True):
+            (left_out if is_out else kept).append(row.where if is_out else row)
+    if not kept:
+        raise DataError(
+            "the limits of the preprocessing leave no training row",
+            where=str(data.source.path),
+            received=f"{len(left_out)} rows that are too long, or of too unequal lengths",
+            remedy="Raise the limits in `data.preprocessing`.",
+        )
+    return kept, left_out
 
 
 def _examples(
@@ -175,7 +136,7 @@ def _features(preprocessor: Preprocessor, row: Row) -> dict[str, Feature]:
     for name, output in preprocessor(_fields([row], preprocessor)).items():
         dtype = "int64" if output.dtype.is_integer else "float32"
         if isinstance(output, tf.RaggedTensor):
-            feature = Feature(dtype, "sequence")
+            feature = Feature(dtype, "sequence", mask=MASKS.get(name, PADDING_MASK))
         elif output.shape.rank == 1:
             feature = Feature(dtype, "scalar")
         else:
@@ -185,7 +146,8 @@ def _features(preprocessor: Preprocessor, row: Row) -> dict[str, Feature]:
 
 
 def _fields(rows: list[Row], preprocessor: Preprocessor) -> dict[str, tf.Tensor]:
-    return {role: tf.constant([row.fields[role] for row in rows]) for role in preprocessor.fields}
+    roles = (*preprocessor.fields, *preprocessor.target_fields)
+    return {role: tf.constant([row.fields[role] for row in rows]) for role in roles}
 
 
 def _values(output: tf.Tensor | tf.RaggedTensor) -> list[Any]:
@@ -197,8 +159,15 @@ def _write_rows(path: Path, rows: list[Row]) -> None:
     files.write_text(path, "".join(f"{line}\n" for line in lines))
 
 
-def _lengths(folder: Path, split: str) -> np.ndarray:
-    return np.concatenate([np.load(path) for path in sorted(folder.glob(f"{split}-*.lengths.npy"))])
+def _lengths(folder: Path, splits: Iterable[str]) -> dict[str, np.ndarray]:
+    """Tokens of each row of a split, (rows,); of source and target where there are both."""
+    lengths = {}
+    for split in splits:
+        paths = sorted(folder.glob(f"{split}-*.lengths.npy"))
+        columns = np.concatenate([np.load(path) for path in paths]).T
+        names = [split] if len(columns) == 1 else [f"{split}, source", f"{split}, target"]
+        lengths |= dict(zip(names, columns, strict=True))
+    return lengths
 
 
 def _hash(folder: Path) -> str:

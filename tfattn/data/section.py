@@ -4,7 +4,7 @@ from tfattn.config.types import Part, Section
 from tfattn.data.batching import Batching
 from tfattn.data.source import Source
 from tfattn.data.split import Split
-from tfattn.data.targets import ClassLabels
+from tfattn.data.targets import ClassLabels, NoLabels
 from tfattn.errors import ConfigError, nearest
 from tfattn.features import LABEL
 from tfattn.preprocessing.preprocessor import Preprocessor
@@ -23,8 +23,8 @@ class Data:
             `source` train, but those of `split.test`.
 
     Raises:
-        ConfigError: a role that the preprocessing, the target or the split reads has no column, a table reads the
-            column of the label, or the rows that measure are none or given twice.
+        ConfigError: a role that the preprocessing or the split reads has no column, a table reads the column of the
+            label, or the rows that measure are none or given twice.
     """
 
     def __init__(
@@ -43,20 +43,11 @@ class Data:
         self.split: Split = split
         self.labels = labels
         self.validation_source: Source | None = validation_source
-        for key, checked in self.sources.items():
+        for checked in self.sources.values():
             if preprocessing.reads_columns:
                 checked.fields |= {name: name for name in preprocessing.fields if name not in checked.fields}
-            for role in (*preprocessing.fields, *ClassLabels.roles, *split.roles):
-                if role not in checked.fields:
-                    raise ConfigError(
-                        f"no column is given for `{role}`",
-                        key=f"{key}.fields",
-                        expected=f"`{role}: COLUMN`",
-                        received=", ".join(checked.fields) or "nothing",
-                        remedy=nearest(role, checked.fields),
-                    )
-            if preprocessing.reads_columns:
                 _check_label_is_not_read(preprocessing.fields, checked.fields)
+        self.check_roles(*preprocessing.fields, *preprocessing.target_fields, *split.roles)
         if validation_source is not None and split.folds:
             raise ConfigError(
                 "the rows that measure are given twice",
@@ -72,11 +63,32 @@ class Data:
                 received="0",
             )
 
+    def check_roles(self, *roles: str) -> None:
+        """Refuses a role that no column is given for.
+
+        Raises:
+            ConfigError: names the role, and the nearest that there is.
+        """
+        for key, source in self.sources.items():
+            for role in roles:
+                if role not in source.fields:
+                    raise ConfigError(
+                        f"no column is given for `{role}`",
+                        key=f"{key}.fields",
+                        expected=f"`{role}: COLUMN`",
+                        received=", ".join(source.fields) or "nothing",
+                        remedy=nearest(role, source.fields),
+                    )
+
+    def target(self) -> ClassLabels | NoLabels:
+        """What rows are to teach beside what the preprocessing reads."""
+        return ClassLabels(self.labels) if LABEL in self.source.fields else NoLabels()
+
     @property
     def needed_roles(self) -> tuple[str, ...]:
         """The roles without which a row is left out."""
-        fields = () if self.preprocessing.reads_columns else self.preprocessing.fields
-        return (*fields, *ClassLabels.roles, *self.split.roles)
+        read = () if self.preprocessing.reads_columns else self.preprocessing.fields
+        return (*read, *self.preprocessing.target_fields, *self.target().roles, *self.split.roles)
 
     @property
     def sources(self) -> dict[str, Source]:
@@ -95,7 +107,7 @@ class Data:
 
 def _check_label_is_not_read(names: tuple[str, ...], columns: dict[str, str]) -> None:
     for name in names:
-        if columns[name] == columns[LABEL]:
+        if columns[name] == columns.get(LABEL):
             raise ConfigError(
                 "the label cannot be read, it is to be found out",
                 key="preprocessing",

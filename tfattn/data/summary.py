@@ -22,15 +22,17 @@ def summarize(
     classes: dict[str, list[str]],
     roles: Sequence[str],
     dropped: dict[str, list[str]],
+    left_out: list[str],
     lengths: dict[str, np.ndarray],
     truncated: dict[str, list[str]],
 ) -> dict[str, Any]:
     """Collects the figures that `show` prints and summary.json keeps.
 
         rows        {split: rows}
-        classes     {class: {split: rows}}, the most frequent first
-        tokens      where rows have tokens: {split: shortest, median, mean, 95 %, longest}
+        classes     {class: {split: rows}}, the most frequent first; empty where rows have no labels
+        tokens      where rows have tokens: {rows: shortest, median, mean, 95 %, longest}
         missing     {role: finding}: rows left out because they have no value for it
+        left_out    finding: training rows that the limits of preprocessing leave out
         truncated   {split: finding}: rows cut at the limit of preprocessing
         duplicates  finding: rows whose text an earlier row has
         conflicts   finding: rows whose text another row has with another label
@@ -40,19 +42,21 @@ def summarize(
 
     Args:
         parts: the rows of each split.
-        classes: the class of each row of each split.
+        classes: the class of each row of each split, "" where it has none.
         roles: the text fields, which are compared to find duplicates.
-        dropped: for each role, the places of rows that were left out.
-        lengths: for each split, tokens per row; empty where rows have no tokens.
+        dropped: for each role, the places of rows that were left out because they lack it.
+        left_out: the places of training rows that were left out for their lengths.
+        lengths: tokens per row of each split, or of each side of each split; empty where rows have no tokens.
         truncated: for each split, the places of rows that were cut.
     """
     counts = {split: Counter(names) for split, names in classes.items()}
     total = sum(counts.values(), Counter())
     return {
         "rows": {split: len(rows) for split, rows in parts.items()},
-        "classes": {name: {split: counts[split][name] for split in parts} for name, _ in total.most_common()},
-        **({"tokens": {split: _spread(lengths[split]) for split in parts}} if lengths else {}),
+        "classes": {name: {split: counts[split][name] for split in parts} for name, _ in total.most_common() if name},
+        **({"tokens": {name: _spread(tokens) for name, tokens in lengths.items()}} if lengths else {}),
         "missing": {role: _finding(places) for role, places in dropped.items()},
+        "left_out": _finding(left_out),
         "truncated": {split: _finding(truncated[split]) for split in parts},
         **_duplicates(parts, classes, roles),
     }
@@ -63,15 +67,20 @@ def show(summary: dict[str, Any]) -> None:
     splits = list(summary["rows"])
     classes = [[name, *counts.values()] for name, counts in summary["classes"].items()]
     more = [[f"... {len(classes) - SHOWN_CLASSES} more", *[""] * len(splits)]] if len(classes) > SHOWN_CLASSES else []
-    table("Rows", ["class", *splits], [*classes[:SHOWN_CLASSES], *more, ["all", *summary["rows"].values()]])
+    table(
+        "Rows",
+        ["class" if classes else "", *splits],
+        [*classes[:SHOWN_CLASSES], *more, ["all", *summary["rows"].values()]],
+    )
     if "tokens" in summary:
         table(
             "Tokens per row",
-            ["", *summary["tokens"][TRAIN]],
-            [[split, *summary["tokens"][split].values()] for split in splits],
+            ["", *next(iter(summary["tokens"].values()))],
+            [[name, *spread.values()] for name, spread in summary["tokens"].items()],
         )
     findings = {
         **{f"no {role}: left out": finding for role, finding in summary["missing"].items()},
+        "too long to be trained on: left out": summary["left_out"],
         **{f"{split} text cut at the limit": finding for split, finding in summary["truncated"].items()},
         "text repeats an earlier row's": summary["duplicates"],
         "same text, different labels": summary["conflicts"],

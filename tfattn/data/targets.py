@@ -1,6 +1,6 @@
 """What rows are to teach: raw values in, the target features of a record out.
 
-A kind of target is a class like this one: the `roles` it reads, the `features` it writes, `of` a row (its stratum),
+A kind of target is a class like these: the `roles` it reads, the `features` it writes, `of` a row (its stratum),
 `check` a row before rows are divided, `fit` on training rows, `encode` a row, `counts`, and `save` what others need.
 `prepare` knows nothing else about it.
 """
@@ -14,6 +14,36 @@ from tfattn.data.records import Feature
 from tfattn.data.source import Row
 from tfattn.errors import DataError, nearest
 from tfattn.features import LABEL, LABEL_IDS
+
+
+class NoLabels:
+    """Rows that are not labelled: what is to be learnt from them is in what the preprocessing reads."""
+
+    roles: tuple[str, ...] = ()
+    features: dict[str, Feature] = {}
+    names: list[str] = []
+
+    @staticmethod
+    def of(row: Row) -> str:
+        """All rows are of one kind."""
+        return ""
+
+    def check(self, row: Row) -> None:
+        """Nothing can be wrong."""
+
+    def fit(self, training_rows: Iterable[Row]) -> None:
+        """There is nothing to find."""
+
+    def encode(self, row: Row) -> dict[str, Any]:
+        """No features."""
+        return {}
+
+    def counts(self, rows: Iterable[Row]) -> list[int]:
+        """No classes."""
+        return []
+
+    def save(self, folder: Path) -> None:
+        """Others need nothing."""
 
 
 class ClassLabels:

@@ -46,7 +46,7 @@ def data(summary: dict[str, Any]) -> Section:
     counts = [[name, *split.values()] for name, split in summary.get("classes", {}).items()]
     whole = ["all", *summary["rows"].values()]
     folded = f"Rows of all {len(counts)} labels" if len(counts) > MOST_CLASSES else ""
-    parts: list[Any] = [Table(["label", *splits], [*counts, whole], folded=folded)]
+    parts: list[Any] = [Table(["label" if counts else "", *splits], [*counts, whole], folded=folded)]
     if "tokens" in summary:
         spreads = summary["tokens"]
         columns = ["tokens per row", *next(iter(spreads.values()))]
@@ -68,6 +68,7 @@ def _findings(summary: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
         *([("same text, different labels", summary["conflicts"])] if "conflicts" in summary else []),
         *([("text that repeats an earlier row's", summary["duplicates"])] if "duplicates" in summary else []),
         *((f"{split} text cut at the limit", one) for split, one in summary.get("truncated", {}).items()),
+        *([("left out: too long to be trained on", summary["left_out"])] if "left_out" in summary else []),
         *((f"left out: no {role}", one) for role, one in summary.get("missing", {}).items()),
     ]
 

@@ -15,6 +15,7 @@ class Preprocessor(tf.Module):
 
     Attributes:
         fields: the names of the raw fields it reads, in order.
+        target_fields: the raw fields that are to be written: it reads them where they are given, which is in training.
         reads_columns: whether these are columns of the source, by their own names, whose values may be missing; else
             they are roles, such as `text`, for which the source names a column, and rows without a value are left out.
         max_length: the longest sequence that it makes; None where it makes no sequences.
@@ -22,6 +23,7 @@ class Preprocessor(tf.Module):
     """
 
     fields: tuple[str, ...]
+    target_fields: tuple[str, ...] = ()
     reads_columns: bool = False
     max_length: int | None = None
     needs_pretrained: bool = False
@@ -62,6 +64,10 @@ class Preprocessor(tf.Module):
     def load(self, folder: Path) -> None:
         """Reads what `save` wrote."""
         raise NotImplementedError
+
+    def leaves_out(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
+        """(B,) bool, whether a row is not to be trained on: too long, or of too unequal lengths; by default none is."""
+        return tf.zeros(tf.shape(fields[self.fields[0]]), tf.bool)
 
     def __call__(self, fields: dict[str, tf.Tensor]) -> dict[str, Any]:
         """Raw fields, each (B,), to features; sequences are ragged (B, (T))."""

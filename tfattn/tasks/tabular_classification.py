@@ -62,6 +62,7 @@ class TabularClassification(Task):
 
     monitor = "accuracy"
     monitor_mode = "max"
+    learns_labels = True
 
     def __init__(
         self,

@@ -17,12 +17,14 @@ class Task(keras.Model):
             it, and `call` takes it as `encoded` in place of token ids.
         monitor: the metric by which checkpoints are compared when the configuration does not say, and
         monitor_mode: "max" or "min".
+        learns_labels: whether every row has to have a `label`.
         settles: whether validation rows decide something once training is over, see `settle`.
     """
 
     encoder_is_frozen: bool = False
     monitor: str = "loss"
     monitor_mode: str = "min"
+    learns_labels: bool = False
     settles: bool = False
 
     def losses(self, outputs: dict[str, Any], batch: dict[str, Any]) -> tuple[Any, Any]:

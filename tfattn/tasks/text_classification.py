@@ -56,6 +56,7 @@ class TextClassification(Task):
 
     monitor = "accuracy"
     monitor_mode = "max"
+    learns_labels = True
 
     def __init__(
         self,
