@@ -4,7 +4,7 @@
 
 PIPELINE is a name under pipelines/, DATA its table. What trains and measures with us trains rivals: gradient boosting
 is tuned on it by cross-validation, for accuracy. All are measured on the rows that the pipeline keeps aside; with
-`--splits`, on as many different splits, of which the means are printed, and by how much ours differs from split to split.
+`--splits`, on as many different splits: then the means are printed, and how far ours lies from boosting, with its error.
 """
 
 import argparse

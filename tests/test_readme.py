@@ -23,6 +23,8 @@ TINY = [
     "data.source.path=reports.csv",
 ]
 TINY_TABLE = ["model.hidden_dim=8", "model.num_layers=1", "training.epochs=1", "training.seeds=1"]
+TINY_PAIRS = ["training.epochs=1", "task.decoding.num_beams=1"]
+OVERRIDES = {"pn_flag": TINY_TABLE, "reversal": TINY_PAIRS}
 
 
 def test_there_are_commands():
@@ -39,10 +41,12 @@ def test_a_command_runs(line, finished, command, monkeypatch):
         with contextlib.suppress(FileExistsError):
             (folder / name).symlink_to(PROJECT / name)
     (folder / "new_reports.txt").write_text("Coolant is pooling underneath sorter.\n")
+    (folder / "new_words.txt").write_text("red green blue\n")
     pn_flag.write(folder / "new_candidates.tsv", seed=1)
     words = [word.replace("/path/to/factoryReports.csv", "reports.csv") for word in words]
     if words[0] in ("run", "train"):
-        words += [word for override in (TINY_TABLE if "pn_flag" in line else TINY) for word in ("--set", override)]
+        overrides = next((tiny for name, tiny in OVERRIDES.items() if name in line), TINY)
+        words += [word for override in overrides for word in ("--set", override)]
     if words[0] == "predict" and "pn_flag" not in line:
         words[1] = words[1].replace("factory_reports", "tiny")
     answer = command(*words)

@@ -17,24 +17,31 @@ CATALOGS: dict[str, dict[str, str]] = {
         "bert": "tfattn.models.bert:Bert",
         "feature_map_transformer": "tfattn.models.feature_map_transformer:FeatureMapTransformer",
         "feature_tokenizer_transformer": "tfattn.models.feature_tokenizer_transformer:FeatureTokenizerTransformer",
+        "rnn_encoder_decoder": "tfattn.models.rnn_encoder_decoder:RnnEncoderDecoder",
+        "transformer": "tfattn.models.transformer:Transformer",
     },
     "tasks": {
         "tabular_classification": "tfattn.tasks.tabular_classification:TabularClassification",
         "text_classification": "tfattn.tasks.text_classification:TextClassification",
+        "translation": "tfattn.tasks.translation:Translation",
     },
     "sources": {
         "csv": "tfattn.data.csv_files:CsvFile",
         "jsonl": "tfattn.data.jsonl_files:JsonLinesFile",
+        "parallel": "tfattn.data.parallel_files:ParallelFiles",
     },
     "signatures": {
         "tabular_classification": "tfattn.export.tabular:TabularClassifier",
         "text_classification": "tfattn.export.text:TextClassifier",
+        "translation": "tfattn.export.translation:Translator",
     },
     "reports": {
         "tabular_classification": "tfattn.evaluation.tabular:report",
         "text_classification": "tfattn.evaluation.classification:report",
+        "translation": "tfattn.evaluation.translation:report",
     },
     "preprocessors": {
+        "sentencepiece": "tfattn.preprocessing.sentencepiece:SentencePiece",
         "table": "tfattn.preprocessing.table:Table",
         "wordpiece": "tfattn.preprocessing.wordpiece:WordPiece",
     },
@@ -57,6 +64,7 @@ CATALOGS: dict[str, dict[str, str]] = {
     "samples": {
         "factory_reports": "tfattn.samples.factory_reports:write",
         "pn_flag": "tfattn.samples.pn_flag:write",
+        "reversal": "tfattn.samples.reversal:write",
     },
 }
 
@@ -69,6 +77,7 @@ SECTIONS: dict[str, str] = {
     "runtime": "tfattn.training.runtime:Runtime",
     "training": "tfattn.training.trainer:Trainer",
     "early_stopping": "tfattn.training.callbacks:EarlyStopping",
+    "decoding": "tfattn.tasks.decoding:Decoding",
     "export": "tfattn.export.section:Export",
     "pretrained": "tfattn.pretrained:open",
     "serving": "tfattn.serving.section:Serving",

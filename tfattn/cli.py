@@ -104,6 +104,20 @@ def predict(
     _serving().predict(model, input, output, **options)
 
 
+app.command("translate", help="Translate a file or standard input: `tfattn predict` under another name.")(predict)
+
+
+@app.command()
+def attention(
+    model: Annotated[str, typer.Argument(help="A translator's export: its folder, or its name under saved_models/.")],
+    text: Annotated[str, typer.Option("--text", help="What to translate.")],
+    output: Annotated[Path, typer.Option("--output", help="The PNG file.")] = Path("attention.png"),
+    folder: Annotated[Path, typer.Option("--folder", help="Where exports stand.")] = Path("saved_models"),
+) -> None:
+    """Draw what a translator looks at as it writes: source across, written text down."""
+    _stages().attention(model, text, output, folder=folder)
+
+
 @app.command()
 def serve(
     models: Annotated[

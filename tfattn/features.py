@@ -41,4 +41,6 @@ WEIGHTS = "weights"  # (B,) float32, 0 for rows that only fill a batch
 TEXT = "text"
 TEXT_A = "text_a"
 TEXT_B = "text_b"
+SOURCE = "source"
+TARGET = "target"
 LABEL = "label"

@@ -8,6 +8,8 @@ import os
 import sys
 from pathlib import Path
 
+import numpy as np
+
 from tfattn import catalog, console, files, pretrained
 from tfattn.config.build import build, located
 from tfattn.config.resolve import resolve
@@ -18,10 +20,13 @@ from tfattn.data.records import write_encoded
 from tfattn.data.section import Data
 from tfattn.data.split import TRAIN, VALIDATION
 from tfattn.errors import ConfigError
+from tfattn.evaluation.alignment_plot import alignment
 from tfattn.evaluation.evaluate import Evaluated
+from tfattn.evaluation.figures import png
 from tfattn.export.saved_model import export as write_export
-from tfattn.features import LABEL
+from tfattn.features import LABEL, TEXT
 from tfattn.runs import Run
+from tfattn.serving import engine
 from tfattn.tasks.task import Task
 from tfattn.trained import Trained, facts_of, reader_of, task_of
 from tfattn.training.checkpoints import Checkpoints
@@ -35,10 +40,13 @@ def check(config: Config) -> Config:
     for section in ("training", "export"):
         build(config, section)
     data: Data = build(config, "data")
-    if catalog.find("tasks", config.values["task"]["name"]).learns_labels:
+    task = config.values["task"]["name"]
+    if catalog.find("tasks", task).learns_labels:
         with located(config, "data"):
             data.check_roles(LABEL)
     preprocessor = data.preprocessing
+    if task in catalog.names("signatures"):  # a task of one's own may be one to train only
+        catalog.find("signatures", task).check_fields(preprocessor.fields)
     # True sizes are known from the data; any will do to check the others.
     stated = config.values["model"]
     model = build(config, "model", **{name: stated.get(name, size) for name, size in preprocessor.sizes.items()})
@@ -121,6 +129,7 @@ def evaluate(run: Run, *, force: bool = False, workers: int = 1) -> None:
                 task=trained.tasks[0],
                 decisions=decisions,
                 columns=trained.fields,
+                preprocessor=trained.preprocessors[0],
                 asks=trained.asks(),
             )
             report(run.folder, evaluated)
@@ -145,9 +154,18 @@ def export(run: Run, *, force: bool = False) -> None:
                 rows=rows,
                 expected=answers,
                 config=to_yaml(run.config),
-                columns=_columns(run, served.inputs),
+                columns=_columns(run, served.raw_fields),
             )
             files.write_json(record, {"folder": str(folder)})
+
+
+def attention(model: str, text: str, output: Path, *, folder: Path) -> None:
+    """Draws what an exported translator looks at as it writes."""
+    found = engine.load(model, folder).outputs([{TEXT: text}], signature="alignment")
+    weights, source, written = (found[name][0] for name in ("alignment", "source_tokens", "tokens"))
+    with files.atomic_file(output) as path:
+        path.write_bytes(png(alignment(np.array(weights), source, written)))
+    console.note(f"attention: {output}")
 
 
 def _train(run: Run) -> None:
@@ -185,10 +203,10 @@ def _data(config: Config) -> Data:
     return data
 
 
-def _columns(run: Run, inputs: tuple[str, ...]) -> dict[str, str]:
+def _columns(run: Run, raw_fields: dict[str, str]) -> dict[str, str]:
     """For each input, the column of the source files that it was read from."""
-    given = run.config.at("data", "source", "fields")
-    return {name: str(given.get(name, name)) for name in inputs}
+    given = run.config.values["data"]["source"].get("fields", {})
+    return {name: str(given.get(field, name)) for name, field in raw_fields.items()}
 
 
 def _train_in_workers(run: Run, workers: int) -> None:

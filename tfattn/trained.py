@@ -32,8 +32,8 @@ class Trained:
 
     Attributes:
         runs: of each model.
-        tasks: of each model.
-        labels: the classes in the order of their ids.
+        preprocessors, tasks: of each model.
+        labels: the classes in the order of their ids; none where rows have no labels.
         split: the rows that measure: "test" where there are any, else "validation".
     """
 
@@ -41,7 +41,7 @@ class Trained:
         self.runs = run.members
         self._runtime = Runtime(precision="float32", strategy="one_device").start(run.seed)
         self.tasks = [self._task(member) for member in self.runs]
-        self._preprocessors = [preprocessor_of(member) for member in self.runs]
+        self.preprocessors = [preprocessor_of(member) for member in self.runs]
         self._functions = [
             tf.function(lambda features, task=task: task.answers(task(features)), reduce_retracing=True)
             for task in self.tasks
@@ -51,9 +51,9 @@ class Trained:
 
     def served(self) -> Served:
         """What is exported."""
-        members = list(zip(self._preprocessors, self.tasks, strict=True))
+        members = list(zip(self.preprocessors, self.tasks, strict=True))
         kind = catalog.find("signatures", self.runs[0].config.values["task"]["name"])
-        return kind(members=members, labels=self.labels)
+        return kind(members=members, **({"labels": self.labels} if self.labels else {}))
 
     def settle(self) -> dict[str, Any]:
         """Lets the task decide what validation rows decide; what it was."""
@@ -94,7 +94,7 @@ class Trained:
     @property
     def fields(self) -> tuple[str, ...]:
         """The raw fields that the models read."""
-        return tuple(self._preprocessors[0].fields)
+        return tuple(self.preprocessors[0].fields)
 
     def asks(self) -> list[Callable[[Sequence[dict[str, str]]], np.ndarray]]:
         """For each model, a function from raw rows of a table to scores (N, C)."""
@@ -102,7 +102,7 @@ class Trained:
 
     def _ask(self, number: int, rows: Sequence[dict[str, str]]) -> Answers:
         fields = {name: tf.constant([row[name] for row in rows]) for name in self.fields}
-        answers = self._functions[number](self._preprocessors[number](fields))
+        answers = self._functions[number](self.preprocessors[number](fields))
         return {name: value.numpy() for name, value in answers.items()}
 
     def _combined(self, answers: Sequence[Answers]) -> Answers:
@@ -117,12 +117,14 @@ class Trained:
 
 def task_of(run: Run) -> Task:
     """The model of a run and the task on it, untrained, with all that the data say about their sizes."""
-    facts = facts_of(run)
+    # Seeding first: it clears TensorFlow's cache of kernels, and with it every SentencePiece model that tf-text holds.
     keras.utils.set_random_seed(run.training_seed)
+    facts, preprocessor = facts_of(run), preprocessor_of(run)
     return build(
         run.config,
         "task",
-        model=build(run.config, "model", **preprocessor_of(run).sizes),
+        model=build(run.config, "model", **preprocessor.sizes),
+        preprocessor=preprocessor,
         num_classes=len(facts["labels"]),
         labels=facts["labels"],
         class_counts=facts["splits"][TRAIN]["class_counts"],

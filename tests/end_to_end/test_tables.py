@@ -208,3 +208,11 @@ def test_a_column_that_is_not_there_to_predict_is_named(finished, tmp_path, comm
     answer = command("predict", version, "--input", tmp_path / "flags.tsv")
     assert answer.status == 1
     assert "flags.tsv:1: there is no column for the input `Score_BG`: expected Score_BG or Score BG" in answer.errors
+
+
+def test_a_column_that_could_not_be_an_input_is_refused_before_anything_is_read(project, command):
+    text = Path("tiny.yaml").read_text().replace('Score_BG: "Score BG"', "other: Score_Other")
+    Path("tiny.yaml").write_text(text.replace("Score_BG", '"Score BG"'))
+    answer = command("check", "tiny.yaml")
+    assert answer.status == 1
+    assert 'such as `Score_BG: "Score BG"`' in answer.errors

@@ -11,6 +11,20 @@ from tensorflow.core.protobuf import saved_model_pb2
 
 from tfattn.errors import ExportError
 from tfattn.export import parity
+from tfattn.export.classifier import compared
+
+
+class Asked:
+    """What of an export is needed to ask it and to judge its answers."""
+
+    def __init__(self, labels):
+        self.labels = labels
+
+    def request(self, rows):
+        return {"text": [row["text"] for row in rows]}
+
+    def compared(self, expected, received, *, tolerance):
+        return compared(expected, received, labels=self.labels, tolerance=tolerance)
 
 
 @pytest.fixture
@@ -22,17 +36,9 @@ def answered(monkeypatch, rows, expected):
             "label": [labels[index] for index in expected["label_ids"]],
             "label_id": expected["label_ids"].tolist(),
             "scores": expected["scores"].tolist(),
-            "tensorflow": "2",
         }
-        monkeypatch.setattr(parity, "_ask", lambda *_: {**answers, **changes})
-        return parity.check(
-            None,
-            rows=rows,
-            request={"text": [row["text"] for row in rows]},
-            expected=expected,
-            labels=labels,
-            tolerance=1e-5,
-        )
+        monkeypatch.setattr(parity, "_ask", lambda *_: ({**answers, **changes}, "2"))
+        return parity.check(Asked(labels), None, rows=rows, expected=expected, tolerance=1e-5)
 
     return answered
 
@@ -71,26 +77,12 @@ def test_an_unknown_operation_is_named(exported, tmp_path, rows, expected):
     saved.meta_graphs[0].graph_def.node.add(name="mine", op="MyOwnOperation")
     path.write_bytes(saved.SerializeToString())
     with pytest.raises(ExportError, match="MyOwnOperation"):
-        parity.check(
-            tmp_path / "export",
-            rows=rows,
-            request={"text": [row["text"] for row in rows]},
-            expected=expected,
-            labels=["a", "b", "c"],
-            tolerance=1e-5,
-        )
+        parity.check(Asked(["a", "b", "c"]), tmp_path / "export", rows=rows, expected=expected, tolerance=1e-5)
 
 
 def test_what_does_not_load_is_one_message(tmp_path, rows, expected):
     (tmp_path / "saved_model.pb").write_bytes(b"\xff\xff")
     with pytest.raises(ExportError, match="does not run in a plain TensorFlow") as caught:
-        parity.check(
-            tmp_path,
-            rows=rows,
-            request={"text": [row["text"] for row in rows]},
-            expected=expected,
-            labels=["a"],
-            tolerance=1e-5,
-        )
+        parity.check(Asked(["a"]), tmp_path, rows=rows, expected=expected, tolerance=1e-5)
     assert "\n" not in str(caught.value)
     assert json.dumps(caught.value.received)

@@ -22,7 +22,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(saved_model, "_save", lambda served, folder: (folder / "saved_model.pb").write_text("model"))
     monkeypatch.setattr(saved_model, "operations", lambda folder: [])
     monkeypatch.setattr(saved_model.warmup, "write", lambda *_, **__: None)
-    monkeypatch.setattr(parity, "check", lambda folder, **_: {"rows": 0})
+    monkeypatch.setattr(parity, "check", lambda served, folder, **_: {"rows": 0})
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tensorflow_serving.apis import prediction_log_pb2
 from tfattn import files
 from tfattn.errors import ExportError
 from tfattn.export import warmup
-from tfattn.export.served import example
+from tfattn.export.classifier import example
 from tfattn.export.tabular import TabularClassifier
 from tfattn.models.feature_map_transformer import FeatureMapTransformer
 from tfattn.preprocessing.table import Table

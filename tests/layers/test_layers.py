@@ -5,13 +5,17 @@ import pytest
 
 from tests.contracts.layer import check_layer
 from tfattn.layers.column_tokens import CategoryTokens, ClassToken, MissingTokens
+from tfattn.layers.cross_attention import CrossAttention
+from tfattn.layers.decoder_block import DecoderBlock
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.embeddings import Embeddings, Table
 from tfattn.layers.encoder_block import EncoderBlock
 from tfattn.layers.feed_forward import FeedForward
 from tfattn.layers.multi_head_attention import MultiHeadAttention
+from tfattn.layers.norm import LayerNormalization
 from tfattn.layers.numeric_tokens import ColumnProjection, LinearTokens, PeriodicTokens, PiecewiseLinearTokens
 from tfattn.layers.pooler import Pooler
+from tfattn.layers.positions import Positions
 from tfattn.layers.projection import Projection
 
 DRAW = np.random.default_rng(0)
@@ -20,10 +24,31 @@ IDS = DRAW.integers(0, 11, size=(3, 5)).astype("int32")
 SEGMENTS = DRAW.integers(0, 2, size=(3, 5)).astype("int32")
 MISSING = np.array([[1, 0, 0, 1, 0], [0, 1, 1, 0, 0], [0, 0, 0, 0, 1]], "float32")
 BLOCK = {"num_heads": 2, "intermediate_dim": 16, "dropout": 0.0, "attention_dropout": 0.0}
+DECODER = {**BLOCK, "initializer_range": None}
+
+
+class CrossAttentionToSource(CrossAttention):
+    """With the source in place of its keys and values."""
+
+    def call(self, x, source):
+        return super().call(x, self.memory_of(source))
+
+
+class DecoderBlockOfSource(DecoderBlock):
+    """With the source in place of its keys and values."""
+
+    def call(self, x, source):
+        return super().call(x, self.memory_of(source))
+
 
 LAYERS = [
+    pytest.param(LayerNormalization, {"epsilon": 1e-6}, [X], (3, 5, 8), id="norm"),
+    pytest.param(CrossAttentionToSource, {"num_heads": 2}, [X, X[:, ::-1]], (3, 5, 8), id="cross attention"),
+    pytest.param(DecoderBlockOfSource, DECODER, [X, X[:, ::-1]], (3, 5, 8), id="post-norm decoder"),
+    pytest.param(DecoderBlockOfSource, {**DECODER, "norm": "pre"}, [X, X[:, ::-1]], (3, 5, 8), id="pre-norm decoder"),
     pytest.param(Projection, {"units": 6}, [X], (3, 5, 6), id="projection"),
     pytest.param(Projection, {"units": 6}, [X[:, 0]], (3, 6), id="projection of vectors"),
+    pytest.param(Projection, {"units": 6, "initializer_range": None}, [X], (3, 5, 6), id="projection drawn by widths"),
     pytest.param(Dropout, {"rate": 0.0}, [X], (3, 5, 8), id="dropout"),
     pytest.param(Pooler, {}, [X], (3, 8), id="pooler"),
     pytest.param(FeedForward, {"intermediate_dim": 16}, [X], (3, 5, 8), id="feed-forward"),
@@ -53,6 +78,12 @@ LAYERS = [
 @pytest.mark.parametrize(("layer_class", "arguments", "inputs", "output_shape"), LAYERS)
 def test_contract(layer_class, arguments, inputs, output_shape, tmp_path):
     check_layer(layer_class, arguments, *inputs, output_shape=output_shape, folder=tmp_path)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
+def test_contract_of_positions(positions, tmp_path):
+    arguments = {"positions": positions, "max_sequence_length": 5, "dropout": 0.0}
+    check_layer(Positions, arguments, X, output_shape=(3, 5, 8), folder=tmp_path, indices=np.arange(5))
 
 
 def test_a_table_answers_in_its_own_float32():

@@ -63,7 +63,7 @@ def test_decoding_with_a_cache_equals_the_whole_at_once(prompt):
     attention = layer(is_causal=True)
     whole = array(attention(X))
     cache = attention.empty_cache(2, 9)
-    assert tuple(cache.shape) == (2, 2, 2, 9, 4)
+    assert [tuple(part.shape) for part in cache] == [(2, 2, 9, 4)] * 2
     first, cache = attention(X[:, :prompt], cache=cache, cache_index=0)
     steps = [array(first)]
     for step in range(prompt, 6):
@@ -73,6 +73,25 @@ def test_decoding_with_a_cache_equals_the_whole_at_once(prompt):
         steps.append(array(answer))
         assert (array(scores)[..., step + 1 :] == 0).all()
     np.testing.assert_allclose(np.concatenate(steps, axis=1), whole, rtol=1e-5, atol=1e-6)
+
+
+def test_rows_of_a_cache_may_be_reordered_with_their_sequences():
+    attention = layer(is_causal=True)
+    whole = array(attention(X[::-1]))
+    _, cache = attention(X[:, :5], cache=attention.empty_cache(2, 6), cache_index=0)
+    answer, _ = attention(X[::-1, 5:], cache=[part[::-1] for part in cache], cache_index=5)
+    np.testing.assert_allclose(array(answer)[:, 0], whole[:, 5], rtol=1e-5, atol=1e-6)
+
+
+def test_rotary_positions_count_by_their_distances():
+    attention = layer(is_causal=True)
+    near = array(attention(X, positions=np.arange(6)))
+    np.testing.assert_allclose(array(attention(X, positions=np.arange(6) + 9)), near, rtol=1e-4, atol=1e-5)
+    assert np.abs(array(attention(X)) - near).max() > 1e-2
+    first, cache = attention(X[:, :4], cache=attention.empty_cache(2, 6), cache_index=0, positions=np.arange(4))
+    second, _ = attention(X[:, 4:], cache=cache, cache_index=4, positions=np.arange(4, 6))
+    answer = np.concatenate([array(first), array(second)], axis=1)
+    np.testing.assert_allclose(answer, near, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("is_causal", [False, True])

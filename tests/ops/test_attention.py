@@ -1,11 +1,12 @@
-"""Scaled dot-product attention: the formula, and what masks promise."""
+"""Attention and its scores: the formulas, and what masks promise."""
 
 import keras
 import numpy as np
 import pytest
 
 from tfattn.ops import masks
-from tfattn.ops.attention import scaled_dot_product_attention
+from tfattn.ops.attention import additive_scores, dot_scores, scaled_dot_product_attention
+from tfattn.ops.attention import attend as gather
 
 DRAW = np.random.default_rng(0)
 
@@ -76,3 +77,40 @@ def test_dropout_acts_on_the_weights():
     halved, same = attend(query, key, value, dropout=lambda weights: weights / 2)
     np.testing.assert_allclose(halved, means / 2, rtol=1e-6)
     np.testing.assert_array_equal(same, weights)
+
+
+def array(tensor):
+    return keras.ops.convert_to_numpy(keras.ops.cast(tensor, "float32"))
+
+
+def test_additive_attention_by_hand():
+    # W s = (0.5, -0.5), U h = (0.5, 0.5) and (-0.5, 1), v = (1, 2). Scores: tanh 1 + 2 tanh 0 = 0.76159416 and
+    # tanh 0 + 2 tanh 0.5 = 0.92423431; weights 1 / (1 + exp(0.16264016)) = 0.45942933 and 0.54057067.
+    query, key = np.array([[[0.5, -0.5]]], "float32"), np.array([[[0.5, 0.5], [-0.5, 1.0]]], "float32")
+    scores = additive_scores(query, key, np.array([1.0, 2.0], "float32"))
+    np.testing.assert_allclose(array(scores), [[[0.76159416, 0.92423431]]], rtol=1e-6)
+    means, weights = gather(scores, np.array([[[1.0, 0.0], [10.0, 1.0]]], "float32"))
+    np.testing.assert_allclose(array(weights), [[[0.45942933, 0.54057067]]], rtol=1e-6)
+    np.testing.assert_allclose(array(means), [[[5.8651360, 0.54057067]]], rtol=1e-6)
+
+
+def test_dot_scores_by_hand():
+    query, key = np.array([[[1.0, 2.0], [0.0, -1.0]]], "float32"), np.array([[[3.0, 1.0], [-2.0, 0.5]]], "float32")
+    np.testing.assert_allclose(array(dot_scores(query, key)), [[[5.0, -1.0], [-1.0, -0.5]]])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_scores_of_any_type_make_weights_in_float32(dtype):
+    query, key, value = (DRAW.normal(size=(2, length, 4)) for length in (3, 5, 5))
+    real = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], bool)
+    query, key, value = (keras.ops.cast(x, dtype) for x in (query, key, value))
+    for scores in (dot_scores(query, key), additive_scores(query, key, keras.ops.ones((4,), dtype))):
+        means, weights = gather(scores, value, real)
+        assert {keras.backend.standardize_dtype(x.dtype) for x in (scores, means, weights)} == {"float32"}
+        np.testing.assert_allclose(array(weights).sum(-1), 1.0, atol=1e-6)
+        assert (array(weights)[0, :, 3:] == 0).all()
+
+
+def test_a_source_that_is_all_hidden_is_finite():
+    means, weights = gather(DRAW.normal(size=(1, 2, 3)), DRAW.normal(size=(1, 3, 4)), np.zeros((1, 3), bool))
+    assert np.isfinite(array(means)).all() and np.isfinite(array(weights)).all()

@@ -1,6 +1,7 @@
 """Batches of records in a reproducible order, from any position, for any number of replicas."""
 
 import functools
+import json
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +57,20 @@ class Reader:
         self.longest = int(self._lengths.max())
         self.plan = functools.lru_cache(maxsize=2)(self._plan)  # of an epoch: asked for by several methods
         self.plan(0)  # an impossible plan is said at once, not after hours
+
+    def texts(self, row_ids: np.ndarray) -> dict[str, np.ndarray]:
+        """What rows should be answered with in words, where that is text: (n,) texts by field.
+
+        Args:
+            row_ids: (n,), numbers of rows that measure.
+        """
+        fields = self.manifest.get("target_fields", ())
+        rows = self._rows if fields else ()
+        return {field: np.array([rows[number][field] for number in row_ids], object) for field in fields}
+
+    @functools.cached_property
+    def _rows(self) -> list[dict[str, str]]:
+        return [json.loads(line) for line in self._records.raw_rows().splitlines()]
 
     def num_batches(self, epoch: int) -> int:
         """How many batches `dataset(epoch)` holds, before they are divided among replicas."""

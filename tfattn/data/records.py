@@ -147,7 +147,7 @@ class Records:
     """
 
     def __init__(self, folder: str | Path, split: str):
-        folder = Path(folder)
+        self._folder, self._split = folder, split = Path(folder), split
         self.manifest = _verified(folder)
         if split not in self.manifest["splits"]:
             raise DataError(
@@ -161,6 +161,10 @@ class Records:
         self.lengths = self._beside(".lengths.npy")
         self.features = {name: Feature(**fact) for name, fact in self.manifest["features"].items()}
         self.label_ids = self._beside(".label_ids.npy") if LABEL_IDS in self.features else None
+
+    def raw_rows(self) -> str:
+        """The raw rows of a split that measures, JSON lines in the order of its records."""
+        return (self._folder / f"{self._split}.jsonl").read_text(encoding="utf-8")
 
     def _beside(self, suffix: str) -> list[np.ndarray]:
         return [np.load(path.with_suffix(suffix), allow_pickle=False) for path in self.paths]

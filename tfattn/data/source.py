@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from tfattn import files
 from tfattn.errors import ConfigError, DataError
@@ -49,10 +50,19 @@ class Source:
         Raises:
             DataError: it cannot be read.
         """
-        try:
-            return files.sha256(self.path)
-        except OSError as error:
-            raise _unreadable(self.path, error) from None
+        return fingerprint(self.path)
+
+
+def fingerprint(path: Path) -> str:
+    """The SHA-256 of a file.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    try:
+        return files.sha256(path)
+    except OSError as error:
+        raise _unreadable(path, error) from None
 
 
 def check_encoding(encoding: str) -> None:
@@ -72,14 +82,19 @@ def check_encoding(encoding: str) -> None:
         ) from None
 
 
-def lines(path: Path, encoding: str) -> Iterator[str]:
+def lines(path: Path, encoding: str, *, end: Literal["", "\n"] = "") -> Iterator[str]:
     """The lines of a text file with their ends; a byte-order mark is left out.
+
+    Args:
+        path: the file.
+        encoding: its encoding.
+        end: what ends a line: "\\n" alone, or if empty "\\n", "\\r" or both.
 
     Raises:
         DataError: the file is missing, empty, or not text in this encoding; names the line.
     """
     try:
-        with open(path, encoding=encoding, newline="") as file:
+        with open(path, encoding=encoding, newline=end) as file:
             number = 0
             for number, line in enumerate(file, start=1):
                 if "\0" in line:

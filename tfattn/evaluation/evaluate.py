@@ -29,6 +29,7 @@ class Evaluated:
         task: what answered; of several models, the first.
         decisions: what the task has decided by validation rows.
         columns: the raw fields that the models read.
+        preprocessor: what reads them; of several models, the first's.
         asks: for each model, a function from raw rows to scores (N, C).
     """
 
@@ -43,6 +44,7 @@ class Evaluated:
     task: Any = None
     decisions: dict[str, Any] = field(default_factory=dict)
     columns: Sequence[str] = ()
+    preprocessor: Any = None
     asks: Sequence[Callable[[Sequence[dict[str, str]]], np.ndarray]] = ()
 
 

@@ -1,28 +1,26 @@
 """Texts of every length that a model may have to read."""
 
 import itertools
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from tfattn.export.text import TextClassifier
 
 MOST_EXAMPLES = 1000  # rows that are looked through for one of each length
 LONGEST = 2**14  # characters, which are cut to as many tokens as the model takes
 
 
-def one_of_each_length(served: "TextClassifier", rows: dict[str, Sequence[str]]) -> dict[str, list[str]]:
+def one_of_each_length(
+    lengths_of: Callable[[dict[str, list[str]]], np.ndarray], rows: dict[str, Sequence[str]]
+) -> dict[str, list[str]]:
     """A row for each power of two that its length in tokens can round up to, shortest first; real ones if there are.
 
     Args:
-        served: what makes tokens of texts.
+        lengths_of: how many tokens each row has, (N,), given N texts by field.
         rows: example texts by field.
     """
     some = {field: list(values[:MOST_EXAMPLES]) for field, values in rows.items()}
     candidates = {field: [*values, *_of_all_lengths(values)] for field, values in some.items()}
-    lengths = np.sum(served.tokens(candidates)["padding_mask"], axis=1)
+    lengths = lengths_of(candidates)
     _, first_of_bucket = np.unique(np.ceil(np.log2(np.maximum(lengths, 1))), return_index=True)
     chosen = [*first_of_bucket[:-1], len(lengths) - 1]  # the last is as long as the model takes
     return {field: [values[index] for index in chosen] for field, values in candidates.items()}

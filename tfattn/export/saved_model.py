@@ -31,7 +31,7 @@ def export(
 ) -> Path:
     """Writes `<folder>/<name>/<version>/` as TF Serving wants it, checked before it appears.
 
-        saved_model.pb, variables/, assets/   labels.txt, and what the preprocessing has learned
+        saved_model.pb, variables/, assets/   the names of labels, and what the preprocessing has learned
         assets.extra/   tf_serving_warmup_requests   what a server answers before the version counts as available
                         parity.json                  how it compares with the trained model
                         operations.txt               every operation it consists of
@@ -42,12 +42,12 @@ def export(
     any failure nothing has changed. Only then are versions beyond `keep` deleted and models.config is written anew.
 
     Args:
-        served: the signatures, which own the tasks, the preprocessing and the labels.
+        served: the signatures, which own the tasks and the preprocessing.
         name: the model's name, a folder name.
         section: the `export:` section.
         rows: raw validation rows, such as {"text": ..., "row": "reports.csv:12"}; other keys are not read. They are
             also the examples for the warm-up.
-        expected: what the trained model answered for them, in float32: `label_ids` (N,) and `scores` (N, C).
+        expected: what the trained model answered for them, in float32, N values by name.
         config: the resolved configuration, as YAML.
         columns: input to the column of the source files that it was read from, so that such files can be answered.
 
@@ -115,11 +115,10 @@ def _check(
 ) -> dict[str, Any]:
     chosen = np.linspace(0, len(rows) - 1, min(section.parity_rows, len(rows))).astype(int)
     return parity.check(
+        served,
         folder,
         rows=[rows[index] for index in chosen],
-        request=served.request([rows[index] for index in chosen]),
         expected={name: np.asarray(values)[chosen] for name, values in expected.items()},
-        labels=served.labels,
         tolerance=section.tolerance,
     )
 

@@ -1,44 +1,60 @@
 """The contract of what is exported: the functions of a SavedModel, with named inputs and outputs."""
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from tfattn.errors import ExportError
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.tasks.task import Task
 
-PREDICT = "tensorflow/serving/predict"
-CLASSIFY = "tensorflow/serving/classify"
-
 # A trained model: the fitted preprocessor, and the task built under float32.
 Member = tuple[Preprocessor, Task]
 Columns = Mapping[str, Sequence[Any]]  # values by input, one for each row
 
 
-class Served(tf.Module):
-    """Preprocessing, models and label names in one graph, computed in float32, for batches of any size.
-
-    Several members answer together, by the mean of their scores.
+@dataclass(frozen=True)
+class Comparison:
+    """How the answers of an export compare with those of the trained model.
 
     Args:
-        members: the trained models.
-        labels: the C label names in the order of their ids.
+        wrong: (N,) bool, the rows that are not answered as they should be.
+        report: what is kept of it.
+        words: the same for people.
+        expected: what should have been answered to a row, and
+        received: what was.
+    """
+
+    wrong: np.ndarray
+    report: dict[str, float]
+    words: str
+    expected: Callable[[int], str]
+    received: Callable[[int], str]
+
+
+class Served(tf.Module):
+    """Preprocessing and models in one graph, computed in float32, for batches of any size.
+
+    Args:
+        members: the trained models, which answer together.
 
     Attributes:
-        labels: these names.
         methods: the signatures that are for another method of TF Serving's than Predict.
 
     Raises:
-        ExportError: a task computes in another type than float32, or a label is empty or has a line break.
+        ExportError: a task computes in another type than float32.
     """
 
-    def __init__(self, *, members: Sequence[Member], labels: Sequence[str], name: str):
+    methods: dict[str, str] = {}
+
+    def __init__(self, *, members: Sequence[Member], name: str):
         super().__init__(name=name)
-        _check(members, labels)
+        _check(members)
         self.preprocessors = [preprocessor for preprocessor, _ in members]
         tasks = [task for _, task in members]
         self.weights = [variable.value for task in tasks for variable in task.weights]
@@ -47,17 +63,24 @@ class Served(tf.Module):
         self._runs = [_run_of(task) for task in tasks]
         self._answers = [lambda outputs, task=task: task.answers(outputs) for task in tasks]
         self._combined = lambda answers: tasks[0].combined(answers)
-        self._labels = tuple(labels)
-        self.methods = {"classify": CLASSIFY}
+
+    @classmethod
+    def check_fields(cls, fields: Sequence[str]) -> None:
+        """Refuses raw fields that could not be inputs, long before there is something to export.
+
+        Raises:
+            ExportError: names the field.
+        """
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        return self._labels
+    def raw_fields(self) -> dict[str, str]:
+        """The raw field that each input is."""
+        return {name: name for name in self.preprocessors[0].fields}
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The names of the raw fields that it reads."""
-        return tuple(self.preprocessors[0].fields)
+        """The names of the inputs of serving_default."""
+        return tuple(self.raw_fields)
 
     def signatures(self) -> dict[str, Any]:
         """Name to tf.function, each with its input signature."""
@@ -71,8 +94,23 @@ class Served(tf.Module):
         """Requests that make every signature ready for whatever may come, from example rows: signature and inputs."""
         raise NotImplementedError
 
+    def compared(
+        self, expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]], *, tolerance: float
+    ) -> Comparison:
+        """Holds answers of serving_default against those of the trained model.
+
+        Args:
+            expected: what the trained model answered to N rows.
+            received: what the export answers to them, N values by output.
+            tolerance: how far a number may lie off.
+
+        Raises:
+            ExportError: they are not even of the same shape.
+        """
+        raise NotImplementedError
+
     def save_assets(self, folder: Path) -> None:
-        """Writes what people may want to read beside the graph: labels.txt, and the preprocessor's files.
+        """Writes what people may want to read beside the graph: the preprocessor's files.
 
         Those of several members are told apart by their names, such as member_0.table.json: a SavedModel keeps its
         assets without folders.
@@ -83,23 +121,10 @@ class Served(tf.Module):
                 for path in Path(own).iterdir():
                     name = f"member_{number}.{path.name}" if len(self.preprocessors) > 1 else path.name
                     path.rename(folder / name)
-        (folder / "labels.txt").write_text("".join(f"{label}\n" for label in self.labels), encoding="utf-8")
 
     def _answered(self, outputs: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """What the members say together."""
         return self._combined([answers(one) for answers, one in zip(self._answers, outputs, strict=True)])
-
-
-def example(row: Mapping[str, str | float]) -> bytes:
-    """A row as a serialized tf.Example."""
-    built = tf.train.Example()
-    for name, value in row.items():
-        feature = built.features.feature[name]
-        if isinstance(value, str):
-            feature.bytes_list.value.append(value.encode("utf-8"))
-        else:
-            feature.float_list.value.append(value)
-    return built.SerializeToString(deterministic=True)
 
 
 def _run_of(task: Task) -> Any:
@@ -107,7 +132,7 @@ def _run_of(task: Task) -> Any:
     return lambda features: run(features)
 
 
-def _check(members: Sequence[Member], labels: Sequence[str]) -> None:
+def _check(members: Sequence[Member]) -> None:
     for _, task in members:
         if task.compute_dtype != "float32":
             raise ExportError(
@@ -115,9 +140,4 @@ def _check(members: Sequence[Member], labels: Sequence[str]) -> None:
                 expected="float32",
                 received=task.compute_dtype,
                 remedy="Build it under float32 for the export: its weights are float32 whatever it was trained in.",
-            )
-    for label in labels:
-        if not label or len(label.splitlines()) > 1:
-            raise ExportError(
-                "a label cannot be a line of labels.txt", expected="text without line breaks", received=repr(label)
             )

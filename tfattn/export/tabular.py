@@ -9,7 +9,8 @@ from typing import Any
 import tensorflow as tf
 
 from tfattn.errors import ExportError
-from tfattn.export.served import Columns, Member, Served, example
+from tfattn.export.classifier import Classifier, example
+from tfattn.export.served import Columns, Member
 from tfattn.features import COLUMN_ATTENTION, ESSENTIAL_FEATURES, LABEL_IDS
 from tfattn.preprocessing.numbers import read
 from tfattn.preprocessing.table import Table
@@ -19,7 +20,7 @@ EXPLANATIONS = (ESSENTIAL_FEATURES, COLUMN_ATTENTION)
 INPUT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")  # what TensorFlow keeps as it is
 
 
-class TabularClassifier(Served):
+class TabularClassifier(Classifier):
     """A classifier from named columns to labels.
 
         serving_default   numeric columns (B,) float32, NaN where missing; categorical columns (B,) string
@@ -46,7 +47,12 @@ class TabularClassifier(Served):
         super().__init__(members=members, labels=labels, name="tabular_classifier")
         self._positive_id = members[0][1].positive_id
         self._table: Table = members[0][0]
-        _check_names(self.inputs)
+        self.check_fields(self.inputs)
+
+    @classmethod
+    def check_fields(cls, fields: Sequence[str]) -> None:
+        """Refuses columns whose names TensorFlow cannot tell apart, or would change."""
+        _check_names(fields)
 
     def signatures(self) -> dict[str, Any]:
         columns = [tf.TensorSpec([None], self._type(name), name=name) for name in self.inputs]

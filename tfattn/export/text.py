@@ -3,16 +3,18 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
+from tfattn.export.classifier import Classifier, example
 from tfattn.export.lengths import one_of_each_length
-from tfattn.export.served import Columns, Member, Served, example
+from tfattn.export.served import Columns, Member
 from tfattn.features import ENCODED, LABEL_IDS, PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
 
 TOKENS = (TOKEN_IDS, PADDING_MASK, SEGMENT_IDS)
 
 
-class TextClassifier(Served):
+class TextClassifier(Classifier):
     """A classifier from raw text to labels.
 
     Batches are padded to their longest row. Empty text is answered like any other.
@@ -58,7 +60,7 @@ class TextClassifier(Served):
 
     def warm_up(self, rows: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, Columns]]:
         """A row of every length there may be, each alone and all together; then each other signature."""
-        chosen = one_of_each_length(self, self.request(rows))
+        chosen = one_of_each_length(self._lengths, self.request(rows))
         count = len(chosen[self.inputs[0]])
         for number in range(count):
             yield "serving_default", {field: [values[number]] for field, values in chosen.items()}
@@ -72,6 +74,9 @@ class TextClassifier(Served):
         """Raw fields, B values each, as the signature `tokens` takes them, each (B, T) int32."""
         features = self._features(tuple(tf.constant(fields[name], tf.string) for name in self.inputs))
         return {name: tf.cast(features[name], tf.int32) for name in TOKENS}
+
+    def _lengths(self, fields: Columns) -> np.ndarray:
+        return np.sum(self.tokens(fields)[PADDING_MASK], axis=1)
 
     def _from_text(self, *texts: tf.Tensor) -> dict[str, tf.Tensor]:
         return self._named(self._features(texts))

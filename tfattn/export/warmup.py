@@ -6,7 +6,8 @@ from pathlib import Path
 import tensorflow as tf
 from tensorflow_serving.apis import classification_pb2, predict_pb2, prediction_log_pb2
 
-from tfattn.export.served import CLASSIFY, Columns, Served
+from tfattn.export.classifier import CLASSIFY
+from tfattn.export.served import Columns, Served
 
 FILE = Path("assets.extra") / "tf_serving_warmup_requests"  # where TF Serving looks
 

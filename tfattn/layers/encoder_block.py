@@ -7,6 +7,7 @@ import keras
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.feed_forward import FeedForward
 from tfattn.layers.multi_head_attention import MultiHeadAttention
+from tfattn.layers.norm import LayerNormalization
 
 
 class EncoderBlock(keras.layers.Layer):
@@ -24,11 +25,12 @@ class EncoderBlock(keras.layers.Layer):
         norm: "post" normalizes the sum (the original), "pre" what each part reads (trains deep stacks more easily),
             "pre_feed_forward" what the feed-forward network reads, but not what attention does.
         layer_norm_epsilon: added to the variance before its root is taken.
-        initializer_range: the standard deviation of the kernels' truncated normal distribution.
+        initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
 
     Call arguments:
         x: (B, T, D).
         attention_mask: who may see whom; None hides nothing.
+        positions: (T,) int, where x stands, for rotary positions; None for all others.
         num_queries: T, if only the first T of S positions are wanted; the others are then only seen.
         return_scores: whether to return the attention weights too.
 
@@ -55,7 +57,7 @@ class EncoderBlock(keras.layers.Layer):
         activation: str = "gelu",
         norm: str = "post",
         layer_norm_epsilon: float = 1e-12,
-        initializer_range: float = 0.02,
+        initializer_range: float | None = 0.02,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -100,13 +102,19 @@ class EncoderBlock(keras.layers.Layer):
         self,
         x: Any,
         attention_mask: Any = None,
+        positions: Any = None,
         num_queries: int | None = None,
         return_scores: bool = False,
         training: bool = False,
     ) -> Any:
         read = self.attention_norm(x) if self.norm == "pre" else x
         gathered, scores = self.attention(
-            read, attention_mask=attention_mask, num_queries=num_queries, return_scores=True, training=training
+            read,
+            attention_mask=attention_mask,
+            positions=positions,
+            num_queries=num_queries,
+            return_scores=True,
+            training=training,
         )
         x = x if num_queries is None else x[:, :num_queries]
         x = x + self.attention_output_dropout(gathered, training=training)
@@ -119,7 +127,7 @@ class EncoderBlock(keras.layers.Layer):
         return (x, scores) if return_scores else x
 
     def _layer_norm(self, name: str) -> keras.layers.Layer:
-        return keras.layers.LayerNormalization(epsilon=self.layer_norm_epsilon, name=name, dtype=self.dtype_policy)
+        return LayerNormalization(epsilon=self.layer_norm_epsilon, name=name, dtype=self.dtype_policy)
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape

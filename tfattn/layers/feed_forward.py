@@ -19,7 +19,7 @@ class FeedForward(keras.layers.Layer):
         activation: gelu, gelu_approximate, relu, or reglu, for which the first map is twice as wide: a half gates the
             other.
         dropout: the part of what was bent that is dropped while training.
-        initializer_range: the standard deviation of the kernels' truncated normal distribution.
+        initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
 
     Example:
         >>> layer = FeedForward(intermediate_dim=32)
@@ -36,7 +36,7 @@ class FeedForward(keras.layers.Layer):
         intermediate_dim: int,
         activation: str = "gelu",
         dropout: float = 0.0,
-        initializer_range: float = 0.02,
+        initializer_range: float | None = 0.02,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)

@@ -9,6 +9,7 @@ from tfattn.layers.dropout import Dropout
 from tfattn.layers.projection import Projection
 from tfattn.ops import masks
 from tfattn.ops.attention import scaled_dot_product_attention
+from tfattn.ops.positions import rotary
 
 
 class MultiHeadAttention(keras.layers.Layer):
@@ -21,19 +22,22 @@ class MultiHeadAttention(keras.layers.Layer):
     the future besides. What is hidden changes nothing.
 
     A cache holds the keys and values of earlier steps, for decoding token by token: make one with `empty_cache`, give
-    it with the number of steps that it holds, and go on with the one that is returned.
+    it with the number of steps that it holds, and go on with the one that is returned. Its rows are those of the batch:
+    what reorders or repeats the sequences does the same to the first axis of both.
 
     Args:
         num_heads: H, a divisor of the width D.
         is_causal: position t sees only positions up to t.
         dropout: the part of the attention weights that is dropped while training.
-        initializer_range: the standard deviation of the kernels' truncated normal distribution.
+        initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
 
     Call arguments:
         x: (B, T, D).
         attention_mask: who may see whom; None hides nothing.
-        cache: (2, B, H, S, K), the keys and values of up to S positions.
+        cache: the keys and the values of up to S positions, each (B, H, S, K).
         cache_index: how many positions the cache holds already, a scalar.
+        positions: (T,) int, where x stands, for rotary positions: queries and keys are turned by them, and keys are
+            kept turned. None turns nothing.
         num_queries: T, if only the first T positions of x ask; the others are then only seen.
         return_scores: whether to return the attention weights too.
 
@@ -55,7 +59,7 @@ class MultiHeadAttention(keras.layers.Layer):
         num_heads: int,
         is_causal: bool = False,
         dropout: float = 0.0,
-        initializer_range: float = 0.02,
+        initializer_range: float | None = 0.02,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -77,10 +81,10 @@ class MultiHeadAttention(keras.layers.Layer):
         self.output_projection.build(input_shape)
 
     def empty_cache(self, batch_size: Any, num_steps: int) -> Any:
-        """Makes room for the keys and values of `num_steps` positions: (2, B, H, S, K) zeros."""
+        """Makes room for the keys and the values of `num_steps` positions: twice (B, H, S, K) zeros."""
         width = self.output_projection.units
-        shape = (2, batch_size, self.num_heads, num_steps, width // self.num_heads)
-        return ops.zeros(shape, dtype=self.compute_dtype)
+        shape = (batch_size, self.num_heads, num_steps, width // self.num_heads)
+        return ops.zeros(shape, dtype=self.compute_dtype), ops.zeros(shape, dtype=self.compute_dtype)
 
     def call(
         self,
@@ -88,6 +92,7 @@ class MultiHeadAttention(keras.layers.Layer):
         attention_mask: Any = None,
         cache: Any = None,
         cache_index: Any = 0,
+        positions: Any = None,
         num_queries: int | None = None,
         return_scores: bool = False,
         training: bool = False,
@@ -95,9 +100,10 @@ class MultiHeadAttention(keras.layers.Layer):
         batch, length, width = ops.shape(x)
         qkv = ops.reshape(self.qkv(x), (batch, length, 3, self.num_heads, width // self.num_heads))
         query, key, value = ops.unstack(ops.transpose(qkv, (2, 0, 3, 1, 4)), 3)  # each (B, H, T, K)
+        if positions is not None:
+            query, key = rotary(query, positions), rotary(key, positions)
         if cache is not None:
-            cache = ops.slice_update(cache, (0, 0, 0, cache_index, 0), ops.stack([key, value]))
-            key, value = ops.unstack(cache, 2)  # each (B, H, S, K)
+            cache = key, value = _put(cache[0], key, cache_index), _put(cache[1], value, cache_index)
         if num_queries is not None:
             query, length = query[:, :, :num_queries], num_queries
         if self.is_causal or cache is not None:
@@ -117,3 +123,15 @@ class MultiHeadAttention(keras.layers.Layer):
     def get_config(self) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in ("num_heads", "is_causal", "dropout", "initializer_range")}
         return {**super().get_config(), **own}
+
+
+def _put(cache: Any, new: Any, at: Any) -> Any:
+    """The cache (B, H, S, K) with the T positions of `new` (B, H, T, K) from position `at` on."""
+    batch, heads, length, width = ops.shape(new)
+    steps = ops.shape(cache)[2]
+    # Scattered as rows of one matrix: ops.slice_update is, on TensorFlow, a program of XLA, which exports refuse.
+    rows = ops.arange(batch * heads)[:, None] * steps + ops.cast(at, "int32") + ops.arange(length)
+    flat = ops.scatter_update(
+        ops.reshape(cache, (-1, width)), ops.reshape(rows, (-1, 1)), ops.reshape(new, (-1, width))
+    )
+    return ops.reshape(flat, ops.shape(cache))

@@ -17,7 +17,8 @@ class Projection(keras.layers.Layer):
 
     Args:
         units: the width of the output.
-        initializer_range: the standard deviation of the kernel's truncated normal distribution.
+        initializer_range: the standard deviation of the kernel's truncated normal distribution; None draws it uniformly
+            from a range that its two widths decide (Glorot and Bengio 2010, eq. 16).
 
     Example:
         >>> layer = Projection(units=6)
@@ -25,13 +26,17 @@ class Projection(keras.layers.Layer):
         TensorShape([2, 3, 6])
     """
 
-    def __init__(self, *, units: int, initializer_range: float = 0.02, **kwargs: Any):
+    def __init__(self, *, units: int, initializer_range: float | None = 0.02, **kwargs: Any):
         super().__init__(**kwargs)
         self.units = units
         self.initializer_range = initializer_range
 
     def build(self, input_shape: tuple) -> None:
-        initializer = keras.initializers.TruncatedNormal(stddev=self.initializer_range)
+        by_widths = self.initializer_range is None
+        initializers = keras.initializers
+        initializer = (
+            initializers.GlorotUniform() if by_widths else initializers.TruncatedNormal(stddev=self.initializer_range)
+        )
         self.kernel = self.add_weight(name="kernel", shape=(input_shape[-1], self.units), initializer=initializer)
         self.bias = self.add_weight(name="bias", shape=(self.units,), initializer="zeros")
 

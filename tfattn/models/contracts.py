@@ -61,8 +61,10 @@ class EncoderDecoder(keras.Model):
         vocabulary_size: how many token ids sources have.
         target_vocabulary_size: V, how many token ids targets have.
         max_sequence_length: the longest S and T it takes.
+        aligns: whether its steps say how much each source token counts.
     """
 
+    aligns: bool = True
     vocabulary_size: int
     target_vocabulary_size: int
     max_sequence_length: int

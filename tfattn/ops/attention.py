@@ -1,4 +1,8 @@
-"""Scaled dot-product attention."""
+"""Attention: scores of queries and keys, and what a query gathers by them.
+
+Scaled dot-product attention over heads is one function. The scores of recurrent models are functions of their own, for
+queries and keys without heads, and `attend` makes weights and means of any of them; these compute in float32.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -45,6 +49,71 @@ def scaled_dot_product_attention(
         scores = scores + _bias(mask, scores.dtype)
     weights = ops.softmax(scores, axis=-1)
     return ops.matmul(weights if dropout is None else dropout(weights), value), weights
+
+
+def dot_scores(query: Any, key: Any) -> Any:
+    """How well queries and keys match: their products.
+
+    Luong's "general" score, query' W key, is this one of queries and the projected keys W key.
+
+    Args:
+        query: (B, W, D), W queries of each source.
+        key: (B, S, D).
+
+    Returns:
+        (B, W, S) float32.
+
+    Source: Luong et al. 2015, "Effective approaches to attention-based neural machine translation", section 3.1.
+    """
+    return ops.matmul(ops.cast(query, "float32"), ops.swapaxes(ops.cast(key, "float32"), 1, 2))
+
+
+def additive_scores(query: Any, key: Any, vector: Any) -> Any:
+    """How well queries and keys match, by a network with one hidden layer: vector' tanh(query + key).
+
+    Queries and keys come projected, W_a s and U_a h in the paper's words: keys once for all queries. Luong's "concat"
+    score, vector' tanh(W [s; h]), is the same function, W being W_a and U_a side by side.
+
+    Args:
+        query: (B, W, D), W queries of each source.
+        key: (B, S, D).
+        vector: (D,).
+
+    Returns:
+        (B, W, S) float32.
+
+    Source: Bahdanau et al. 2015, "Neural machine translation by jointly learning to align and translate", appendix
+    A.1.2; Luong et al. 2015, section 3.1.
+    """
+    query, key, vector = (ops.cast(value, "float32") for value in (query, key, vector))
+    # Axes are added by name, not by slicing with None: the gradient of a slice is an array of its own.
+    hidden = ops.tanh(ops.expand_dims(query, 2) + ops.expand_dims(key, 1))  # (B, W, S, D)
+    return ops.squeeze(ops.matmul(hidden, ops.expand_dims(vector, 1)), 3)
+
+
+def attend(scores: Any, value: Any, padding_mask: Any = None) -> tuple[Any, Any]:
+    """Answers, for every query, the mean of the values weighted by the softmax of its scores.
+
+    Args:
+        scores: (B, W, S).
+        value: (B, S, D).
+        padding_mask: (B, S) bool, True at what may be seen; None hides nothing.
+
+    Returns:
+        the means (B, W, D) and the weights (B, W, S), both float32; each row of weights sums to 1.
+
+    Example:
+        >>> means, weights = attend(ops.zeros((2, 3, 5)), ops.ones((2, 5, 8)))
+        >>> means.shape
+        TensorShape([2, 3, 8])
+
+    Source: Bahdanau et al. 2015, eq. 5 and 6.
+    """
+    scores = ops.cast(scores, "float32")
+    if padding_mask is not None:
+        scores = scores + _bias(ops.cast(padding_mask, "bool")[:, None], "float32")
+    weights = ops.softmax(scores, axis=-1)
+    return ops.matmul(weights, ops.cast(value, "float32")), weights
 
 
 def _bias(mask: Any, dtype: str) -> Any:

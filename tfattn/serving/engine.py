@@ -84,19 +84,34 @@ class Engine:
             ServingError: a row lacks an input, or has text for a number or a number for text, or TensorFlow fails.
             RefusedError: the model does not take one of the rows.
         """
+        values = self.outputs(rows)
+        answers = ({name: column[index] for name, column in values.items()} for index in range(len(rows)))
+        return [named(answer, self.labels) for answer in answers]
+
+    def outputs(self, rows: Sequence[Mapping[str, Any]], *, signature: str = DEFAULT) -> dict[str, list[Any]]:
+        """What a signature with the same inputs makes of a batch of rows: by output, a plain value for each row.
+
+        Raises:
+            ServingError: the model has no such signature; or as `answer`.
+        """
+        if signature not in self._model.signatures:
+            raise ServingError(
+                "the model cannot be asked this",
+                where=str(self.folder),
+                expected=f"one of {', '.join(self._model.signatures)}",
+                received=signature,
+            )
         for row in rows:
             for name in self.inputs:
                 if name not in row:
                     raise ServingError("a row lacks an input", expected=name, received=", ".join(row) or "nothing")
         columns = {name: self._column(name, [row[name] for row in rows]) for name in self.inputs}
         try:
-            outputs = self._model.run(DEFAULT, columns)
+            outputs = self._model.run(signature, columns)
         except Failure as failure:
             kind = RefusedError if failure.code is StatusCode.INVALID_ARGUMENT else ServingError
             raise kind("the model cannot answer", where=str(self.folder), received=failure.message) from None
-        values = {name: decoded(value.tolist()) for name, value in sorted(outputs.items())}
-        answers = ({name: column[index] for name, column in values.items()} for index in range(len(rows)))
-        return [named(answer, self.labels) for answer in answers]
+        return {name: decoded(value.tolist()) for name, value in sorted(outputs.items())}
 
     def _column(self, name: str, values: Sequence[Any]) -> np.ndarray:
         is_number = name in self.numeric

@@ -39,10 +39,12 @@ class Predictor:
         """Answers all rows, or those of the first `batches`.
 
         Returns:
-            the task's answers and the targets, each (rows, ...), in the order of row ids, and the mean loss.
+            the task's answers and the targets, each (rows, ...), in the order of row ids, and the mean loss. Among the
+            targets are the raw texts that should have been written, where the task is to write.
         """
-        columns, (loss, weight) = self._over_rows(reader, batches)
-        return columns["answers"], columns["targets"], float(loss / weight) if weight else 0.0
+        columns, row_ids, (loss, weight) = self._over_rows(reader, batches)
+        targets = columns["targets"] | reader.texts(row_ids)
+        return columns["answers"], targets, float(loss / weight) if weight else 0.0
 
     def _compute(self, batch):
         outputs = self._task(batch, training=False)
@@ -62,7 +64,7 @@ def encode(task: Task, reader: Reader, runtime: Runtime) -> tuple[np.ndarray, Co
     def compute(batch):
         return {ENCODED: tf.cast(task.encode(batch), tf.float32), "targets": _targets(batch)}, tf.zeros(2)
 
-    columns, _ = _OverRows(compute, runtime)(reader, None)
+    columns, *_ = _OverRows(compute, runtime)(reader, None)
     return columns[ENCODED], columns["targets"]
 
 
@@ -75,7 +77,7 @@ class _OverRows:
         self._compiled = tf.function(self._next, autograph=False, reduce_retracing=True)
         self._datasets: dict[Reader, tf.data.Dataset] = {}  # kept: to build one takes longer than to read a short split
 
-    def __call__(self, reader: Reader, batches: int | None) -> tuple[dict[str, Any], np.ndarray]:
+    def __call__(self, reader: Reader, batches: int | None) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
         if reader not in self._datasets:
             self._datasets[reader] = self._runtime.read(reader, 0)
         iterator = iter(self._datasets[reader])
@@ -87,8 +89,9 @@ class _OverRows:
             parts.append(tf.nest.map_structure(lambda value: value[real], columns))  # noqa: B023 - called at once
             numbers.append(row_ids[real])
             total += sums
-        order = np.argsort(np.concatenate(numbers))
-        return tf.nest.map_structure(lambda *values: np.concatenate(values)[order], *parts), total
+        row_ids = np.concatenate(numbers)
+        order = np.argsort(row_ids)
+        return tf.nest.map_structure(lambda *values: np.concatenate(values)[order], *parts), row_ids[order], total
 
     def _next(self, iterator):
         return self._runtime.run(self._replica, self._runtime.next(iterator))

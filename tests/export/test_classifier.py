@@ -1,4 +1,4 @@
-"""What all exports have in common: names of labels and files, examples, and what is refused."""
+"""What exported classifiers have in common: names of labels and files, examples, and what is refused."""
 
 from types import SimpleNamespace
 
@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tfattn.errors import ExportError
-from tfattn.export.served import Served, example
+from tfattn.export.classifier import Classifier, example
 
 
 def preprocessor(said):
@@ -22,7 +22,7 @@ def task(compute_dtype="float32"):
 
 
 def served(*names, labels=("no", "ja, ß"), **options):
-    return Served(members=[(preprocessor(name), task(**options)) for name in names], labels=labels, name="tiny")
+    return Classifier(members=[(preprocessor(name), task(**options)) for name in names], labels=labels, name="tiny")
 
 
 def written(folder):
@@ -60,7 +60,7 @@ def test_a_label_that_is_no_line_is_refused(label):
 def test_every_member_must_compute_in_float32():
     members = [(preprocessor("x"), task()), (preprocessor("y"), task("bfloat16"))]
     with pytest.raises(ExportError, match="expected float32, received bfloat16"):
-        Served(members=members, labels=("a", "b"), name="tiny")
+        Classifier(members=members, labels=("a", "b"), name="tiny")
 
 
 def test_an_example_holds_numbers_and_texts():

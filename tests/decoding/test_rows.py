@@ -1,0 +1,42 @@
+"""Rows: what is picked stands there, and the largest are the largest."""
+
+import numpy as np
+import pytest
+from keras import ops
+
+from tfattn.decoding.rows import largest, pick
+
+DRAW = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (3, 5, 4)])
+def test_picks_from_each_row(shape):
+    x, places = DRAW.normal(size=shape), DRAW.integers(0, 5, size=(3, 2)).astype("int32")
+    picked = ops.convert_to_numpy(pick(ops.convert_to_tensor(x), places))
+    for row in range(3):
+        np.testing.assert_array_equal(picked[row], x.astype(picked.dtype)[row, places[row]])
+
+
+@pytest.mark.parametrize("suppressed_ids", [(), (0, 1, 2), (0, 40, 80, 120, 199, 4)])
+@pytest.mark.parametrize("width", [200, 511, 512, 1000, 1024])
+def test_the_largest_are_the_first_of_all_sorted(width, suppressed_ids):
+    x = DRAW.normal(size=(7, width)).astype("float32")
+    x[:, [0, 40, 80]] += 10.0
+    values, ids = (ops.convert_to_numpy(part) for part in largest(x, 9, suppressed_ids=suppressed_ids))
+    x[:, list(suppressed_ids)] = -np.inf
+    np.testing.assert_array_equal(ids, np.argsort(-x, axis=-1)[:, :9])
+    np.testing.assert_array_equal(values, np.take_along_axis(x, ids, axis=-1))
+
+
+@pytest.mark.parametrize("width", [3, 1000])
+def test_of_equal_ones_the_first_is_the_largest(width):
+    x = np.zeros((2, width), "float32")
+    assert ops.convert_to_numpy(largest(x, 1)[1]).tolist() == [[0], [0]]
+    x[1, -2:] = 1.0
+    assert ops.convert_to_numpy(largest(x, 1)[1]).tolist() == [[0], [width - 2]]
+
+
+def test_no_more_than_there_are():
+    values, ids = largest(np.array([[1.0, 3.0, 2.0]], "float32"), 8, suppressed_ids=(1,))
+    assert ops.convert_to_numpy(ids).tolist() == [[2, 0, 1]]
+    assert ops.convert_to_numpy(values).tolist() == [[2.0, 1.0, -np.inf]]

@@ -1,0 +1,81 @@
+"""From pairs of texts to an export that writes, through the command line; and what is wrong with pairs."""
+
+import contextlib
+import json
+from pathlib import Path
+
+import pytest
+
+from tfattn import files
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def reversed_words(tmp_path_factory, command):
+    """A folder in which the pipeline of reversed words has run as it stands; with what the command said."""
+    folder = tmp_path_factory.mktemp("reversal")
+    for name in ("configs", "pipelines"):
+        (folder / name).symlink_to(PROJECT / name)
+    with contextlib.chdir(folder):
+        assert command("sample", "reversal", "data/reversal.tsv").status == 0
+        return folder, command("run", "pipelines/reversal.yaml")
+
+
+@pytest.fixture
+def inside(reversed_words, monkeypatch):
+    monkeypatch.chdir(reversed_words[0])
+
+
+def test_a_minute_teaches_it_to_reverse_every_row_that_it_never_saw(reversed_words):
+    folder, answer = reversed_words
+    assert answer.status == 0, answer.errors
+    metrics = files.read_json(folder / "runs/reversal/latest/metrics.json")
+    assert metrics["exact_match"] == 1.0 and metrics["bleu"] > 99.9
+    (version,) = (folder / "saved_models/reversal").glob("[0-9]*")
+    assert files.read_json(version / "assets.extra/parity.json")["text_agreement"] == 1.0
+
+
+def test_the_report_shows_what_it_looks_at(reversed_words):
+    latest = reversed_words[0] / "runs/reversal/latest"
+    assert "What it looks at" in (latest / "report.html").read_text()
+    assert (latest / "plots/attention_1.png").read_bytes().startswith(b"\x89PNG")
+    predictions = [json.loads(line) for line in (latest / "predictions.jsonl").read_text().splitlines()]
+    assert all(row["text"] == " ".join(reversed(row["source"].split())) for row in predictions)
+
+
+def test_lines_are_translated_in_their_order_and_what_is_cut_is_flagged(inside, command):
+    Path("new.txt").write_text("red green blue\n" + "teal " * 40 + "\n")
+    answer = command("translate", "reversal", "--input", "new.txt")
+    first, second = map(json.loads, answer.output.splitlines())
+    assert first["text"] == "blue green red" and first["length"] == 3 and not first["truncated"]
+    assert second["truncated"]
+
+
+def test_the_alignment_of_a_pair_is_drawn(inside, command):
+    answer = command("attention", "reversal", "--text", "red green blue", "--output", "attention.png")
+    assert answer.status == 0, answer.errors
+    assert Path("attention.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_unknown_field_names_the_nearest(inside, command):
+    answer = command("check", "pipelines/reversal.yaml", "--set", "data.source.fields={source: source, targt: target}")
+    assert answer.status == 2
+    assert "no column is given for `target`" in answer.errors and "Did you mean `targt`" in answer.errors
+
+
+def test_rows_without_a_side_and_rows_too_long_are_left_out_and_counted(inside, command):
+    rows = Path("data/reversal.tsv").read_text().splitlines()
+    rows[1:4] = ["red green\t", "\tblue", "red " * 30 + "\tred"]
+    Path("data/odd.tsv").write_text("\n".join(rows[:300]) + "\n")
+    answer = command("prepare", "pipelines/reversal.yaml", "--set", "data.source.path=data/odd.tsv")
+    assert answer.status == 0, answer.errors
+    (summary,) = [
+        found
+        for path in Path("runs/reversal/prepared").glob("[0-9a-f]*/summary.json")
+        if "odd.tsv" in json.dumps(found := files.read_json(path))
+    ]
+    assert summary["missing"]["target"] == {"rows": 1, "first": ["data/odd.tsv:2"]}
+    assert summary["missing"]["source"] == {"rows": 1, "first": ["data/odd.tsv:3"]}
+    cut = [*summary["left_out"]["first"], *summary["truncated"]["validation"]["first"]]
+    assert cut == ["data/odd.tsv:4"]

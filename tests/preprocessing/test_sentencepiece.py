@@ -1,0 +1,259 @@
+"""The SentencePiece preprocessor: its settings, its files, its sequences, and what it leaves out."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import tensorflow as tf
+
+from tfattn.errors import ConfigError, DataError, TfattnError
+from tfattn.preprocessing.sentencepiece import SentencePiece
+from tfattn.preprocessing.sentencepiece_model import SentencePieceModel
+
+START, END = 2, 3
+ROWS = [
+    {"source": "a man walks a dog", "target": "ein Mann führt einen Hund"},
+    {"source": "two dogs walk", "target": "zwei Hunde laufen"},
+    {"source": "a dog and a man", "target": "ein Hund und ein Mann"},
+]
+
+
+def fitted(**settings):
+    tokenizer = SentencePiece(**{"vocabulary_size": 120, "model_type": "word", **settings})
+    tokenizer.fit(ROWS)
+    return tokenizer
+
+
+def fields(*pairs):
+    sources, targets = zip(*pairs, strict=True)
+    return {"source": tf.constant(sources), "target": tf.constant(targets)}
+
+
+def names(tokenizer, *pairs):
+    features = tokenizer(fields(*pairs))
+    return [
+        [[token.decode() for token in row] for row in named.to_list()]
+        for named in (tokenizer.tokens_of(features["token_ids"]), tokenizer.target_tokens_of(features["target_ids"]))
+    ]
+
+
+def test_a_source_has_an_end_and_a_target_a_start_too():
+    sources, targets = names(fitted(), ("a dog", "ein Hund"), ("", ""))
+    assert sources == [["▁a", "▁dog", "</s>"], ["</s>"]]
+    assert targets == [["<s>", "▁ein", "▁Hund", "</s>"], ["<s>", "</s>"]]
+
+
+def test_where_there_is_no_target_there_are_no_target_ids():
+    tokenizer = fitted()
+    alone = tokenizer({"source": ["a dog", "two dogs walk"]})
+    both = tokenizer(fields(("a dog", "x"), ("two dogs walk", "y")))
+    assert list(alone) == ["token_ids"] and list(both) == ["token_ids", "target_ids"]
+    assert alone["token_ids"].to_list() == both["token_ids"].to_list()
+    assert {name: ids.dtype for name, ids in both.items()} == {"token_ids": tf.int32, "target_ids": tf.int32}
+    assert (tokenizer.fields, tokenizer.target_fields) == (("source",), ("target",))
+
+
+def test_what_is_too_long_is_cut_before_its_end_and_said():
+    tokenizer = fitted(max_length=4, target_max_length=3)
+    pairs = [("a dog and", "ein"), ("a dog and a", "ein"), ("a", "ein Hund"), ("a", "")]
+    sources, targets = names(tokenizer, *pairs)
+    assert sources[:2] == [["▁a", "▁dog", "▁and", "</s>"]] * 2
+    assert targets == [["<s>", "▁ein", "</s>"]] * 3 + [["<s>", "</s>"]]
+    given = fields(*pairs)
+    assert tokenizer.truncated(given).numpy().tolist() == [False, True, True, False]
+    assert tokenizer.truncated({"source": given["source"]}).numpy().tolist() == [False, True, False, False]
+
+
+def test_a_text_of_many_bytes_counts_as_cut_whatever_its_pieces():
+    tokenizer = fitted(model_type="bpe")
+    given = {"source": tf.constant([" " * 70_000 + "a dog", "😀" * 20_000, "a dog"])}
+    assert tokenizer.truncated(given).numpy().tolist() == [True, True, False]
+
+
+def test_training_rows_of_unfit_lengths_are_left_out():
+    pairs = [("a", "ein ein"), ("a", "ein ein ein"), ("a dog and a", "ein"), ("a", "\u200b"), ("a " * 6, "ein " * 6)]
+    left_out = fitted(max_length=8, max_ratio=2.0).leaves_out(fields(*pairs)).numpy().tolist()
+    assert left_out == [False, True, True, True, False]
+    assert fitted(max_length=8).leaves_out(fields(*pairs)).numpy().tolist() == [False, False, False, True, False]
+    assert fitted(max_length=7).leaves_out(fields(*pairs)).numpy().tolist() == [False, False, False, True, True]
+    assert fitted(max_length=6).leaves_out({"source": tf.constant(["a " * 5, "a " * 6])}).numpy().tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("model_type", ["bpe", "unigram", "word"])
+def test_texts_come_back(model_type):
+    tokenizer = fitted(model_type=model_type, vocabulary_size=60)
+    texts = ["ein Hund und", "zwei  Hunde ", "a man"]
+    ids = tokenizer(fields(*(("", text) for text in texts)))["target_ids"]
+    for given in (ids, ids.to_tensor(), ids.to_tensor().numpy()):
+        assert tokenizer.detokenize(given).numpy().tolist() == [b"ein Hund und", b"zwei Hunde", b"a man"]
+
+
+def test_in_the_graph_it_says_the_same():
+    tokenizer = fitted(model_type="bpe", max_length=6)
+    given = fields(("a dog and a man", "Hund"), ("", "ein Hund"))
+    function = tf.function(lambda given: (tokenizer(given), tokenizer.truncated(given), tokenizer.leaves_out(given)))
+    features, truncated, left_out = function(given)
+    assert features["token_ids"].to_list() == tokenizer(given)["token_ids"].to_list()
+    assert features["target_ids"].to_list() == tokenizer(given)["target_ids"].to_list()
+    assert truncated.numpy().tolist() == tokenizer.truncated(given).numpy().tolist()
+    assert left_out.numpy().tolist() == tokenizer.leaves_out(given).numpy().tolist()
+
+
+def test_one_vocabulary_knows_both_sides_and_two_know_one_each():
+    joint = fitted()
+    apart = fitted(joint=False)
+    assert joint.tokens_of([[5, 6]]).numpy().tolist() == joint.target_tokens_of([[5, 6]]).numpy().tolist()
+    assert names(apart, ("Hund dog", "dog Hund")) == [[["<unk>", "▁dog", "</s>"]], [["<s>", "<unk>", "▁Hund", "</s>"]]]
+    assert names(joint, ("Hund dog", "Hund")) == [[["▁Hund", "▁dog", "</s>"]], [["<s>", "▁Hund", "</s>"]]]
+    assert (apart.start_id, apart.end_id, tuple(apart.unwritten_ids)) == (START, END, (0, 1, 2))
+
+
+def test_its_sizes_are_stated_until_it_is_fitted_and_true_then():
+    sizes = [
+        SentencePiece(vocabulary_size=500).sizes,
+        SentencePiece(vocabulary_size=500, joint=False).sizes,
+        SentencePiece(vocabulary_size=500, joint=False, target_vocabulary_size=300).sizes,
+        fitted().sizes,
+        fitted(joint=False).sizes,
+        fitted(model_type="bpe", joint=False, vocabulary_size=30, target_vocabulary_size=40).sizes,
+    ]
+    assert [tuple(each.values()) for each in sizes] == [
+        (500, 500),
+        (500, 500),
+        (500, 300),
+        (19, 19),
+        (11, 12),
+        (30, 40),
+    ]
+    assert sizes[0].keys() == {"vocabulary_size", "target_vocabulary_size"}
+
+
+@pytest.mark.parametrize("joint", [True, False])
+def test_saved_and_loaded_it_answers_the_same(tmp_path, joint):
+    tokenizer = fitted(model_type="bpe", joint=joint, max_length=9, target_max_length=8, max_ratio=3)
+    tokenizer.save(tmp_path)
+    loaded = SentencePiece(vocabulary="elsewhere/my.model")
+    loaded.load(tmp_path)
+
+    given = fields(("two dogs 😀 walk a man", "zwei"), ("a", "ein Mann und"))
+    for name in ("token_ids", "target_ids"):
+        assert loaded(given)[name].to_list() == tokenizer(given)[name].to_list()
+    assert loaded.leaves_out(given).numpy().tolist() == tokenizer.leaves_out(given).numpy().tolist()
+    assert (loaded.sizes, loaded.max_length) == (tokenizer.sizes, 9)
+    sides = ["sentencepiece"] if joint else ["source", "target"]
+    expected = {"tokenizer_config.json", *(f"{side}.{ending}" for side in sides for ending in ("model", "vocab"))}
+    assert {path.name for path in tmp_path.iterdir()} == expected
+
+
+@pytest.mark.parametrize("damage", ["missing", "{", "[]", '{"joint": true}'])
+def test_damaged_settings_are_told(tmp_path, damage):
+    fitted().save(tmp_path)
+    (tmp_path / "tokenizer_config.json").unlink()
+    if damage != "missing":
+        (tmp_path / "tokenizer_config.json").write_text(damage)
+
+    with pytest.raises(DataError, match="tokenizer_config.json: cannot read the tokenizer's settings"):
+        SentencePiece().load(tmp_path)
+
+
+@pytest.mark.parametrize("damage", ["missing", "half"])
+def test_a_damaged_vocabulary_is_told(tmp_path, damage):
+    fitted(joint=False).save(tmp_path)
+    path = tmp_path / "target.model"
+    content = path.read_bytes()
+    path.unlink()
+    if damage == "half":
+        path.write_bytes(content[: len(content) // 2])
+
+    with pytest.raises(DataError, match="target.model: (cannot read the|not a) SentencePiece model"):
+        SentencePiece().load(tmp_path)
+
+
+def test_a_vocabulary_can_be_a_file(tmp_path):
+    path = tmp_path / "my.model"
+    path.write_bytes(SentencePieceModel.train(["ein Hund", "a dog"], size=50, model_type="word").content)
+    joint = SentencePiece(vocabulary=str(path))
+    assert joint.files == [path]
+    joint.fit([])
+    assert names(joint, ("dog man", "Hund")) == [[["▁dog", "<unk>", "</s>"]], [["<s>", "▁Hund", "</s>"]]]
+
+    half = SentencePiece(joint=False, target_vocabulary=str(path), vocabulary_size=100, model_type="word")
+    assert half.files == [path]
+    half.fit(ROWS)
+    assert names(half, ("dog man", "Hund Mann")) == [
+        [["▁dog", "▁man", "</s>"]],
+        [["<s>", "▁Hund", "<unk>", "</s>"]],
+    ]
+    assert SentencePiece().files == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "key", "message"),
+    [
+        ({"target_vocabulary": "a.model"}, "target_vocabulary", "expected `joint: false` beside it, received a.model"),
+        ({"target_vocabulary_size": 9}, "target_vocabulary_size", "expected `joint: false` beside it, received 9"),
+        ({"max_length": 2}, "max_length", "expected at least 3, start and end included, received 2"),
+        ({"target_max_length": 1}, "target_max_length", "expected at least 3"),
+        ({"max_length": 9, "target_max_length": 10}, "target_max_length", "expected at most max_length=9, received 10"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings, key, message):
+    with pytest.raises(ConfigError) as raised:
+        SentencePiece(**settings)
+
+    assert raised.value.key == key
+    assert message in str(raised.value)
+
+
+def test_what_cannot_be_fitted_is_told():
+    with pytest.raises(DataError, match="cannot read the SentencePiece model"):
+        fitted(vocabulary="no/my.model")
+    with pytest.raises(DataError, match="there are no words to make a vocabulary of"):
+        SentencePiece().fit([])
+    with pytest.raises(ConfigError, match="expected `target_vocabulary_size` of at least 24, received 10") as raised:
+        fitted(model_type="bpe", joint=False, target_vocabulary_size=10)
+    assert raised.value.key == "target_vocabulary_size"
+    with pytest.raises(TfattnError, match="has no vocabulary yet. Call `fit` or `load` first."):
+        SentencePiece()({"source": tf.constant(["a"])})
+
+
+def test_its_settings_can_be_read(tmp_path):
+    fitted(max_length=16).save(tmp_path)
+    settings = json.loads((tmp_path / "tokenizer_config.json").read_text())
+    assert settings["model_max_length"] == 16 and settings["joint"] is True
+    assert (tmp_path / "sentencepiece.vocab").read_text(encoding="utf-8").startswith("<pad>\t0\n<unk>\t0\n")
+
+
+LOADER = """
+import sys, tensorflow as tf, tensorflow_text
+loaded = tf.saved_model.load(sys.argv[1])
+answer = loaded.signatures["serving_default"](tf.constant(sys.argv[2].split("|")))
+print(ascii({name: tensor.numpy().tolist() for name, tensor in sorted(answer.items())}))
+assert not {"tfattn", "sentencepiece"} & set(sys.modules)
+"""
+
+
+@pytest.mark.parametrize("model_type", ["bpe", "unigram"])
+def test_an_export_needs_tensorflow_and_tensorflow_text_only(tmp_path, model_type):
+    texts = ["a  dog 😀 and", "", "two\u200bdogs walk a man"]
+    tokenizer = fitted(model_type=model_type, joint=False, vocabulary_size=40, byte_fallback=False, max_length=8)
+    owner = tf.Module()
+    owner.tokenizer = tokenizer
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    def serve(text):
+        ids = tokenizer({"source": text})["token_ids"].to_tensor()
+        echo = tokenizer({"source": text, "target": text})["target_ids"].to_tensor()
+        return {"ids": ids, "names": tokenizer.tokens_of(ids), "echo": tokenizer.detokenize(echo)}
+
+    tf.saved_model.save(owner, str(tmp_path / "export"), signatures={"serving_default": serve})
+    expected = serve(tf.constant(texts))
+
+    command = [sys.executable, "-I", "-c", LOADER, str(tmp_path / "export"), "|".join(texts)]
+    printed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+
+    assert printed.strip() == ascii({name: tensor.numpy().tolist() for name, tensor in sorted(expected.items())})
+    assert not list((Path(tmp_path) / "export" / "assets").glob("*"))
+    assert not any("PyFunc" in node.op for node in serve.get_concrete_function().graph.as_graph_def().node)

@@ -1,0 +1,123 @@
+"""Translation: what is taught, what is written, and what is measured."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfattn.errors import ConfigError
+from tfattn.models.contracts import EncoderDecoder
+from tfattn.tasks.decoding import Decoding
+from tfattn.tasks.translation import Translation
+
+WORDS = ["", "?", "<s>", "</s>", "ein", "Hund", "läuft", "schnell"]
+FEATURES = {
+    "token_ids": np.array([[4, 5, 6, 3], [5, 3, 0, 0]], "int32"),
+    "padding_mask": np.array([[1, 1, 1, 1], [1, 1, 0, 0]], bool),
+    "target_ids": np.array([[2, 4, 5, 6, 3], [2, 5, 3, 0, 0]], "int32"),
+    "target_padding_mask": np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], bool),
+    "weights": np.ones(2, "float32"),
+}
+
+
+class Words:
+    """Words between spaces."""
+
+    fields, target_fields = ("source",), ("target",)
+    start_id, end_id, unwritten_ids = 2, 3, (0, 1, 2)
+
+    def detokenize(self, token_ids):
+        rows = np.asarray(token_ids)
+        return tf.constant([" ".join(WORDS[number] for number in row if number > 3) for row in rows])
+
+    def tokens_of(self, token_ids):
+        return tf.constant(np.array(WORDS)[np.asarray(token_ids)])
+
+    target_tokens_of = tokens_of
+
+
+class Copier(EncoderDecoder):
+    """Is sure of the source's token at the same position, as far as `certainty` says."""
+
+    vocabulary_size = target_vocabulary_size = len(WORDS)
+    max_sequence_length = 8
+
+    def __init__(self, certainty=9.0):
+        super().__init__(name="copier")
+        self.certainty = self.add_weight(shape=(), initializer=keras.initializers.Constant(certainty))
+
+    def encode(self, features, training=False):
+        return {name: keras.ops.convert_to_tensor(features[name]) for name in ("token_ids", "padding_mask")}
+
+    def call(self, features, training=False):
+        length = features["target_ids"].shape[1] - 1
+        copied = keras.ops.one_hot(features["token_ids"][:, :length], len(WORDS))
+        return {"logits": copied * self.certainty}
+
+    def empty_state(self, memory, max_length):
+        return ()
+
+    def step(self, token_ids, index, memory, state):
+        source = memory["token_ids"]
+        beams = token_ids.shape[0] // source.shape[0]
+        place = keras.ops.minimum(index, source.shape[1] - 1)
+        here = keras.ops.repeat(keras.ops.take(source, place, axis=1), beams)
+        alignment = keras.ops.repeat(keras.ops.one_hot(keras.ops.stack([place] * 2), source.shape[1]), beams, axis=0)
+        return keras.ops.one_hot(here, len(WORDS)) * self.certainty, state, alignment
+
+
+def translation(certainty=9.0, **options):
+    return Translation(model=Copier(certainty), preprocessor=Words(), **options)
+
+
+def array(tensor):
+    return keras.ops.convert_to_numpy(tensor)
+
+
+def test_every_real_token_is_taught_and_nothing_else():
+    losses, weights = translation().losses(translation()(FEATURES, training=True), FEATURES)
+    assert losses.shape == weights.shape == (2, 4)
+    assert array(weights).tolist() == [[1, 1, 1, 1], [1, 1, 0, 0]]
+    filled = {**FEATURES, "weights": np.array([1, 0], "float32")}
+    assert array(translation().losses(translation()(FEATURES), filled)[1]).tolist() == [[1, 1, 1, 1], [0, 0, 0, 0]]
+
+
+def test_in_training_nothing_is_read_twice():
+    assert set(translation()(FEATURES, training=True)) == {"logits"}
+
+
+def test_what_is_written_is_what_the_model_thinks_likeliest():
+    task = translation(label_smoothing=0.0)
+    answers = {name: array(value) for name, value in task.answers(task(FEATURES)).items()}
+    assert task.texts(answers["token_ids"]) == ["ein Hund läuft", "Hund"]
+    assert answers["lengths"].tolist() == [3, 1]
+    assert answers["token_ids"].shape == (2, 7)
+
+
+def test_figures_are_those_of_what_is_written():
+    task = translation(certainty=2.0)
+    answers = {name: array(value) for name, value in task.answers(task(FEATURES)).items()}
+    targets = {"target": np.array(["ein Hund läuft", "Katze"], object)}
+    metrics = task.measure(answers, targets)
+    assert metrics["exact_match"] == 0.5
+    # Each of 6 tokens has the probability e^2 / (e^2 + 7).
+    surprise = np.log((np.exp(2) + 7) / np.exp(2))
+    assert metrics["perplexity"] == pytest.approx(np.exp(surprise), rel=1e-4)
+    assert metrics["word_perplexity"] == pytest.approx(np.exp(6 * surprise / 6), rel=1e-4)
+
+
+def test_the_limits_of_a_text_are_kept():
+    task = translation(decoding=Decoding(max_length=2, num_beams=1))
+    assert array(task.answers(task(FEATURES))["lengths"]).tolist() == [2, 1]
+
+
+def test_the_best_few_come_best_first():
+    task = translation(certainty=2.0, decoding=Decoding(num_beams=4, num_results=3))
+    written = task.written(task(FEATURES), n_best=True)
+    assert written.token_ids.shape == (2, 3, 7)
+    assert (np.diff(array(written.scores), axis=1) <= 0).all()
+
+
+def test_texts_have_no_mean():
+    with pytest.raises(ConfigError, match=r"training\.seeds"):
+        translation().combined([{}, {}])

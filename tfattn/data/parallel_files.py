@@ -1,0 +1,94 @@
+"""Two text files side by side: line n of the one belongs to line n of the other."""
+
+import contextlib
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+
+from tfattn import files
+from tfattn.data.source import Row, Source, check_encoding, fingerprint, lines
+from tfattn.errors import DataError
+from tfattn.features import SOURCE, TARGET
+
+SHOWN_CHARACTERS = 60
+
+
+class ParallelFiles(Source):
+    """Reads sentences and their translations from two plain text files, one a line.
+
+    Only a line feed ends a line, alone or behind a carriage return; other characters that may break lines, such as
+    U+2028, are text. An empty line is an empty value.
+
+    Args:
+        path: the file of sources.
+        target_path: the file of targets, of as many lines.
+        encoding: the encoding of both files; a byte-order mark is left out.
+
+    Raises:
+        ConfigError: the encoding is unknown.
+
+    Example:
+        source = ParallelFiles(path="train.en", target_path="train.de")
+        for row in source.rows():
+            print(row.where, row.fields["source"], row.fields["target"])
+    """
+
+    def __init__(self, *, path: str, target_path: str, encoding: str = "utf-8"):
+        check_encoding(encoding)
+        self.path = Path(path)
+        self.target_path = Path(target_path)
+        self.encoding = encoding
+        self.fields = {SOURCE: path, TARGET: target_path}
+
+    def rows(self) -> Iterator[Row]:
+        """Every pair of lines, in the order of the files.
+
+        Raises:
+            DataError: a file is missing, empty or not text, or one has more lines than the other.
+        """
+        sources = _sentences(self.path, self.encoding, "path")
+        targets = _sentences(self.target_path, self.encoding, "target_path")
+        for number, (source, target) in enumerate(zip_longest(sources, targets), start=1):
+            if source is None or target is None:
+                paths, more, odd = (self.path, self.target_path), sources, source
+                if source is None:
+                    paths, more, odd = paths[::-1], targets, target
+                raise _unequal(*paths, number, odd, count=number + sum(1 for _ in more))
+            yield Row({SOURCE: source, TARGET: target}, f"{self.path}:{number}")
+
+    def fingerprint(self) -> str:
+        """The SHA-256 of both files together.
+
+        Raises:
+            DataError: one of them cannot be read.
+        """
+        source = fingerprint(self.path)
+        with _naming("target_path"):
+            return files.digest({SOURCE: source, TARGET: fingerprint(self.target_path)})
+
+
+def _sentences(path: Path, encoding: str, key: str) -> Iterator[str]:
+    with _naming(key):
+        for line in lines(path, encoding, end="\n"):
+            yield line.removesuffix("\n").removesuffix("\r")
+
+
+@contextlib.contextmanager
+def _naming(key: str) -> Iterator[None]:
+    """Lets errors name the setting that a path comes from."""
+    try:
+        yield
+    except DataError as error:
+        error.remedy = error.remedy.replace("`path`", f"`{key}`")
+        raise
+
+
+def _unequal(longer: Path, shorter: Path, number: int, odd: str, *, count: int) -> DataError:
+    shown = repr(odd if len(odd) <= SHOWN_CHARACTERS else f"{odd[:SHOWN_CHARACTERS]}...")
+    return DataError(
+        "this line has no counterpart",
+        where=f"{longer}:{number}",
+        expected=f"{number - 1} lines, as {shorter} has",
+        received=f"{count}; line {number} is {shown}",
+        remedy="Line n of the one file belongs to line n of the other: find the first pair that does not match.",
+    )

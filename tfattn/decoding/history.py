@@ -1,0 +1,75 @@
+"""What a beam search has written, kept as the choices of each step and read backwards."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from keras import ops
+
+from tfattn.decoding.loop import Decoded, expected_alignment, record
+from tfattn.decoding.rows import pick
+
+
+class Texts(NamedTuple):
+    """Texts of a row, (B, n) each: the score, how many tokens, and which beam held them when the last was written."""
+
+    scores: Any
+    lengths: Any
+    beams: Any
+
+
+class History(NamedTuple):
+    """What each step chose, from which texts are read backwards: a step writes to one place and moves nothing.
+
+    Attributes:
+        token_ids: (L, B, W), the token that each beam got.
+        parents: (L, B, W), the beam that each continues.
+        alignments: nothing, or the alignment (L, B W, S) of the beams that were continued.
+    """
+
+    token_ids: Any
+    parents: Any
+    alignments: tuple
+
+    @classmethod
+    def empty(cls, max_length: Any, batch: Any, num_beams: int, source_length: Any) -> "History":
+        choices = ops.zeros((max_length, batch, num_beams), dtype="int32")
+        if source_length is None:
+            return cls(choices, choices, ())
+        return cls(choices, choices, (ops.zeros((max_length, batch * num_beams, source_length), dtype="float32"),))
+
+    def grown(self, index: Any, token_ids: Any, parents: Any, alignment: Any) -> "History":
+        return History(
+            record(self.token_ids, index, token_ids),
+            record(self.parents, index, parents),
+            tuple(record(alignments, index, expected_alignment(alignment)) for alignments in self.alignments),
+        )
+
+    def texts(self, kept: Texts, num_steps: Any) -> Decoded:
+        """Follows the parents from the last token of each text (B, n) to its first."""
+        lengths = ops.where(kept.scores > -np.inf, kept.lengths, 0)
+        max_length, batch, num_beams = ops.shape(self.token_ids)
+        num_kept = kept.scores.shape[1]
+
+        def read_one(index: Any, beams: Any, texts: Any, aligned: tuple) -> tuple:
+            index = index - 1
+            is_inside = index < lengths
+            token_ids = pick(ops.take(self.token_ids, index, axis=0), beams)
+            parents = pick(ops.take(self.parents, index, axis=0), beams)
+            texts = record(texts, index, ops.where(is_inside, token_ids, 0))
+            if aligned:
+                alignment = ops.take(self.alignments[0], index, axis=0)
+                width = ops.shape(alignment)[1]
+                alignment = pick(ops.reshape(alignment, (batch, num_beams, width)), parents)  # (B, n, S)
+                aligned = (record(aligned[0], index, ops.where(is_inside[:, :, None], alignment, 0.0)),)
+            return index, ops.where(is_inside, parents, beams), texts, aligned
+
+        texts = ops.zeros((max_length, batch, num_kept), dtype="int32")
+        aligned = tuple(
+            ops.zeros((max_length, batch, num_kept, ops.shape(alignments)[2]), dtype="float32")
+            for alignments in self.alignments
+        )
+        *_, texts, aligned = ops.while_loop(
+            lambda index, *_: index > 0, read_one, (num_steps, kept.beams, texts, aligned)
+        )
+        alignment = ops.transpose(aligned[0], (1, 2, 0, 3)) if aligned else None  # (L, B, n, S) -> (B, n, L, S)
+        return Decoded(ops.transpose(texts, (1, 2, 0)), lengths, kept.scores, alignment)

@@ -1,0 +1,138 @@
+"""Drawing each token by its probability."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from keras import ops
+
+from tfattn.decoding.loop import Decoded, Step, write
+from tfattn.decoding.rows import barred, grouped, pick
+from tfattn.decoding.threefry import uniform
+
+# At lower temperatures the likeliest token is taken: float32 would no longer tell the others apart.
+COLD = 1e-4
+
+
+def sample(
+    step: Step,
+    state: Any,
+    *,
+    start_ids: Any,
+    end_id: int,
+    max_length: Any,
+    seed: Any,
+    temperature: Any = 1.0,
+    top_k: Any = 0,
+    top_p: Any = 1.0,
+    length_limit: Any = None,
+    suppressed_ids: Sequence[int] = (),
+    source_length: Any = None,
+) -> Decoded:
+    """Draws a token, reads it, draws the next, until the end is drawn.
+
+    The temperature, top_k and top_p together say which tokens may be drawn: of the probabilities at that temperature,
+    the k largest, and of all the nucleus: the largest that are needed to reach the sum p. Both counts go by the
+    probabilities before anything is left out. Where two are equal, that of the smaller id counts as larger.
+
+    What a row draws depends on its own seed and settings alone, not on the rows beside it.
+
+    Args:
+        step, state, start_ids, end_id, max_length, length_limit, suppressed_ids, source_length: as for `greedy`.
+        seed: an integer or a scalar tensor: the rows draw independently of each other, by the seed and their numbers.
+            Or (B,), a seed for each row: equal rows with equal seeds then get equal texts, whatever batch they are in.
+            The low 32 bits count.
+        temperature: divides the logits. Below 1 likely tokens get likelier; at 0 the likeliest is taken, as in
+            `greedy`. A number, a scalar tensor or (B,), as top_k and top_p.
+        top_k: how many of the likeliest tokens may be drawn; 0 for all.
+        top_p: the sum of probabilities that the likeliest tokens need to reach, above 0; 1 for all.
+
+    Returns:
+        `Decoded`: token_ids (B, L), lengths (B,), scores (B,), alignment (B, L, S) or None. The scores are of the
+        model's own probabilities, without temperature, top_k and top_p.
+
+    Example:
+        >>> after = ops.log(ops.convert_to_tensor([[0.0, 0.6, 0.4], [0.4, 0.3, 0.3], [0.9, 0.1, 0.0]]))
+        >>> step = lambda token_ids, index, state: (ops.take(after, token_ids, axis=0), state, None)
+        >>> sample(step, (), start_ids=[0], end_id=0, max_length=4, seed=1, top_k=1).token_ids.numpy().tolist()
+        [[1, 0, 0, 0]]
+
+    Source: top-k: Fan et al. 2018, "Hierarchical neural story generation", section 5.1; the nucleus: Holtzman et al.
+        2020, "The curious case of neural text degeneration", section 3.1.
+    """
+    start_ids = ops.convert_to_tensor(start_ids, dtype="int32")
+    batch = ops.shape(start_ids)[0]
+    seed = ops.cast(seed, "int32")
+    streams = ops.arange(batch, dtype="int32") if len(seed.shape) == 0 else ops.zeros((batch,), dtype="int32")
+    temperature = ops.broadcast_to(ops.cast(temperature, "float32"), (batch,))
+    top_k = ops.broadcast_to(ops.cast(top_k, "int32"), (batch,))
+    top_p = ops.broadcast_to(ops.cast(top_p, "float32"), (batch,))
+
+    def choose(logits: Any, index: Any, done: Any) -> Any:
+        if suppressed_ids:
+            logits = logits + barred(suppressed_ids, logits.shape[-1])
+        likeliest = ops.cast(ops.argmax(logits, axis=-1), "int32")
+        weights = ops.softmax(logits / ops.maximum(temperature, COLD)[:, None], axis=-1)
+
+        def draw_again(attempt: Any, weights: Any, token_ids: Any, is_settled: Any) -> tuple:
+            drawn = _draw(uniform((seed, streams), (index, attempt)), weights, likeliest)
+            above, may_be_drawn = judge(weights, drawn)
+            token_ids = ops.where(is_settled, token_ids, drawn)
+            return attempt + 1, above, token_ids, ops.logical_or(is_settled, may_be_drawn)
+
+        is_settled = ops.logical_or(done, ops.logical_or(temperature < COLD, top_k == 1))
+        *_, token_ids, _ = ops.while_loop(
+            lambda *loop: ops.logical_not(ops.all(loop[-1])),
+            draw_again,
+            (ops.zeros((), dtype="int32"), weights, likeliest, is_settled),
+        )
+        return token_ids
+
+    def judge(weights: Any, drawn: Any) -> tuple[Any, Any]:
+        """The weights above what was drawn, the rest being 0, and whether it may be drawn.
+
+        If it may not, what is above still holds all that may, in its true proportions, and drawing from that comes out
+        as if the tokens had been sorted and cut first. Sorting thousands would cost far more than the few attempts.
+        """
+        weight, drawn = pick(weights, drawn[:, None]), drawn[:, None]
+        is_smaller_id = ops.arange(weights.shape[-1], dtype="int32") < drawn
+        is_above = ops.logical_or(weights > weight, ops.logical_and(weights == weight, is_smaller_id))
+        is_above = ops.cast(is_above, "float32")
+        above = weights * is_above
+        num_above, sum_above = ops.sum(is_above, axis=-1), ops.sum(above, axis=-1)
+        in_top_k = ops.logical_or(top_k <= 0, num_above < ops.cast(top_k, "float32"))
+        in_nucleus = ops.logical_or(top_p >= 1.0, sum_above < top_p)
+        return above, ops.logical_or(num_above == 0.0, ops.logical_and(in_top_k, in_nucleus))
+
+    return write(
+        step,
+        state,
+        choose,
+        start_ids=start_ids,
+        end_id=end_id,
+        max_length=max_length,
+        length_limit=length_limit,
+        source_length=source_length,
+    )
+
+
+def _draw(chance: Any, weights: Any, otherwise: Any) -> Any:
+    """For each chance (B,) the place where the running sum of the weights (B, V) passes that part of the whole: (B,).
+
+    First the group is found, then the place in it: a running sum over all of a row is slow.
+    """
+    groups = grouped(weights, fill=0.0)
+    _, num_groups, size = groups.shape
+    totals = ops.sum(groups, axis=-1)
+    sums = ops.cumsum(totals, axis=-1)
+    target = chance[:, None] * sums[:, -1:]
+    group = _passing(sums, target)
+    sums = pick(sums - totals, group) + ops.cumsum(pick(groups, group)[:, 0], axis=-1)  # (B, size)
+    drawn = ops.minimum(group * size + _passing(sums, target), weights.shape[-1] - 1)
+    # Sums are rounded: one that passes a little early or late must not end at a weight of 0.
+    return ops.where(pick(weights, drawn)[:, 0] > 0.0, drawn[:, 0], otherwise)
+
+
+def _passing(sums: Any, target: Any) -> Any:
+    """The first place where the sums (B, n) pass the target (B, 1), or the last place: (B, 1)."""
+    place = ops.sum(ops.cast(sums <= target, "int32"), axis=-1, keepdims=True)
+    return ops.minimum(place, sums.shape[-1] - 1)

@@ -1,0 +1,183 @@
+"""The evaluation of a translator: how near it comes to the references, where it fails, and what it looks at."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sacrebleu.metrics import CHRF
+
+from tfattn import console
+from tfattn.data.split import VALIDATION
+from tfattn.evaluation import evaluate, plots
+from tfattn.evaluation.alignment_plot import alignment
+from tfattn.evaluation.evaluate import Evaluated
+from tfattn.evaluation.figures import png
+from tfattn.evaluation.report import Headline, Picture, Section, Table, Text
+from tfattn.tasks import text_metrics
+
+SHOWN = 15
+PICTURES = 4
+READABLE = 18  # words of a source that is pictured
+BUCKETS = (1, 6, 11, 16, 21, 31, 41, 61)
+
+
+@dataclass(frozen=True)
+class Written:
+    """N sources with what should have been written and what was.
+
+    Args:
+        sources: N raw sources.
+        references: N raw targets.
+        texts: what was written.
+        scores: (N,), as the search gives them.
+        near: (N,) chrF of each text, 0 to 100.
+        places: file and line of each row.
+    """
+
+    sources: Sequence[str]
+    references: Sequence[str]
+    texts: Sequence[str]
+    scores: np.ndarray
+    near: np.ndarray
+    places: Sequence[str]
+
+
+def report(folder: str | Path, evaluated: Evaluated) -> dict[str, float]:
+    """Measures what was written and writes metrics, predictions, plots and the report into a run's folder.
+
+    Args:
+        folder: the run's; evaluate.write says what is read and written there.
+        evaluated: what was answered, as `Translation.answers` gives it.
+
+    Returns:
+        the metrics by flat names: `loss` and those of `Translation.measure`.
+    """
+    (source,), (target,) = evaluated.columns, evaluated.preprocessor.target_fields
+    references = [row[target] for row in evaluated.rows]
+    texts = evaluated.task.texts(evaluated.answers["token_ids"])
+    chrf = CHRF()
+    written = Written(
+        sources=[row[source] for row in evaluated.rows],
+        references=references,
+        texts=texts,
+        scores=evaluated.answers["scores"],
+        near=np.array(
+            [chrf.sentence_score(*pair).score for pair in zip(texts, ([r] for r in references), strict=True)]
+        ),
+        places=[row["row"] for row in evaluated.rows],
+    )
+    metrics = {"loss": evaluated.loss, **evaluated.task.measure(evaluated.answers, evaluated.targets)}
+    findings = evaluate.Findings(
+        metrics=metrics,
+        predictions=_predictions(written),
+        headline=_headline(written, metrics, evaluated.split),
+        sections=[_samples(written), _by_length(written), *_attention(written, evaluated)],
+    )
+    evaluate.write(
+        findings,
+        folder,
+        evaluated,
+        title=f"{evaluated.name}: what does it make of a text?",
+        subtitle=f"{len(texts):,} {evaluated.split} texts, evaluated on {datetime.now():%d %B %Y at %H:%M}",
+    )
+    console.note(
+        f"BLEU {metrics['bleu']:.2f} ({text_metrics.signature()}), chrF {metrics['chrf']:.2f}, "
+        f"perplexity {metrics['perplexity']:.3g}"
+    )
+    return metrics
+
+
+def _headline(written: Written, metrics: dict[str, float], split: str) -> Headline:
+    unseen = "No weight was trained on these texts"
+    unseen += ", but they chose which epoch to keep: new ones may fare slightly worse." if split == VALIDATION else "."
+    return Headline(
+        figure=f"{metrics['bleu']:.1f} BLEU",
+        sentence=f"{len(written.texts):,} texts were written and held against one reference each.",
+        remarks=[
+            f"sacrebleu {text_metrics.signature()}; cased. The same text can be said in many ways: 40 is good.",
+            unseen,
+        ],
+        facts={
+            "chrF": f"{metrics['chrf']:.1f}",
+            "equal to the reference": f"{metrics['exact_match']:.1%}",
+            "perplexity of a token, of a word": f"{metrics['perplexity']:.2f}, {metrics['word_perplexity']:.2f}",
+        },
+    )
+
+
+def _samples(written: Written) -> Section:
+    order = np.argsort(written.near, kind="stable")
+    middle = order[np.linspace(0, len(order) - 1, min(SHOWN, len(order))).astype(int)]
+    return Section(
+        "What it writes",
+        [
+            Text("Taken evenly from the farthest from the reference to the nearest. chrF compares letters."),
+            _table(written, middle, folded=""),
+            Text("The farthest are worth a look: at times it is the reference that is wrong."),
+            _table(written, order[:SHOWN], folded=f"The {min(SHOWN, len(order))} farthest"),
+        ],
+    )
+
+
+def _table(written: Written, rows: Sequence[int], *, folded: str) -> Table:
+    cells = [
+        [
+            written.sources[row],
+            written.references[row],
+            written.texts[row],
+            f"{written.near[row]:.0f}",
+            written.places[row].rpartition(":")[2],
+        ]
+        for row in rows
+    ]
+    return Table(["source", "reference", "written", "chrF", "line"], cells, folded=folded)
+
+
+def _by_length(written: Written) -> Section:
+    words = np.array([len(source.split()) for source in written.sources])
+    place = np.searchsorted(BUCKETS, words, side="right")
+    bleu, notes = {}, {}
+    for bucket in np.unique(place):
+        rows = np.flatnonzero(place == bucket)
+        low = BUCKETS[max(0, bucket - 1)]
+        name = f"{low} to {BUCKETS[bucket] - 1} words" if bucket < len(BUCKETS) else f"{low} words or more"
+        score = text_metrics.translation([written.texts[r] for r in rows], [written.references[r] for r in rows])
+        bleu[name], notes[name] = score["bleu"] / 100, f"({len(rows):,} texts)"
+    return Section(
+        "Long and short",
+        [
+            Text("BLEU, as a share of 100, of sources of about the same length; of few texts it says little."),
+            Picture(
+                "by_length", png(plots.bars(bleu, title="BLEU by length of the source", notes=notes)), "BLEU by length"
+            ),
+        ],
+    )
+
+
+def _attention(written: Written, evaluated: Evaluated) -> list[Section]:
+    """Pictures of a few sources that fit on a page; none of a model that attends to nothing."""
+    fitting = [row for row, source in enumerate(written.sources) if 4 <= len(source.split()) <= READABLE][:PICTURES]
+    aligned = evaluated.task.aligned([written.sources[row] for row in fitting]) if fitting else []
+    pictures = [
+        Picture(f"attention_{number + 1}", png(alignment(*one)), f"alignment of “{written.sources[row]}”")
+        for number, (row, one) in enumerate(zip(fitting, aligned, strict=False))
+    ]
+    if not pictures:
+        return []
+    words = "Each line shows where the model looked as it wrote a piece: source across, written text down, darker more."
+    return [Section("What it looks at", [Text(words), *pictures])]
+
+
+def _predictions(written: Written) -> Iterator[dict[str, Any]]:
+    for row, place in enumerate(written.places):
+        yield {
+            "row": place,
+            "source": written.sources[row],
+            "reference": written.references[row],
+            "text": written.texts[row],
+            "score": round(float(written.scores[row]), 6),
+            "chrf": round(float(written.near[row]), 2),
+        }

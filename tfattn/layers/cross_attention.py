@@ -1,0 +1,100 @@
+"""Attention from one sequence to another."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from tfattn.layers.dropout import Dropout
+from tfattn.layers.projection import Projection
+from tfattn.ops.attention import scaled_dot_product_attention
+
+
+class CrossAttention(keras.layers.Layer):
+    """Lets every position of a target gather from a source, in several heads at once.
+
+    What it needs of the source, `memory_of` computes once: keys and values. Several continuations of each source
+    (beams) share them without a copy: with B sources and B W rows of x, those of a source next to each other, they are
+    treated as W T queries of one source.
+
+    Masks: `attention_mask` (bool, broadcasts to (B, H, T, S)) is True where a query may see a source position. What is
+    hidden changes nothing.
+
+    Args:
+        num_heads: H, a divisor of the width D.
+        dropout: the part of the attention weights that is dropped while training.
+        initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
+
+    Call arguments:
+        x: (B W, T, D), the target.
+        memory: of `memory_of`, the keys and the values of the source, each (B, H, S, K).
+        attention_mask: who may see whom, for B rows; None hides nothing.
+        return_scores: whether to return the attention weights too.
+
+    Returns:
+        (B W, T, D), and the attention weights (B W, H, T, S) if asked for.
+
+    Example:
+        >>> layer = CrossAttention(num_heads=2)
+        >>> layer.build((None, None, 8))
+        >>> memory = layer.memory_of(keras.random.normal((1, 7, 8)))
+        >>> layer(keras.random.normal((1, 5, 8)), memory).shape
+        TensorShape([1, 5, 8])
+
+    Source: Vaswani et al. 2017, "Attention is all you need", section 3.2.3, "encoder-decoder attention".
+    """
+
+    def __init__(self, *, num_heads: int, dropout: float = 0.0, initializer_range: float | None = 0.02, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.initializer_range = initializer_range
+
+    def build(self, input_shape: tuple) -> None:
+        width = input_shape[-1]
+        if width % self.num_heads:
+            raise ValueError(f"num_heads: expected a divisor of the width {width}, received {self.num_heads}")
+        common = {"initializer_range": self.initializer_range, "dtype": self.dtype_policy}
+        self.query = Projection(units=width, name="query", **common)
+        self.key_value = Projection(units=2 * width, name="key_value", **common)
+        self.output_projection = Projection(units=width, name="output", **common)
+        self.weights_dropout = Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
+        for part in (self.query, self.key_value, self.output_projection, self.weights_dropout):
+            part.build(input_shape)
+
+    def memory_of(self, x: Any) -> tuple[Any, Any]:
+        """The keys and the values of a source (B, S, D), each (B, H, S, K)."""
+        batch, length, width = ops.shape(x)
+        pairs = ops.reshape(self.key_value(x), (batch, length, 2, self.num_heads, width // self.num_heads))
+        key, value = ops.unstack(ops.transpose(pairs, (2, 0, 3, 1, 4)), 2)
+        return key, value
+
+    def call(
+        self,
+        x: Any,
+        memory: tuple[Any, Any],
+        attention_mask: Any = None,
+        return_scores: bool = False,
+        training: bool = False,
+    ) -> Any:
+        key, value = memory
+        rows, length, width = ops.shape(x)
+        batch, _, source_length, head_width = ops.shape(key)
+        query = ops.reshape(self.query(x), (batch, -1, self.num_heads, head_width))
+        query = ops.transpose(query, (0, 2, 1, 3))  # (B W, T, D) -> (B, H, W T, K)
+        dropout = (lambda weights: self.weights_dropout(weights, training=True)) if training and self.dropout else None
+        heads, scores = scaled_dot_product_attention(query, key, value, mask=attention_mask, dropout=dropout)
+        heads = ops.reshape(ops.transpose(heads, (0, 2, 1, 3)), (rows, length, width))
+        answer = self.output_projection(heads)
+        if not return_scores:
+            return answer
+        scores = ops.reshape(scores, (batch, self.num_heads, -1, length, source_length))
+        scores = ops.transpose(scores, (0, 2, 1, 3, 4))  # (B, H, W T, S) -> (B W, H, T, S)
+        return answer, ops.reshape(scores, (rows, self.num_heads, length, source_length))
+
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        own = {name: getattr(self, name) for name in ("num_heads", "dropout", "initializer_range")}
+        return {**super().get_config(), **own}

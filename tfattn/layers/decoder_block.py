@@ -1,0 +1,145 @@
+"""One block of a Transformer decoder."""
+
+from typing import Any
+
+import keras
+
+from tfattn.layers.cross_attention import CrossAttention
+from tfattn.layers.dropout import Dropout
+from tfattn.layers.feed_forward import FeedForward
+from tfattn.layers.multi_head_attention import MultiHeadAttention
+from tfattn.layers.norm import LayerNormalization
+
+
+class DecoderBlock(keras.layers.Layer):
+    """Attends to the target so far, then to the source, then a feed-forward network: (B, T, D) -> (B, T, D).
+
+    Each part's result is added to what it read.
+
+    Masks: a position sees no later one; what pads the end of a target therefore changes nothing before it.
+    `source_mask` (bool, broadcasts to (B, H, T, S)) is True where a query may see a source position.
+
+    Args:
+        num_heads: H, a divisor of the width D.
+        intermediate_dim: the width inside the feed-forward network.
+        dropout: the part of each result that is dropped while training, before it is added.
+        attention_dropout: the part of both attentions' weights that is dropped while training.
+        activation: gelu, gelu_approximate, relu or reglu.
+        norm: "post" normalizes the sums (the original), "pre" what each part reads (trains deep stacks more easily).
+        layer_norm_epsilon: added to the variance before its root is taken.
+        initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
+
+    Call arguments:
+        x: (B W, T, D); W > 1 rows of each source, next to each other, are beams, as in CrossAttention.
+        memory: of `memory_of`, the keys and the values of the source, each (B, H, S, K).
+        source_mask: who may see whom, for B rows; None hides nothing.
+        cache: as in MultiHeadAttention, for decoding token by token, with B W rows.
+        cache_index: how many positions the cache holds already, a scalar.
+        positions: (T,) int, where x stands, for rotary positions; None for all others.
+        return_scores: whether to return the weights of the attention to the source too.
+
+    Returns:
+        (B W, T, D). With a cache or scores a tuple: the output, then the new cache if one was given, then the scores
+        (B W, H, T, S) if asked for.
+
+    Example:
+        >>> block = DecoderBlock(num_heads=2, intermediate_dim=32)
+        >>> block.build((None, None, 8))
+        >>> memory = block.memory_of(keras.random.normal((1, 7, 8)))
+        >>> block(keras.random.normal((1, 5, 8)), memory).shape
+        TensorShape([1, 5, 8])
+
+    Source: post: Vaswani et al. 2017, section 3.1; pre: Xiong et al. 2020, "On layer normalization in the Transformer".
+    """
+
+    def __init__(
+        self,
+        *,
+        num_heads: int,
+        intermediate_dim: int,
+        dropout: float = 0.1,
+        attention_dropout: float = 0.0,
+        activation: str = "relu",
+        norm: str = "post",
+        layer_norm_epsilon: float = 1e-6,
+        initializer_range: float | None = 0.02,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.num_heads = num_heads
+        self.intermediate_dim = intermediate_dim
+        self.dropout = dropout
+        self.attention_dropout = attention_dropout
+        self.activation = activation
+        self.norm = norm
+        self.layer_norm_epsilon = layer_norm_epsilon
+        self.initializer_range = initializer_range
+
+    def build(self, input_shape: tuple) -> None:
+        policy = {"dtype": self.dtype_policy}
+        kernels = {"initializer_range": self.initializer_range, **policy}
+        attention = {"num_heads": self.num_heads, "dropout": self.attention_dropout, **kernels}
+        self.self_attention = MultiHeadAttention(is_causal=True, name="self_attention", **attention)
+        self.cross_attention = CrossAttention(name="cross_attention", **attention)
+        self.feed_forward = FeedForward(
+            intermediate_dim=self.intermediate_dim, activation=self.activation, name="feed_forward", **kernels
+        )
+        parts = ("self_attention", "cross_attention", "feed_forward")
+        norm = {"epsilon": self.layer_norm_epsilon, **policy}
+        self.norms = {part: LayerNormalization(name=f"{part}_norm", **norm) for part in parts}
+        self.dropouts = {part: Dropout(self.dropout, name=f"{part}_output_dropout", **policy) for part in parts}
+        for part in parts:
+            for layer in (getattr(self, part), self.norms[part], self.dropouts[part]):
+                layer.build(input_shape)
+
+    def memory_of(self, x: Any) -> tuple[Any, Any]:
+        """The keys and the values of a source (B, S, D), each (B, H, S, K)."""
+        return self.cross_attention.memory_of(x)
+
+    def call(
+        self,
+        x: Any,
+        memory: tuple[Any, Any],
+        source_mask: Any = None,
+        cache: Any = None,
+        cache_index: Any = 0,
+        positions: Any = None,
+        return_scores: bool = False,
+        training: bool = False,
+    ) -> Any:
+        part = "self_attention"
+        gathered = self.self_attention(
+            self._read(part, x), cache=cache, cache_index=cache_index, positions=positions, training=training
+        )
+        if cache is not None:
+            gathered, cache = gathered
+        x = self._add(part, x, gathered, training)
+        part = "cross_attention"
+        gathered = self.cross_attention(
+            self._read(part, x), memory, attention_mask=source_mask, return_scores=return_scores, training=training
+        )
+        if return_scores:
+            gathered, scores = gathered
+        x = self._add(part, x, gathered, training)
+        part = "feed_forward"
+        x = self._add(part, x, self.feed_forward(self._read(part, x), training=training), training)
+        answer = [x]
+        answer += [cache] if cache is not None else []
+        answer += [scores] if return_scores else []
+        return answer[0] if len(answer) == 1 else tuple(answer)
+
+    def _read(self, part: str, x: Any) -> Any:
+        return self.norms[part](x) if self.norm == "pre" else x
+
+    def _add(self, part: str, x: Any, result: Any, training: bool) -> Any:
+        x = x + self.dropouts[part](result, training=training)
+        return self.norms[part](x) if self.norm == "post" else x
+
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        names = (
+            "num_heads intermediate_dim dropout attention_dropout activation norm layer_norm_epsilon initializer_range"
+        )
+        return {**super().get_config(), **{name: getattr(self, name) for name in names.split()}}

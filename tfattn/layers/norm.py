@@ -1,0 +1,48 @@
+"""Layer normalization with a gradient in few steps."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from tfattn.ops.normalization import layer_normalization
+
+
+class LayerNormalization(keras.layers.Layer):
+    """Brings every vector to mean 0 and variance 1, then scales and shifts its components: (..., D) -> (..., D).
+
+    What keras.layers.LayerNormalization does, with weights of the same names; a training step takes about half of its
+    time on a CPU.
+
+    Masks: positions are independent of each other.
+
+    Args:
+        epsilon: added to the variance before its root is taken.
+
+    Example:
+        >>> layer = LayerNormalization(epsilon=1e-6)
+        >>> layer(keras.random.normal((1, 5, 8))).shape
+        TensorShape([1, 5, 8])
+
+    Source: Ba et al. 2016, "Layer normalization", eq. 4.
+    """
+
+    def __init__(self, *, epsilon: float, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.epsilon = epsilon
+
+    def build(self, input_shape: tuple) -> None:
+        # Kept in float32: so are the sums that they enter.
+        common = {"shape": (input_shape[-1],), "autocast": False}
+        self.gamma = self.add_weight(name="gamma", initializer="ones", **common)
+        self.beta = self.add_weight(name="beta", initializer="zeros", **common)
+
+    def call(self, x: Any) -> Any:
+        # As tensors: a function with a gradient of its own reads no variables in TensorFlow.
+        return layer_normalization(x, ops.copy(self.gamma), ops.copy(self.beta), epsilon=self.epsilon)
+
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "epsilon": self.epsilon}

@@ -1,0 +1,76 @@
+"""What a token is and where it stands, in one vector."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from tfattn.layers.dropout import Dropout
+from tfattn.layers.embeddings import Table
+from tfattn.ops.positions import sinusoidal
+
+
+class Positions(keras.layers.Layer):
+    """Scales the vectors of tokens by sqrt(D) and adds one for each position: (B, T, D) -> (B, T, D).
+
+    The tokens' table lies elsewhere: source, target and output may share one. Its values are of the size D^-0.5, so
+    those that leave here are of the size 1, as are the sines and cosines.
+
+    Masks: padded positions get a vector like any other; who reads it must hide it.
+
+    Args:
+        positions: "sinusoidal" adds sines and cosines, "learned" a table's rows, "rotary" nothing: there, attention
+            turns its queries and keys.
+        max_sequence_length: how many positions the table has, if learned.
+        dropout: the part of the result that is dropped while training.
+
+    Call arguments:
+        x: (B, T, D), rows of a table, in float32.
+        indices: (T,) int, where x stands.
+
+    Example:
+        >>> layer = Positions(max_sequence_length=16)
+        >>> layer(keras.ops.ones((1, 5, 8)), keras.ops.arange(5)).shape
+        TensorShape([1, 5, 8])
+
+    Source: Vaswani et al. 2017, "Attention is all you need", sections 3.4 and 3.5.
+    """
+
+    def __init__(
+        self, *, positions: str = "sinusoidal", max_sequence_length: int = 512, dropout: float = 0.1, **kwargs: Any
+    ):
+        # Added up in float32, and only then cast.
+        super().__init__(autocast=False, **kwargs)
+        self.positions = positions
+        self.max_sequence_length = max_sequence_length
+        self.dropout = dropout
+
+    def build(self, input_shape: tuple) -> None:
+        width = input_shape[-1]
+        if self.positions == "learned":
+            self.position = Table(
+                num_rows=self.max_sequence_length,
+                width=width,
+                initializer_range=width**-0.5,
+                name="position",
+                dtype=self.dtype_policy,
+            )
+            self.position.build()
+        self.output_dropout = Dropout(self.dropout, name="dropout", dtype=self.dtype_policy)
+        self.output_dropout.build(input_shape)
+
+    def call(self, x: Any, indices: Any, training: bool = False) -> Any:
+        width = x.shape[-1]
+        x = x * width**0.5
+        if self.positions == "sinusoidal":
+            x = x + sinusoidal(indices, width)
+        elif self.positions == "learned":
+            x = x + self.position(indices)
+        return self.output_dropout(ops.cast(x, self.compute_dtype), training=training)
+
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        names = ("positions", "max_sequence_length", "dropout")
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}

@@ -1,0 +1,199 @@
+"""What recurrent decoders have in common, and the plain one, which sees the source as one vector."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from tfattn.features import PADDING_MASK
+from tfattn.layers.alignment import Alignment
+from tfattn.layers.dropout import Dropout
+from tfattn.layers.projection import Projection
+from tfattn.layers.recurrent import Recurrent
+
+
+class RecurrentDecoder(keras.layers.Layer):
+    """Reads the target so far, looks at the source in a way of its own, and says what the next token is chosen by.
+
+    How it looks at the source is its wiring, and each wiring is a class: `PlainDecoder`, `BahdanauDecoder`,
+    `LuongDecoder`, `InputFeedingDecoder`. The parts they are wired from stand here: a stack of GRUs or LSTMs, a
+    projection that makes their first states of the source's summary c, tanh(W c), and one for the readout,
+    tanh(W [...]).
+
+    Args:
+        hidden_dim: the width D of the states.
+        output_dim: the width O of what is read out.
+        num_layers: how many GRUs or LSTMs stand on top of each other.
+        cell: gru or lstm.
+        score: of the decoder's `Alignment`, if it has one.
+        dropout: the part of what one layer gives to the next that is dropped while training.
+
+    Call arguments:
+        x: (B, T, E), the vectors of the target tokens.
+        memory: of `memory_of`.
+
+    Returns:
+        (B, T, O).
+    """
+
+    def __init__(
+        self,
+        *,
+        hidden_dim: int,
+        output_dim: int,
+        num_layers: int = 1,
+        cell: str = "gru",
+        score: str = "additive",
+        dropout: float = 0.0,
+        **kwargs: Any,
+    ):
+        # States, scores and weights stay float32 whatever the policy.
+        super().__init__(autocast=False, **kwargs)
+        self.hidden_dim = hidden_dim
+        self.output_dim = output_dim
+        self.num_layers = num_layers
+        self.cell = cell
+        self.score = score
+        self.dropout = dropout
+
+    def memory_of(self, annotations: Any, summary: Any, padding_mask: Any) -> dict[str, Any]:
+        """What steps need of a source, computed once.
+
+        Args:
+            annotations: (B, S, C), a vector for each source token.
+            summary: (B, C), one for all of them.
+            padding_mask: (B, S) bool, True at real tokens.
+        """
+        return {
+            PADDING_MASK: padding_mask,
+            "summary": summary,
+            "annotations": ops.cast(annotations, "float32"),
+            "keys": self.alignment.keys_of(annotations),
+        }
+
+    def first_state(self, memory: dict[str, Any]) -> Any:
+        """The state before the first token: for each layer that of its cell, tensors (B, D) float32."""
+        num_states = self.stack[0].transition.num_states
+        states = ops.tanh(ops.cast(self.initial_state(memory["summary"]), "float32"))
+        parts = ops.split(states, self.num_layers * num_states, axis=-1)
+        return tuple(tuple(parts[layer * num_states :][:num_states]) for layer in range(self.num_layers))
+
+    def step(self, x: Any, memory: dict[str, Any], state: Any) -> tuple[Any, Any, Any]:
+        """One position.
+
+        Args:
+            x: (B W, E), the vectors of the tokens there, W rows of each source side by side.
+            memory: of B rows.
+            state: as the step before left it, or `first_state`; B W rows.
+
+        Returns:
+            what is read out (B W, O), the new state, and the alignment (B W, S) float32 or None.
+        """
+        raise NotImplementedError
+
+    def get_config(self) -> dict[str, Any]:
+        names = ("hidden_dim", "output_dim", "num_layers", "cell", "score", "dropout")
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
+
+    def _build_parts(self, *, summary: int, read: int, readout: int) -> None:
+        """Builds what all have, given the widths of the summary, of what the bottom layer reads, and of the readout."""
+        common = {"units": self.hidden_dim, "cell": self.cell, "dtype": self.dtype_policy}
+        self.stack = [Recurrent(name=f"layer_{index}", **common) for index in range(self.num_layers)]
+        self.between = [
+            Dropout(self.dropout, name=f"dropout_{index}", dtype=self.dtype_policy)
+            for index in range(self.num_layers - 1)
+        ]
+        self.stack[0].build((None, None, read))
+        for layer in (*self.stack[1:], *self.between):
+            layer.build((None, None, self.hidden_dim))
+        units = self.num_layers * self.stack[0].transition.num_states * self.hidden_dim
+        self.initial_state = self._projection("initial_state", summary, units)
+        self.readout = self._projection("readout", readout, self.output_dim)
+
+    def _build_alignment(self, annotations: int) -> None:
+        self.alignment = Alignment(score=self.score, name="alignment", dtype=self.dtype_policy)
+        self.alignment.build((None, None, self.hidden_dim), (None, None, annotations))
+
+    def _projection(self, name: str, width: int, units: int) -> Projection:
+        layer = Projection(units=units, initializer_range=None, name=name, dtype=self.dtype_policy)
+        layer.build((None, None, width))
+        return layer
+
+    def _upwards(self, x: Any, state: Any, training: bool) -> Any:
+        """From the outputs of the bottom layer to those of the top one, (B, T, D)."""
+        for dropout, layer, first in zip(self.between, self.stack[1:], state[1:], strict=True):
+            x = layer(dropout(x, training=training), initial_state=first)
+        return x
+
+    def _step_upwards(self, bottom: tuple, state: tuple, keep: Any = None) -> tuple[Any, tuple]:
+        """From the new state of the bottom layer to the output of the top one at that position, and all new states.
+
+        Args:
+            bottom: the new state.
+            state: that of all layers before.
+            keep: for each layer but the top one, what its output is multiplied by; None changes nothing.
+        """
+        states = [bottom]
+        for index, (layer, before) in enumerate(zip(self.stack[1:], state[1:], strict=True)):
+            x = states[-1][0]
+            states.append(layer.step(x if keep is None else x * keep[index], before))
+        return states[-1][0], tuple(states)
+
+    def _gather(self, query: Any, memory: dict[str, Any]) -> tuple[Any, Any]:
+        """What states (B, W, D) gather of the source, (B, W, C), and the weights (B, W, S)."""
+        return self.alignment(query, memory["keys"], memory["annotations"], memory[PADDING_MASK])
+
+    def _read_out(self, *parts: Any) -> Any:
+        x = ops.concatenate([ops.cast(part, self.compute_dtype) for part in parts], axis=-1)
+        return ops.tanh(self.readout(x))
+
+
+class PlainDecoder(RecurrentDecoder):
+    """Sees the source as one vector c: s_i = f(s_{i-1}, y_{i-1}, c), read out as tanh(W [s_i; y_{i-1}; c]).
+
+    It has no alignment. Arguments and results are those of `RecurrentDecoder`.
+
+    Example:
+        >>> decoder = PlainDecoder(hidden_dim=8, output_dim=6)
+        >>> decoder.build((None, None, 4), (None, None, 10))
+        >>> memory = decoder.memory_of(ops.ones((2, 5, 10)), ops.ones((2, 10)), ops.ones((2, 5), "bool"))
+        >>> decoder(ops.ones((2, 3, 4)), memory).shape
+        TensorShape([2, 3, 6])
+
+    Source: Cho et al. 2014, "Learning phrase representations using RNN encoder-decoder", section 2.2.
+    """
+
+    def build(self, input_shape: tuple, annotations_shape: tuple) -> None:
+        width = input_shape[-1] + annotations_shape[-1]
+        self._build_parts(summary=annotations_shape[-1], read=width, readout=self.hidden_dim + width)
+
+    def memory_of(self, annotations: Any, summary: Any, padding_mask: Any) -> dict[str, Any]:
+        return {PADDING_MASK: padding_mask, "summary": summary}
+
+    def call(self, x: Any, memory: dict[str, Any], training: bool = False) -> Any:
+        state = self.first_state(memory)
+        x = _beside(x, memory["summary"])
+        top = self._upwards(self.stack[0](x, initial_state=state[0]), state, training)
+        return self._read_out(top, x)
+
+    def step(self, x: Any, memory: dict[str, Any], state: Any) -> tuple[Any, Any, Any]:
+        x = flat(_beside(by_source(x, memory), memory["summary"]))
+        top, state = self._step_upwards(self.stack[0].step(x, state[0]), state)
+        return self._read_out(top, x), state, None
+
+
+def by_source(x: Any, memory: dict[str, Any]) -> Any:
+    """Rows of the same source together: (B W, ...) -> (B, W, ...), the memory having B rows."""
+    return ops.reshape(x, (ops.shape(memory["summary"])[0], -1, *ops.shape(x)[1:]))
+
+
+def flat(x: Any) -> Any:
+    """(B, W, ...) -> (B W, ...)."""
+    return ops.reshape(x, (-1, *ops.shape(x)[2:]))
+
+
+def _beside(x: Any, summary: Any) -> Any:
+    """The summary (B, C) beside each vector of x (B, T, E): (B, T, E + C)."""
+    x = ops.cast(x, summary.dtype)
+    batch, length, _ = ops.shape(x)
+    return ops.concatenate([x, ops.broadcast_to(summary[:, None], (batch, length, summary.shape[-1]))], axis=-1)

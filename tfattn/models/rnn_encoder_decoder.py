@@ -1,0 +1,232 @@
+"""The recurrent encoder-decoder, with attention or without."""
+
+from typing import Any, Literal
+
+import keras
+from keras import ops
+from pydantic import PositiveInt
+
+from tfattn.config.types import Given, Rate
+from tfattn.errors import ConfigError
+from tfattn.features import LOGITS, PADDING_MASK, TARGET_IDS, TOKEN_IDS
+from tfattn.layers.bahdanau_decoder import BahdanauDecoder
+from tfattn.layers.dropout import Dropout
+from tfattn.layers.embeddings import Table
+from tfattn.layers.luong_decoder import InputFeedingDecoder, LuongDecoder
+from tfattn.layers.recurrent import Bidirectional
+from tfattn.layers.recurrent_decoder import PlainDecoder
+from tfattn.models.contracts import EncoderDecoder
+
+WIRINGS = {
+    "bahdanau": BahdanauDecoder,
+    "luong": LuongDecoder,
+    "input_feeding": InputFeedingDecoder,
+    "plain": PlainDecoder,
+}
+
+
+class RnnEncoderDecoder(EncoderDecoder):
+    """GRUs or LSTMs that read the source in both directions, and others that write the target and look back at it.
+
+    It is built as it is constructed: its weights exist at once, under names such as
+    `rnn_encoder_decoder/encoder_0/forward/cell/recurrent_kernel`. Logits are products of what the decoder reads out
+    with a table of one vector per target token, and a bias.
+
+    Masks: what stands at padded positions changes nothing at real ones: at the padding of a source states stay as they
+    are and no attention falls on it; the padding of a target comes after all that is real.
+
+    Args:
+        vocabulary_size: how many token ids sources have; known from the preprocessing.
+        target_vocabulary_size: V, how many token ids targets have; known from the preprocessing.
+        hidden_dim: the width D of the decoder's states.
+        embedding_dim: the width E of token vectors, and of what the decoder reads out.
+        num_layers: how many layers the encoder has, and the decoder.
+        encoder_dim: the width of the encoder's vectors, both directions together, an even number; as `hidden_dim` if
+            not given (Bahdanau et al. took twice that).
+        cell: gru, or lstm.
+        wiring: how the decoder looks at the source. bahdanau gathers it by the last state, then takes a step; luong
+            takes a step, then gathers it by the new state; input_feeding is luong, and the next step reads what was
+            gathered; plain sees it as one vector (no attention).
+        score: how a state and a source position match: additive (a network), concat (Luong's name for the same), dot
+            (their product, which needs encoder_dim = hidden_dim) or general (their product with a matrix in between).
+        max_sequence_length: the longest source and the longest target in tokens, start and end included.
+        dropout: the part of embeddings, of what layers give to the next, and of what is read out that is dropped while
+            training.
+        share_embeddings: which tables of token vectors are one: "all" (source, target and output; the preprocessing
+            makes one joint vocabulary), "target" (target and output) or "none".
+
+    Call arguments:
+        features: `token_ids` (B, S) int, `padding_mask` (B, S) bool, True at real tokens, and `target_ids` (B, T) int.
+
+    Returns:
+        a dictionary of `logits` (B, T - 1, V) in the type that the model computes in.
+
+    Raises:
+        ConfigError: encoder_dim is odd or does not fit the score, or all embeddings are shared by vocabularies of
+            different sizes.
+
+    Example:
+        >>> model = RnnEncoderDecoder(vocabulary_size=100, target_vocabulary_size=90, hidden_dim=8, embedding_dim=6)
+        >>> ids = ops.ones((1, 5), "int32")
+        >>> model({"token_ids": ids, "padding_mask": ids > 0, "target_ids": ids})["logits"].shape
+        TensorShape([1, 4, 90])
+
+    Source: Bahdanau et al. 2015, "Neural machine translation by jointly learning to align and translate"; Luong et al.
+    2015, "Effective approaches to attention-based neural machine translation"; plain: Cho et al. 2014, "Learning phrase
+    representations using RNN encoder-decoder".
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary_size: Given[int],
+        target_vocabulary_size: Given[int],
+        hidden_dim: PositiveInt,
+        embedding_dim: PositiveInt,
+        num_layers: PositiveInt = 1,
+        encoder_dim: PositiveInt | None = None,
+        cell: Literal["gru", "lstm"] = "gru",
+        wiring: Literal["bahdanau", "luong", "input_feeding", "plain"] = "bahdanau",
+        score: Literal["additive", "concat", "dot", "general"] = "additive",
+        max_sequence_length: PositiveInt = 512,
+        dropout: Rate = 0.2,
+        share_embeddings: Literal["all", "target", "none"] = "target",
+    ):
+        super().__init__(name="rnn_encoder_decoder")
+        self.vocabulary_size = vocabulary_size
+        self.target_vocabulary_size = target_vocabulary_size
+        self.hidden_dim = hidden_dim
+        self.embedding_dim = embedding_dim
+        self.num_layers = num_layers
+        self.encoder_dim = encoder_dim
+        self.cell = cell
+        self.wiring = wiring
+        self.score = score
+        self.max_sequence_length = max_sequence_length
+        self.dropout = dropout
+        self.share_embeddings = share_embeddings
+        self.aligns = wiring != "plain"
+        self._check()
+        self.build()
+
+    def build(self, input_shape: Any = None) -> None:
+        self._build_tables()
+        annotations = self.encoder_dim or self.hidden_dim
+        self.encoder = [
+            Bidirectional(units=annotations, cell=self.cell, name=f"encoder_{index}")
+            for index in range(self.num_layers)
+        ]
+        for index, layer in enumerate(self.encoder):
+            layer.build((None, None, annotations if index else self.embedding_dim))
+        self.decoder = WIRINGS[self.wiring](
+            hidden_dim=self.hidden_dim,
+            output_dim=self.embedding_dim,
+            num_layers=self.num_layers,
+            cell=self.cell,
+            score=self.score,
+            dropout=self.dropout,
+            name="decoder",
+        )
+        self.decoder.build((None, None, self.embedding_dim), (None, None, annotations))
+        self.output_bias = self.add_weight(
+            name="output_bias", shape=(self.target_vocabulary_size,), initializer="zeros", autocast=False
+        )
+        self.source_dropout = Dropout(self.dropout, name="source_dropout")
+        self.encoder_dropouts = [
+            Dropout(self.dropout, name=f"encoder_{index}_dropout") for index in range(self.num_layers)
+        ]
+        self.target_dropout = Dropout(self.dropout, name="target_dropout")
+        self.output_dropout = Dropout(self.dropout, name="output_dropout")
+        for layer in (self.source_dropout, *self.encoder_dropouts, self.target_dropout, self.output_dropout):
+            layer.build((None, None, None))
+
+    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        memory = self.encode(features, training=training)
+        x = self.target_dropout(self.target_token(features[TARGET_IDS][:, :-1]), training=training)
+        x = self.decoder(x, memory, training=training)
+        return {LOGITS: self._logits(ops.cast(self.output_dropout(x, training=training), self.compute_dtype))}
+
+    def encode(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        """The memory of a source.
+
+        Returns:
+            a dictionary of `padding_mask` (B, S) bool, `summary` (B, C), and what the decoder's wiring needs besides.
+        """
+        padding_mask = ops.cast(features[PADDING_MASK], "bool")
+        x = self.source_dropout(self.source_token(features[TOKEN_IDS]), training=training)
+        for layer, dropout in zip(self.encoder, self.encoder_dropouts, strict=True):
+            x = dropout(layer(x, padding_mask), training=training)
+        return self.decoder.memory_of(x, self.encoder[-1].last_states(x), padding_mask)
+
+    def empty_state(self, memory: dict[str, Any], max_length: int) -> Any:
+        """The first states of the decoder's layers; `max_length` does not matter to them."""
+        return self.decoder.first_state(memory)
+
+    def step(self, token_ids: Any, index: Any, memory: dict[str, Any], state: Any) -> tuple[Any, Any, Any]:
+        x, state, alignment = self.decoder.step(self.target_token(token_ids), memory, state)
+        # In float32: half precision would make many logits equal, and so the choice between them arbitrary.
+        return self._logits(ops.cast(x, "float32")), state, alignment
+
+    def depth_groups(self) -> list[list[keras.Variable]]:
+        tables = list({id(table): table for table in (self.source_token, self.target_token)}.values())
+        top = [] if self.output_token is self.target_token else self.output_token.trainable_variables
+        return [
+            [variable for table in tables for variable in table.trainable_variables],
+            *(layer.trainable_variables for layer in self.encoder),
+            [*self.decoder.trainable_variables, *top, self.output_bias],
+        ]
+
+    def get_config(self) -> dict[str, Any]:
+        names = (
+            "vocabulary_size target_vocabulary_size hidden_dim embedding_dim num_layers encoder_dim cell wiring score "
+            "max_sequence_length dropout share_embeddings"
+        )
+        return {name: getattr(self, name) for name in names.split()}
+
+    def _build_tables(self) -> None:
+        def table(name: str, num_rows: int) -> Table:
+            layer = Table(
+                num_rows=num_rows, width=self.embedding_dim, initializer_range=self.embedding_dim**-0.5, name=name
+            )
+            layer.build()
+            return layer
+
+        if self.share_embeddings == "all":
+            self.source_token = self.target_token = self.output_token = table("token", self.vocabulary_size)
+            return
+        self.source_token = table("source_token", self.vocabulary_size)
+        self.target_token = table("target_token", self.target_vocabulary_size)
+        shared = self.share_embeddings == "target"
+        self.output_token = self.target_token if shared else table("output", self.target_vocabulary_size)
+
+    def _logits(self, x: Any) -> Any:
+        """(..., E) -> (..., V), in the type of x."""
+        shape = ops.shape(x)
+        table = ops.cast(self.output_token.embeddings, x.dtype)
+        logits = ops.matmul(ops.reshape(x, (-1, self.embedding_dim)), ops.transpose(table))
+        logits = logits + ops.cast(self.output_bias, x.dtype)
+        return ops.reshape(logits, (*shape[:-1], self.target_vocabulary_size))
+
+    def _check(self) -> None:
+        encoder_dim = self.encoder_dim or self.hidden_dim
+        if encoder_dim % 2:
+            raise ConfigError(
+                "the directions of the encoder do not share its width evenly",
+                key="encoder_dim",
+                expected="an even number (hidden_dim, if not given)",
+                received=str(encoder_dim),
+            )
+        if self.wiring != "plain" and self.score == "dot" and encoder_dim != self.hidden_dim:
+            raise ConfigError(
+                "a product of two vectors needs them to have the same width",
+                key="encoder_dim",
+                expected=f"{self.hidden_dim}, as hidden_dim, or `score: general`",
+                received=str(encoder_dim),
+            )
+        if self.share_embeddings == "all" and self.vocabulary_size != self.target_vocabulary_size:
+            raise ConfigError(
+                "source and target cannot share their embeddings",
+                key="share_embeddings",
+                expected="one joint vocabulary for both, or `share_embeddings: target`",
+                received=f"{self.vocabulary_size} source tokens and {self.target_vocabulary_size} target tokens",
+            )

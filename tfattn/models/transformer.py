@@ -1,0 +1,274 @@
+"""The Transformer."""
+
+from typing import Any, Literal
+
+import keras
+from keras import ops
+from pydantic import PositiveFloat, PositiveInt
+
+from tfattn.config.types import Given, Rate
+from tfattn.errors import ConfigError
+from tfattn.features import LOGITS, PADDING_MASK, TARGET_IDS, TOKEN_IDS
+from tfattn.layers.decoder_block import DecoderBlock
+from tfattn.layers.embeddings import Table
+from tfattn.layers.encoder_block import EncoderBlock
+from tfattn.layers.norm import LayerNormalization
+from tfattn.layers.positions import Positions
+from tfattn.models.contracts import EncoderDecoder
+from tfattn.ops import masks
+
+
+class Transformer(EncoderDecoder):
+    """A stack of encoder blocks that reads the source, and a stack of decoder blocks that writes the target.
+
+    It is built as it is constructed: its weights exist at once, under names such as `transformer/token/embeddings` and
+    `transformer/decoder_0/cross_attention/query/kernel`. Logits are products with a table of one vector per target
+    token, without a bias.
+
+    Masks: what stands at padded positions changes nothing at real ones: the padding of a source is hidden, and that of
+    a target comes after all that is real, where a decoder does not look.
+
+    Args:
+        vocabulary_size: how many token ids sources have; known from the preprocessing.
+        target_vocabulary_size: V, how many token ids targets have; known from the preprocessing.
+        hidden_dim: the width D of every position's vector.
+        num_layers: how many encoder blocks.
+        num_heads: attention heads of a block, a divisor of hidden_dim.
+        intermediate_dim: the width inside the feed-forward networks, usually 4 * hidden_dim.
+        decoder_layers: how many decoder blocks; as `num_layers` if not given.
+        max_sequence_length: the longest source and the longest target in tokens, start and end included.
+        dropout: the part of embeddings and block outputs that is dropped while training.
+        attention_dropout: the part of attention weights that is dropped while training.
+        activation: relu (the original), gelu (exact), gelu_approximate (by tanh) or reglu.
+        norm: "post" normalizes after each sum, as the original; "pre" before each part, which trains deep stacks more
+            easily.
+        positions: "sinusoidal" (the original) adds sines and cosines, "learned" a table's rows, "rotary" turns the
+            queries and keys of self-attention.
+        share_embeddings: which tables of token vectors are one: "all" (source, target and output; the preprocessing
+            makes one joint vocabulary), "target" (target and output) or "none".
+        layer_norm_epsilon: added to the variance before its root is taken.
+        initializer_range: the standard deviation with which kernels are initialized; by their widths (Glorot and Bengio
+            2010) if not given. Token vectors are always drawn with D^-0.5.
+
+    Call arguments:
+        features: `token_ids` (B, S) int, `padding_mask` (B, S) bool, True at real tokens, and `target_ids` (B, T) int.
+
+    Returns:
+        a dictionary of `logits` (B, T - 1, V) in the type that the model computes in.
+
+    Raises:
+        ConfigError: num_heads does not divide hidden_dim, heads of rotary positions have an odd width, or all
+            embeddings are shared by vocabularies of different sizes.
+
+    Example:
+        >>> sizes = {"hidden_dim": 8, "num_layers": 2, "num_heads": 2, "intermediate_dim": 32}
+        >>> model = Transformer(vocabulary_size=100, target_vocabulary_size=90, **sizes)
+        >>> ids = ops.ones((1, 5), "int32")
+        >>> model({"token_ids": ids, "padding_mask": ids > 0, "target_ids": ids})["logits"].shape
+        TensorShape([1, 4, 90])
+
+    Source: Vaswani et al. 2017, "Attention is all you need". Unlike there, embeddings are normalized in no way, and
+    the alignment of `step` is the mean over the heads of the block below the last, which Garg et al. 2019, "Jointly
+    learning to align and translate with Transformer models", section 4.1, found to align best.
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary_size: Given[int],
+        target_vocabulary_size: Given[int],
+        hidden_dim: PositiveInt,
+        num_layers: PositiveInt,
+        num_heads: PositiveInt,
+        intermediate_dim: PositiveInt,
+        decoder_layers: PositiveInt | None = None,
+        max_sequence_length: PositiveInt = 512,
+        dropout: Rate = 0.1,
+        attention_dropout: Rate = 0.0,
+        activation: Literal["relu", "gelu", "gelu_approximate", "reglu"] = "relu",
+        norm: Literal["post", "pre"] = "post",
+        positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal",
+        share_embeddings: Literal["all", "target", "none"] = "target",
+        layer_norm_epsilon: PositiveFloat = 1e-6,
+        initializer_range: PositiveFloat | None = None,
+    ):
+        super().__init__(name="transformer")
+        self.vocabulary_size = vocabulary_size
+        self.target_vocabulary_size = target_vocabulary_size
+        self.hidden_dim = hidden_dim
+        self.num_layers = num_layers
+        self.num_heads = num_heads
+        self.intermediate_dim = intermediate_dim
+        self.decoder_layers = decoder_layers
+        self.max_sequence_length = max_sequence_length
+        self.dropout = dropout
+        self.attention_dropout = attention_dropout
+        self.activation = activation
+        self.norm = norm
+        self.positions = positions
+        self.share_embeddings = share_embeddings
+        self.layer_norm_epsilon = layer_norm_epsilon
+        self.initializer_range = initializer_range
+        self._check()
+        self.build()
+
+    def build(self, input_shape: Any = None) -> None:
+        self._build_tables()
+        positions = {"positions": self.positions, "max_sequence_length": self.max_sequence_length}
+        self.source_positions = Positions(dropout=self.dropout, name="source_positions", **positions)
+        self.target_positions = Positions(dropout=self.dropout, name="target_positions", **positions)
+        common = {
+            "num_heads": self.num_heads,
+            "intermediate_dim": self.intermediate_dim,
+            "dropout": self.dropout,
+            "attention_dropout": self.attention_dropout,
+            "activation": self.activation,
+            "norm": self.norm,
+            "layer_norm_epsilon": self.layer_norm_epsilon,
+            "initializer_range": self.initializer_range,
+        }
+        decoder_layers = self.decoder_layers or self.num_layers
+        self.encoder = [EncoderBlock(name=f"encoder_{index}", **common) for index in range(self.num_layers)]
+        self.decoder = [DecoderBlock(name=f"decoder_{index}", **common) for index in range(decoder_layers)]
+        # With pre-norm nothing has normalized the last sums.
+        norm = {"epsilon": self.layer_norm_epsilon}
+        self.final_norms = (
+            [LayerNormalization(name=f"{side}_norm", **norm) for side in ("encoder", "decoder")]
+            if self.norm == "pre"
+            else []
+        )
+        layers = (self.source_positions, self.target_positions, *self.encoder, *self.decoder, *self.final_norms)
+        for layer in layers:
+            layer.build((None, None, self.hidden_dim))
+
+    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        memory = self.encode(features, training=training)
+        target_ids = features[TARGET_IDS][:, :-1]
+        indices = ops.arange(ops.shape(target_ids)[1])
+        x = self.target_positions(self.target_token(target_ids), indices, training=training)
+        common = self._common(memory, indices)
+        for index, block in enumerate(self.decoder):
+            x = block(x, _layer_memory(memory, index), **common, training=training)
+        x = ops.cast(self._finished(x), self.compute_dtype)
+        return {LOGITS: self._logits(x)}
+
+    def encode(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        """The memory of a source.
+
+        Returns:
+            a dictionary of `padding_mask` (B, S) bool, and of `keys_0`, `values_0` ... (B, H, S, K) for each decoder
+            block.
+        """
+        token_ids, padding_mask = features[TOKEN_IDS], ops.cast(features[PADDING_MASK], "bool")
+        indices = ops.arange(ops.shape(token_ids)[1])
+        x = self.source_positions(self.source_token(token_ids), indices, training=training)
+        options = {"attention_mask": masks.padding(padding_mask), "positions": self._turned_by(indices)}
+        for block in self.encoder:
+            x = block(x, **options, training=training)
+        if self.final_norms:
+            x = self.final_norms[0](x)
+        memory = {PADDING_MASK: padding_mask}
+        for index, block in enumerate(self.decoder):
+            memory[f"keys_{index}"], memory[f"values_{index}"] = block.memory_of(x)
+        return memory
+
+    def empty_state(self, memory: dict[str, Any], max_length: int) -> Any:
+        """A key/value cache (B, H, max_length, K) for each decoder block."""
+        batch = ops.shape(memory[PADDING_MASK])[0]
+        return tuple(block.self_attention.empty_cache(batch, max_length) for block in self.decoder)
+
+    def step(self, token_ids: Any, index: Any, memory: dict[str, Any], state: Any) -> tuple[Any, Any, Any]:
+        indices = ops.reshape(ops.cast(index, "int32"), (1,))
+        x = self.target_positions(self.target_token(token_ids[:, None]), indices)
+        common = self._common(memory, indices)
+        aligning = max(len(self.decoder) - 2, 0)
+        caches = []
+        for layer, (block, cache) in enumerate(zip(self.decoder, state, strict=True)):
+            x, cache, scores = block(
+                x, _layer_memory(memory, layer), cache=cache, cache_index=index, return_scores=True, **common
+            )
+            caches.append(cache)
+            if layer == aligning:
+                alignment = ops.sum(ops.cast(scores[:, :, 0], "float32"), axis=1)  # (B W, H, 1, S) -> (B W, S)
+        # In float32: half precision would make many logits equal, and so the choice between them arbitrary.
+        logits = self._logits(ops.cast(self._finished(x)[:, 0], "float32"))
+        return logits, tuple(caches), alignment / ops.sum(alignment, axis=-1, keepdims=True)
+
+    def depth_groups(self) -> list[list[keras.Variable]]:
+        tables = list({id(table): table for table in (self.source_token, self.target_token)}.values())
+        encoder_norm, decoder_norm = ([norm] for norm in self.final_norms) if self.final_norms else ([], [])
+        top = decoder_norm + ([] if self.output_token is self.target_token else [self.output_token])
+        stages = [
+            [*tables, self.source_positions, self.target_positions],
+            *([block] for block in self.encoder),
+            encoder_norm,
+            *([block] for block in self.decoder),
+            top,
+        ]
+        return [[variable for layer in stage for variable in layer.trainable_variables] for stage in stages if stage]
+
+    def get_config(self) -> dict[str, Any]:
+        names = (
+            "vocabulary_size target_vocabulary_size hidden_dim num_layers num_heads intermediate_dim decoder_layers "
+            "max_sequence_length dropout attention_dropout activation norm positions share_embeddings "
+            "layer_norm_epsilon initializer_range"
+        )
+        return {name: getattr(self, name) for name in names.split()}
+
+    def _build_tables(self) -> None:
+        def table(name: str, num_rows: int) -> Table:
+            layer = Table(num_rows=num_rows, width=self.hidden_dim, initializer_range=self.hidden_dim**-0.5, name=name)
+            layer.build()
+            return layer
+
+        if self.share_embeddings == "all":
+            self.source_token = self.target_token = self.output_token = table("token", self.vocabulary_size)
+            return
+        self.source_token = table("source_token", self.vocabulary_size)
+        self.target_token = table("target_token", self.target_vocabulary_size)
+        shared = self.share_embeddings == "target"
+        self.output_token = self.target_token if shared else table("output", self.target_vocabulary_size)
+
+    def _turned_by(self, indices: Any) -> Any:
+        return indices if self.positions == "rotary" else None
+
+    def _common(self, memory: dict[str, Any], indices: Any) -> dict[str, Any]:
+        """What all decoder blocks are told."""
+        return {"source_mask": masks.padding(memory[PADDING_MASK]), "positions": self._turned_by(indices)}
+
+    def _finished(self, x: Any) -> Any:
+        return self.final_norms[1](x) if self.final_norms else x
+
+    def _logits(self, x: Any) -> Any:
+        """(..., D) -> (..., V), in the type of x."""
+        shape = ops.shape(x)
+        table = ops.cast(self.output_token.embeddings, x.dtype)
+        logits = ops.matmul(ops.reshape(x, (-1, self.hidden_dim)), ops.transpose(table))
+        return ops.reshape(logits, (*shape[:-1], self.target_vocabulary_size))
+
+    def _check(self) -> None:
+        if self.hidden_dim % self.num_heads:
+            raise ConfigError(
+                "the heads do not share the width evenly",
+                key="num_heads",
+                expected=f"a divisor of hidden_dim={self.hidden_dim}",
+                received=str(self.num_heads),
+            )
+        if self.positions == "rotary" and self.hidden_dim // self.num_heads % 2:
+            raise ConfigError(
+                "rotary positions turn pairs of a head's components",
+                key="num_heads",
+                expected=f"heads of an even width, hidden_dim={self.hidden_dim} divided by num_heads",
+                received=f"heads of width {self.hidden_dim // self.num_heads}",
+            )
+        if self.share_embeddings == "all" and self.vocabulary_size != self.target_vocabulary_size:
+            raise ConfigError(
+                "source and target cannot share their embeddings",
+                key="share_embeddings",
+                expected="one joint vocabulary for both, or `share_embeddings: target`",
+                received=f"{self.vocabulary_size} source tokens and {self.target_vocabulary_size} target tokens",
+            )
+
+
+def _layer_memory(memory: dict[str, Any], index: int) -> tuple[Any, Any]:
+    return memory[f"keys_{index}"], memory[f"values_{index}"]

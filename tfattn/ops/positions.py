@@ -1,0 +1,63 @@
+"""Where a token stands, as numbers: added to its vector (sinusoidal), or as a turn of queries and keys (rotary).
+
+Both give position p the angles p / 10000^(2 i / D), i = 0, 1, ...: the first turns fast, the last hardly at all. They
+are computed, not looked up: no longest sequence is built in.
+"""
+
+from typing import Any
+
+from keras import ops
+
+SLOWEST = 10000.0
+
+
+def sinusoidal(positions: Any, width: int) -> Any:
+    """Sines and cosines of a position, in turn.
+
+    Args:
+        positions: (...) int.
+        width: D.
+
+    Returns:
+        (..., D) float32 between -1 and 1; components 2 i and 2 i + 1 are sine and cosine of the same angle.
+
+    Example:
+        >>> sinusoidal(ops.arange(5), 8).shape
+        TensorShape([5, 8])
+
+    Source: Vaswani et al. 2017, "Attention is all you need", section 3.5.
+    """
+    angles = _angles(positions, width)
+    pairs = ops.stack([ops.sin(angles), ops.cos(angles)], axis=-1)  # (..., D / 2, 2)
+    return ops.reshape(pairs, (*ops.shape(positions), -1))[..., :width]
+
+
+def rotary(x: Any, positions: Any) -> Any:
+    """Turns queries or keys by their positions, so that their products depend on distances alone.
+
+    Component i and component i + K / 2 are a point of a plane, which is turned by the position's i-th angle.
+
+    Args:
+        x: (..., T, K), K even.
+        positions: (T,) int, where each of the T vectors stands.
+
+    Returns:
+        (..., T, K) in the type of x; lengths stay as they are.
+
+    Example:
+        >>> rotary(ops.ones((2, 4, 5, 8)), ops.arange(5)).shape
+        TensorShape([2, 4, 5, 8])
+
+    Source: Su et al. 2021, "RoFormer: enhanced Transformer with rotary position embedding", eq. 34, where neighbours
+    are the points of a plane; that is the same but for the order of the columns of a kernel.
+    """
+    angles = _angles(positions, x.shape[-1])
+    cosine, sine = ops.cos(angles), ops.sin(angles)
+    first, second = ops.split(ops.cast(x, "float32"), 2, axis=-1)
+    turned = ops.concatenate([first * cosine - second * sine, second * cosine + first * sine], axis=-1)
+    return ops.cast(turned, x.dtype)
+
+
+def _angles(positions: Any, width: int) -> Any:
+    rates = ops.convert_to_tensor([SLOWEST ** (-even / width) for even in range(0, width, 2)], dtype="float32")
+    return ops.cast(positions, "float32")[..., None] * rates  # (..., D / 2)

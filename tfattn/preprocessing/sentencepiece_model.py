@@ -1,0 +1,203 @@
+"""A SentencePiece model: learned from texts or read from a file; in the graph from texts to pieces and back."""
+
+import io
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import sentencepiece
+import tensorflow as tf
+import tensorflow_text as tf_text
+
+from tfattn.errors import ConfigError, DataError
+
+PADDING_ID, UNKNOWN_ID, START_ID, END_ID = range(4)  # of models that are trained here
+
+# Bytes of a text that are read. What many unknown characters side by side cost grows with the square of their number:
+# a million of them would hold up a server for a quarter of a minute.
+LONGEST_TEXT = 1 << 16
+MOST_TEXTS = 4_000_000  # that a model is learned from; more teach it nothing new
+
+
+class SentencePieceModel(tf.Module):
+    """Splits texts into pieces, and joins pieces to texts.
+
+    Texts are first brought into one of the forms that look alike (NFKC), and runs of blanks become one. A byte sequence
+    that is not UTF-8 counts as U+FFFD, as with Python's `errors="replace"`, and so as a blank. A text ends after
+    65,536 bytes.
+
+    Args:
+        content: what a .model file holds.
+        where: its path, for messages.
+
+    Attributes:
+        content: as given.
+        tokens: the pieces, in the order of their ids.
+        start_id, end_id: the tokens that stand before and behind a text.
+        unwritten_ids: the tokens that no text is made of: padding, unknown, start, and others like them; not the end.
+
+    Raises:
+        DataError: it is damaged, has no start or end, or its padding is not 0.
+
+    Example:
+        >>> model = SentencePieceModel.train(["a man", "a dog"], size=50)
+        >>> model.join(model.split(["a  dog"])).numpy()
+        array([b'a dog'], dtype=object)
+
+    Source: Kudo and Richardson 2018, "SentencePiece"; Sennrich et al. 2016 (BPE); Kudo 2018 (unigram).
+    """
+
+    def __init__(self, content: bytes, *, where: str = ""):
+        super().__init__()
+        processor = _opened(content, where)
+        special = {"padding": processor.pad_id(), "start": processor.bos_id(), "end": processor.eos_id()}
+        if special["padding"] != PADDING_ID or min(special.values()) < 0:
+            raise DataError(
+                "the SentencePiece model lacks special tokens",
+                where=where,
+                expected=f"padding {PADDING_ID}, and some start and end",
+                received=", ".join(f"{name} {number}" for name, number in special.items()),
+                remedy="Sequences are padded with 0: train it with --pad_id=0 --unk_id=1 --bos_id=2 --eos_id=3.",
+            )
+        ids = range(processor.vocab_size())
+        self.content = content
+        self.tokens: tuple[str, ...] = tuple(map(processor.id_to_piece, ids))
+        self.start_id, self.end_id = special["start"], special["end"]
+        self.unwritten_ids = tuple(
+            number
+            for number in ids
+            if number != self.end_id
+            and (processor.is_control(number) or processor.is_unknown(number) or processor.is_unused(number))
+        )
+        self._tokenizer = tf_text.SentencepieceTokenizer(content, out_type=tf.int32)
+
+    @staticmethod
+    def read(path: str | Path) -> "SentencePieceModel":
+        """Reads a .model file.
+
+        Raises:
+            DataError: there is no such file, or it is damaged or lacks special tokens.
+        """
+        try:
+            content = Path(path).read_bytes()
+        except OSError as error:
+            raise DataError(
+                f"cannot read the SentencePiece model ({error.strerror})",
+                where=str(path),
+                expected="a .model file",
+                remedy="Correct the path, or let `vocabulary: train` make one of your text.",
+            ) from None
+        return SentencePieceModel(content, where=str(path))
+
+    @staticmethod
+    def train(
+        texts: Sequence[str],
+        *,
+        size: int,
+        model_type: str = "bpe",
+        character_coverage: float = 1.0,
+        byte_fallback: bool = False,
+        key: str = "vocabulary_size",
+    ) -> "SentencePieceModel":
+        """Learns the pieces of texts. The same texts, in any order, give the same model.
+
+        Args:
+            texts: the texts; those beyond the first 4,000,000, and those longer than 65,536 bytes, teach nothing.
+            size: the most tokens to learn; there are fewer when the texts have no more.
+            model_type: "bpe", "unigram" or "word".
+            character_coverage: the share of the texts' characters that are to be known; the rarest are not.
+            byte_fallback: let unknown characters be written byte by byte.
+            key: the setting that `size` stands in, for messages.
+
+        Raises:
+            DataError: there are no words in the texts.
+            ConfigError: there is no room for all characters.
+        """
+        written = io.BytesIO()
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(texts),
+                model_writer=written,
+                vocab_size=size,
+                hard_vocab_limit=False,
+                model_type=model_type,
+                character_coverage=character_coverage,
+                byte_fallback=byte_fallback,
+                pad_id=PADDING_ID,
+                unk_id=UNKNOWN_ID,
+                bos_id=START_ID,
+                eos_id=END_ID,
+                max_sentence_length=LONGEST_TEXT,
+                input_sentence_size=MOST_TEXTS,
+                shuffle_input_sentence=False,  # by a seed of its own; training rows come in random order
+                num_threads=1,  # how many there are changes the model
+                minloglevel=2,
+            )
+        except RuntimeError as error:
+            raise _untrainable(texts, str(error), key) from None
+        return SentencePieceModel(written.getvalue())
+
+    @property
+    def vocabulary(self) -> str:
+        """The pieces as text, one a line with its score, as spm_train writes them into a .vocab file."""
+        processor = _opened(self.content, "")
+        return "".join(f"{token}\t{processor.get_score(number):g}\n" for number, token in enumerate(self.tokens))
+
+    def split(self, texts: Any) -> tf.RaggedTensor:
+        """Texts (B,), UTF-8, to the ids of their pieces, ragged (B, (T)) int32."""
+        texts = tf.strings.substr(tf.convert_to_tensor(texts, tf.string), 0, LONGEST_TEXT)
+        texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace", replacement_char=0xFFFD)
+        return self._tokenizer.tokenize(texts)
+
+    def join(self, token_ids: Any) -> tf.Tensor:
+        """Ids, (B, L) or ragged, to texts (B,). What is no piece vanishes; an unknown one becomes " ⁇ "."""
+        return self._tokenizer.detokenize(self._known(token_ids))
+
+    def names(self, token_ids: Any) -> tf.Tensor | tf.RaggedTensor:
+        """Ids to the names of their tokens, of the same shape; "" where padded."""
+        token_ids = self._known(token_ids)
+        named = self._tokenizer.id_to_string(token_ids)
+        return tf.ragged.map_flat_values(lambda ids, names: tf.where(ids == PADDING_ID, "", names), token_ids, named)
+
+    def _known(self, token_ids: Any) -> tf.Tensor | tf.RaggedTensor:
+        """The ids, padding for those that are not in the vocabulary: tf-text would refuse the whole batch."""
+
+        def known(ids: Any) -> tf.Tensor:
+            ids = tf.convert_to_tensor(ids)
+            return tf.cast(tf.where((ids >= 0) & (ids < len(self.tokens)), ids, PADDING_ID), tf.int32)
+
+        return tf.ragged.map_flat_values(known, token_ids)
+
+
+def _opened(content: bytes, where: str) -> sentencepiece.SentencePieceProcessor:
+    try:
+        if content:
+            return sentencepiece.SentencePieceProcessor(model_proto=content)
+    except RuntimeError:
+        pass
+    raise DataError(
+        "not a SentencePiece model",
+        where=where,
+        expected="a .model file, as SentencePiece writes it",
+        received=f"{len(content)} bytes that are none, or only a part of one",
+    )
+
+
+def _untrainable(texts: Sequence[str], error: str, key: str) -> ConfigError | DataError:
+    if room := re.search(r"required_chars\. (\d+) vs (\d+)", error):
+        return ConfigError(
+            "there is no room for all characters",
+            key=key,
+            expected=f"`{key}` of at least {room[2]}",
+            received=room[1],
+            remedy=f"Raise `{key}`, or lower `character_coverage`.",
+        )
+    if "sentences_.empty()" in error or "all_chars_count" in error:
+        return DataError(
+            "there are no words to make a vocabulary of",
+            expected="texts",
+            received=f"{len(texts)} texts, all of them empty or longer than {LONGEST_TEXT} bytes",
+            remedy="Check the source's `fields`, or name a .model file as `vocabulary`.",
+        )
+    return ConfigError("the vocabulary cannot be learned", key=key, received=error)

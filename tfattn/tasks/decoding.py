@@ -1,0 +1,83 @@
+"""The `decoding:` section: how a trained model writes."""
+
+from typing import Annotated, Any, Literal
+
+from keras import ops
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
+
+from tfattn.decoding.beam import beam_search
+from tfattn.decoding.loop import Decoded
+from tfattn.features import PADDING_MASK
+from tfattn.models.contracts import EncoderDecoder
+
+
+class Decoding:
+    """Finds a likely text for each source by beam search.
+
+    Args:
+        num_beams: texts that are written side by side for each source; 1 takes the likeliest token at each step.
+        length_penalty: how much longer texts are favoured, alpha of Wu et al. 2016, eq. 14; 0 is no penalty.
+        max_length: the most tokens of a text; by default as many as the model takes.
+        max_ratio: the most tokens of a text for each token of its source, and ten more; null sets no such limit.
+        num_results: how many texts the export's signature `n_best` gives for each source, at most num_beams.
+        too_long: what the export does with a source that is longer than the model takes: "truncate" cuts and flags it,
+            "refuse" answers with an error.
+    """
+
+    def __init__(
+        self,
+        *,
+        num_beams: PositiveInt = 4,
+        length_penalty: NonNegativeFloat = 0.6,
+        max_length: PositiveInt | None = None,
+        max_ratio: PositiveFloat | None = None,
+        num_results: Annotated[int, Field(ge=1)] | None = None,
+        too_long: Literal["truncate", "refuse"] = "truncate",
+    ):
+        self.num_beams = num_beams
+        self.length_penalty = length_penalty
+        self.max_length = max_length
+        self.max_ratio = max_ratio
+        self.num_results = num_results or num_beams
+        self.too_long = too_long
+
+    def write(
+        self,
+        model: EncoderDecoder,
+        memory: dict[str, Any],
+        *,
+        start_id: int,
+        end_id: int,
+        suppressed_ids: tuple[int, ...],
+        n_best: bool = False,
+        aligned: bool = False,
+    ) -> Decoded:
+        """Writes a text for each of B sources.
+
+        Args:
+            model: what writes.
+            memory: its `encode` of the sources.
+            start_id, end_id: the tokens before and behind every text.
+            suppressed_ids: tokens that are never written.
+            n_best: whether to answer the `num_results` best of each, on an axis of their own.
+            aligned: whether to answer how much each source token counted.
+        """
+        longest = model.max_sequence_length - 1  # the start takes a place
+        longest = min(self.max_length or longest, longest)
+        mask = memory[PADDING_MASK]
+        limit = None
+        if self.max_ratio is not None:
+            limit = ops.cast(ops.sum(ops.cast(mask, "float32"), axis=1) * self.max_ratio, "int32") + 10
+        return beam_search(
+            lambda token_ids, index, state: model.step(token_ids, index, memory, state),
+            model.empty_state(memory, longest),
+            start_ids=ops.full((ops.shape(mask)[0],), start_id, dtype="int32"),
+            end_id=end_id,
+            max_length=longest,
+            length_limit=limit,
+            num_beams=self.num_beams,
+            length_penalty=self.length_penalty,
+            num_results=self.num_results if n_best else None,
+            suppressed_ids=suppressed_ids,
+            source_length=ops.shape(mask)[1] if aligned else None,
+        )
