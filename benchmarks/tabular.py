@@ -3,8 +3,8 @@
     python -m benchmarks.tabular PIPELINE DATA [--seeds 5] [--splits 1] [--set KEY=VALUE ...]
 
 PIPELINE is a name under pipelines/, DATA its table. What trains and measures with us trains rivals: gradient boosting
-is tuned on it by cross-validation, for accuracy. All are measured on the rows that the pipeline keeps aside; with
-`--splits`, on as many different splits: then the means are printed, and how far ours lies from boosting, with its error.
+is tuned on it by cross-validation, for accuracy. All are measured on the rows that the pipeline keeps aside. With
+`--splits` there are as many different splits, and printed are the means, and how far ours lies from boosting.
 """
 
 import argparse

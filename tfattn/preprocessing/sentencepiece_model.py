@@ -1,5 +1,6 @@
 """A SentencePiece model: learned from texts or read from a file; in the graph from texts to pieces and back."""
 
+import hashlib
 import io
 import re
 from collections.abc import Sequence
@@ -70,7 +71,9 @@ class SentencePieceModel(tf.Module):
             if number != self.end_id
             and (processor.is_control(number) or processor.is_unknown(number) or processor.is_unused(number))
         )
-        self._tokenizer = tf_text.SentencepieceTokenizer(content, out_type=tf.int32)
+        # In a SavedModel that TensorFlow 2 loads, tokenizers of the same name would all be the first of them.
+        name = f"sentencepiece_{hashlib.sha256(content).hexdigest()}"
+        self._tokenizer = tf_text.SentencepieceTokenizer(content, out_type=tf.int32, name=name)
 
     @staticmethod
     def read(path: str | Path) -> "SentencePieceModel":
