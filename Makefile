@@ -17,7 +17,7 @@ demo: .venv/installed
 
 test: .venv/installed lint
 	$(BIN)/python -m pytest
-	KERAS_BACKEND=jax $(BIN)/python -m pytest tests/ops tests/layers tests/models
+	KERAS_BACKEND=jax $(BIN)/python -m pytest tests/ops tests/layers tests/models tests/decoding/test_greedy.py
 
 lint: .venv/installed
 	$(BIN)/ruff check .

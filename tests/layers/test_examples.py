@@ -9,7 +9,7 @@ import pytest
 
 MODULES = [
     f"tfattn.{room}.{module.name}"
-    for room in ("ops", "layers", "models", "tasks")
+    for room in ("ops", "layers", "decoding", "models", "tasks")
     for module in pkgutil.iter_modules(importlib.import_module(f"tfattn.{room}").__path__)
 ]
 

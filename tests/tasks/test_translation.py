@@ -111,6 +111,16 @@ def test_the_limits_of_a_text_are_kept():
     assert array(task.answers(task(FEATURES))["lengths"]).tolist() == [2, 1]
 
 
+def test_a_source_limits_its_text_and_batches_have_one_width():
+    task = translation(decoding=Decoding(max_ratio=0.1, num_beams=1, max_length=30))
+    assert task.decoding.longest(task.model) == 7
+    answers = tf.function(lambda: task.answers(task(FEATURES)))()
+    assert answers["token_ids"].shape[0] == 2 and array(answers["token_ids"]).shape == (2, 7)
+    long = np.full((1, 8), 4, "int32")
+    without_end = {"token_ids": long, "padding_mask": np.ones((1, 8), bool)}
+    assert array(task.answers(task(without_end))["lengths"]).tolist() == [7]
+
+
 def test_the_best_few_come_best_first():
     task = translation(certainty=2.0, decoding=Decoding(num_beams=4, num_results=3))
     written = task.written(task(FEATURES), n_best=True)

@@ -107,7 +107,7 @@ class Translator(Served):
     def _named(self, written: Any) -> dict[str, tf.Tensor]:
         """The outputs of what was written, (B, ...) or (B, n, ...)."""
         shape = tf.shape(written.lengths)
-        flat = tf.reshape(written.token_ids, [-1, written.token_ids.shape[-1]])
+        flat = tf.reshape(written.token_ids, [-1, tf.shape(written.token_ids)[-1]])
         return {
             "text": tf.reshape(self._text.detokenize(flat), shape),
             "score": written.scores,

@@ -67,9 +67,9 @@ class Transformer(EncoderDecoder):
         >>> model({"token_ids": ids, "padding_mask": ids > 0, "target_ids": ids})["logits"].shape
         TensorShape([1, 4, 90])
 
-    Source: Vaswani et al. 2017, "Attention is all you need". Unlike there, embeddings are normalized in no way, and
-    the alignment of `step` is the mean over the heads of the block below the last, which Garg et al. 2019, "Jointly
-    learning to align and translate with Transformer models", section 4.1, found to align best.
+    Source: Vaswani et al. 2017, "Attention is all you need". The alignment of `step` is the mean over the heads of the
+    block below the last, which Garg et al. 2019, "Jointly learning to align and translate with Transformer models",
+    found to align best.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Transformer(EncoderDecoder):
         num_heads: PositiveInt,
         intermediate_dim: PositiveInt,
         decoder_layers: PositiveInt | None = None,
-        max_sequence_length: PositiveInt = 512,
+        max_sequence_length: PositiveInt = 256,
         dropout: Rate = 0.1,
         attention_dropout: Rate = 0.0,
         activation: Literal["relu", "gelu", "gelu_approximate", "reglu"] = "relu",
@@ -149,8 +149,7 @@ class Transformer(EncoderDecoder):
         common = self._common(memory, indices)
         for index, block in enumerate(self.decoder):
             x = block(x, _layer_memory(memory, index), **common, training=training)
-        x = ops.cast(self._finished(x), self.compute_dtype)
-        return {LOGITS: self._logits(x)}
+        return {LOGITS: self._logits(self._finished(x))}
 
     def encode(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
         """The memory of a source.

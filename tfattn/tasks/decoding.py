@@ -41,6 +41,10 @@ class Decoding:
         self.num_results = num_results or num_beams
         self.too_long = too_long
 
+    def longest(self, model: EncoderDecoder) -> int:
+        """L, the most tokens that any text has; the start takes a place."""
+        return min(self.max_length or model.max_sequence_length, model.max_sequence_length - 1)
+
     def write(
         self,
         model: EncoderDecoder,
@@ -61,13 +65,15 @@ class Decoding:
             suppressed_ids: tokens that are never written.
             n_best: whether to answer the `num_results` best of each, on an axis of their own.
             aligned: whether to answer how much each source token counted.
+
+        Returns:
+            texts of up to L tokens, or of as many as `max_ratio` leaves to the longest source.
         """
-        longest = model.max_sequence_length - 1  # the start takes a place
-        longest = min(self.max_length or longest, longest)
-        mask = memory[PADDING_MASK]
-        limit = None
+        mask, longest, limit = memory[PADDING_MASK], self.longest(model), None
         if self.max_ratio is not None:
             limit = ops.cast(ops.sum(ops.cast(mask, "float32"), axis=1) * self.max_ratio, "int32") + 10
+            limit = ops.minimum(limit, longest)
+            longest = ops.max(limit)  # each step costs as much as what the state has room for
         return beam_search(
             lambda token_ids, index, state: model.step(token_ids, index, memory, state),
             model.empty_state(memory, longest),

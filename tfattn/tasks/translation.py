@@ -97,7 +97,10 @@ class Translation(Task):
         """What is written to each source: `token_ids` (B, L), `lengths` (B,), `scores` (B,)."""
         decoded = self.written(outputs)
         known = {name: outputs[name] for name in ("log_likelihood", "num_tokens") if name in outputs}
-        return {"token_ids": decoded.token_ids, "lengths": decoded.lengths, "scores": decoded.scores, **known}
+        # Of one width, so that batches can be joined.
+        missing = self.decoding.longest(self.model) - ops.shape(decoded.token_ids)[1]
+        token_ids = ops.pad(decoded.token_ids, [[0, 0], [0, missing]])
+        return {"token_ids": token_ids, "lengths": decoded.lengths, "scores": decoded.scores, **known}
 
     def written(self, outputs: dict[str, Any], *, n_best: bool = False, aligned: bool = False) -> Decoded:
         """What is written to each source; see `Decoding.write`."""
