@@ -40,8 +40,8 @@ def logits(model, features=FEATURES, **options):
 VARIANTS = [
     {"wiring": "bahdanau", "score": "additive", "share_embeddings": "all"},
     {"wiring": "luong", "score": "general", "encoder_dim": 10, "share_embeddings": "none"},
-    {"wiring": "input_feeding", "score": "dot", "cell": "lstm", "num_layers": 2},
-    {"wiring": "plain", "cell": "lstm", "target_vocabulary_size": 23},
+    {"wiring": "input_feeding", "score": "dot"},
+    {"wiring": "plain", "cell": "lstm", "num_layers": 2, "target_vocabulary_size": 23},
 ]
 
 
