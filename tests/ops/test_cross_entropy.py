@@ -36,3 +36,12 @@ def test_its_gradient_is_what_the_model_says_less_what_is_right(smoothing):
 def test_half_precision_is_widened():
     half = keras.ops.cast(LOGITS, "bfloat16")
     assert smoothed_cross_entropy(half, TARGETS, smoothing=0.1).dtype == "float32"
+
+
+def test_what_is_next_to_impossible_is_a_large_number_and_still_teaches():
+    logits = tf.constant([[0.0, 500.0]])
+    with tf.GradientTape() as tape:
+        tape.watch(logits)
+        loss = smoothed_cross_entropy(logits, np.array([0]), smoothing=0.0)
+    assert 80 < float(loss[0]) < np.inf
+    np.testing.assert_allclose(tape.gradient(loss, logits), [[-1, 1]], atol=1e-6)
