@@ -61,18 +61,19 @@ def test_a_plain_model_sees_the_source_as_one_vector():
     assert memory["summary"].shape == (2, SIZES["hidden_dim"])
 
 
-def test_logits_are_products_with_the_table_and_a_bias():
+def test_vectors_are_read_at_the_size_of_states_and_logits_are_products_with_them_and_a_bias():
     model = build()
     model.output_bias.assign(DRAW.normal(size=30))
     memory = model.encode(FEATURES)
-    read_out = array(model.decoder(model.target_token(FEATURES["target_ids"][:, :-1]), memory))
+    vectors = model.target_token(FEATURES["target_ids"][:, :-1]) * np.sqrt(12.0)
+    read_out = array(model.decoder(vectors, memory))
     expected = read_out @ array(model.target_token.embeddings).T + array(model.output_bias)
     np.testing.assert_allclose(logits(model), expected, rtol=1e-5, atol=1e-5)
 
 
 def test_layers_of_the_encoder_read_one_another():
     model = build(num_layers=2)
-    below = model.encoder[0](model.source_token(FEATURES["token_ids"]), REAL)
+    below = model.encoder[0](model.source_token(FEATURES["token_ids"]) * np.sqrt(12.0), REAL)
     annotations = array(model.encoder[1](below, REAL))
     memory = {name: array(value) for name, value in model.encode(FEATURES).items()}
     np.testing.assert_allclose(memory["annotations"], annotations, atol=1e-6)
@@ -91,6 +92,11 @@ def test_shared_embeddings_are_one_table():
     number = {share: build(share_embeddings=share).count_params() for share in ("all", "target", "none")}
     table = SIZES["vocabulary_size"] * SIZES["embedding_dim"]
     assert number["none"] - number["target"] == number["target"] - number["all"] == table
+
+
+def test_token_vectors_start_at_the_size_of_states():
+    model = build(vocabulary_size=400, embedding_dim=64)
+    assert 0.8 < array(model.source_token.embeddings).std() * 8 < 1.05
 
 
 def test_names_are_stable_readable_and_complete():

@@ -30,7 +30,7 @@ class RnnEncoderDecoder(EncoderDecoder):
 
     It is built as it is constructed: its weights exist at once, under names such as
     `rnn_encoder_decoder/encoder_0/forward/cell/recurrent_kernel`. Logits are products of what the decoder reads out
-    with a table of one vector per target token, and a bias.
+    with a table of one vector per target token, and a bias; token vectors are read times the root of their width.
 
     Masks: what stands at padded positions changes nothing at real ones: at the padding of a source states stay as they
     are and no attention falls on it; the padding of a target comes after all that is real.
@@ -142,7 +142,7 @@ class RnnEncoderDecoder(EncoderDecoder):
 
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
         memory = self.encode(features, training=training)
-        x = self.target_dropout(self.target_token(features[TARGET_IDS][:, :-1]), training=training)
+        x = self.target_dropout(self._vectors(self.target_token, features[TARGET_IDS][:, :-1]), training=training)
         x = self.decoder(x, memory, training=training)
         return {LOGITS: self._logits(ops.cast(self.output_dropout(x, training=training), self.compute_dtype))}
 
@@ -153,7 +153,7 @@ class RnnEncoderDecoder(EncoderDecoder):
             a dictionary of `padding_mask` (B, S) bool, `summary` (B, C), and what the decoder's wiring needs besides.
         """
         padding_mask = ops.cast(features[PADDING_MASK], "bool")
-        x = self.source_dropout(self.source_token(features[TOKEN_IDS]), training=training)
+        x = self.source_dropout(self._vectors(self.source_token, features[TOKEN_IDS]), training=training)
         for layer, dropout in zip(self.encoder, self.encoder_dropouts, strict=True):
             x = dropout(layer(x, padding_mask), training=training)
         return self.decoder.memory_of(x, self.encoder[-1].last_states(x), padding_mask)
@@ -163,7 +163,7 @@ class RnnEncoderDecoder(EncoderDecoder):
         return self.decoder.first_state(memory)
 
     def step(self, token_ids: Any, index: Any, memory: dict[str, Any], state: Any) -> tuple[Any, Any, Any]:
-        x, state, alignment = self.decoder.step(self.target_token(token_ids), memory, state)
+        x, state, alignment = self.decoder.step(self._vectors(self.target_token, token_ids), memory, state)
         # In float32: half precision would make many logits equal, and so the choice between them arbitrary.
         return self._logits(ops.cast(x, "float32")), state, alignment
 
@@ -198,6 +198,10 @@ class RnnEncoderDecoder(EncoderDecoder):
         self.target_token = table("target_token", self.target_vocabulary_size)
         shared = self.share_embeddings == "target"
         self.output_token = self.target_token if shared else table("output", self.target_vocabulary_size)
+
+    def _vectors(self, table: Table, ids: Any) -> Any:
+        # A table that also makes logits is small; what is read should be of the size of the states.
+        return table(ids) * self.embedding_dim**0.5
 
     def _logits(self, x: Any) -> Any:
         """(..., E) -> (..., V), in the type of x."""
