@@ -1,7 +1,7 @@
 """Words and the same words backwards: the smallest task on which an encoder-decoder can show that it works.
 
-Each source is 3 to 8 of twelve words at random, its target the same words in the reverse order. Every row is another
-one. To write the first word, a model has to look at the last: one that does not attend is at a loss.
+Each source is 3 to 8 different ones of twelve words, its target the same words in the reverse order. Every row is
+another one. To write the first word, a model has to look at the last: one that does not attend is at a loss.
 """
 
 import random
@@ -24,7 +24,7 @@ def write(path: str | Path, *, seed: int = 7) -> None:
     chance = random.Random(seed)
     rows: dict[str, str] = {}
     while len(rows) < ROWS:
-        words = chance.choices(WORDS, k=chance.randint(SHORTEST, LONGEST))
+        words = chance.sample(WORDS, chance.randint(SHORTEST, LONGEST))
         rows[" ".join(words)] = " ".join(reversed(words))
     lines = ["source\ttarget", *(f"{source}\t{target}" for source, target in rows.items())]
     files.write_text(Path(path), "\n".join(lines) + "\n")
