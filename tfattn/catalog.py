@@ -49,6 +49,10 @@ CATALOGS: dict[str, dict[str, str]] = {
         "adamw": "tfattn.training.optimizers:AdamW",
         "sgd": "tfattn.training.optimizers:Sgd",
     },
+    "averages": {
+        "ema": "tfattn.training.averages:ExponentialMovingAverage",
+        "last_epochs": "tfattn.training.averages:LastEpochs",
+    },
     "schedules": {
         "constant": "tfattn.training.schedules:Constant",
         "linear": "tfattn.training.schedules:Linear",

@@ -41,7 +41,8 @@ def check(config: Config) -> Config:
         build(config, section)
     data: Data = build(config, "data")
     task = config.values["task"]["name"]
-    if catalog.find("tasks", task).learns_labels:
+    kind = catalog.find("tasks", task)
+    if kind.learns_labels:
         with located(config, "data"):
             data.check_roles(LABEL)
     preprocessor = data.preprocessing
@@ -56,6 +57,14 @@ def check(config: Config) -> Config:
             where=f"{config.origins['data', 'preprocessing', 'max_length']}: data.preprocessing.max_length",
             expected=f"at most model.max_sequence_length={model.max_sequence_length}",
             received=str(preprocessor.max_length),
+        )
+    if config.at("training", "seeds") > 1 and not kind.answers_together:
+        raise ConfigError(
+            f"several models of the task {task} cannot answer as one",
+            where=f"{config.origins['training', 'seeds']}: training.seeds",
+            expected="1",
+            received=str(config.at("training", "seeds")),
+            remedy="Train each with a `seed` and a `name` of its own.",
         )
     if config.at("training", "folds") and not preprocessor.reads_columns:
         raise ConfigError(

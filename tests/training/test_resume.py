@@ -11,7 +11,7 @@ TRAINING = {
     "epochs": 4,
     "steps_per_loop": 2,
     "checkpoint_every": 3,
-    "ema": 0.9,
+    "averaging": ["ema", {"decay": 0.9}],
     "accumulation": 2,
     "optimizer": ["adamw", {"learning_rate": 1e-3}],
 }

@@ -11,6 +11,7 @@ import pytest
 
 from tfattn.errors import CheckpointError, ConfigError, TrainingError
 from tfattn.training import session as sessions
+from tfattn.training.averages import ExponentialMovingAverage, LastEpochs
 from tfattn.training.callbacks import EarlyStopping
 from tfattn.training.checkpoints import Checkpoints, load_weights
 from tfattn.training.interruption import Stopped
@@ -94,8 +95,9 @@ def test_rows_are_answered_in_their_order(run, runtime, data, tiny):
     assert targets["label_ids"].tolist() == expected["label_ids"].tolist()
 
 
-def test_averages_are_evaluated_kept_and_left_in_the_task(run, runtime, data, tiny):
-    done = run(epochs=2, ema=0.9, monitor="loss")
+@pytest.mark.parametrize("averaging", [ExponentialMovingAverage(decay=0.9), LastEpochs(epochs=2)])
+def test_averages_are_evaluated_kept_and_left_in_the_task(run, runtime, data, tiny, averaging):
+    done = run(epochs=2, averaging=averaging, monitor="loss")
     newest = Checkpoints(done.folder / "checkpoints").best()
     assert newest.holds("averages")
     *_, loss = predict(done.task, tiny.read(data, "validation"), runtime)
@@ -104,8 +106,8 @@ def test_averages_are_evaluated_kept_and_left_in_the_task(run, runtime, data, ti
     load_weights(other, done.folder / "checkpoints")
     np.testing.assert_array_equal(np.array(other.head.kernel), np.array(done.task.head.kernel))
     plain = run("plain", epochs=2, monitor="loss")
-    assert plain.history[0]["validation_loss"] != done.history[0]["validation_loss"]
-    assert plain.history[0]["loss"] == done.history[0]["loss"]
+    assert plain.history[1]["validation_loss"] != done.history[1]["validation_loss"]
+    assert plain.history[1]["loss"] == done.history[1]["loss"]
 
 
 def test_training_ends_early_when_nothing_improves(run, capsys):
@@ -140,10 +142,15 @@ def test_layers_below_learn_at_a_lower_rate(tiny, runtime):
     assert set(Trainer().multipliers(task)) == {1.0}
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_saves_and_leaves_and_the_run_goes_on_exactly(run, number, monkeypatch, last_tensors, capsys):
+@pytest.mark.parametrize(
+    ("number", "averaging"),
+    [(signal.SIGTERM, ExponentialMovingAverage(decay=0.5)), (signal.SIGINT, LastEpochs(epochs=2))],
+)
+def test_a_signal_saves_and_leaves_and_the_run_goes_on_exactly(
+    run, number, averaging, monkeypatch, last_tensors, capsys
+):
     options = {"dropout": 0.3}
-    whole = run("whole", options=options, steps_per_loop=1, ema=0.5)
+    whole = run("whole", options=options, steps_per_loop=1, averaging=averaging)
     handlers = [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)]
     call, calls = sessions.Loop.__call__, []
 
@@ -155,11 +162,11 @@ def test_a_signal_saves_and_leaves_and_the_run_goes_on_exactly(run, number, monk
 
     with monkeypatch.context() as patched, pytest.raises(Stopped) as caught:
         patched.setattr(sessions.Loop, "__call__", interrupted)
-        run("cut", options=options, steps_per_loop=1, ema=0.5)
+        run("cut", options=options, steps_per_loop=1, averaging=averaging)
     assert caught.value.code == 128 + number
     assert "stopped as asked at step 10" in capsys.readouterr().err
     assert [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)] == handlers
-    rest = run("cut", options=options, steps_per_loop=3, ema=0.5)
+    rest = run("cut", options=options, steps_per_loop=3, averaging=averaging)
     assert "goes on at step 10 of 14" in capsys.readouterr().err
     assert_same_tensors(last_tensors(whole.folder), last_tensors(rest.folder))
     untimed = [{k: v for k, v in line.items() if "second" not in k} for line in whole.history]

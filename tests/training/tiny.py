@@ -36,6 +36,7 @@ from tfattn.training.runtime import Runtime
 from tfattn.training.trainer import Trainer
 
 CLASSES = 3
+PARTS = {"optimizer": "optimizers", "schedule": "schedules", "averaging": "averages"}
 TOKENS = 60
 FEATURES = {
     "input_ids": Feature("int64", "sequence"),
@@ -123,8 +124,8 @@ def read(folder: str | Path, split: str, *, batch_size: int = 8) -> Reader:
 def build_trainer(settings: dict[str, Any]) -> Trainer:
     """A trainer from plain values."""
     parts = {
-        key: catalog.find(f"{key}s", settings[key][0])(**settings[key][1])
-        for key in ("optimizer", "schedule")
+        key: catalog.find(group, settings[key][0])(**settings[key][1])
+        for key, group in PARTS.items()
         if key in settings
     }
     return Trainer(**settings | parts)

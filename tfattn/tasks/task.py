@@ -18,6 +18,7 @@ class Task(keras.Model):
         monitor: the metric by which checkpoints are compared when the configuration does not say, and
         monitor_mode: "max" or "min".
         learns_labels: whether every row has to have a `label`.
+        answers_together: whether several models, of different seeds or folds, can answer as one, see `combined`.
         settles: whether validation rows decide something once training is over, see `settle`.
     """
 
@@ -25,6 +26,7 @@ class Task(keras.Model):
     monitor: str = "loss"
     monitor_mode: str = "min"
     learns_labels: bool = False
+    answers_together: bool = False
     settles: bool = False
 
     def losses(self, outputs: dict[str, Any], batch: dict[str, Any]) -> tuple[Any, Any]:
@@ -40,7 +42,8 @@ class Task(keras.Model):
 
     def combined(self, answers: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """What several tasks of this kind answer together, or one alone, by what `settle` has decided."""
-        raise NotImplementedError
+        (alone,) = answers
+        return alone
 
     def settle(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, Any]:
         """What is decided on validation rows once training is over, such as a threshold; JSON can hold it."""

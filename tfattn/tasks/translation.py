@@ -10,7 +10,6 @@ from keras import ops
 
 from tfattn.config.types import Given, Section, Share
 from tfattn.decoding.loop import Decoded
-from tfattn.errors import ConfigError
 from tfattn.features import LOGITS, PADDING_MASK, TARGET_IDS, TARGET_PADDING_MASK, TOKEN_IDS, WEIGHTS
 from tfattn.models.contracts import EncoderDecoder
 from tfattn.ops.cross_entropy import smoothed_cross_entropy
@@ -114,14 +113,6 @@ class Translation(Task):
             n_best=n_best,
             aligned=aligned,
         )
-
-    def combined(self, answers: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """Of one model alone: texts have no mean."""
-        if len(answers) > 1:
-            raise ConfigError(
-                "several translations have no mean", where="training.seeds", expected="1", received=str(len(answers))
-            )
-        return answers[0]
 
     def texts(self, token_ids: np.ndarray) -> list[str]:
         """The texts of what was written."""

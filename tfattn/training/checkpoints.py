@@ -5,6 +5,7 @@ checkpoints/
         weights.safetensors     what is trained, by variable path
         slots.safetensors       the optimizer's, as slot/path
         averages.safetensors    averages of the weights, where they are kept
+        averaged.safetensors    what these are the averages of, where it must be kept
         state.json              position in the data, counters, history, best epoch
         manifest.json           sizes and SHA-256
     frozen/

@@ -19,7 +19,7 @@ from tfattn.data.reader import ROW_IDS
 from tfattn.errors import TrainingError
 from tfattn.features import MASKS, PADDING_MASK
 from tfattn.tasks.task import Task
-from tfattn.training.averages import Averages
+from tfattn.training.averages import Averaging
 from tfattn.training.optimizers import Optimizer
 from tfattn.training.runtime import Runtime
 from tfattn.training.schedules import Schedule
@@ -78,7 +78,7 @@ class Loop:
         task: a built task.
         optimizer: built for the task's trainable variables.
         schedule: the shares of its learning rate.
-        averages: of the weights, or None.
+        averaging: of the weights, or None.
         total_steps: the length of the run, for the schedule.
         accumulation: micro-batches that a replica's part is divided into; less memory, the same result.
         clip_norm: the largest norm of all gradients together, or None.
@@ -92,7 +92,7 @@ class Loop:
         runtime: Runtime,
         *,
         schedule: Schedule,
-        averages: Averages | None,
+        averaging: Averaging | None,
         total_steps: int,
         accumulation: int,
         clip_norm: float | None,
@@ -102,7 +102,7 @@ class Loop:
         self.optimizer = optimizer
         self.runtime = runtime
         self.schedule = schedule
-        self.averages = averages
+        self.averaging = averaging
         self.total_steps = total_steps
         self.accumulation = accumulation
         self.clip_norm = clip_norm
@@ -175,8 +175,8 @@ class Loop:
             for index, gradient in zip(reached, summed, strict=True):
                 for_all[index] = gradient * (correction * clip)
             self.optimizer.apply(for_all, share, update)
-            if self.averages:
-                self.averages.update(update)
+            if self.averaging:
+                self.averaging.update(update)
             return True
 
         tf.cond(finite, apply, lambda: False)

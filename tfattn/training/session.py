@@ -8,13 +8,14 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import tensorflow as tf
+
 from tfattn import files
 from tfattn.console import note
 from tfattn.data.reader import Reader
 from tfattn.errors import CheckpointError, ConfigError
 from tfattn.tasks.task import Task
 from tfattn.training import checkpoints
-from tfattn.training.averages import Averages
 from tfattn.training.callbacks import best_epoch
 from tfattn.training.interruption import Interruption, Stopped
 from tfattn.training.loop import Loop
@@ -55,13 +56,14 @@ class Session:
         weights = [variable.value for variable in task.trainable_weights]
         with runtime.scope():
             trainer.optimizer.build(weights, trainer.multipliers(task))
-            self.averages = Averages(trainer.ema, weights) if trainer.ema else None
+            if trainer.averaging:
+                trainer.averaging.build(weights)
         self.loop = Loop(
             task,
             trainer.optimizer,
             runtime,
             schedule=trainer.schedule,
-            averages=self.averages,
+            averaging=trainer.averaging,
             total_steps=self.total_steps,
             accumulation=trainer.accumulation,
             clip_norm=trainer.clip_norm,
@@ -143,7 +145,9 @@ class Session:
                 self._save()
 
     def _end_epoch(self, display: Display) -> None:
-        position = self.position
+        position, averaging = self.position, self.trainer.averaging
+        if averaging:
+            averaging.end_epoch(position.epoch)
         line = {
             "epoch": position.epoch + 1,
             "step": position.counters.step,
@@ -166,7 +170,8 @@ class Session:
     def _validate(self, *, batches: int | None = None) -> dict[str, float]:
         if self.validation is None:
             return {}
-        with self.averages.in_place() if self.averages else nullcontext():
+        averaging = self.trainer.averaging
+        with averaging.in_place() if averaging else nullcontext():
             answers, targets, loss = self.predictor(self.validation, batches=batches)
         metrics = {"loss": loss, **self.task.measure(answers, targets)}
         return {f"validation_{name}": value for name, value in metrics.items()}
@@ -198,14 +203,14 @@ class Session:
 
     def _groups(self) -> dict[str, checkpoints.Group]:
         weights = checkpoints.trained(self.task)
-        slots = self.trainer.optimizer.slots
-        groups = {
-            "weights": weights,
-            "slots": {
-                f"{name}/{path}": slot for name, kept in slots.items() for path, slot in zip(weights, kept, strict=True)
-            },
-            "averages": dict(zip(weights, self.averages.variables, strict=True)) if self.averages else {},
-        }
+
+        def beside(kept: dict[str, list[tf.Variable]]) -> checkpoints.Group:
+            return {f"{name}/{path}": value for name in kept for path, value in zip(weights, kept[name], strict=True)}
+
+        groups = {"weights": weights, "slots": beside(self.trainer.optimizer.slots)}
+        if self.trainer.averaging:
+            groups["averages"] = dict(zip(weights, self.trainer.averaging.variables, strict=True))
+            groups["averaged"] = beside(self.trainer.averaging.kept)
         return {name: group for name, group in groups.items() if group}
 
     def _save(self) -> None:

@@ -5,10 +5,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 
-from tfattn.config.types import Part, Rate, Section
+from tfattn.config.types import Part, Section
 from tfattn.data.reader import Reader
 from tfattn.errors import ConfigError
 from tfattn.tasks.task import Task
+from tfattn.training.averages import Averaging
 from tfattn.training.callbacks import EarlyStopping
 from tfattn.training.optimizers import AdamW
 from tfattn.training.runtime import Runtime
@@ -31,8 +32,8 @@ class Trainer:
             is that of the whole batch.
         clip_norm: the largest norm of all gradients together, measured over the whole batch; null does not clip.
         layer_decay: a layer's learning rate is this share of that of the layer above it; 1 gives all the same.
-        ema: how much of a running average of the weights is kept per step, such as 0.999; evaluation, the best
-            checkpoint and the export then use the average. 0 keeps none.
+        averaging: a mean of the weights, over steps or over epochs, which evaluation, the best checkpoint and the
+            export then use; null keeps none.
         early_stopping: when to end before the last epoch; null never does.
         monitor: the validation metric that chooses the best epoch, such as accuracy or loss; the task's by default.
         monitor_mode: whether "max" or "min" of it is best; known for the task's own and for losses.
@@ -64,7 +65,7 @@ class Trainer:
         accumulation: PositiveInt = 1,
         clip_norm: PositiveFloat | None = 1.0,
         layer_decay: Decay = 1.0,
-        ema: Rate = 0.0,
+        averaging: Part("averages") | None = None,
         early_stopping: Section("early_stopping") | None = None,
         monitor: str | None = None,
         monitor_mode: Literal["max", "min"] | None = None,
@@ -81,7 +82,7 @@ class Trainer:
         self.accumulation = accumulation
         self.clip_norm = clip_norm
         self.layer_decay = layer_decay
-        self.ema = ema
+        self.averaging: Averaging | None = averaging
         self.early_stopping: EarlyStopping | None = early_stopping
         self.monitor = monitor
         self.monitor_mode = monitor_mode

@@ -1,0 +1,73 @@
+"""What a token costs when 16, 32, 64 or 128 of them are written: with a cache about the same, without one ever more.
+
+A small Transformer with random weights writes to 50 sources of 16 tokens, and never an end.
+"""
+
+import keras
+import tensorflow as tf
+
+from benchmarks import multi30k
+from benchmarks.timing import medians
+from tfattn.decoding.beam import beam_search
+from tfattn.decoding.greedy import greedy_search
+from tfattn.features import PADDING_MASK, TARGET_IDS, TOKEN_IDS
+from tfattn.models.transformer import Transformer
+
+BATCH, SOURCE, VOCABULARY, SPECIAL, ROUNDS = 50, 16, 8000, (0, 1, 2, 3), 5
+LENGTHS = (16, 32, 64, 128)
+
+
+def main() -> None:
+    """One table: milliseconds per token, of all rows together."""
+    model = Transformer(
+        vocabulary_size=VOCABULARY,
+        target_vocabulary_size=VOCABULARY,
+        max_sequence_length=max(LENGTHS) + 1,
+        share_embeddings="all",
+        **multi30k.SIZES,
+    )
+    token_ids = keras.random.randint((BATCH, SOURCE), len(SPECIAL), VOCABULARY)
+    features = {TOKEN_IDS: token_ids, PADDING_MASK: tf.ones_like(token_ids, tf.bool)}
+    candidates = {}
+    for length in LENGTHS:
+        candidates["greedy", length] = cached(model, features, length, greedy_search)
+        candidates["beam search, 4 beams", length] = cached(model, features, length, beam_search, num_beams=4)
+        candidates["greedy without a cache", length] = uncached(model, features, length)
+    seconds = medians(candidates, rounds=ROUNDS)
+    print(f"\ndecoding {BATCH} rows: milliseconds per token of each row, by how many are written; median of {ROUNDS}")
+    print(f"  {'':<28}", *(f"{length:>8}" for length in LENGTHS))
+    for name in dict.fromkeys(name for name, _ in candidates):
+        print(f"  {name:<28}", *(f"{1000 * seconds[name, length] / length:8.1f}" for length in LENGTHS))
+
+
+def cached(model, features, length, search, **options):
+    @tf.function
+    def write():
+        memory = model.encode(features)
+        return search(
+            lambda token_ids, index, state: model.step(token_ids, index, memory, state),
+            model.empty_state(memory, length),
+            start_ids=tf.fill([BATCH], 2),
+            end_id=3,
+            max_length=length,
+            suppressed_ids=SPECIAL,
+            **options,
+        ).token_ids
+
+    return lambda: write().numpy()
+
+
+def uncached(model, features, length):
+    """Reads all that is written so far for each further token."""
+
+    @tf.function
+    def write():
+        written = tf.fill([BATCH, 1], 2)
+        for _ in tf.range(length):
+            tf.autograph.experimental.set_loop_options(shape_invariants=[(written, tf.TensorShape([BATCH, None]))])
+            # The last position is not read by the model: it only stands for what comes next.
+            logits = model({**features, TARGET_IDS: tf.pad(written, [[0, 0], [0, 1]])})["logits"][:, -1]
+            written = tf.concat([written, tf.argmax(logits, axis=-1, output_type=tf.int32)[:, None]], axis=1)
+        return written
+
+    return lambda: write().numpy()

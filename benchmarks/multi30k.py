@@ -1,0 +1,20 @@
+"""Where the sentence pairs of Multi30k, English and German, stand, which several benchmarks read."""
+
+import os
+import sys
+from pathlib import Path
+
+SIZES = {"hidden_dim": 128, "num_layers": 4, "num_heads": 4, "intermediate_dim": 256}  # of transformer_small.yaml
+
+
+def folder() -> Path:
+    """The folder with train.en, train.de, val.en and val.de: the variable MULTI30K, or ../shared/data/multi30k."""
+    path = Path(os.environ.get("MULTI30K", "../shared/data/multi30k"))
+    if not (path / "train.en").is_file():
+        sys.exit(f"no train.en in {path}: set the environment variable MULTI30K to the folder of Multi30k")
+    return path
+
+
+def lines(name: str, count: int | None = None) -> list[str]:
+    """The first lines of one of the files, or all."""
+    return (folder() / name).read_text(encoding="utf-8").split("\n")[:count]

@@ -1,0 +1,153 @@
+"""Beam search over Multi30k's validation captions, in translations per second: our export, and MarianMT.generate.
+
+Both have the same weights, which are those of the run that the export came from, and so write much the same; sources
+stand in order of their lengths, in batches of 50, with 4 beams. The time goes from texts to texts.
+
+    tfattn run pipelines/translate_multi30k_transformer.yaml
+    python -m benchmarks translation_decoding
+"""
+
+import importlib.util
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import sacrebleu
+from safetensors.numpy import load_file, save_file
+
+from benchmarks import multi30k
+from benchmarks.timing import report
+from tfattn import files
+from tfattn.ops.positions import sinusoidal
+
+NAME, BATCH, BEAMS, ROUNDS = "translate_multi30k_transformer", 50, 4, 3
+
+
+def main() -> None:
+    """Every candidate in a process of its own, in turn, round after round."""
+    run, exports = Path("runs") / NAME / "latest", sorted(Path("saved_models", NAME).glob("[0-9]*"))
+    if not exports or not run.exists():
+        sys.exit(f"no run and export: first `tfattn run pipelines/{NAME}.yaml`")
+    texts = sorted((line for line in multi30k.lines("val.en") if line), key=len)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        (folder / "texts.json").write_text(json.dumps(texts))
+        candidates = {"tfattn": (OURS, exports[-1])}
+        if importlib.util.find_spec("transformers") and importlib.util.find_spec("torch"):
+            weights_for_marian(run, folder)
+            candidates |= {f"MarianMT, {kind}": (MARIAN, kind) for kind in ("float32", "bfloat16")}
+        rounds = [{name: _python(*what, folder) for name, what in candidates.items()} for _ in range(ROUNDS)]
+    seconds = {name: statistics.median(each[name]["seconds"] for each in rounds) for name in candidates}
+    report(f"{len(texts)} captions, {BEAMS} beams, batches of {BATCH}", seconds, unit="texts", amount=len(texts))
+    for name, answer in rounds[0].items():
+        same = np.mean([a == b for a, b in zip(answer["texts"], rounds[0]["tfattn"]["texts"], strict=True)])
+        bleu = sacrebleu.corpus_bleu(answer["texts"], [rounds[0]["tfattn"]["texts"]]).score
+        print(f"  {name}: {same:.1%} of its texts are ours to the letter (BLEU against ours {bleu:.1f})")
+
+
+def weights_for_marian(run: Path, folder: Path) -> None:
+    """Leaves the run's best weights under the names of transformers, and its SentencePiece model, in the folder."""
+    ours = load_file(_best(run))
+    theirs = {"model.shared.weight": ours["transformer/token/embeddings"]}
+    names = {"attention": "self_attn", "self_attention": "self_attn", "cross_attention": "encoder_attn"}
+    for path, value in ours.items():
+        if path == "transformer/token/embeddings":
+            continue
+        _, block, part, *rest = path.split("/")
+        side, number = block.split("_")
+        layer = f"model.{side}.layers.{number}"
+        if part.endswith("_norm"):
+            norm = "final_layer_norm" if part == "feed_forward_norm" else f"{names[part[:-5]]}_layer_norm"
+            theirs[f"{layer}.{norm}.{'weight' if rest[0] == 'gamma' else 'bias'}"] = value
+            continue
+        inner, kind = rest
+        value, kind = (value.T, "weight") if kind == "kernel" else (value, kind)
+        if part == "feed_forward":
+            theirs[f"{layer}.{'fc1' if inner == 'intermediate' else 'fc2'}.{kind}"] = value
+            continue
+        projections = {"qkv": "qkv", "key_value": "kv", "query": "q"}.get(inner, ["out"])
+        for projection, piece in zip(projections, np.split(value, len(projections)), strict=True):
+            theirs[f"{layer}.{names[part]}.{projection}_proj.{kind}"] = piece
+    positions = np.array(sinusoidal(np.arange(256), multi30k.SIZES["hidden_dim"]), "float32")
+    theirs |= {f"model.{side}.embed_positions.weight": positions for side in ("encoder", "decoder")}
+    theirs |= {f"model.{side}.embed_tokens.weight": theirs["model.shared.weight"] for side in ("encoder", "decoder")}
+    theirs["lm_head.weight"] = theirs.pop("model.shared.weight")
+    save_file({name: np.ascontiguousarray(value) for name, value in theirs.items()}, folder / "marian.safetensors")
+    (model,) = run.parent.glob("prepared/*/preprocessing/sentencepiece.model")
+    (folder / "sentencepiece.model").write_bytes(model.read_bytes())
+    (folder / "sizes.json").write_text(json.dumps(multi30k.SIZES))
+
+
+def _best(run: Path) -> Path:
+    newest = max((run / "checkpoints").glob("step-*"))
+    step = files.read_json(newest / "state.json")["best"]["step"]
+    folder = newest.with_name(f"step-{step:08d}")
+    averages = folder / "averages.safetensors"
+    return averages if averages.exists() else folder / "weights.safetensors"
+
+
+def _python(script: str, which: object, folder: Path) -> dict:
+    arguments = [str(which), str(folder), str(BATCH), str(BEAMS)]
+    done = subprocess.run([sys.executable, "-c", script, *arguments], check=True, capture_output=True, text=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+OURS = """
+import json, pathlib, sys, time
+import tensorflow as tf, tensorflow_text
+texts, batch = json.loads((pathlib.Path(sys.argv[2]) / "texts.json").read_text()), int(sys.argv[3])
+loaded = tf.saved_model.load(sys.argv[1])
+translate = loaded.signatures["serving_default"]
+def run(texts):
+    parts = [texts[start : start + batch] for start in range(0, len(texts), batch)]
+    return [text.decode() for part in parts for text in translate(text=tf.constant(part))["text"].numpy()]
+run(texts[:: len(texts) // batch])
+started = time.perf_counter()
+written = run(texts)
+print(json.dumps({"seconds": time.perf_counter() - started, "texts": written}))
+"""
+
+MARIAN = """
+import json, pathlib, sys, time
+import sentencepiece, torch, transformers
+from safetensors.torch import load_file
+kind, folder, batch, beams = sys.argv[1], pathlib.Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+texts, sizes = (json.loads((folder / name).read_text()) for name in ("texts.json", "sizes.json"))
+pieces = sentencepiece.SentencePieceProcessor(str(folder / "sentencepiece.model"))
+sides = {
+    f"{side}_{name}": sizes[size]
+    for side in ("encoder", "decoder")
+    for name, size in (("layers", "num_layers"), ("attention_heads", "num_heads"), ("ffn_dim", "intermediate_dim"))
+}
+config = transformers.MarianConfig(
+    vocab_size=pieces.vocab_size(), d_model=sizes["hidden_dim"], max_position_embeddings=256,
+    activation_function="relu", scale_embedding=True, pad_token_id=0, decoder_start_token_id=pieces.bos_id(),
+    eos_token_id=pieces.eos_id(), bos_token_id=pieces.bos_id(), forced_eos_token_id=None, **sides,
+)
+model = transformers.MarianMTModel(config).eval()
+missing, unexpected = model.load_state_dict(load_file(folder / "marian.safetensors"), strict=False)
+assert not unexpected and set(missing) <= {"final_logits_bias", "model.shared.weight"}, (missing, unexpected)
+model = model.to(getattr(torch, kind))
+def run(texts):
+    written = []
+    for start in range(0, len(texts), batch):
+        ids = [[*row, pieces.eos_id()] for row in pieces.encode(texts[start : start + batch])]
+        longest = max(map(len, ids))
+        padded = torch.tensor([row + [0] * (longest - len(row)) for row in ids])
+        answer = model.generate(
+            input_ids=padded, attention_mask=(padded != 0).long(), num_beams=beams, length_penalty=0.6,
+            early_stopping=True, max_new_tokens=2 * longest + 10, suppress_tokens=[0, 1, 2],
+        )
+        rows = [[token for token in row if token > 3] for row in answer.tolist()]
+        written += pieces.decode(rows)
+    return written
+with torch.inference_mode():
+    run(texts[:: len(texts) // batch])
+    started = time.perf_counter()
+    written = run(texts)
+print(json.dumps({"seconds": time.perf_counter() - started, "texts": written}))
+"""

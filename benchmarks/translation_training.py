@@ -1,0 +1,179 @@
+"""Training a small Transformer on Multi30k, in tokens per second: our loop, KerasHub's layers by fit, MarianMT.
+
+All see the same pairs in pieces of the same SentencePiece model, in batches of at most 4,096 tokens with padding that
+were cut by the same rule, and count the tokens of source and target without padding. The first epoch does not count.
+"""
+
+import importlib.util
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import multi30k
+from benchmarks.timing import report
+from tfattn.data.batching import Batching
+from tfattn.preprocessing.sentencepiece_model import SentencePieceModel
+from tfattn.training.precision import POLICIES, fastest
+
+ROWS, MAX_TOKENS, VOCABULARY = 12_000, 4096, 8000
+MATRIX_PRODUCTS = {"float32": 184e9, "bfloat16": 400e9}  # operations per second of two cores (AMD Zen 4) at their best
+
+
+def main() -> None:
+    """Every candidate in a process of its own, in turn."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        for language in ("en", "de"):
+            text = "\n".join(multi30k.lines(f"train.{language}", ROWS)) + "\n"
+            (folder / f"train.{language}").write_text(text, encoding="utf-8")
+        seconds = {"tfattn": ours(folder)}
+        tokens = write_batches(folder)
+        seconds["keras_hub layers, fit"] = _python(KERAS_HUB, folder)
+        if importlib.util.find_spec("transformers") and importlib.util.find_spec("torch"):
+            seconds["transformers MarianMT"] = _python(MARIAN, folder)
+    report(f"training on {ROWS} pairs of Multi30k, {fastest()}: one epoch", seconds, unit="tokens", amount=tokens)
+    share = operations(tokens) / seconds["tfattn"] / MATRIX_PRODUCTS[fastest()]
+    print(f"  of what two cores can do in matrix products, ours does {share:.0%}")
+
+
+def ours(folder: Path) -> float:
+    """Seconds of the second epoch of `tfattn train`; leaves the SentencePiece model in the folder."""
+    overrides = [
+        f"runs_folder={folder}/runs",
+        f"data.source.path={folder}/train.en",
+        f"data.source.target_path={folder}/train.de",
+        f"data.preprocessing.vocabulary_size={VOCABULARY}",
+        f"data.batching.max_tokens={MAX_TOKENS}",
+        "data.validation_source=null",
+        "data.split.validation=0.01",
+        "training.epochs=2",
+    ]
+    options = [word for override in overrides for word in ("--set", override)]
+    pipeline = "pipelines/translate_multi30k_transformer.yaml"
+    subprocess.run([sys.executable, "-m", "tfattn", "train", pipeline, *options], check=True, capture_output=True)
+    (model,) = folder.glob("runs/*/prepared/*/preprocessing/sentencepiece.model")
+    (folder / "sentencepiece.model").write_bytes(model.read_bytes())
+    (history,) = folder.glob("runs/*/latest/history.jsonl")
+    line = json.loads(history.read_text().splitlines()[-1])
+    return ROWS / line["examples_per_second"]
+
+
+def write_batches(folder: Path) -> int:
+    """Leaves the pairs as ids and the batches of two epochs in the folder; returns the tokens of an epoch."""
+    model = SentencePieceModel((folder / "sentencepiece.model").read_bytes())
+    source, target = (model.split(multi30k.lines(f"train.{name}", ROWS)).to_list() for name in ("en", "de"))
+    source = [[*ids, model.end_id] for ids in source]
+    target = [[model.start_id, *ids, model.end_id] for ids in target]
+    lengths = np.array([(len(ours), len(theirs)) for ours, theirs in zip(source, target, strict=True)])
+    batching = Batching(max_tokens=MAX_TOKENS)
+    plans = [batching.plan([lengths], seed=7, epoch=epoch, shuffle=True) for epoch in (0, 1)]
+    epochs = [[rows.tolist() for window in plan for rows in window.batches] for plan in plans]
+    facts = {"source": source, "target": target, "epochs": epochs, "sizes": multi30k.SIZES, "vocabulary": VOCABULARY}
+    (folder / "batches.json").write_text(json.dumps(facts | {"policy": POLICIES[fastest()]}))
+    return int(lengths.sum())
+
+
+def operations(tokens: int) -> float:
+    """What matrix products alone take for so many tokens, half of them source, forward and twice as much backward."""
+    width, layers, inner = (multi30k.SIZES[name] for name in ("hidden_dim", "num_layers", "intermediate_dim"))
+    encoder = layers * (4 * width * width + 2 * width * inner)
+    decoder = layers * (8 * width * width + 2 * width * inner) + width * VOCABULARY
+    return 3 * 2 * (encoder + decoder) * tokens / 2
+
+
+def _python(script: str, folder: Path) -> float:
+    done = subprocess.run([sys.executable, "-c", script, str(folder)], check=True, capture_output=True, text=True)
+    return float(done.stdout.split()[-1])
+
+
+KERAS_HUB = """
+import json, pathlib, sys, time
+import keras, keras_hub, numpy as np, tensorflow as tf
+facts = json.loads((pathlib.Path(sys.argv[1]) / "batches.json").read_text())
+sizes, vocabulary = facts["sizes"], facts["vocabulary"]
+keras.config.set_dtype_policy(facts["policy"])
+layers = keras_hub.layers
+table = layers.ReversibleEmbedding(vocabulary, sizes["hidden_dim"], mask_zero=True)
+block = {name: sizes[name] for name in ("intermediate_dim", "num_heads")} | {"dropout": 0.3}
+source, target = (keras.Input((None,), dtype="int32") for _ in range(2))
+def embedded(ids):
+    x = table(ids) * sizes["hidden_dim"] ** 0.5
+    return keras.layers.Dropout(0.3)(x + layers.SinePositionEncoding()(x))
+not_padding = lambda ids: keras.ops.not_equal(ids, 0)
+x = embedded(source)
+for _ in range(sizes["num_layers"]):
+    x = layers.TransformerEncoder(**block)(x, padding_mask=not_padding(source))
+y = embedded(target)
+for _ in range(sizes["num_layers"]):
+    masks = {"decoder_padding_mask": not_padding(target), "encoder_padding_mask": not_padding(source)}
+    y = layers.TransformerDecoder(**block)(y, x, **masks)
+model = keras.Model([source, target], table(y, reverse=True))
+model.compile(
+    keras.optimizers.AdamW(3e-3, weight_decay=0.01, global_clipnorm=1.0),
+    keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+    jit_compile=False,
+)
+def padded(side, rows):
+    ids = [facts[side][row] for row in rows]
+    result = np.zeros((len(ids), max(map(len, ids))), "int32")
+    for line, row in zip(result, ids):
+        line[: len(row)] = row
+    return result
+def batches(epoch):
+    for rows in facts["epochs"][epoch]:
+        source, target = padded("source", rows), padded("target", rows)
+        yield (source, target[:, :-1]), target[:, 1:], (target[:, 1:] != 0).astype("float32")
+ids = tf.TensorSpec((None, None), tf.int32)
+signature = ((ids, ids), ids, tf.TensorSpec((None, None), tf.float32))
+def fit(epoch):
+    data = tf.data.Dataset.from_generator(lambda: batches(epoch), output_signature=signature)
+    data = data.apply(tf.data.experimental.assert_cardinality(len(facts["epochs"][epoch])))
+    model.fit(data.prefetch(4), verbose=0)
+fit(0)
+started = time.perf_counter()
+fit(1)
+print(time.perf_counter() - started)
+"""
+
+MARIAN = """
+import json, pathlib, sys, time
+import tokenizers, torch, transformers
+facts = json.loads((pathlib.Path(sys.argv[1]) / "batches.json").read_text())
+sizes = facts["sizes"]
+sides = {
+    f"{side}_{name}": sizes[size]
+    for side in ("encoder", "decoder")
+    for name, size in (("layers", "num_layers"), ("attention_heads", "num_heads"), ("ffn_dim", "intermediate_dim"))
+}
+config = transformers.MarianConfig(
+    vocab_size=facts["vocabulary"], d_model=sizes["hidden_dim"], max_position_embeddings=256, dropout=0.3,
+    activation_function="relu", scale_embedding=True, pad_token_id=0, decoder_start_token_id=2, eos_token_id=3,
+    forced_eos_token_id=None, **sides,
+)
+model = transformers.MarianMTModel(config).train()
+plain = tokenizers.Tokenizer(tokenizers.models.WordLevel({"<pad>": 0}, unk_token="<pad>"))
+tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=plain, pad_token="<pad>")
+collate = transformers.DataCollatorForSeq2Seq(tokenizer, model)
+optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, weight_decay=0.01)
+rows = [{"input_ids": s, "labels": t[1:]} for s, t in zip(facts["source"], facts["target"])]
+is_bfloat16 = facts["policy"] == "mixed_bfloat16"
+def run(epoch):
+    for chosen in facts["epochs"][epoch]:
+        batch = collate([rows[row] for row in chosen])
+        labels = batch.pop("labels")
+        with torch.autocast("cpu", torch.bfloat16, enabled=is_bfloat16):
+            logits = model(**batch).logits
+            loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), label_smoothing=0.1)
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+run(0)
+started = time.perf_counter()
+run(1)
+print(time.perf_counter() - started)
+"""

@@ -1,0 +1,113 @@
+"""An exported translator writes what its model writes, whatever else stands in the batch, and says what it cut."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfattn.errors import ExportError
+from tfattn.export.translation import Translator
+from tfattn.models.rnn_encoder_decoder import RnnEncoderDecoder
+from tfattn.models.transformer import Transformer
+from tfattn.preprocessing.sentencepiece import SentencePiece
+from tfattn.tasks.decoding import Decoding
+from tfattn.tasks.translation import Translation
+
+TEXTS = ["red green", "blue", "green green red blue red green", "red"]
+LONGEST = 8
+
+
+def task(model_of, **decoding) -> Translation:
+    """A model with random weights, which does not end soon."""
+    text = SentencePiece(vocabulary_size=12, model_type="word", max_length=LONGEST)
+    text.fit([{"source": "red green blue", "target": "rot gelb blau grau"}])
+    model = model_of(**text.sizes, hidden_dim=8, share_embeddings="all", max_sequence_length=LONGEST)
+    # Not by a seed for all: TensorFlow would forget the tokenizers of other tests.
+    random = np.random.default_rng(5)
+    for weight in model.trainable_variables:
+        if len(weight.shape) > 1:
+            weight.assign(random.normal(scale=0.7, size=weight.shape))
+    return Translation(model=model, preprocessor=text, decoding=Decoding(num_beams=3, max_length=6, **decoding))
+
+
+def transformer(**sizes):
+    return Transformer(num_layers=2, num_heads=2, intermediate_dim=16, **sizes)
+
+
+def translator(task) -> Translator:
+    return Translator(members=[(task._preprocessor, task)])
+
+
+@pytest.fixture(scope="module")
+def ask():
+    signatures = translator(task(transformer, num_results=2)).signatures()
+
+    def ask(signature, texts):
+        return {name: x.numpy() for name, x in signatures[signature](tf.constant(texts, tf.string)).items()}
+
+    return ask
+
+
+def test_text_is_answered_by_name_and_type(ask):
+    answers = ask("serving_default", TEXTS)
+    assert {name: value.dtype for name, value in answers.items()} == {
+        "text": object,
+        "score": np.float32,
+        "length": np.int32,
+        "truncated": bool,
+    }
+    words = {word for text in answers["text"] for word in text.decode().split()}
+    assert words <= {"rot", "gelb", "blau", "grau", "red", "green", "blue"}
+    assert len(set(answers["text"])) > 1 and not answers["truncated"].any()
+
+
+def test_the_best_of_several_is_the_default(ask):
+    several, best = ask("n_best", TEXTS), ask("serving_default", TEXTS)
+    assert several["text"].shape == (len(TEXTS), 2)
+    assert np.all(np.diff(several["score"]) <= 0)
+    assert several["text"][:, 0].tolist() == best["text"].tolist()
+    assert np.all(several["text"][:, 0] != several["text"][:, 1])
+
+
+@pytest.mark.parametrize("signature", ["serving_default", "n_best", "alignment"])
+def test_a_row_is_answered_alike_in_any_company(ask, signature):
+    together = ask(signature, TEXTS)
+    for row, text in enumerate(TEXTS):
+        assert np.array_equal(ask(signature, [text])["text"][0], together["text"][row])
+
+
+def test_no_row_gives_no_answer_and_empty_text_gives_one(ask):
+    assert all(len(value) == 0 for value in ask("serving_default", []).values())
+    assert len(ask("serving_default", [""])["text"]) == 1
+
+
+def test_an_alignment_names_its_tokens_and_shares_one_among_those_of_the_source(ask):
+    answers = ask("alignment", TEXTS)
+    assert [token.decode() for token in answers["source_tokens"][0] if token] == ["▁red", "▁green", "</s>"]
+    assert answers["alignment"].shape == (*answers["tokens"].shape, answers["source_tokens"].shape[1])
+    written = answers["tokens"] != b""
+    np.testing.assert_allclose(answers["alignment"].sum(axis=-1)[written], 1, atol=1e-5)
+    padded = answers["source_tokens"] == b""
+    assert not answers["alignment"][padded[:, None, :] & written[:, :, None]].any()
+
+
+def test_what_is_too_long_is_cut_and_flagged_or_refused(ask):
+    texts = ["red", "red " * LONGEST]
+    answers = ask("serving_default", texts)
+    assert answers["truncated"].tolist() == [False, True]
+    assert answers["text"][1] == ask("serving_default", ["red " * (LONGEST - 1)])["text"][0]
+    strict = translator(task(transformer, too_long="refuse")).signatures()["serving_default"]
+    assert strict(tf.constant(["red"]))["text"].shape == (1,)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=f"the text in row 2 has more than {LONGEST} tokens"):
+        strict(tf.constant(texts))
+
+
+def test_a_model_that_does_not_attend_has_no_alignment():
+    plain = task(lambda **sizes: RnnEncoderDecoder(wiring="plain", embedding_dim=8, **sizes))
+    assert sorted(translator(plain).signatures()) == ["n_best", "serving_default"]
+
+
+def test_another_precision_than_float32_is_refused():
+    half = task(transformer)
+    half.dtype_policy = "bfloat16"
+    with pytest.raises(ExportError, match="expected float32, received bfloat16"):
+        translator(half)

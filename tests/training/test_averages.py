@@ -1,0 +1,47 @@
+"""Means of weights, by hand."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfattn.training.averages import ExponentialMovingAverage, LastEpochs
+
+SEEN = (1.0, 4.0, 10.0)
+
+
+@pytest.fixture
+def weight():
+    return tf.Variable([0.0, 2.0])
+
+
+def test_a_moving_average_forgets_its_beginning_soon_and_then_as_told(weight):
+    averaging = ExponentialMovingAverage(decay=0.2)
+    averaging.build([weight])
+    expected = np.array([0.0, 2.0])
+    for update, value in enumerate(SEEN, start=1):
+        weight.assign([value, value])
+        averaging.update(tf.constant(float(update)))
+        kept = min(0.2, (1 + update) / (10 + update))
+        expected = kept * expected + (1 - kept) * value
+    np.testing.assert_allclose(averaging.variables[0], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("epochs", "expected"), [(1, [1, 4, 10]), (2, [1, 2.5, 7]), (5, [1, 2.5, 5])])
+def test_the_last_epochs_have_equal_parts(weight, epochs, expected):
+    averaging = LastEpochs(epochs=epochs)
+    averaging.build([weight])
+    for epoch, value in enumerate(SEEN):
+        weight.assign([value, value])
+        averaging.update(tf.constant(1.0))
+        averaging.end_epoch(epoch)
+        np.testing.assert_allclose(averaging.variables[0], [expected[epoch]] * 2)
+
+
+@pytest.mark.parametrize("averaging", [ExponentialMovingAverage(), LastEpochs()])
+def test_weights_are_their_averages_only_within_the_block(weight, averaging):
+    averaging.build([weight])
+    weight.assign([8.0, 8.0])
+    with averaging.in_place():
+        np.testing.assert_array_equal(weight, [0, 2])
+    np.testing.assert_array_equal(weight, [8, 8])
+    np.testing.assert_array_equal(averaging.variables[0], [0, 2])
