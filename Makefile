@@ -3,6 +3,7 @@
 
 PYTHON ?= python3.11
 BIN := .venv/bin
+PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 
 .PHONY: demo test lint browser slow clean
 
@@ -16,8 +17,8 @@ demo: .venv/installed
 	  | $(BIN)/tfattn predict factory_reports --input -
 
 test: .venv/installed lint
-	$(BIN)/python -m pytest
-	KERAS_BACKEND=jax $(BIN)/python -m pytest tests/ops tests/layers tests/models tests/decoding/test_greedy.py
+	$(BIN)/python -m pytest $(PARALLEL)
+	KERAS_BACKEND=jax $(BIN)/python -m pytest $(PARALLEL) tests/ops tests/layers tests/models tests/decoding/test_greedy.py
 
 lint: .venv/installed
 	$(BIN)/ruff check .

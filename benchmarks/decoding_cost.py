@@ -9,7 +9,7 @@ import tensorflow as tf
 from benchmarks import multi30k
 from benchmarks.timing import medians
 from tfattn.decoding.beam import beam_search
-from tfattn.decoding.greedy import greedy_search
+from tfattn.decoding.greedy import greedy
 from tfattn.features import PADDING_MASK, TARGET_IDS, TOKEN_IDS
 from tfattn.models.transformer import Transformer
 
@@ -30,7 +30,7 @@ def main() -> None:
     features = {TOKEN_IDS: token_ids, PADDING_MASK: tf.ones_like(token_ids, tf.bool)}
     candidates = {}
     for length in LENGTHS:
-        candidates["greedy", length] = cached(model, features, length, greedy_search)
+        candidates["greedy", length] = cached(model, features, length, greedy)
         candidates["beam search, 4 beams", length] = cached(model, features, length, beam_search, num_beams=4)
         candidates["greedy without a cache", length] = uncached(model, features, length)
     seconds = medians(candidates, rounds=ROUNDS)
