@@ -31,7 +31,8 @@ def main() -> None:
     candidates = {}
     for length in LENGTHS:
         candidates["greedy", length] = cached(model, features, length, greedy)
-        candidates["beam search, 4 beams", length] = cached(model, features, length, beam_search, num_beams=4)
+        beams = {"num_beams": 4, "follow": model.follow}
+        candidates["beam search, 4 beams", length] = cached(model, features, length, beam_search, **beams)
         candidates["greedy without a cache", length] = uncached(model, features, length)
     seconds = medians(candidates, rounds=ROUNDS)
     print(f"\ndecoding {BATCH} rows: milliseconds per token of each row, by how many are written; median of {ROUNDS}")
@@ -46,7 +47,7 @@ def cached(model, features, length, search, **options):
         memory = model.encode(features)
         return search(
             lambda token_ids, index, state: model.step(token_ids, index, memory, state),
-            model.empty_state(memory, length),
+            model.empty_state(memory, length, options.get("num_beams", 1)),
             start_ids=tf.fill([BATCH], 2),
             end_id=3,
             max_length=length,

@@ -130,7 +130,7 @@ def _check_alignment(model: EncoderDecoder, alignment: Any, real: np.ndarray) ->
 def _check_beams_equal_rows(model: EncoderDecoder, features: dict, close: dict) -> None:
     tokens = np.random.default_rng(1).integers(3, model.target_vocabulary_size, size=(4, BATCH * BEAMS))
     memory = model.encode(features)
-    state = tree.map_structure(lambda x: ops.repeat(x, BEAMS, axis=0), model.empty_state(memory, MAX_LENGTH))
+    state = model.empty_state(memory, MAX_LENGTH, BEAMS)
     apart = model.encode({name: np.repeat(value, BEAMS, axis=0) for name, value in features.items()})
     state_apart = model.empty_state(apart, MAX_LENGTH)
     for index, token_ids in enumerate(tokens.astype("int32")):
@@ -139,12 +139,11 @@ def _check_beams_equal_rows(model: EncoderDecoder, features: dict, close: dict) 
         np.testing.assert_allclose(_array(logits), _array(expected), **close)
         if model.aligns:
             np.testing.assert_allclose(_array(alignment), _array(expected_alignment), **close)
-        # A search lets some beams go on and drops others: each row of the state belongs to the row alone.
-        order = np.random.default_rng(index).integers(0, BEAMS, BATCH * BEAMS)
-        order = (order + np.repeat(np.arange(BATCH) * BEAMS, BEAMS)).astype("int32")
-        state, state_apart = (
-            tree.map_structure(lambda x, order=order: ops.take(x, order, axis=0), each) for each in (state, state_apart)
-        )
+        # A search lets some beams go on and drops others.
+        beams = np.random.default_rng(index).integers(0, BEAMS, (BATCH, BEAMS)).astype("int32")
+        rows = (beams + np.arange(BATCH, dtype="int32")[:, None] * BEAMS).reshape(-1)
+        state = model.follow(state, beams)
+        state_apart = tree.map_structure(lambda x, rows=rows: ops.take(x, rows, axis=0), state_apart)
 
 
 def _check_a_loop_can_carry_the_state(model: EncoderDecoder, features: dict, close: dict) -> None:

@@ -55,6 +55,9 @@ class Recurrent:
     def sources(self, batch, seed=0):
         return np.random.default_rng(seed).normal(size=(batch, self.width)).astype("float32")
 
+    def first_state(self, sources, num_beams=1):
+        return {"hidden": ops.repeat(ops.convert_to_tensor(sources), num_beams, axis=0)}
+
     def next(self, hidden, token_ids):
         moved = ops.sum(hidden[:, :, None] * self.recurrent, axis=1)
         return ops.tanh(moved + ops.take(ops.convert_to_tensor(self.embeddings), token_ids, axis=0))

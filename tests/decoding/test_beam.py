@@ -26,8 +26,8 @@ OPTIONS = {"end_id": END, "max_length": 6, "suppressed_ids": (0, START)}
 
 
 def search(model, sources, **options):
-    starts = np.full(len(sources), START)
-    return numbers(beam_search(model.cached, {"hidden": sources}, start_ids=starts, **{**OPTIONS, **options}))
+    starts, state = np.full(len(sources), START), model.first_state(sources, options["num_beams"])
+    return numbers(beam_search(model.cached, state, start_ids=starts, **{**OPTIONS, **options}))
 
 
 def penalty(num_terms, alpha):
@@ -185,7 +185,7 @@ def test_cached_equals_uncached():
     sources = model.sources(6)
     options = {"num_beams": 4, "num_results": 4, "length_penalty": 0.6}
     cached = search(model, sources, **options)
-    state = (sources, np.zeros((6, 6), "int32"))
+    state = (np.repeat(sources, 4, axis=0), np.zeros((24, 6), "int32"))
     uncached = numbers(beam_search(model.uncached, state, start_ids=[START] * 6, **OPTIONS, **options))
     np.testing.assert_array_equal(cached.token_ids, uncached.token_ids)
     np.testing.assert_allclose(cached.scores, uncached.scores, rtol=1e-5)
@@ -298,7 +298,7 @@ def test_graphs_answer_the_same(compiled):
     options = {**OPTIONS, "num_beams": 3, "num_results": 2, "length_penalty": 0.6, "source_length": 600}
 
     def write(sources, starts):
-        return beam_search(model.cached, {"hidden": sources}, start_ids=starts, **options)
+        return beam_search(model.cached, model.first_state(sources, 3), start_ids=starts, **options)
 
     expected = numbers(write(tf.constant(sources), tf.fill([5], START)))
     answer = numbers(tf.function(write, jit_compile=compiled)(sources, tf.fill([5], START)))
@@ -318,9 +318,8 @@ def test_a_graph_of_any_sizes_holds_only_what_an_export_may():
     def write(sources, max_length, length_penalty, source_length):
         starts = tf.fill(tf.shape(sources)[:1], START)
         options = {**OPTIONS, "max_length": max_length, "length_penalty": length_penalty}
-        return beam_search(
-            model.cached, {"hidden": sources}, start_ids=starts, num_beams=3, source_length=source_length, **options
-        )
+        state = model.first_state(sources, 3)
+        return beam_search(model.cached, state, start_ids=starts, num_beams=3, source_length=source_length, **options)
 
     for batch, length in ((3, 4), (7, 6)):
         sources = model.sources(7)[:batch]

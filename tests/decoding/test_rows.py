@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from keras import ops
 
-from tfattn.decoding.rows import largest, pick
+from tfattn.decoding.rows import in_order, largest, pick
 
 DRAW = np.random.default_rng(0)
 
@@ -40,3 +40,10 @@ def test_no_more_than_there_are():
     values, ids = largest(np.array([[1.0, 3.0, 2.0]], "float32"), 8, suppressed_ids=(1,))
     assert ops.convert_to_numpy(ids).tolist() == [[2, 0, 1]]
     assert ops.convert_to_numpy(values).tolist() == [[2.0, 1.0, -np.inf]]
+
+
+def test_each_beam_takes_the_state_of_the_one_it_goes_on_from():
+    state = {"a": np.arange(6.0), "b": (np.arange(12).reshape(6, 2),)}
+    moved = in_order(state, np.array([[2, 0, 0], [1, 1, 2]], "int32"))
+    assert ops.convert_to_numpy(moved["a"]).tolist() == [2, 0, 0, 4, 4, 5]
+    assert ops.convert_to_numpy(moved["b"][0])[:, 0].tolist() == [4, 0, 0, 8, 8, 10]

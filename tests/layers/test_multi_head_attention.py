@@ -63,7 +63,7 @@ def test_decoding_with_a_cache_equals_the_whole_at_once(prompt):
     attention = layer(is_causal=True)
     whole = array(attention(X))
     cache = attention.empty_cache(2, 9)
-    assert [tuple(part.shape) for part in cache] == [(2, 2, 9, 4)] * 2
+    assert [tuple(part.shape) for part in cache] == [(2, 2, 1, 9, 4)] * 2
     first, cache = attention(X[:, :prompt], cache=cache, cache_index=0)
     steps = [array(first)]
     for step in range(prompt, 6):
@@ -81,6 +81,24 @@ def test_rows_of_a_cache_may_be_reordered_with_their_sequences():
     _, cache = attention(X[:, :5], cache=attention.empty_cache(2, 6), cache_index=0)
     answer, _ = attention(X[::-1, 5:], cache=[part[::-1] for part in cache], cache_index=5)
     np.testing.assert_allclose(array(answer)[:, 0], whole[:, 5], rtol=1e-5, atol=1e-6)
+
+
+def test_beams_see_what_they_go_on_from_in_caches_that_stay():
+    attention, draw, steps = layer(is_causal=True), np.random.default_rng(2), 5
+    attention.build((None, None, 8))
+    written = draw.normal(size=(2, 3, 0, 8)).astype("float32")  # (B, W, T, D), of each beam all that it goes on from
+    cache, origins = attention.empty_cache(2, steps, 3), np.zeros((2, 3, steps), "int32")
+    for step in range(steps):
+        new = draw.normal(size=(2, 3, 1, 8)).astype("float32")
+        written = np.concatenate([written, new], axis=2)
+        origins[:, :, step] = np.arange(3)
+        mask = masks.continued(origins, step)
+        answer, cache = attention(new.reshape(6, 1, 8), attention_mask=mask, cache=cache, cache_index=step)
+        whole = array(attention(written.reshape(6, step + 1, 8)))
+        np.testing.assert_allclose(array(answer)[:, 0], whole[:, -1], rtol=1e-5, atol=1e-6)
+        beams = draw.integers(0, 3, size=(2, 3))[..., None]
+        origins = np.take_along_axis(origins, beams, axis=1)
+        written = np.take_along_axis(written, beams[..., None], axis=1)
 
 
 def test_rotary_positions_count_by_their_distances():

@@ -24,6 +24,12 @@ def test_causal_with_steps_in_the_cache():
     assert values(masks.causal(2, 5, offset=2))[0, 0].tolist() == [[1, 1, 1, 0, 0], [1, 1, 1, 1, 0]]
 
 
+def test_continued_beams_see_what_they_go_on_from():
+    # Two beams, at position 2 of 4: the second went on from the first after position 0.
+    mask = values(masks.continued(np.array([[[0, 0, 0, 9], [0, 1, 1, 9]]]), 2))
+    assert mask[0, 0].tolist() == [[1, 1, 1, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 1, 1, 0]]
+
+
 def test_combine():
     padding = masks.padding(np.array([[1, 1, 0]]))
     assert masks.combine() is None

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfattn.errors import ConfigError
 from tfattn.models.contracts import EncoderDecoder
 from tfattn.tasks.decoding import Decoding
 from tfattn.tasks.translation import Translation
@@ -54,7 +53,7 @@ class Copier(EncoderDecoder):
         copied = keras.ops.one_hot(features["token_ids"][:, :length], len(WORDS))
         return {"logits": copied * self.certainty}
 
-    def empty_state(self, memory, max_length):
+    def empty_state(self, memory, max_length, num_beams=1):
         return ()
 
     def step(self, token_ids, index, memory, state):
@@ -128,6 +127,6 @@ def test_the_best_few_come_best_first():
     assert (np.diff(array(written.scores), axis=1) <= 0).all()
 
 
-def test_texts_have_no_mean():
-    with pytest.raises(ConfigError, match=r"training\.seeds"):
-        translation().combined([{}, {}])
+def test_one_model_answers_alone():
+    assert not Translation.answers_together
+    assert translation().combined([{"scores": 1}]) == {"scores": 1}

@@ -1,6 +1,6 @@
 """Beam search."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,7 +8,7 @@ from keras import ops, tree
 
 from tfattn.decoding.history import History, Texts
 from tfattn.decoding.loop import Decoded, Step, row_limits, shaped_like
-from tfattn.decoding.rows import largest, pick
+from tfattn.decoding.rows import in_order, largest, pick
 
 
 def beam_search(
@@ -24,6 +24,7 @@ def beam_search(
     length_limit: Any = None,
     suppressed_ids: Sequence[int] = (),
     source_length: Any = None,
+    follow: Callable[[Any, Any], Any] = in_order,
 ) -> Decoded:
     """Writes W texts per row side by side and answers the best of those that ended.
 
@@ -42,8 +43,7 @@ def beam_search(
         step: `step(token_ids (B W,), index, state)` reads the tokens at the position `index` and answers the logits of
             the next (B W, V), the new state, and the alignment (B W, S) or None. The beams of a row stand next to each
             other: beam w of row b is row b W + w.
-        state: of the first step: a nested structure of tensors, B rows each, which are repeated W times at the start
-            and follow their beams at every step.
+        state: of the first step, a nested structure of tensors.
         start_ids: (B,) int, the tokens at position 0.
         end_id: the token that ends a text.
         max_length: L, the most tokens that a text can have; an integer, or in TensorFlow a scalar tensor.
@@ -56,6 +56,8 @@ def beam_search(
             one also makes the early finish earlier.
         suppressed_ids: tokens that are never written, such as padding and start.
         source_length: S of the alignments, if they are wanted.
+        follow: `follow(state, beams (B, W))`, the state of beams of which each goes on from another one of its row, or
+            from itself. By default the state's tensors have B W rows, which are put in their new order.
 
     Returns:
         `Decoded`: token_ids (B, L) or (B, n, L), lengths, scores, alignment or None; best first. Where there are fewer
@@ -78,7 +80,7 @@ def beam_search(
     batch = ops.shape(start_ids)[0]
     limits = row_limits(length_limit, max_length, batch)
     beams = ops.broadcast_to(ops.arange(num_beams, dtype="int32"), (batch, num_beams))
-    first_rows = ops.arange(batch, dtype="int32")[:, None] * num_beams
+    num_rows = tree.map_structure(lambda x: ops.shape(x)[0], state)
 
     def penalty(num_terms: Any) -> Any:
         return ((5.0 + ops.cast(num_terms, "float32")) / 6.0) ** length_penalty
@@ -108,7 +110,7 @@ def beam_search(
         return (
             _Search(
                 index=index + 1,
-                state=shaped_like(_follow(state, first_rows + survivors), search.state, batch * num_beams),
+                state=shaped_like(follow(state, survivors), search.state, num_rows),
                 token_ids=ops.reshape(token_ids, (batch * num_beams,)),
                 live=live,
                 kept=kept,
@@ -126,7 +128,7 @@ def beam_search(
         (
             _Search(
                 index=ops.zeros((), dtype="int32"),
-                state=tree.map_structure(lambda x: ops.repeat(x, num_beams, axis=0), state),
+                state=tree.map_structure(ops.convert_to_tensor, state),
                 token_ids=ops.repeat(start_ids, num_beams, axis=0),
                 # All beams start alike; only one of them may be continued.
                 live=ops.where(beams == 0, 0.0, -np.inf),
@@ -148,7 +150,7 @@ class _Search(NamedTuple):
 
     Attributes:
         index: the position that is read next, a scalar.
-        state: of the step function, B W rows.
+        state: of the step function.
         token_ids: (B W,), what is read next.
         live: (B, W), each beam's sum of log probabilities, best first; minus infinity where there is no beam.
         kept: the best n texts so far.
@@ -190,10 +192,6 @@ def _keep(kept: Texts, ended: Texts, cut: Texts, at_limit: Any, done: Any) -> Te
     places = ops.where(takes_cut, scores.shape[1] + missing, places)
     places = ops.where(done[:, None], own_places, places)
     return Texts(*(pick(ops.concatenate(parts, axis=1), places) for parts in zip(kept, ended, cut, strict=True)))
-
-
-def _follow(state: Any, rows: Any) -> Any:
-    return tree.map_structure(lambda x: ops.take(x, ops.reshape(rows, (-1,)), axis=0), state)
 
 
 def _check(num_beams: int, num_results: int | None, length_penalty: Any) -> None:

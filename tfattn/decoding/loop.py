@@ -52,6 +52,7 @@ def write(
     """
     token_ids = ops.convert_to_tensor(start_ids, dtype="int32")
     batch = ops.shape(token_ids)[0]
+    num_rows = tree.map_structure(lambda x: ops.shape(x)[0], state)
     limits = row_limits(length_limit, max_length, batch)
 
     def go_on(index: Any, state: Any, token_ids: Any, done: Any, *written: Any) -> Any:
@@ -61,7 +62,7 @@ def write(
         index: Any, state: Any, token_ids: Any, done: Any, lengths: Any, scores: Any, texts: Any, alignments: tuple
     ) -> tuple:
         logits, new_state, alignment = step(token_ids, index, state)
-        state = shaped_like(new_state, state, batch)
+        state = shaped_like(new_state, state, num_rows)
         logits = ops.cast(logits, "float32")
         token_ids = ops.reshape(choose(logits, index, done), (batch,))
         log_probability = pick(logits, token_ids[:, None])[:, 0] - ops.logsumexp(logits, axis=-1)
@@ -97,14 +98,18 @@ def row_limits(length_limit: Any, max_length: Any, batch: Any) -> Any:
 
 
 def shaped_like(new: Any, old: Any, num_rows: Any) -> Any:
-    """The new state, of which a graph knows the shapes again: steps may forget them, a loop needs them."""
+    """The new state, of which a graph knows the shapes again: steps may forget them, a loop needs them.
 
-    def shaped(new: Any, old: Any) -> Any:
+    Args:
+        num_rows: of each tensor of the state.
+    """
+
+    def shaped(new: Any, old: Any, num_rows: Any) -> Any:
         # Sizes are not asked of the old tensor: whoever still reads it keeps steps from writing into it in place.
         rest = [-1 if size is None else size for size in old.shape[1:]]
         return new if rest.count(-1) > 1 else ops.reshape(new, (num_rows, *rest))
 
-    return tree.map_structure(shaped, new, old)
+    return tree.map_structure(shaped, new, old, num_rows)
 
 
 def record(records: Any, index: Any, x: Any) -> Any:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from keras import ops
+from keras import ops, tree
 
 # Rows at least this long are looked at in groups.
 LONG = 512
@@ -17,6 +17,18 @@ def pick(x: Any, places: Any) -> Any:
     # One gather from all rows laid end to end costs a fraction of ops.take_along_axis.
     starts = ops.arange(batch, dtype="int32")[:, None] * width
     return ops.take(ops.reshape(x, (-1, *ops.shape(x)[2:])), starts + places, axis=0)
+
+
+def in_order(state: Any, beams: Any) -> Any:
+    """Each beam's state is that of the beam that it goes on from.
+
+    Args:
+        state: a nested structure of tensors of B W rows, the W beams of a row next to each other.
+        beams: (B, W) int, 0 to W - 1.
+    """
+    batch, num_beams = ops.shape(beams)
+    rows = ops.reshape(ops.arange(batch, dtype="int32")[:, None] * num_beams + beams, (-1,))
+    return tree.map_structure(lambda x: ops.take(x, rows, axis=0), state)
 
 
 def grouped(x: Any, *, fill: float) -> Any:

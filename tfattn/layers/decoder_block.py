@@ -33,7 +33,9 @@ class DecoderBlock(keras.layers.Layer):
         x: (B W, T, D); W > 1 rows of each source, next to each other, are beams, as in CrossAttention.
         memory: of `memory_of`, the keys and the values of the source, each (B, H, S, K).
         source_mask: who may see whom, for B rows; None hides nothing.
-        cache: as in MultiHeadAttention, for decoding token by token, with B W rows.
+        cache: as in MultiHeadAttention, for decoding token by token, of W sequences for each of B rows.
+        beam_mask: which positions of the cache each of W > 1 sequences sees, as there. (Keras would fill in a
+            `cache_mask` by itself.)
         cache_index: how many positions the cache holds already, a scalar.
         positions: (T,) int, where x stands, for rotary positions; None for all others.
         return_scores: whether to return the weights of the attention to the source too.
@@ -102,6 +104,7 @@ class DecoderBlock(keras.layers.Layer):
         memory: tuple[Any, Any],
         source_mask: Any = None,
         cache: Any = None,
+        beam_mask: Any = None,
         cache_index: Any = 0,
         positions: Any = None,
         return_scores: bool = False,
@@ -109,7 +112,12 @@ class DecoderBlock(keras.layers.Layer):
     ) -> Any:
         part = "self_attention"
         gathered = self.self_attention(
-            self._read(part, x), cache=cache, cache_index=cache_index, positions=positions, training=training
+            self._read(part, x),
+            attention_mask=beam_mask,
+            cache=cache,
+            cache_index=cache_index,
+            positions=positions,
+            training=training,
         )
         if cache is not None:
             gathered, cache = gathered

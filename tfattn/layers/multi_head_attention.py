@@ -1,5 +1,6 @@
 """Multi-head self-attention."""
 
+import math
 from typing import Any
 
 import keras
@@ -22,8 +23,9 @@ class MultiHeadAttention(keras.layers.Layer):
     the future besides. What is hidden changes nothing.
 
     A cache holds the keys and values of earlier steps, for decoding token by token: make one with `empty_cache`, give
-    it with the number of steps that it holds, and go on with the one that is returned. Its rows are those of the batch:
-    what reorders or repeats the sequences does the same to the first axis of both.
+    it with the number of steps that it holds, and go on with the one that is returned. Where W sequences of a batch's
+    row are written side by side (beams), x has B W rows, those of a row next to each other, and a query may see the
+    caches of all W of them: when one beam goes on from another, nothing has to be moved, only the mask changes.
 
     Args:
         num_heads: H, a divisor of the width D.
@@ -32,9 +34,10 @@ class MultiHeadAttention(keras.layers.Layer):
         initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
 
     Call arguments:
-        x: (B, T, D).
-        attention_mask: who may see whom; None hides nothing.
-        cache: the keys and the values of up to S positions, each (B, H, S, K).
+        x: (B, T, D), or (B W, T, D) with a cache of W sequences.
+        attention_mask: who may see whom; None hides nothing. With a cache of several sequences it is needed, and
+            broadcasts to (B, H, W T, W S); see `masks.continued`.
+        cache: the keys and the values of up to S positions, each (B, H, W, S, K).
         cache_index: how many positions the cache holds already, a scalar.
         positions: (T,) int, where x stands, for rotary positions: queries and keys are turned by them, and keys are
             kept turned. None turns nothing.
@@ -43,7 +46,7 @@ class MultiHeadAttention(keras.layers.Layer):
 
     Returns:
         (B, T, D). With a cache or scores a tuple: the output, then the new cache if one was given, then the scores
-        (B, H, T, S) if asked for.
+        (B, H, T, S) if asked for, with W sequences (B, H, W T, W S).
 
     Example:
         >>> layer = MultiHeadAttention(num_heads=2)
@@ -80,10 +83,10 @@ class MultiHeadAttention(keras.layers.Layer):
         self.output_projection = Projection(units=width, name="output", **common)
         self.output_projection.build(input_shape)
 
-    def empty_cache(self, batch_size: Any, num_steps: int) -> Any:
-        """Makes room for the keys and the values of `num_steps` positions: twice (B, H, S, K) zeros."""
+    def empty_cache(self, batch_size: Any, num_steps: int, num_beams: int = 1) -> Any:
+        """Makes room for the keys and the values of `num_steps` positions: twice (B, H, W, S, K) zeros."""
         width = self.output_projection.units
-        shape = (batch_size, self.num_heads, num_steps, width // self.num_heads)
+        shape = (batch_size, self.num_heads, num_beams, num_steps, width // self.num_heads)
         return ops.zeros(shape, dtype=self.compute_dtype), ops.zeros(shape, dtype=self.compute_dtype)
 
     def call(
@@ -97,21 +100,29 @@ class MultiHeadAttention(keras.layers.Layer):
         return_scores: bool = False,
         training: bool = False,
     ) -> Any:
-        batch, length, width = ops.shape(x)
-        qkv = ops.reshape(self.qkv(x), (batch, length, 3, self.num_heads, width // self.num_heads))
-        query, key, value = ops.unstack(ops.transpose(qkv, (2, 0, 3, 1, 4)), 3)  # each (B, H, T, K)
+        rows, length, width = ops.shape(x)
+        num_beams = 1 if cache is None else cache[0].shape[2]
+        heads = (self.num_heads, width // self.num_heads)
+        qkv = self.qkv(x)
+        if cache is None:
+            qkv = ops.transpose(ops.reshape(qkv, (rows, length, 3, *heads)), (2, 0, 3, 1, 4))  # (3, B, H, T, K)
+        else:
+            qkv = ops.reshape(qkv, (-1, num_beams, length, 3, *heads))
+            qkv = ops.transpose(qkv, (3, 0, 4, 1, 2, 5))  # (3, B, H, W, T, K)
+        query, key, value = ops.unstack(qkv, 3)
         if positions is not None:
             query, key = rotary(query, positions), rotary(key, positions)
         if cache is not None:
             cache = key, value = _put(cache[0], key, cache_index), _put(cache[1], value, cache_index)
+            query, key, value = (_side_by_side(part) for part in (query, key, value))
         if num_queries is not None:
             query, length = query[:, :, :num_queries], num_queries
-        if self.is_causal or cache is not None:
+        if num_beams == 1 and (self.is_causal or cache is not None):
             future = masks.causal(length, ops.shape(key)[2], cache_index)
             attention_mask = masks.combine(attention_mask, future)
         dropout = (lambda weights: self.weights_dropout(weights, training=True)) if training and self.dropout else None
         heads, scores = scaled_dot_product_attention(query, key, value, mask=attention_mask, dropout=dropout)
-        heads = ops.reshape(ops.transpose(heads, (0, 2, 1, 3)), (batch, length, width))  # (B, H, T, K) -> (B, T, D)
+        heads = ops.reshape(ops.transpose(heads, (0, 2, 1, 3)), (rows, length, width))  # (B, H, W T, K) -> (B W, T, D)
         answer = [self.output_projection(heads)]
         answer += [cache] if cache is not None else []
         answer += [scores] if return_scores else []
@@ -126,12 +137,17 @@ class MultiHeadAttention(keras.layers.Layer):
 
 
 def _put(cache: Any, new: Any, at: Any) -> Any:
-    """The cache (B, H, S, K) with the T positions of `new` (B, H, T, K) from position `at` on."""
-    batch, heads, length, width = ops.shape(new)
-    steps = ops.shape(cache)[2]
+    """The cache (B, H, W, S, K) with the T positions of `new` (B, H, W, T, K) from position `at` on."""
+    *others, length, width = ops.shape(new)
+    steps = ops.shape(cache)[3]
     # Scattered as rows of one matrix: ops.slice_update is, on TensorFlow, a program of XLA, which exports refuse.
-    rows = ops.arange(batch * heads)[:, None] * steps + ops.cast(at, "int32") + ops.arange(length)
+    rows = ops.arange(math.prod(others))[:, None] * steps + ops.cast(at, "int32") + ops.arange(length)
     flat = ops.scatter_update(
         ops.reshape(cache, (-1, width)), ops.reshape(rows, (-1, 1)), ops.reshape(new, (-1, width))
     )
     return ops.reshape(flat, ops.shape(cache))
+
+
+def _side_by_side(x: Any) -> Any:
+    """What several beams have in one row: (B, H, W, T, K) -> (B, H, W T, K)."""
+    return ops.reshape(x, (*ops.shape(x)[:2], -1, x.shape[-1]))

@@ -4,6 +4,8 @@ from typing import Any
 
 import keras
 
+from tfattn.decoding.rows import in_order
+
 
 class Encoder(keras.Model):
     """Reads a whole sequence and answers a vector per position and one for all of it.
@@ -73,12 +75,23 @@ class EncoderDecoder(keras.Model):
         """The memory of a source: all that steps need of it, tensors of B rows."""
         raise NotImplementedError
 
-    def empty_state(self, memory: dict[str, Any], max_length: int) -> Any:
-        """What is known before the first step of up to `max_length`: a nested structure of tensors of B rows.
+    def empty_state(self, memory: dict[str, Any], max_length: int, num_beams: int = 1) -> Any:
+        """What is known before the first step of up to `max_length`: a nested structure of tensors.
 
-        Steps keep its structure, shapes and types.
+        Steps keep its structure, shapes and types. It is of W = `num_beams` continuations of each source.
         """
         raise NotImplementedError
+
+    def follow(self, state: Any, beams: Any) -> Any:
+        """The state of continuations each of which goes on from another one, or from itself, of the same source.
+
+        By default rows are put in their new order, of a state whose tensors have B W rows.
+
+        Args:
+            state: as a step left it.
+            beams: (B, W) int, 0 to W - 1, from which each goes on.
+        """
+        return in_order(state, beams)
 
     def step(self, token_ids: Any, index: Any, memory: dict[str, Any], state: Any) -> tuple[Any, Any, Any]:
         """Reads the token of one position.
@@ -87,7 +100,7 @@ class EncoderDecoder(keras.Model):
             token_ids: (B W,) int.
             index: the position, a scalar; 0 is that of the start.
             memory: of `encode`, B rows.
-            state: as the step before left it, B W rows.
+            state: as the step before or `follow` left it.
 
         Returns:
             the logits of the next token (B W, V) float32; the new state; and the alignment (B W, S) float32, how much

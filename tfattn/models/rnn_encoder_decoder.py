@@ -3,7 +3,7 @@
 from typing import Any, Literal
 
 import keras
-from keras import ops
+from keras import ops, tree
 from pydantic import PositiveInt
 
 from tfattn.config.types import Given, Rate
@@ -15,6 +15,7 @@ from tfattn.layers.embeddings import Table
 from tfattn.layers.luong_decoder import InputFeedingDecoder, LuongDecoder
 from tfattn.layers.recurrent import Bidirectional
 from tfattn.layers.recurrent_decoder import PlainDecoder
+from tfattn.layers.token_tables import logits, token_tables
 from tfattn.models.contracts import EncoderDecoder
 
 WIRINGS = {
@@ -110,7 +111,12 @@ class RnnEncoderDecoder(EncoderDecoder):
         self.build()
 
     def build(self, input_shape: Any = None) -> None:
-        self._build_tables()
+        self.source_token, self.target_token, self.output_token = token_tables(
+            self.embedding_dim,
+            vocabulary_size=self.vocabulary_size,
+            target_vocabulary_size=self.target_vocabulary_size,
+            share=self.share_embeddings,
+        )
         annotations = self.encoder_dim or self.hidden_dim
         self.encoder = [
             Bidirectional(units=annotations, cell=self.cell, name=f"encoder_{index}")
@@ -144,7 +150,8 @@ class RnnEncoderDecoder(EncoderDecoder):
         memory = self.encode(features, training=training)
         x = self.target_dropout(self._vectors(self.target_token, features[TARGET_IDS][:, :-1]), training=training)
         x = self.decoder(x, memory, training=training)
-        return {LOGITS: self._logits(ops.cast(self.output_dropout(x, training=training), self.compute_dtype))}
+        x = ops.cast(self.output_dropout(x, training=training), self.compute_dtype)
+        return {LOGITS: logits(x, self.output_token, self.output_bias)}
 
     def encode(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
         """The memory of a source.
@@ -158,14 +165,14 @@ class RnnEncoderDecoder(EncoderDecoder):
             x = dropout(layer(x, padding_mask), training=training)
         return self.decoder.memory_of(x, self.encoder[-1].last_states(x), padding_mask)
 
-    def empty_state(self, memory: dict[str, Any], max_length: int) -> Any:
-        """The first states of the decoder's layers; `max_length` does not matter to them."""
-        return self.decoder.first_state(memory)
+    def empty_state(self, memory: dict[str, Any], max_length: int, num_beams: int = 1) -> Any:
+        """The first states of the decoder's layers, of B W rows; `max_length` does not matter to them."""
+        return tree.map_structure(lambda x: ops.repeat(x, num_beams, axis=0), self.decoder.first_state(memory))
 
     def step(self, token_ids: Any, index: Any, memory: dict[str, Any], state: Any) -> tuple[Any, Any, Any]:
         x, state, alignment = self.decoder.step(self._vectors(self.target_token, token_ids), memory, state)
         # In float32: half precision would make many logits equal, and so the choice between them arbitrary.
-        return self._logits(ops.cast(x, "float32")), state, alignment
+        return logits(ops.cast(x, "float32"), self.output_token, self.output_bias), state, alignment
 
     def depth_groups(self) -> list[list[keras.Variable]]:
         tables = list({id(table): table for table in (self.source_token, self.target_token)}.values())
@@ -183,33 +190,9 @@ class RnnEncoderDecoder(EncoderDecoder):
         )
         return {name: getattr(self, name) for name in names.split()}
 
-    def _build_tables(self) -> None:
-        def table(name: str, num_rows: int) -> Table:
-            layer = Table(
-                num_rows=num_rows, width=self.embedding_dim, initializer_range=self.embedding_dim**-0.5, name=name
-            )
-            layer.build()
-            return layer
-
-        if self.share_embeddings == "all":
-            self.source_token = self.target_token = self.output_token = table("token", self.vocabulary_size)
-            return
-        self.source_token = table("source_token", self.vocabulary_size)
-        self.target_token = table("target_token", self.target_vocabulary_size)
-        shared = self.share_embeddings == "target"
-        self.output_token = self.target_token if shared else table("output", self.target_vocabulary_size)
-
     def _vectors(self, table: Table, ids: Any) -> Any:
         # A table that also makes logits is small; what is read should be of the size of the states.
         return table(ids) * self.embedding_dim**0.5
-
-    def _logits(self, x: Any) -> Any:
-        """(..., E) -> (..., V), in the type of x."""
-        shape = ops.shape(x)
-        table = ops.cast(self.output_token.embeddings, x.dtype)
-        logits = ops.matmul(ops.reshape(x, (-1, self.embedding_dim)), ops.transpose(table))
-        logits = logits + ops.cast(self.output_bias, x.dtype)
-        return ops.reshape(logits, (*shape[:-1], self.target_vocabulary_size))
 
     def _check(self) -> None:
         encoder_dim = self.encoder_dim or self.hidden_dim
@@ -226,11 +209,4 @@ class RnnEncoderDecoder(EncoderDecoder):
                 key="encoder_dim",
                 expected=f"{self.hidden_dim}, as hidden_dim, or `score: general`",
                 received=str(encoder_dim),
-            )
-        if self.share_embeddings == "all" and self.vocabulary_size != self.target_vocabulary_size:
-            raise ConfigError(
-                "source and target cannot share their embeddings",
-                key="share_embeddings",
-                expected="one joint vocabulary for both, or `share_embeddings: target`",
-                received=f"{self.vocabulary_size} source tokens and {self.target_vocabulary_size} target tokens",
             )

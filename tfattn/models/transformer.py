@@ -7,13 +7,14 @@ from keras import ops
 from pydantic import PositiveFloat, PositiveInt
 
 from tfattn.config.types import Given, Rate
+from tfattn.decoding.rows import pick
 from tfattn.errors import ConfigError
 from tfattn.features import LOGITS, PADDING_MASK, TARGET_IDS, TOKEN_IDS
 from tfattn.layers.decoder_block import DecoderBlock
-from tfattn.layers.embeddings import Table
 from tfattn.layers.encoder_block import EncoderBlock
 from tfattn.layers.norm import LayerNormalization
 from tfattn.layers.positions import Positions
+from tfattn.layers.token_tables import logits, token_tables
 from tfattn.models.contracts import EncoderDecoder
 from tfattn.ops import masks
 
@@ -113,7 +114,12 @@ class Transformer(EncoderDecoder):
         self.build()
 
     def build(self, input_shape: Any = None) -> None:
-        self._build_tables()
+        self.source_token, self.target_token, self.output_token = token_tables(
+            self.hidden_dim,
+            vocabulary_size=self.vocabulary_size,
+            target_vocabulary_size=self.target_vocabulary_size,
+            share=self.share_embeddings,
+        )
         positions = {"positions": self.positions, "max_sequence_length": self.max_sequence_length}
         self.source_positions = Positions(dropout=self.dropout, name="source_positions", **positions)
         self.target_positions = Positions(dropout=self.dropout, name="target_positions", **positions)
@@ -149,7 +155,7 @@ class Transformer(EncoderDecoder):
         common = self._common(memory, indices)
         for index, block in enumerate(self.decoder):
             x = block(x, _layer_memory(memory, index), **common, training=training)
-        return {LOGITS: self._logits(self._finished(x))}
+        return {LOGITS: logits(self._finished(x), self.output_token)}
 
     def encode(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
         """The memory of a source.
@@ -171,27 +177,40 @@ class Transformer(EncoderDecoder):
             memory[f"keys_{index}"], memory[f"values_{index}"] = block.memory_of(x)
         return memory
 
-    def empty_state(self, memory: dict[str, Any], max_length: int) -> Any:
-        """A key/value cache (B, H, max_length, K) for each decoder block."""
+    def empty_state(self, memory: dict[str, Any], max_length: int, num_beams: int = 1) -> Any:
+        """For each decoder block a key/value cache; and in whose cache each beam finds its positions.
+
+        Returns:
+            the caches, for each block twice (B, H, W, max_length, K), and the origins (B, W, max_length) int32.
+        """
         batch = ops.shape(memory[PADDING_MASK])[0]
-        return tuple(block.self_attention.empty_cache(batch, max_length) for block in self.decoder)
+        caches = [block.self_attention.empty_cache(batch, max_length, num_beams) for block in self.decoder]
+        return tuple(caches), ops.zeros((batch, num_beams, max_length), "int32")
 
     def step(self, token_ids: Any, index: Any, memory: dict[str, Any], state: Any) -> tuple[Any, Any, Any]:
+        caches, origins = state
         indices = ops.reshape(ops.cast(index, "int32"), (1,))
+        # What is read now goes to a beam's own cache.
+        own = ops.arange(origins.shape[1], dtype="int32")[:, None]
+        origins = ops.where(ops.arange(ops.shape(origins)[2], dtype="int32") == indices, own, origins)
+        common = {**self._common(memory, indices), "beam_mask": masks.continued(origins, index), "cache_index": index}
         x = self.target_positions(self.target_token(token_ids[:, None]), indices)
-        common = self._common(memory, indices)
         aligning = max(len(self.decoder) - 2, 0)
-        caches = []
-        for layer, (block, cache) in enumerate(zip(self.decoder, state, strict=True)):
-            x, cache, scores = block(
-                x, _layer_memory(memory, layer), cache=cache, cache_index=index, return_scores=True, **common
-            )
-            caches.append(cache)
+        new_caches = []
+        for layer, (block, cache) in enumerate(zip(self.decoder, caches, strict=True)):
+            x, cache, scores = block(x, _layer_memory(memory, layer), cache=cache, return_scores=True, **common)
+            new_caches.append(cache)
             if layer == aligning:
                 alignment = ops.sum(ops.cast(scores[:, :, 0], "float32"), axis=1)  # (B W, H, 1, S) -> (B W, S)
         # In float32: half precision would make many logits equal, and so the choice between them arbitrary.
-        logits = self._logits(ops.cast(self._finished(x)[:, 0], "float32"))
-        return logits, tuple(caches), alignment / ops.sum(alignment, axis=-1, keepdims=True)
+        x = ops.cast(self._finished(x)[:, 0], "float32")
+        alignment = alignment / ops.sum(alignment, axis=-1, keepdims=True)
+        return logits(x, self.output_token), (tuple(new_caches), origins), alignment
+
+    def follow(self, state: Any, beams: Any) -> Any:
+        """The caches stay where they are: only where a beam finds its positions changes."""
+        caches, origins = state
+        return caches, pick(origins, beams)
 
     def depth_groups(self) -> list[list[keras.Variable]]:
         tables = list({id(table): table for table in (self.source_token, self.target_token)}.values())
@@ -214,20 +233,6 @@ class Transformer(EncoderDecoder):
         )
         return {name: getattr(self, name) for name in names.split()}
 
-    def _build_tables(self) -> None:
-        def table(name: str, num_rows: int) -> Table:
-            layer = Table(num_rows=num_rows, width=self.hidden_dim, initializer_range=self.hidden_dim**-0.5, name=name)
-            layer.build()
-            return layer
-
-        if self.share_embeddings == "all":
-            self.source_token = self.target_token = self.output_token = table("token", self.vocabulary_size)
-            return
-        self.source_token = table("source_token", self.vocabulary_size)
-        self.target_token = table("target_token", self.target_vocabulary_size)
-        shared = self.share_embeddings == "target"
-        self.output_token = self.target_token if shared else table("output", self.target_vocabulary_size)
-
     def _turned_by(self, indices: Any) -> Any:
         return indices if self.positions == "rotary" else None
 
@@ -237,13 +242,6 @@ class Transformer(EncoderDecoder):
 
     def _finished(self, x: Any) -> Any:
         return self.final_norms[1](x) if self.final_norms else x
-
-    def _logits(self, x: Any) -> Any:
-        """(..., D) -> (..., V), in the type of x."""
-        shape = ops.shape(x)
-        table = ops.cast(self.output_token.embeddings, x.dtype)
-        logits = ops.matmul(ops.reshape(x, (-1, self.hidden_dim)), ops.transpose(table))
-        return ops.reshape(logits, (*shape[:-1], self.target_vocabulary_size))
 
     def _check(self) -> None:
         if self.hidden_dim % self.num_heads:
@@ -259,13 +257,6 @@ class Transformer(EncoderDecoder):
                 key="num_heads",
                 expected=f"heads of an even width, hidden_dim={self.hidden_dim} divided by num_heads",
                 received=f"heads of width {self.hidden_dim // self.num_heads}",
-            )
-        if self.share_embeddings == "all" and self.vocabulary_size != self.target_vocabulary_size:
-            raise ConfigError(
-                "source and target cannot share their embeddings",
-                key="share_embeddings",
-                expected="one joint vocabulary for both, or `share_embeddings: target`",
-                received=f"{self.vocabulary_size} source tokens and {self.target_vocabulary_size} target tokens",
             )
 
 

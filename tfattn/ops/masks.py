@@ -36,6 +36,22 @@ def causal(num_queries: Any, num_keys: Any, offset: Any = 0) -> Any:
     return (queries[:, None] >= keys[None, :])[None, None]
 
 
+def continued(origins: Any, index: Any) -> Any:
+    """Lets each of several beams see the positions that it goes on from, in caches that are never reordered.
+
+    Args:
+        origins: (B, W, S) int, in whose cache, 0 to W - 1, beam w finds what stands at position s of its text.
+        index: the position that is read, the last that may be seen, a scalar.
+
+    Returns:
+        (B, 1, W, W S) bool: for each beam, the positions of all W caches, one cache behind the other.
+    """
+    batch, num_beams, num_steps = ops.shape(origins)
+    is_own = origins[:, :, None] == ops.arange(num_beams, dtype="int32")[:, None]  # (B, W, W, S)
+    is_past = ops.arange(num_steps, dtype="int32") <= ops.cast(index, "int32")
+    return ops.reshape(ops.logical_and(is_own, is_past), (batch, 1, num_beams, num_beams * num_steps))
+
+
 def combine(*masks: Any) -> Any:
     """Lets through what every mask lets through; None stands for a mask that hides nothing.
 

@@ -76,7 +76,7 @@ class Decoding:
             longest = ops.max(limit)  # each step costs as much as what the state has room for
         return beam_search(
             lambda token_ids, index, state: model.step(token_ids, index, memory, state),
-            model.empty_state(memory, longest),
+            model.empty_state(memory, longest, self.num_beams),
             start_ids=ops.full((ops.shape(mask)[0],), start_id, dtype="int32"),
             end_id=end_id,
             max_length=longest,
@@ -86,4 +86,5 @@ class Decoding:
             num_results=self.num_results if n_best else None,
             suppressed_ids=suppressed_ids,
             source_length=ops.shape(mask)[1] if aligned else None,
+            follow=model.follow,
         )
