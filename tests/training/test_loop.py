@@ -26,7 +26,7 @@ def make(tiny, data, runtime):
             optimizer,
             on,
             schedule=Constant(warmup=0),
-            averages=None,
+            averaging=None,
             total_steps=100,
             accumulation=accumulation,
             clip_norm=clip_norm,

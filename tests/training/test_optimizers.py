@@ -5,7 +5,6 @@ import pytest
 import tensorflow as tf
 
 from tfattn.errors import ConfigError
-from tfattn.training.averages import Averages
 from tfattn.training.optimizers import AdamW, Sgd
 
 
@@ -88,18 +87,3 @@ def test_looking_ahead_needs_a_momentum():
     with pytest.raises(ConfigError, match="momentum above 0") as caught:
         Sgd(momentum=0.0, nesterov=True)
     assert caught.value.key == "nesterov"
-
-
-def test_averages_follow_their_weights_and_change_places_with_them():
-    weight = tf.Variable(np.zeros((2, 2), np.float32))
-    averages = Averages(0.5, [weight])
-    weight.assign(np.ones((2, 2), np.float32))
-    expected = 0.0
-    for update in (1.0, 2.0, 30.0):
-        averages.update(tf.constant(update))
-        kept = min(0.5, (1 + update) / (10 + update))
-        expected = kept * expected + (1 - kept)
-    np.testing.assert_allclose(averages.variables[0].numpy(), expected, rtol=1e-6)
-    with averages.in_place():
-        np.testing.assert_allclose(weight.numpy(), expected, rtol=1e-6)
-    np.testing.assert_array_equal(weight.numpy(), 1)
