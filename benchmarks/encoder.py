@@ -1,15 +1,13 @@
 """One forward pass and one fine-tuning step of an encoder with a classification head, ours and the peers'."""
 
-import importlib.util
 import json
-import subprocess
-import sys
 
 import keras
 import keras_hub
 import numpy as np
 import tensorflow as tf
 
+from benchmarks import peers
 from benchmarks.timing import medians, report
 from tfattn.models.bert import Bert
 from tfattn.tasks.text_classification import TextClassification
@@ -31,8 +29,7 @@ def main() -> None:
         for precision in POLICIES:
             keras.config.set_dtype_policy(POLICIES[precision])
             pairs = {"tfattn": ours(sizes), "keras_hub": keras_hub_bert(sizes)}
-            with_torch = importlib.util.find_spec("transformers") and importlib.util.find_spec("torch")
-            theirs = transformers_bert(sizes, precision) if with_torch else {}
+            theirs = transformers_bert(sizes, precision) if peers.has_transformers() else {}
             for index, kind in enumerate(("forward", "training step")):
                 seconds = medians({name: pair[index] for name, pair in pairs.items()}, rounds=ROUNDS)
                 seconds |= {"transformers + torch": theirs[kind]} if theirs else {}
@@ -80,10 +77,8 @@ def keras_hub_bert(sizes):
 
 
 def transformers_bert(sizes, precision) -> dict[str, float]:
-    """Median seconds of both, in a process of its own: PyTorch and TensorFlow do not share one well."""
-    arguments = [json.dumps(sizes), precision, str(ROUNDS)]
-    done = subprocess.run([sys.executable, "-c", TRANSFORMERS, *arguments], check=True, capture_output=True, text=True)
-    return json.loads(done.stdout.splitlines()[-1])
+    """Median seconds of both."""
+    return json.loads(peers.last_line(TRANSFORMERS, json.dumps(sizes), precision, ROUNDS))
 
 
 TRANSFORMERS = """

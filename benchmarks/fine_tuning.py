@@ -1,13 +1,12 @@
 """Fine-tuning MiniLM on SST-2 sentences of real lengths, in examples per second: our training loop and peers' own."""
 
-import importlib.util
 import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import sst2
+from benchmarks import peers, sst2
 from benchmarks.timing import report
 from tfattn import pretrained
 from tfattn.training.precision import POLICIES, fastest
@@ -22,7 +21,7 @@ def main() -> None:
         lines = [f"{text}\t{label}" for text, label in sst2.rows(ROWS)]
         data.write_text("sentence\tlabel\n" + "\n".join(lines) + "\n", encoding="utf-8")
         candidates = {"tfattn": ours, "keras_hub fit": keras_hub_fit}
-        if importlib.util.find_spec("transformers") and importlib.util.find_spec("torch"):
+        if peers.has_transformers():
             candidates["transformers + torch"] = transformers_loop
         seconds = {name: candidate(data) for name, candidate in candidates.items()}
     title = f"fine-tuning MiniLM on {ROWS} rows of SST-2, batches of {BATCH}, {fastest()}: one epoch"
@@ -60,13 +59,7 @@ def transformers_loop(data: Path) -> float:
 
 
 def _python(script: str, *arguments: object) -> float:
-    done = subprocess.run(
-        [sys.executable, "-c", script, *map(str, [*arguments, BATCH, POLICIES[fastest()]])],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return float(done.stdout.split()[-1])
+    return float(peers.last_line(script, *arguments, BATCH, POLICIES[fastest()]))
 
 
 KERAS_HUB = """

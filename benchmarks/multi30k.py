@@ -18,3 +18,26 @@ def folder() -> Path:
 def lines(name: str, count: int | None = None) -> list[str]:
     """The first lines of one of the files, or all."""
     return (folder() / name).read_text(encoding="utf-8").split("\n")[:count]
+
+
+def marian_config(vocabulary_size: int, *, start_id: int, end_id: int) -> dict:
+    """The arguments of transformers.MarianConfig for a model of the same sizes."""
+    sides = {
+        f"{side}_{name}": SIZES[size]
+        for side in ("encoder", "decoder")
+        for name, size in (("layers", "num_layers"), ("attention_heads", "num_heads"), ("ffn_dim", "intermediate_dim"))
+    }
+    return {
+        "vocab_size": vocabulary_size,
+        "d_model": SIZES["hidden_dim"],
+        "max_position_embeddings": 256,
+        "dropout": 0.3,
+        "activation_function": "relu",
+        "scale_embedding": True,
+        "pad_token_id": 0,
+        "bos_token_id": start_id,
+        "decoder_start_token_id": start_id,
+        "eos_token_id": end_id,
+        "forced_eos_token_id": None,
+        **sides,
+    }

@@ -7,10 +7,8 @@ stand in order of their lengths, in batches of 50, with 4 beams. The time goes f
     python -m benchmarks translation_decoding
 """
 
-import importlib.util
 import json
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -19,10 +17,11 @@ import numpy as np
 import sacrebleu
 from safetensors.numpy import load_file, save_file
 
-from benchmarks import multi30k
+from benchmarks import multi30k, peers
 from benchmarks.timing import report
-from tfattn import files
 from tfattn.ops.positions import sinusoidal
+from tfattn.preprocessing.sentencepiece_model import SentencePieceModel
+from tfattn.training.checkpoints import Checkpoints
 
 NAME, BATCH, BEAMS, ROUNDS = "translate_multi30k_transformer", 50, 4, 3
 
@@ -37,10 +36,13 @@ def main() -> None:
         folder = Path(scratch)
         (folder / "texts.json").write_text(json.dumps(texts))
         candidates = {"tfattn": (OURS, exports[-1])}
-        if importlib.util.find_spec("transformers") and importlib.util.find_spec("torch"):
+        if peers.has_transformers():
             weights_for_marian(run, folder)
             candidates |= {f"MarianMT, {kind}": (MARIAN, kind) for kind in ("float32", "bfloat16")}
-        rounds = [{name: _python(*what, folder) for name, what in candidates.items()} for _ in range(ROUNDS)]
+        rounds = [
+            {name: json.loads(peers.last_line(*what, folder, BATCH, BEAMS)) for name, what in candidates.items()}
+            for _ in range(ROUNDS)
+        ]
     seconds = {name: statistics.median(each[name]["seconds"] for each in rounds) for name in candidates}
     report(f"{len(texts)} captions, {BEAMS} beams, batches of {BATCH}", seconds, unit="texts", amount=len(texts))
     for name, answer in rounds[0].items():
@@ -51,7 +53,8 @@ def main() -> None:
 
 def weights_for_marian(run: Path, folder: Path) -> None:
     """Leaves the run's best weights under the names of transformers, and its SentencePiece model, in the folder."""
-    ours = load_file(_best(run))
+    best = Checkpoints(run / "checkpoints").best()
+    ours = load_file(best.folder / f"{'averages' if best.holds('averages') else 'weights'}.safetensors")
     theirs = {"model.shared.weight": ours["transformer/token/embeddings"]}
     names = {"attention": "self_attn", "self_attention": "self_attn", "cross_attention": "encoder_attn"}
     for path, value in ours.items():
@@ -77,23 +80,12 @@ def weights_for_marian(run: Path, folder: Path) -> None:
     theirs |= {f"model.{side}.embed_tokens.weight": theirs["model.shared.weight"] for side in ("encoder", "decoder")}
     theirs["lm_head.weight"] = theirs.pop("model.shared.weight")
     save_file({name: np.ascontiguousarray(value) for name, value in theirs.items()}, folder / "marian.safetensors")
-    (model,) = run.parent.glob("prepared/*/preprocessing/sentencepiece.model")
-    (folder / "sentencepiece.model").write_bytes(model.read_bytes())
-    (folder / "sizes.json").write_text(json.dumps(multi30k.SIZES))
-
-
-def _best(run: Path) -> Path:
-    newest = max((run / "checkpoints").glob("step-*"))
-    step = files.read_json(newest / "state.json")["best"]["step"]
-    folder = newest.with_name(f"step-{step:08d}")
-    averages = folder / "averages.safetensors"
-    return averages if averages.exists() else folder / "weights.safetensors"
-
-
-def _python(script: str, which: object, folder: Path) -> dict:
-    arguments = [str(which), str(folder), str(BATCH), str(BEAMS)]
-    done = subprocess.run([sys.executable, "-c", script, *arguments], check=True, capture_output=True, text=True)
-    return json.loads(done.stdout.splitlines()[-1])
+    (path,) = run.parent.glob("prepared/*/preprocessing/sentencepiece.model")
+    content = path.read_bytes()
+    (folder / "sentencepiece.model").write_bytes(content)
+    model = SentencePieceModel(content)
+    config = multi30k.marian_config(len(model.tokens), start_id=model.start_id, end_id=model.end_id)
+    (folder / "marian.json").write_text(json.dumps(config))
 
 
 OURS = """
@@ -116,19 +108,9 @@ import json, pathlib, sys, time
 import sentencepiece, torch, transformers
 from safetensors.torch import load_file
 kind, folder, batch, beams = sys.argv[1], pathlib.Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
-texts, sizes = (json.loads((folder / name).read_text()) for name in ("texts.json", "sizes.json"))
+texts, config = (json.loads((folder / name).read_text()) for name in ("texts.json", "marian.json"))
 pieces = sentencepiece.SentencePieceProcessor(str(folder / "sentencepiece.model"))
-sides = {
-    f"{side}_{name}": sizes[size]
-    for side in ("encoder", "decoder")
-    for name, size in (("layers", "num_layers"), ("attention_heads", "num_heads"), ("ffn_dim", "intermediate_dim"))
-}
-config = transformers.MarianConfig(
-    vocab_size=pieces.vocab_size(), d_model=sizes["hidden_dim"], max_position_embeddings=256,
-    activation_function="relu", scale_embedding=True, pad_token_id=0, decoder_start_token_id=pieces.bos_id(),
-    eos_token_id=pieces.eos_id(), bos_token_id=pieces.bos_id(), forced_eos_token_id=None, **sides,
-)
-model = transformers.MarianMTModel(config).eval()
+model = transformers.MarianMTModel(transformers.MarianConfig(**config)).eval()
 missing, unexpected = model.load_state_dict(load_file(folder / "marian.safetensors"), strict=False)
 assert not unexpected and set(missing) <= {"final_logits_bias", "model.shared.weight"}, (missing, unexpected)
 model = model.to(getattr(torch, kind))

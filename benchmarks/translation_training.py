@@ -4,7 +4,6 @@ All see the same pairs in pieces of the same SentencePiece model, in batches of 
 were cut by the same rule, and count the tokens of source and target without padding. The first epoch does not count.
 """
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import multi30k
+from benchmarks import multi30k, peers
 from benchmarks.timing import report
 from tfattn.data.batching import Batching
 from tfattn.preprocessing.sentencepiece_model import SentencePieceModel
@@ -32,9 +31,9 @@ def main() -> None:
             (folder / f"train.{language}").write_text(text, encoding="utf-8")
         seconds = {"tfattn": ours(folder)}
         tokens = write_batches(folder)
-        seconds["keras_hub layers, fit"] = _python(KERAS_HUB, folder)
-        if importlib.util.find_spec("transformers") and importlib.util.find_spec("torch"):
-            seconds["transformers MarianMT"] = _python(MARIAN, folder)
+        seconds["keras_hub layers, fit"] = float(peers.last_line(KERAS_HUB, folder))
+        if peers.has_transformers():
+            seconds["transformers MarianMT"] = float(peers.last_line(MARIAN, folder))
     report(f"training on {ROWS} pairs of Multi30k, {fastest()}: one epoch", seconds, unit="tokens", amount=tokens)
     share = operations(tokens) / seconds["tfattn"] / MATRIX_PRODUCTS[fastest()]
     print(f"  of what two cores can do in matrix products, ours does {share:.0%}")
@@ -73,7 +72,9 @@ def write_batches(folder: Path) -> int:
     plans = [batching.plan([lengths], seed=7, epoch=epoch, shuffle=True) for epoch in (0, 1)]
     epochs = [[rows.tolist() for window in plan for rows in window.batches] for plan in plans]
     facts = {"source": source, "target": target, "epochs": epochs, "sizes": multi30k.SIZES, "vocabulary": VOCABULARY}
-    (folder / "batches.json").write_text(json.dumps(facts | {"policy": POLICIES[fastest()]}))
+    facts |= {"policy": POLICIES[fastest()]}
+    facts |= {"marian": multi30k.marian_config(VOCABULARY, start_id=model.start_id, end_id=model.end_id)}
+    (folder / "batches.json").write_text(json.dumps(facts))
     return int(lengths.sum())
 
 
@@ -83,11 +84,6 @@ def operations(tokens: int) -> float:
     encoder = layers * (4 * width * width + 2 * width * inner)
     decoder = layers * (8 * width * width + 2 * width * inner) + width * VOCABULARY
     return 3 * 2 * (encoder + decoder) * tokens / 2
-
-
-def _python(script: str, folder: Path) -> float:
-    done = subprocess.run([sys.executable, "-c", script, str(folder)], check=True, capture_output=True, text=True)
-    return float(done.stdout.split()[-1])
 
 
 KERAS_HUB = """
@@ -143,17 +139,7 @@ MARIAN = """
 import json, pathlib, sys, time
 import tokenizers, torch, transformers
 facts = json.loads((pathlib.Path(sys.argv[1]) / "batches.json").read_text())
-sizes = facts["sizes"]
-sides = {
-    f"{side}_{name}": sizes[size]
-    for side in ("encoder", "decoder")
-    for name, size in (("layers", "num_layers"), ("attention_heads", "num_heads"), ("ffn_dim", "intermediate_dim"))
-}
-config = transformers.MarianConfig(
-    vocab_size=facts["vocabulary"], d_model=sizes["hidden_dim"], max_position_embeddings=256, dropout=0.3,
-    activation_function="relu", scale_embedding=True, pad_token_id=0, decoder_start_token_id=2, eos_token_id=3,
-    forced_eos_token_id=None, **sides,
-)
+config = transformers.MarianConfig(**facts["marian"])
 model = transformers.MarianMTModel(config).train()
 plain = tokenizers.Tokenizer(tokenizers.models.WordLevel({"<pad>": 0}, unk_token="<pad>"))
 tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=plain, pad_token="<pad>")
