@@ -58,10 +58,10 @@ class Copier(EncoderDecoder):
 
     def step(self, token_ids, index, memory, state):
         source = memory["token_ids"]
-        beams = token_ids.shape[0] // source.shape[0]
-        place = keras.ops.minimum(index, source.shape[1] - 1)
-        here = keras.ops.repeat(keras.ops.take(source, place, axis=1), beams)
-        alignment = keras.ops.repeat(keras.ops.one_hot(keras.ops.stack([place] * 2), source.shape[1]), beams, axis=0)
+        (rows, length), (texts,) = keras.ops.shape(source), keras.ops.shape(token_ids)
+        place = keras.ops.minimum(index, length - 1)
+        here = keras.ops.repeat(keras.ops.take(source, place, axis=1), texts // rows)
+        alignment = keras.ops.one_hot(keras.ops.broadcast_to(place, (texts,)), length)
         return keras.ops.one_hot(here, len(WORDS)) * self.certainty, state, alignment
 
 

@@ -4,10 +4,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from keras import ops, tree
+from keras import ops
 
 from tfattn.decoding.history import History, Texts
-from tfattn.decoding.loop import Decoded, Step, row_limits, shaped_like
+from tfattn.decoding.loop import Decoded, Step, row_limits
+from tfattn.decoding.rounds import Loop, replaced, write_rows
 from tfattn.decoding.rows import in_order, largest, pick
 
 
@@ -25,6 +26,7 @@ def beam_search(
     suppressed_ids: Sequence[int] = (),
     source_length: Any = None,
     follow: Callable[[Any, Any], Any] = in_order,
+    rows_leave: bool = False,
 ) -> Decoded:
     """Writes W texts per row side by side and answers the best of those that ended.
 
@@ -43,7 +45,8 @@ def beam_search(
         step: `step(token_ids (B W,), index, state)` reads the tokens at the position `index` and answers the logits of
             the next (B W, V), the new state, and the alignment (B W, S) or None. The beams of a row stand next to each
             other: beam w of row b is row b W + w.
-        state: of the first step, a nested structure of tensors.
+        state: of the first step: a nested structure of tensors, of B W rows, or of B. Axes of length 0 are room for
+            positions: they are made long enough.
         start_ids: (B,) int, the tokens at position 0.
         end_id: the token that ends a text.
         max_length: L, the most tokens that a text can have; an integer, or in TensorFlow a scalar tensor.
@@ -58,6 +61,7 @@ def beam_search(
         source_length: S of the alignments, if they are wanted.
         follow: `follow(state, beams (B, W))`, the state of beams of which each goes on from another one of its row, or
             from itself. By default the state's tensors have B W rows, which are put in their new order.
+        rows_leave: whether rows that are done leave the batch, as for `greedy`: `step` and `follow` then get N of B.
 
     Returns:
         `Decoded`: token_ids (B, L) or (B, n, L), lengths, scores, alignment or None; best first. Where there are fewer
@@ -79,94 +83,81 @@ def beam_search(
     start_ids = ops.convert_to_tensor(start_ids, dtype="int32")
     batch = ops.shape(start_ids)[0]
     limits = row_limits(length_limit, max_length, batch)
-    beams = ops.broadcast_to(ops.arange(num_beams, dtype="int32"), (batch, num_beams))
-    num_rows = tree.map_structure(lambda x: ops.shape(x)[0], state)
+    own_beam = ops.arange(num_beams, dtype="int32")
 
     def penalty(num_terms: Any) -> Any:
         return ((5.0 + ops.cast(num_terms, "float32")) / 6.0) ** length_penalty
 
-    def go_on(search: _Search) -> Any:
-        return ops.logical_not(ops.all(search.done))
-
-    def write_one(search: _Search) -> tuple[_Search]:
-        index = search.index
-        logits, state, alignment = step(search.token_ids, index, search.state)
-        scores, parents, token_ids = _candidates(logits, search.live, suppressed_ids)  # each (B, 2 W)
+    def write_one(loop: Loop) -> tuple:
+        search, (results, history), index = loop.carried, loop.records, loop.index
+        logits, state, alignment = step(ops.reshape(search.token_ids, (-1,)), index, search.state)
+        scores, parents, token_ids = _candidates(logits, search.live, suppressed_ids)  # each (N, 2 W)
         is_end = token_ids == end_id
         # Each beam has one end, so that at least W of the 2 W go on.
         live, places = ops.top_k(ops.where(is_end, -np.inf, scores), num_beams)
-        token_ids, survivors = pick(token_ids, places), pick(parents, places)  # (B, W)
+        token_ids, survivors = pick(token_ids, places), pick(parents, places)  # (N, W)
 
         ended_scores = ops.where(is_end[:, :num_beams], scores[:, :num_beams] / penalty(index + 1), -np.inf)
-        ended = Texts(ended_scores, ops.full_like(beams, index), parents[:, :num_beams])
-        cut = Texts(live / penalty(index + 1), ops.full_like(beams, index + 1), beams)
-        at_limit = index + 1 >= limits
-        kept = _keep(search.kept, ended, cut, at_limit, search.done)
+        ended = Texts(ended_scores, ops.full_like(survivors, index), parents[:, :num_beams])
+        beams = ops.broadcast_to(own_beam, ops.shape(survivors))
+        cut = Texts(live / penalty(index + 1), ops.full_like(survivors, index + 1), beams)
+        at_limit = index + 1 >= search.limits
+        kept = _keep(search.kept, ended, cut, at_limit, loop.done)
 
         num_ended = search.num_ended + ops.sum(ops.cast(ended_scores > -np.inf, "int32"), axis=1)
         best, worst = live[:, 0], kept.scores[:, -1]
         is_behind = ops.logical_and(num_ended >= num_beams, best / penalty(index + 2) <= worst)
-        settled = ops.logical_or(best / penalty(limits) <= worst, is_behind)
-        return (
-            _Search(
-                index=index + 1,
-                state=shaped_like(follow(state, survivors), search.state, num_rows),
-                token_ids=ops.reshape(token_ids, (batch * num_beams,)),
-                live=live,
-                kept=kept,
-                num_ended=num_ended,
-                done=ops.logical_or(search.done, ops.logical_or(at_limit, settled)),
-                history=search.history.grown(index, token_ids, survivors, alignment),
-            ),
-        )
+        settled = ops.logical_or(best / penalty(search.limits) <= worst, is_behind)
+        done = ops.logical_or(loop.done, ops.logical_or(at_limit, settled))
+        results = Texts(*(replaced(*parts) for parts in zip(results, [loop.rows] * 3, kept, strict=True)))
+        history = history.grown(index, loop.rows, token_ids, survivors, alignment)
+        search = _Search(follow(state, survivors), token_ids, search.limits, live, kept, num_ended)
+        return done, search, (results, history)
 
-    num_kept = num_results or 1
-    nothing = ops.zeros((batch, num_kept), dtype="int32")
-    (search,) = ops.while_loop(
-        go_on,
-        write_one,
-        (
-            _Search(
-                index=ops.zeros((), dtype="int32"),
-                state=tree.map_structure(ops.convert_to_tensor, state),
-                token_ids=ops.repeat(start_ids, num_beams, axis=0),
-                # All beams start alike; only one of them may be continued.
-                live=ops.where(beams == 0, 0.0, -np.inf),
-                kept=Texts(ops.where(nothing == 0, -np.inf, 0.0), nothing, nothing),
-                num_ended=ops.zeros((batch,), dtype="int32"),
-                done=limits < 1,
-                history=History.empty(max_length, batch, num_beams, source_length),
-            ),
-        ),
+    nothing = ops.zeros((batch, num_results or 1), dtype="int32")
+    results = Texts(ops.where(nothing == 0, -np.inf, 0.0), nothing, nothing)
+    search = _Search(
+        state=state,
+        token_ids=ops.repeat(start_ids[:, None], num_beams, axis=1),
+        limits=limits,
+        # All beams start alike; only one of them may be continued.
+        live=ops.broadcast_to(ops.where(own_beam == 0, 0.0, -np.inf), (batch, num_beams)),
+        kept=results,
+        num_ended=ops.zeros((batch,), dtype="int32"),
     )
-    decoded = search.history.texts(search.kept, search.index)
+    loop = write_rows(
+        write_one,
+        carried=search,
+        records=(results, History.empty(max_length, batch, num_beams, source_length)),
+        done=limits < 1,
+        max_length=max_length,
+        rows_leave=rows_leave,
+    )
+    results, history = loop.records
+    decoded = history.texts(results, loop.index)
     if num_results is None:
         return Decoded(*(None if part is None else part[:, 0] for part in decoded))
     return decoded
 
 
 class _Search(NamedTuple):
-    """All that goes from one step to the next.
+    """What N rows carry from one step to the next.
 
     Attributes:
-        index: the position that is read next, a scalar.
         state: of the step function.
-        token_ids: (B W,), what is read next.
-        live: (B, W), each beam's sum of log probabilities, best first; minus infinity where there is no beam.
+        token_ids: (N, W), what is read next.
+        limits: (N,), the most tokens of a text.
+        live: (N, W), each beam's sum of log probabilities, best first; minus infinity where there is no beam.
         kept: the best n texts so far.
-        num_ended: (B,), how many texts have ended.
-        done: (B,), whether the results are final.
-        history: what each step chose.
+        num_ended: (N,), how many texts have ended.
     """
 
-    index: Any
     state: Any
     token_ids: Any
+    limits: Any
     live: Any
     kept: Texts
     num_ended: Any
-    done: Any
-    history: History
 
 
 def _candidates(logits: Any, live: Any, suppressed_ids: Sequence[int]) -> tuple[Any, Any, Any]:

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from keras import ops
 
-from tfattn.decoding.loop import Decoded, expected_alignment, record
+from tfattn.decoding.loop import Decoded, expected_alignment
+from tfattn.decoding.rounds import record
 from tfattn.decoding.rows import pick
 
 
@@ -23,7 +24,7 @@ class History(NamedTuple):
     Attributes:
         token_ids: (L, B, W), the token that each beam got.
         parents: (L, B, W), the beam that each continues.
-        alignments: nothing, or the alignment (L, B W, S) of the beams that were continued.
+        alignments: nothing, or the alignments (L, B, W, S) of the beams that were continued.
     """
 
     token_ids: Any
@@ -35,19 +36,23 @@ class History(NamedTuple):
         choices = ops.zeros((max_length, batch, num_beams), dtype="int32")
         if source_length is None:
             return cls(choices, choices, ())
-        return cls(choices, choices, (ops.zeros((max_length, batch * num_beams, source_length), dtype="float32"),))
+        return cls(choices, choices, (ops.zeros((max_length, batch, num_beams, source_length), dtype="float32"),))
 
-    def grown(self, index: Any, token_ids: Any, parents: Any, alignment: Any) -> "History":
+    def grown(self, index: Any, rows: Any, token_ids: Any, parents: Any, alignment: Any) -> "History":
+        """With the choices (N, W) of those rows that still write, and their alignment (N W, S)."""
+        alignments = ()
+        if self.alignments:
+            alignment = ops.reshape(expected_alignment(alignment), (*ops.shape(parents), -1))
+            alignments = (record(self.alignments[0], index, rows, alignment),)
         return History(
-            record(self.token_ids, index, token_ids),
-            record(self.parents, index, parents),
-            tuple(record(alignments, index, expected_alignment(alignment)) for alignments in self.alignments),
+            record(self.token_ids, index, rows, token_ids), record(self.parents, index, rows, parents), alignments
         )
 
     def texts(self, kept: Texts, num_steps: Any) -> Decoded:
         """Follows the parents from the last token of each text (B, n) to its first."""
         lengths = ops.where(kept.scores > -np.inf, kept.lengths, 0)
-        max_length, batch, num_beams = ops.shape(self.token_ids)
+        max_length, batch, _ = ops.shape(self.token_ids)
+        rows = ops.arange(batch, dtype="int32")
         num_kept = kept.scores.shape[1]
 
         def read_one(index: Any, beams: Any, texts: Any, aligned: tuple) -> tuple:
@@ -55,17 +60,15 @@ class History(NamedTuple):
             is_inside = index < lengths
             token_ids = pick(ops.take(self.token_ids, index, axis=0), beams)
             parents = pick(ops.take(self.parents, index, axis=0), beams)
-            texts = record(texts, index, ops.where(is_inside, token_ids, 0))
+            texts = record(texts, index, rows, ops.where(is_inside, token_ids, 0))
             if aligned:
-                alignment = ops.take(self.alignments[0], index, axis=0)
-                width = ops.shape(alignment)[1]
-                alignment = pick(ops.reshape(alignment, (batch, num_beams, width)), parents)  # (B, n, S)
-                aligned = (record(aligned[0], index, ops.where(is_inside[:, :, None], alignment, 0.0)),)
+                alignment = pick(ops.take(self.alignments[0], index, axis=0), parents)  # (B, n, S)
+                aligned = (record(aligned[0], index, rows, ops.where(is_inside[:, :, None], alignment, 0.0)),)
             return index, ops.where(is_inside, parents, beams), texts, aligned
 
         texts = ops.zeros((max_length, batch, num_kept), dtype="int32")
         aligned = tuple(
-            ops.zeros((max_length, batch, num_kept, ops.shape(alignments)[2]), dtype="float32")
+            ops.zeros((max_length, batch, num_kept, ops.shape(alignments)[3]), dtype="float32")
             for alignments in self.alignments
         )
         *_, texts, aligned = ops.while_loop(

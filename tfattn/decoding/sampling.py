@@ -1,11 +1,12 @@
 """Drawing each token by its probability."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from keras import ops
 
 from tfattn.decoding.loop import Decoded, Step, write
+from tfattn.decoding.rounds import Loop
 from tfattn.decoding.rows import barred, grouped, pick
 from tfattn.decoding.threefry import uniform
 
@@ -27,6 +28,7 @@ def sample(
     length_limit: Any = None,
     suppressed_ids: Sequence[int] = (),
     source_length: Any = None,
+    rows_leave: bool = False,
 ) -> Decoded:
     """Draws a token, reads it, draws the next, until the end is drawn.
 
@@ -37,7 +39,8 @@ def sample(
     What a row draws depends on its own seed and settings alone, not on the rows beside it.
 
     Args:
-        step, state, start_ids, end_id, max_length, length_limit, suppressed_ids, source_length: as for `greedy`.
+        step, state, start_ids, end_id, max_length, length_limit, suppressed_ids, source_length,
+            rows_leave: as for `greedy`.
         seed: an integer or a scalar tensor: the rows draw independently of each other, by the seed and their numbers.
             Or (B,), a seed for each row: equal rows with equal seeds then get equal texts, whatever batch they are in.
             The low 32 bits count.
@@ -60,48 +63,36 @@ def sample(
         2020, "The curious case of neural text degeneration", section 3.1.
     """
     start_ids = ops.convert_to_tensor(start_ids, dtype="int32")
-    batch = ops.shape(start_ids)[0]
+    rows = ops.shape(start_ids)[:1]
     seed = ops.cast(seed, "int32")
-    streams = ops.arange(batch, dtype="int32") if len(seed.shape) == 0 else ops.zeros((batch,), dtype="int32")
-    temperature = ops.broadcast_to(ops.cast(temperature, "float32"), (batch,))
-    top_k = ops.broadcast_to(ops.cast(top_k, "int32"), (batch,))
-    top_p = ops.broadcast_to(ops.cast(top_p, "float32"), (batch,))
+    settings = _Settings(
+        seed=ops.broadcast_to(seed, rows),
+        stream=ops.zeros(rows, dtype="int32") if len(seed.shape) else ops.arange(rows[0], dtype="int32"),
+        temperature=ops.broadcast_to(ops.cast(temperature, "float32"), rows),
+        top_k=ops.broadcast_to(ops.cast(top_k, "int32"), rows),
+        top_p=ops.broadcast_to(ops.cast(top_p, "float32"), rows),
+    )
 
-    def choose(logits: Any, index: Any, done: Any) -> Any:
+    def choose(logits: Any, loop: Loop) -> Any:
+        own = _Settings(*(ops.take(setting, loop.rows, axis=0) for setting in settings))
         if suppressed_ids:
             logits = logits + barred(suppressed_ids, logits.shape[-1])
         likeliest = ops.cast(ops.argmax(logits, axis=-1), "int32")
-        weights = ops.softmax(logits / ops.maximum(temperature, COLD)[:, None], axis=-1)
+        weights = ops.softmax(logits / ops.maximum(own.temperature, COLD)[:, None], axis=-1)
 
         def draw_again(attempt: Any, weights: Any, token_ids: Any, is_settled: Any) -> tuple:
-            drawn = _draw(uniform((seed, streams), (index, attempt)), weights, likeliest)
-            above, may_be_drawn = judge(weights, drawn)
+            drawn = _draw(uniform((own.seed, own.stream), (loop.index, attempt)), weights, likeliest)
+            above, may_be_drawn = _judge(weights, drawn, own)
             token_ids = ops.where(is_settled, token_ids, drawn)
             return attempt + 1, above, token_ids, ops.logical_or(is_settled, may_be_drawn)
 
-        is_settled = ops.logical_or(done, ops.logical_or(temperature < COLD, top_k == 1))
+        is_settled = ops.logical_or(loop.done, ops.logical_or(own.temperature < COLD, own.top_k == 1))
         *_, token_ids, _ = ops.while_loop(
-            lambda *loop: ops.logical_not(ops.all(loop[-1])),
+            lambda *drawing: ops.logical_not(ops.all(drawing[-1])),
             draw_again,
             (ops.zeros((), dtype="int32"), weights, likeliest, is_settled),
         )
         return token_ids
-
-    def judge(weights: Any, drawn: Any) -> tuple[Any, Any]:
-        """The weights above what was drawn, the rest being 0, and whether it may be drawn.
-
-        If it may not, what is above still holds all that may, in its true proportions, and drawing from that comes out
-        as if the tokens had been sorted and cut first. Sorting thousands would cost far more than the few attempts.
-        """
-        weight, drawn = pick(weights, drawn[:, None]), drawn[:, None]
-        is_smaller_id = ops.arange(weights.shape[-1], dtype="int32") < drawn
-        is_above = ops.logical_or(weights > weight, ops.logical_and(weights == weight, is_smaller_id))
-        is_above = ops.cast(is_above, "float32")
-        above = weights * is_above
-        num_above, sum_above = ops.sum(is_above, axis=-1), ops.sum(above, axis=-1)
-        in_top_k = ops.logical_or(top_k <= 0, num_above < ops.cast(top_k, "float32"))
-        in_nucleus = ops.logical_or(top_p >= 1.0, sum_above < top_p)
-        return above, ops.logical_or(num_above == 0.0, ops.logical_and(in_top_k, in_nucleus))
 
     return write(
         step,
@@ -112,7 +103,35 @@ def sample(
         max_length=max_length,
         length_limit=length_limit,
         source_length=source_length,
+        rows_leave=rows_leave,
     )
+
+
+class _Settings(NamedTuple):
+    """How each row draws, (B,) each."""
+
+    seed: Any
+    stream: Any
+    temperature: Any
+    top_k: Any
+    top_p: Any
+
+
+def _judge(weights: Any, drawn: Any, own: _Settings) -> tuple[Any, Any]:
+    """The weights above what was drawn, the rest being 0, and whether it may be drawn.
+
+    If it may not, what is above still holds all that may, in its true proportions, and drawing from that comes out as
+    if the tokens had been sorted and cut first. Sorting thousands would cost far more than the few attempts.
+    """
+    weight, drawn = pick(weights, drawn[:, None]), drawn[:, None]
+    is_smaller_id = ops.arange(weights.shape[-1], dtype="int32") < drawn
+    is_above = ops.logical_or(weights > weight, ops.logical_and(weights == weight, is_smaller_id))
+    is_above = ops.cast(is_above, "float32")
+    above = weights * is_above
+    num_above, sum_above = ops.sum(is_above, axis=-1), ops.sum(above, axis=-1)
+    in_top_k = ops.logical_or(own.top_k <= 0, num_above < ops.cast(own.top_k, "float32"))
+    in_nucleus = ops.logical_or(own.top_p >= 1.0, sum_above < own.top_p)
+    return above, ops.logical_or(num_above == 0.0, ops.logical_and(in_top_k, in_nucleus))
 
 
 def _draw(chance: Any, weights: Any, otherwise: Any) -> Any:

@@ -76,9 +76,11 @@ class EncoderDecoder(keras.Model):
         raise NotImplementedError
 
     def empty_state(self, memory: dict[str, Any], max_length: int, num_beams: int = 1) -> Any:
-        """What is known before the first step of up to `max_length`: a nested structure of tensors.
+        """What is known before the first step: a nested structure of tensors.
 
-        Steps keep its structure, shapes and types. It is of W = `num_beams` continuations of each source.
+        Steps keep its structure, shapes and types. It is of W = `num_beams` continuations of each source, and has room
+        for `max_length` positions. If that is 0, what needs room has axes of length 0, which whoever writes makes
+        longer with zeros; no other axis of a state is ever of length 0.
         """
         raise NotImplementedError
 

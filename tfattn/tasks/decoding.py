@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
+import keras
 from keras import ops
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
@@ -73,10 +74,10 @@ class Decoding:
         if self.max_ratio is not None:
             limit = ops.cast(ops.sum(ops.cast(mask, "float32"), axis=1) * self.max_ratio, "int32") + 10
             limit = ops.minimum(limit, longest)
-            longest = ops.max(limit)  # each step costs as much as what the state has room for
+            longest = ops.max(limit)
         return beam_search(
-            lambda token_ids, index, state: model.step(token_ids, index, memory, state),
-            model.empty_state(memory, longest, self.num_beams),
+            lambda token_ids, index, state: _read(model, token_ids, index, *state),
+            (memory, model.empty_state(memory, 0, self.num_beams)),
             start_ids=ops.full((ops.shape(mask)[0],), start_id, dtype="int32"),
             end_id=end_id,
             max_length=longest,
@@ -86,5 +87,12 @@ class Decoding:
             num_results=self.num_results if n_best else None,
             suppressed_ids=suppressed_ids,
             source_length=ops.shape(mask)[1] if aligned else None,
-            follow=model.follow,
+            follow=lambda state, beams: (state[0], model.follow(state[1], beams)),
+            rows_leave=keras.backend.backend() == "tensorflow",
         )
+
+
+def _read(model: EncoderDecoder, token_ids: Any, index: Any, memory: dict[str, Any], state: Any) -> tuple:
+    """A step whose state holds the memory too, which loses the rows that are done as all else does."""
+    logits, state, alignment = model.step(token_ids, index, memory, state)
+    return logits, (memory, state), alignment
