@@ -31,7 +31,7 @@ def main() -> None:
     candidates = {}
     for length in LENGTHS:
         candidates["greedy", length] = cached(model, features, length, greedy)
-        beams = {"num_beams": 4, "follow": model.follow}
+        beams = {"num_beams": 4, "follow": lambda state, beams: (state[0], model.follow(state[1], beams))}
         candidates["beam search, 4 beams", length] = cached(model, features, length, beam_search, **beams)
         candidates["greedy without a cache", length] = uncached(model, features, length)
     seconds = medians(candidates, rounds=ROUNDS)
@@ -42,16 +42,22 @@ def main() -> None:
 
 
 def cached(model, features, length, search, **options):
+    def step(token_ids, index, state):
+        memory, own = state
+        logits, own, alignment = model.step(token_ids, index, memory, own)
+        return logits, (memory, own), alignment
+
     @tf.function
     def write():
         memory = model.encode(features)
         return search(
-            lambda token_ids, index, state: model.step(token_ids, index, memory, state),
-            model.empty_state(memory, length, options.get("num_beams", 1)),
+            step,
+            (memory, model.empty_state(memory, 0, options.get("num_beams", 1))),
             start_ids=tf.fill([BATCH], 2),
             end_id=3,
             max_length=length,
             suppressed_ids=SPECIAL,
+            rows_leave=True,
             **options,
         ).token_ids
 

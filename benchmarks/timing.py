@@ -23,6 +23,6 @@ def report(title: str, seconds: Mapping[str, float], *, unit: str, amount: float
     print(f"\n{title}")
     for name, value in seconds.items():
         print(
-            f"  {name:<28} {value:9.4f} s  {amount / value:12,.0f} {unit}/s   ours is {value / ours:5.2f}x as fast",
+            f"  {name:<36} {value:9.4f} s  {amount / value:12,.0f} {unit}/s   ours is {value / ours:5.2f}x as fast",
             flush=True,
         )

@@ -1,7 +1,9 @@
 """Beam search over Multi30k's validation captions, in translations per second: our export, and MarianMT.generate.
 
 Both have the same weights, which are those of the run that the export came from, and so write much the same; sources
-stand in order of their lengths, in batches of 50, with 4 beams. The time goes from texts to texts.
+stand in order of their lengths, in batches of 50, with 4 beams. The time goes from texts to texts. Each is asked in two
+ways: batch after batch, every operation on both cores; and two batches side by side, each on a core of its own, as
+`tfattn serve` computes them: for MarianMT in two processes, because Python threads would wait for each other.
 
     tfattn run pipelines/translate_multi30k_transformer.yaml
     python -m benchmarks translation_decoding
@@ -31,24 +33,31 @@ def main() -> None:
     run, exports = Path("runs") / NAME / "latest", sorted(Path("saved_models", NAME).glob("[0-9]*"))
     if not exports or not run.exists():
         sys.exit(f"no run and export: first `tfattn run pipelines/{NAME}.yaml`")
-    texts = sorted((line for line in multi30k.lines("val.en") if line), key=len)
+    pairs = zip(multi30k.lines("val.en"), multi30k.lines("val.de"), strict=True)
+    texts, references = zip(*sorted((pair for pair in pairs if all(pair)), key=lambda pair: len(pair[0])), strict=True)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         (folder / "texts.json").write_text(json.dumps(texts))
-        candidates = {"tfattn": (OURS, exports[-1])}
+        ways = {"batch after batch": 1, "two side by side": 2}
+        candidates = {f"tfattn, {way}": (OURS, exports[-1], folder, callers) for way, callers in ways.items()}
         if peers.has_transformers():
             weights_for_marian(run, folder)
-            candidates |= {f"MarianMT, {kind}": (MARIAN, kind) for kind in ("float32", "bfloat16")}
+            for kind in ("float32", "bfloat16"):
+                for way, callers in ways.items():
+                    candidates[f"MarianMT {kind}, {way}"] = (MARIAN, kind, folder, callers)
         rounds = [
-            {name: json.loads(peers.last_line(*what, folder, BATCH, BEAMS)) for name, what in candidates.items()}
+            {name: json.loads(peers.last_line(*what, BATCH)) for name, what in candidates.items()}
             for _ in range(ROUNDS)
         ]
     seconds = {name: statistics.median(each[name]["seconds"] for each in rounds) for name in candidates}
+    seconds = dict(sorted(seconds.items(), key=lambda item: (not item[0].startswith("tfattn"), item[1])))
     report(f"{len(texts)} captions, {BEAMS} beams, batches of {BATCH}", seconds, unit="texts", amount=len(texts))
-    for name, answer in rounds[0].items():
-        same = np.mean([a == b for a, b in zip(answer["texts"], rounds[0]["tfattn"]["texts"], strict=True)])
-        bleu = sacrebleu.corpus_bleu(answer["texts"], [rounds[0]["tfattn"]["texts"]]).score
-        print(f"  {name}: {same:.1%} of its texts are ours to the letter (BLEU against ours {bleu:.1f})")
+    written = {name: answer["texts"] for name, answer in rounds[0].items()}
+    ours = next(iter(written.values()))
+    for name, theirs in written.items():
+        same = np.mean([a == b for a, b in zip(theirs, ours, strict=True)])
+        bleu = sacrebleu.corpus_bleu(theirs, [references]).score
+        print(f"  {name}: BLEU {bleu:.1f}, {same:.1%} of its texts are ours to the letter")
 
 
 def weights_for_marian(run: Path, folder: Path) -> None:
@@ -89,25 +98,32 @@ def weights_for_marian(run: Path, folder: Path) -> None:
 
 
 OURS = """
-import json, pathlib, sys, time
+import concurrent.futures, json, pathlib, sys, time
 import tensorflow as tf, tensorflow_text
-texts, batch = json.loads((pathlib.Path(sys.argv[2]) / "texts.json").read_text()), int(sys.argv[3])
+callers, batch = int(sys.argv[3]), int(sys.argv[4])
+if callers > 1:
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+texts = json.loads((pathlib.Path(sys.argv[2]) / "texts.json").read_text())
 loaded = tf.saved_model.load(sys.argv[1])
 translate = loaded.signatures["serving_default"]
 def run(texts):
-    parts = [texts[start : start + batch] for start in range(0, len(texts), batch)]
-    return [text.decode() for part in parts for text in translate(text=tf.constant(part))["text"].numpy()]
-run(texts[:: len(texts) // batch])
-started = time.perf_counter()
-written = run(texts)
-print(json.dumps({"seconds": time.perf_counter() - started, "texts": written}))
+    return [text.decode() for text in translate(text=tf.constant(texts))["text"].numpy()]
+parts = [texts[start : start + batch] for start in range(0, len(texts), batch)][::-1]
+with concurrent.futures.ThreadPoolExecutor(callers) as pool:
+    list(pool.map(run, parts[::4]))
+    started = time.perf_counter()
+    written = list(pool.map(run, parts))
+    seconds = time.perf_counter() - started
+print(json.dumps({"seconds": seconds, "texts": sum(written[::-1], [])}))
 """
 
 MARIAN = """
-import json, pathlib, sys, time
+import concurrent.futures, json, multiprocessing, pathlib, sys, time
 import sentencepiece, torch, transformers
 from safetensors.torch import load_file
-kind, folder, batch, beams = sys.argv[1], pathlib.Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+kind, folder, callers, batch = sys.argv[1], pathlib.Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+if callers > 1:
+    torch.set_num_threads(1)
 texts, config = (json.loads((folder / name).read_text()) for name in ("texts.json", "marian.json"))
 pieces = sentencepiece.SentencePieceProcessor(str(folder / "sentencepiece.model"))
 model = transformers.MarianMTModel(transformers.MarianConfig(**config)).eval()
@@ -115,21 +131,24 @@ missing, unexpected = model.load_state_dict(load_file(folder / "marian.safetenso
 assert not unexpected and set(missing) <= {"final_logits_bias", "model.shared.weight"}, (missing, unexpected)
 model = model.to(getattr(torch, kind))
 def run(texts):
-    written = []
-    for start in range(0, len(texts), batch):
-        ids = [[*row, pieces.eos_id()] for row in pieces.encode(texts[start : start + batch])]
-        longest = max(map(len, ids))
-        padded = torch.tensor([row + [0] * (longest - len(row)) for row in ids])
+    ids = [[*row, pieces.eos_id()] for row in pieces.encode(texts)]
+    longest = max(map(len, ids))
+    padded = torch.tensor([row + [0] * (longest - len(row)) for row in ids])
+    with torch.inference_mode():
         answer = model.generate(
-            input_ids=padded, attention_mask=(padded != 0).long(), num_beams=beams, length_penalty=0.6,
+            input_ids=padded, attention_mask=(padded != 0).long(), num_beams=BEAMS, length_penalty=1.0,
             early_stopping=True, max_new_tokens=2 * longest + 10, suppress_tokens=[0, 1, 2],
         )
-        rows = [[token for token in row if token > 3] for row in answer.tolist()]
-        written += pieces.decode(rows)
-    return written
-with torch.inference_mode():
-    run(texts[:: len(texts) // batch])
+    return pieces.decode([[token for token in row if token > 3] for row in answer.tolist()])
+parts = [texts[start : start + batch] for start in range(0, len(texts), batch)][::-1]
+if callers > 1:
+    pool = concurrent.futures.ProcessPoolExecutor(callers, mp_context=multiprocessing.get_context("fork"))
+else:
+    pool = concurrent.futures.ThreadPoolExecutor(1)
+with pool:
+    list(pool.map(run, parts[::4]))
     started = time.perf_counter()
-    written = run(texts)
-print(json.dumps({"seconds": time.perf_counter() - started, "texts": written}))
-"""
+    written = list(pool.map(run, parts))
+    seconds = time.perf_counter() - started
+print(json.dumps({"seconds": seconds, "texts": sum(written[::-1], [])}))
+""".replace("BEAMS", str(BEAMS))

@@ -54,55 +54,62 @@ def write_rows(
         the loop as it ended.
     """
     carried = tree.map_structure(ops.convert_to_tensor, carried)
-    batch = ops.shape(done)[0]
-    rows_of = tree.map_structure(lambda x: ops.shape(x)[0] // ops.maximum(batch, 1) if rows_leave else 1, carried)
-    first = Loop(ops.zeros((), dtype="int32"), ops.arange(batch, dtype="int32"), done, carried, records)
-    room_axes = [[axis for axis, size in enumerate(x.shape) if axis and size == 0] for x in tree.flatten(carried)]
+    rows = ops.arange(ops.shape(done)[0], dtype="int32")
+    loop = Loop(ops.zeros((), dtype="int32"), rows, done, carried, records)
+    rooms = [[axis for axis, size in enumerate(x.shape) if axis and size == 0] for x in tree.flatten(carried)]
+    if rows_leave:
+        return _rounds(write_one, loop, rooms, max_length)
+    return _round(write_one, loop._replace(carried=_with_room(carried, rooms, max_length)), until=max_length, leaving=1)
 
-    def with_room(carried: Any, size: Any) -> Any:
-        flat = [_longer(x, axes, size) for x, axes in zip(tree.flatten(carried), room_axes, strict=True)]
-        return tree.pack_sequence_as(carried, flat)
 
-    def round_of(loop: Loop, until: Any, leaving: int) -> Loop:
-        """Steps until a position, or until one in `leaving` rows is done."""
-        num_rows = tree.map_structure(lambda x: ops.shape(x)[0], loop.carried)
+def _rounds(write_one: Callable[[Loop], tuple], loop: Loop, rooms: list[list[int]], max_length: Any) -> Loop:
+    # Keras has no loop whose tensors change their shapes.
+    import tensorflow as tf
 
-        def go_on(index: Any, done: Any, *_: Any) -> Any:
-            num_done = ops.sum(ops.cast(done, "int32"))
-            return ops.logical_and(index < until, num_done * leaving < ops.shape(done)[0])
-
-        def one(index: Any, done: Any, carried: Any, records: Any) -> tuple:
-            done, new, records = write_one(Loop(index, loop.rows, done, carried, records))
-            return index + 1, done, _shaped_like(new, carried, num_rows), records
-
-        index, done, carried, records = ops.while_loop(go_on, one, (loop.index, loop.done, loop.carried, loop.records))
-        return Loop(index, loop.rows, done, carried, records)
+    batch = ops.maximum(ops.shape(loop.rows)[0], 1)
+    shares = tree.map_structure(lambda x: ops.shape(x)[0] // batch, loop.carried)  # how many rows a tensor has of each
 
     def next_round(*loop: Any) -> Loop:
         loop = Loop(*loop)
         here = ops.cast(ops.nonzero(ops.logical_not(loop.done))[0], "int32")
-        stays = tree.map_structure(lambda x, each: ops.take(x, _all_of(here, each), axis=0), loop.carried, rows_of)
-        until = ops.minimum(loop.index + STEPS, max_length)
         rows, done = (ops.take(x, here, axis=0) for x in (loop.rows, loop.done))
-        return round_of(Loop(loop.index, rows, done, with_room(stays, until), loop.records), until, LEAVING)
+        carried = tree.map_structure(lambda x, share: ops.take(x, _all_of(here, share), axis=0), loop.carried, shares)
+        until = ops.minimum(loop.index + STEPS, max_length)
+        carried = _with_room(carried, rooms, until)
+        return _round(write_one, Loop(loop.index, rows, done, carried, loop.records), until, LEAVING)
 
-    if not rows_leave:
-        return round_of(first._replace(carried=with_room(carried, max_length)), max_length, 1)
-    # Keras has no loop whose tensors change their shapes.
-    import tensorflow as tf
+    def shape(x: Any, changing: Sequence[int]) -> tf.TensorShape:
+        return tf.TensorShape([None if axis in changing else size for axis, size in enumerate(x.shape)])
 
-    def flexible(x: Any, axes: Sequence[int]) -> tf.TensorShape:
-        return tf.TensorShape([None if axis in axes else size for axis, size in enumerate(x.shape)])
-
-    carried_shapes = [flexible(x, (0, *axes)) for x, axes in zip(tree.flatten(carried), room_axes, strict=True)]
+    carried = [shape(x, (0, *axes)) for x, axes in zip(tree.flatten(loop.carried), rooms, strict=True)]
     shapes = Loop(
-        index=flexible(first.index, ()),
-        rows=flexible(first.rows, (0,)),
-        done=flexible(first.done, (0,)),
-        carried=tree.pack_sequence_as(carried, carried_shapes),
-        records=tree.map_structure(lambda x: flexible(x, ()), records),
+        index=shape(loop.index, ()),
+        rows=shape(loop.rows, (0,)),
+        done=shape(loop.done, (0,)),
+        carried=tree.pack_sequence_as(loop.carried, carried),
+        records=tree.map_structure(lambda x: shape(x, ()), loop.records),
     )
-    return Loop(*tf.while_loop(lambda *loop: ~ops.all(loop[2]), next_round, tuple(first), tuple(shapes)))
+
+    def any_left(index: Any, rows: Any, done: Any, *_: Any) -> Any:
+        return ops.logical_not(ops.all(done))
+
+    return Loop(*tf.while_loop(any_left, next_round, tuple(loop), tuple(shapes)))
+
+
+def _round(write_one: Callable[[Loop], tuple], loop: Loop, until: Any, leaving: int) -> Loop:
+    """Steps until a position, or until one in `leaving` rows is done."""
+    num_rows = tree.map_structure(lambda x: ops.shape(x)[0], loop.carried)
+
+    def go_on(index: Any, done: Any, *_: Any) -> Any:
+        num_done = ops.sum(ops.cast(done, "int32"))
+        return ops.logical_and(index < until, num_done * leaving < ops.shape(done)[0])
+
+    def one(index: Any, done: Any, carried: Any, records: Any) -> tuple:
+        done, new, records = write_one(Loop(index, loop.rows, done, carried, records))
+        return index + 1, done, _shaped_like(new, carried, num_rows), records
+
+    index, done, carried, records = ops.while_loop(go_on, one, (loop.index, loop.done, loop.carried, loop.records))
+    return Loop(index, loop.rows, done, carried, records)
 
 
 def record(records: Any, index: Any, rows: Any, x: Any) -> Any:
@@ -117,17 +124,21 @@ def replaced(records: Any, rows: Any, x: Any) -> Any:
     return ops.scatter_update(records, rows[:, None], x)
 
 
-def _all_of(rows: Any, each: Any) -> Any:
-    """Of rows with `each` tensors' rows one behind the other, where those stand."""
-    return ops.reshape(rows[:, None] * each + ops.arange(each, dtype="int32"), (-1,))
+def _all_of(rows: Any, share: Any) -> Any:
+    """Where in a tensor that has `share` rows of each those of the rows stand."""
+    return ops.reshape(rows[:, None] * share + ops.arange(share, dtype="int32"), (-1,))
 
 
-def _longer(x: Any, axes: list[int], size: Any) -> Any:
-    for axis in axes:
-        shape = list(ops.shape(x))
-        shape[axis] = size - shape[axis]
-        x = ops.concatenate([x, ops.zeros(shape, dtype=x.dtype)], axis=axis)
-    return x
+def _with_room(carried: Any, rooms: list[list[int]], size: Any) -> Any:
+    """With so much room, made of zeros, along those axes of each tensor."""
+    grown = []
+    for x, axes in zip(tree.flatten(carried), rooms, strict=True):
+        for axis in axes:
+            shape = list(ops.shape(x))
+            shape[axis] = size - shape[axis]
+            x = ops.concatenate([x, ops.zeros(shape, dtype=x.dtype)], axis=axis)
+        grown.append(x)
+    return tree.pack_sequence_as(carried, grown)
 
 
 def _shaped_like(new: Any, old: Any, num_rows: Any) -> Any:

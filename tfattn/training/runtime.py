@@ -27,7 +27,7 @@ class Runtime:
     """The machine as a run sees it: one device, several that mirror the weights, or several worker processes.
 
     `strategy: auto` takes what it finds: worker processes where the environment variable TF_CONFIG names more than one,
-    else every GPU, else one device. The rows of a batch and the result of a step do not depend on the choice.
+    else every GPU, else the CPU, whole or split. The rows of a batch and the result of a step do not depend on it.
 
     Args:
         precision: the numbers that layers compute in; weights, sums and losses are always kept in float32. `auto` is
@@ -35,7 +35,9 @@ class Runtime:
             are scaled, so that small gradients survive.
         strategy: `one_device`, `mirrored` (all devices of this machine), `multi_worker` (the processes that TF_CONFIG
             names), or `auto`.
-        logical_devices: split the CPU into this many devices, to try `mirrored` without GPUs; 0 leaves it whole.
+        logical_devices: split the CPU into this many devices, which share its cores and the rows of a batch; 0 leaves
+            it whole. `cores` makes one per core, at most four, where there is no GPU: half as fast again for models
+            that are too small for their operations to keep several cores busy.
 
     Attributes:
         strategy: TensorFlow's, after `start`.
@@ -52,7 +54,7 @@ class Runtime:
         *,
         precision: Literal["auto", "float32", "bfloat16", "float16"] = "auto",
         strategy: Literal["auto", "one_device", "mirrored", "multi_worker"] = "auto",
-        logical_devices: NonNegativeInt = 0,
+        logical_devices: NonNegativeInt | Literal["cores"] = 0,
     ):
         if logical_devices and strategy in ("one_device", "multi_worker"):
             raise ConfigError(
@@ -145,9 +147,11 @@ class Runtime:
     def _make_strategy(self) -> tf.distribute.Strategy:
         gpus = tf.config.list_physical_devices("GPU")
         workers = _num_workers()
-        name = self.strategy_name
+        name, parts = self.strategy_name, self.logical_devices
+        if parts == "cores":
+            parts = 0 if gpus or workers else min(_num_cores(), 4)
         if name == "auto":
-            several = len(gpus) > 1 or self.logical_devices > 1
+            several = len(gpus) > 1 or parts > 1
             name = "multi_worker" if workers > 1 else "mirrored" if several else "one_device"
         if name == "multi_worker":
             if not workers:
@@ -161,9 +165,9 @@ class Runtime:
             return tf.distribute.MultiWorkerMirroredStrategy()
         if name == "one_device":
             return tf.distribute.get_strategy()
-        if gpus and not self.logical_devices:
+        if gpus and not parts:
             return tf.distribute.MirroredStrategy()
-        _split_cpu(max(1, self.logical_devices))
+        _split_cpu(max(1, parts))
         names = [device.name for device in tf.config.list_logical_devices("CPU")]
         # The default of CPUs is a ring of collectives, which a loop inside a graph may start out of order.
         return tf.distribute.MirroredStrategy(names, cross_device_ops=tf.distribute.ReductionToOneDevice())
@@ -183,9 +187,15 @@ def _num_workers() -> int:
     return len(cluster.get("worker", [])) + len(cluster.get("chief", []))
 
 
+def _num_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def _split_cpu(count: int) -> None:
     cpu = tf.config.list_physical_devices("CPU")[0]
     try:
+        # Threads of one operation: devices that work at the same time would else wait for each other's.
+        tf.config.threading.set_intra_op_parallelism_threads(max(1, _num_cores() // count))
         tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * count)
     except RuntimeError:  # TensorFlow has begun to work in this process, so its devices stand
         if len(tf.config.list_logical_devices("CPU")) != count:

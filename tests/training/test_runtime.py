@@ -1,0 +1,44 @@
+"""What a run takes of a machine without GPUs. Each case is a process of its own: devices are divided once for all."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tfattn.errors import ConfigError
+from tfattn.training.runtime import Runtime
+
+SCRIPT = """
+import json, os, sys
+options, cores = json.loads(sys.argv[1]), int(sys.argv[2])
+os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
+import tensorflow as tf
+from tfattn.training.runtime import Runtime
+runtime = Runtime(**options).start(seed=1)
+print(json.dumps([runtime.num_replicas, tf.config.threading.get_intra_op_parallelism_threads()]))
+"""
+CORES = len(os.sched_getaffinity(0))
+
+
+@pytest.mark.parametrize(
+    ("options", "cores", "replicas", "threads"),
+    [
+        ({}, CORES, 1, 0),
+        ({"logical_devices": "cores"}, 1, 1, 0),
+        ({"logical_devices": "cores"}, CORES, min(CORES, 4), CORES // min(CORES, 4) if CORES > 1 else 0),
+        ({"logical_devices": 2, "strategy": "mirrored"}, CORES, 2, max(1, CORES // 2)),
+    ],
+)
+def test_the_cpu_is_whole_or_split(options, cores, replicas, threads):
+    command = [sys.executable, "-c", SCRIPT, json.dumps(options), str(cores)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout.splitlines()[-1]) == [replicas, threads]
+
+
+@pytest.mark.parametrize("parts", [2, "cores"])
+@pytest.mark.parametrize("strategy", ["one_device", "multi_worker"])
+def test_only_mirrored_devices_split_the_cpu(strategy, parts):
+    with pytest.raises(ConfigError, match="the CPU is split only for mirrored devices"):
+        Runtime(strategy=strategy, logical_devices=parts)
