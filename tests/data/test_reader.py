@@ -131,3 +131,8 @@ def test_nothing_of_it_runs_in_python(reader):
     operations = {node.op for function in graph.library.function for node in function.node_def}
     assert any("ParseExample" in name for name in operations)
     assert not [name for name in operations if "PyFunc" in name]
+
+
+def test_an_iterator_never_waits_for_a_thread_that_tunes(reader):
+    # Such a thread sleeps for up to a minute once an iterator has lived for some, and holds up its end.
+    assert reader.dataset(0).options().autotune.enabled is False

@@ -13,6 +13,7 @@ from tfattn.features import WEIGHTS
 
 ROW_IDS = "row_ids"  # (B,) int32, the number of a record in its split; -1 where a row only fills the batch
 READ_BYTES = 8 << 20
+PARSED_AT_ONCE = 4  # batches
 
 
 class Reader:
@@ -136,10 +137,12 @@ class Reader:
             return {name: _divided(value, len(parts)) for name, value in batch.items()}
 
         windows = tf.data.Dataset.from_tensor_slices(order.windows).map(load).prefetch(1)
-        batches = windows.flat_map(gather).map(parsed, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+        batches = windows.flat_map(gather).map(parsed, num_parallel_calls=PARSED_AT_ONCE, deterministic=True)
         options = tf.data.Options()
+        # The thread that tunes sleeps for up to a minute at a time, and until it wakes no iterator can end.
+        options.autotune.enabled = False
         options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
-        return batches.unbatch().prefetch(tf.data.AUTOTUNE).with_options(options)
+        return batches.unbatch().prefetch(2 * len(parts)).with_options(options)
 
     def _plan(self, epoch: int) -> list[Window]:
         records = self._records
