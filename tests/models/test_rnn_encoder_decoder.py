@@ -151,9 +151,7 @@ def test_what_does_not_fit_is_said(options, key, message):
     assert caught.value.key == key
 
 
-@pytest.mark.parametrize(
-    ("size", "millions"), [("attention_tiny", 0.3), ("attention_small", 5.9), ("plain_small", 5.4)]
-)
+@pytest.mark.parametrize(("size", "millions"), [("attention_tiny", 0.3), ("attention_small", 5.9)])
 def test_sizes_are_as_they_say(size, millions, request):
     path = request.config.rootpath / "configs" / "models" / f"rnn_{size}.yaml"
     options = {name: value for name, value in read_yaml(path).values.items() if name != "name"}
