@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tfattn.errors import ConfigError
-from tfattn.training.runtime import Runtime
+from tfattn.training.runtime import SETTINGS, Runtime
 
 SCRIPT = """
 import json, os, sys
@@ -17,7 +17,8 @@ os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
 import tensorflow as tf
 from tfattn.training.runtime import Runtime
 runtime = Runtime(**options).start(seed=1)
-print(json.dumps([runtime.num_replicas, tf.config.threading.get_intra_op_parallelism_threads()]))
+threads = tf.config.threading.get_intra_op_parallelism_threads()
+print(json.dumps([runtime.num_replicas, threads, *map(os.environ.get, sys.argv[3:])]))
 """
 CORES = len(os.sched_getaffinity(0))
 
@@ -32,9 +33,19 @@ CORES = len(os.sched_getaffinity(0))
     ],
 )
 def test_the_cpu_is_whole_or_split(options, cores, replicas, threads):
-    command = [sys.executable, "-c", SCRIPT, json.dumps(options), str(cores)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout.splitlines()[-1]) == [replicas, threads]
+    assert started(options, cores) == [replicas, threads]
+
+
+def test_settings_of_libraries_have_defaults_and_the_users_own_stand():
+    kept, allocator = SETTINGS
+    environment = {name: value for name, value in os.environ.items() if name not in SETTINGS}
+    assert started({}, CORES, *SETTINGS, env={**environment, kept: "7"})[2:] == ["7", SETTINGS[allocator]]
+
+
+def started(options, cores, *variables, env=None):
+    command = [sys.executable, "-c", SCRIPT, json.dumps(options), str(cores), *variables]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 @pytest.mark.parametrize("parts", [2, "cores"])

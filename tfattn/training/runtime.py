@@ -13,6 +13,13 @@ from pydantic import NonNegativeInt
 from tfattn.errors import ConfigError, TrainingError
 from tfattn.training.precision import POLICIES, fastest
 
+# Read by TensorFlow and oneDNN when they begin to work; a user's own values stand.
+SETTINGS = {
+    # Compiled products are kept by shape, and batches have hundreds: with oneDNN's 1,024 most are compiled again.
+    "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "16384",
+    # Tensors of ever new sizes come from TensorFlow's own arena: to find room for them takes malloc a tenth of a step.
+    "TF_CPU_ALLOCATOR_USE_BFC": "1",
+}
 # What TensorFlow's collectives say when a process that takes part in them is gone.
 LOST = (
     tf.errors.UnavailableError,
@@ -69,7 +76,12 @@ class Runtime:
         self.logical_devices = logical_devices
 
     def start(self, seed: int) -> "Runtime":
-        """Sets precision and seed, and takes the devices; call it before any other use of TensorFlow in the process."""
+        """Sets precision and seed, and takes the devices; call it before any other use of TensorFlow in the process.
+
+        Where they are not set, it also sets the environment variables of `SETTINGS`.
+        """
+        for name, value in SETTINGS.items():
+            os.environ.setdefault(name, value)
         keras.config.set_dtype_policy(POLICIES[fastest() if self.precision == "auto" else self.precision])
         self.strategy = self._make_strategy()
         self.local_replicas = _local_replicas(self.strategy)
