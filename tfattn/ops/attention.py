@@ -46,7 +46,9 @@ def scaled_dot_product_attention(
     query = query * ops.cast(query.shape[-1] ** -0.5, query.dtype)
     scores = ops.matmul(query, ops.swapaxes(key, -1, -2))  # (B, H, T, S)
     if mask is not None:
-        scores = scores + _bias(mask, scores.dtype)
+        # A bias for each row, even where all have the same: oneDNN adds a shared one in its slowest kernel alone.
+        rows = ops.zeros((ops.shape(query)[0], 1, 1, 1), dtype=scores.dtype)
+        scores = scores + (_bias(mask, scores.dtype) + rows)
     weights = ops.softmax(scores, axis=-1)
     return ops.matmul(weights if dropout is None else dropout(weights), value), weights
 
