@@ -126,7 +126,7 @@ def test_steps_have_ever_fewer_rows_and_ever_more_room(kind, model):
         rows_leave=True,
         **{**OPTIONS, "source_length": None},
     )
-    steps, rows, rooms = zip(*seen, strict=True)
+    steps, rows, _ = zip(*seen, strict=True)
     assert steps == tuple(range(len(steps)))
     assert rows[0] == BATCH * beams and rows[-1] < rows[0] / 2 and list(rows) == sorted(rows, reverse=True)
     assert all(index < room <= index + STEPS for index, _, room in seen)

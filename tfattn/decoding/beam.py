@@ -90,6 +90,7 @@ def beam_search(
 
     def write_one(loop: Loop) -> tuple:
         search, (results, history), index = loop.carried, loop.records, loop.index
+        own_limits, *kept = (ops.take(part, loop.rows, axis=0) for part in (limits, *results))
         logits, state, alignment = step(ops.reshape(search.token_ids, (-1,)), index, search.state)
         scores, parents, token_ids = _candidates(logits, search.live, suppressed_ids)  # each (N, 2 W)
         is_end = token_ids == end_id
@@ -101,17 +102,17 @@ def beam_search(
         ended = Texts(ended_scores, ops.full_like(survivors, index), parents[:, :num_beams])
         beams = ops.broadcast_to(own_beam, ops.shape(survivors))
         cut = Texts(live / penalty(index + 1), ops.full_like(survivors, index + 1), beams)
-        at_limit = index + 1 >= search.limits
-        kept = _keep(search.kept, ended, cut, at_limit, loop.done)
+        at_limit = index + 1 >= own_limits
+        kept = _keep(Texts(*kept), ended, cut, at_limit, loop.done)
 
         num_ended = search.num_ended + ops.sum(ops.cast(ended_scores > -np.inf, "int32"), axis=1)
         best, worst = live[:, 0], kept.scores[:, -1]
         is_behind = ops.logical_and(num_ended >= num_beams, best / penalty(index + 2) <= worst)
-        settled = ops.logical_or(best / penalty(search.limits) <= worst, is_behind)
+        settled = ops.logical_or(best / penalty(own_limits) <= worst, is_behind)
         done = ops.logical_or(loop.done, ops.logical_or(at_limit, settled))
         results = Texts(*(replaced(*parts) for parts in zip(results, [loop.rows] * 3, kept, strict=True)))
         history = history.grown(index, loop.rows, token_ids, survivors, alignment)
-        search = _Search(follow(state, survivors), token_ids, search.limits, live, kept, num_ended)
+        search = _Search(follow(state, survivors), token_ids, live, num_ended)
         return done, search, (results, history)
 
     nothing = ops.zeros((batch, num_results or 1), dtype="int32")
@@ -119,10 +120,8 @@ def beam_search(
     search = _Search(
         state=state,
         token_ids=ops.repeat(start_ids[:, None], num_beams, axis=1),
-        limits=limits,
         # All beams start alike; only one of them may be continued.
         live=ops.broadcast_to(ops.where(own_beam == 0, 0.0, -np.inf), (batch, num_beams)),
-        kept=results,
         num_ended=ops.zeros((batch,), dtype="int32"),
     )
     loop = write_rows(
@@ -146,17 +145,13 @@ class _Search(NamedTuple):
     Attributes:
         state: of the step function.
         token_ids: (N, W), what is read next.
-        limits: (N,), the most tokens of a text.
         live: (N, W), each beam's sum of log probabilities, best first; minus infinity where there is no beam.
-        kept: the best n texts so far.
         num_ended: (N,), how many texts have ended.
     """
 
     state: Any
     token_ids: Any
-    limits: Any
     live: Any
-    kept: Texts
     num_ended: Any
 
 

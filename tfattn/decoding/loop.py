@@ -57,7 +57,8 @@ def write(
     limits = row_limits(length_limit, max_length, batch)
 
     def write_one(loop: Loop) -> tuple:
-        (state, token_ids, limits, length, score), (texts, lengths, scores, alignments) = loop.carried, loop.records
+        (state, token_ids), (texts, lengths, scores, alignments) = loop.carried, loop.records
+        limit, length, score = (ops.take(part, loop.rows, axis=0) for part in (limits, lengths, scores))
         logits, state, alignment = step(token_ids, loop.index, state)
         logits = ops.cast(logits, "float32")
         token_ids = ops.reshape(choose(logits, loop), ops.shape(loop.rows))
@@ -71,8 +72,8 @@ def write(
         score = score + ops.where(loop.done, 0.0, log_probability)
         length = length + ops.cast(is_written, "int32")
         lengths, scores = replaced(lengths, loop.rows, length), replaced(scores, loop.rows, score)
-        done = ops.logical_or(loop.done, ops.logical_or(is_end, loop.index + 1 >= limits))
-        return done, (state, token_ids, limits, length, score), (texts, lengths, scores, alignments)
+        done = ops.logical_or(loop.done, ops.logical_or(is_end, loop.index + 1 >= limit))
+        return done, (state, token_ids), (texts, lengths, scores, alignments)
 
     # The first axis of what is recorded is time: a step then writes to one place.
     texts = ops.zeros((max_length, batch), dtype="int32")
@@ -80,7 +81,7 @@ def write(
     lengths, scores = ops.zeros((batch,), dtype="int32"), ops.zeros((batch,), dtype="float32")
     loop = write_rows(
         write_one,
-        carried=(state, start_ids, limits, lengths, scores),
+        carried=(state, start_ids),
         records=(texts, lengths, scores, alignments),
         done=limits < 1,
         max_length=max_length,
