@@ -32,6 +32,13 @@ def test_curves_without_validation_or_with_metrics_of_other_scales():
     assert _titles(plots.training_curves(lines)) == ["Loss", "Validation", "bleu"]
 
 
+def test_many_curves_take_several_rows():
+    line = {"loss": 2.0, **{f"validation_{name}": 30.0 for name in ("bleu", "chrf", "word_perplexity")}}
+    figure = plots.training_curves([{"epoch": 1, **line, "learning_rate": 1e-3}])
+    assert _titles(figure) == ["Loss", "bleu", "chrf", "word perplexity", "Learning rate"]
+    assert figure.axes[0].get_subplotspec().get_gridspec().get_geometry() == (2, 3)
+
+
 def test_the_confusion_chart_shows_counts_and_shares_of_the_row():
     figure = plots.confusion(np.array([[3, 1], [0, 5]]), ["Leak", "$5 & <b>"])
     shown = _texts(figure)
@@ -53,6 +60,13 @@ def test_bars_stand_best_first_with_their_notes():
     axes = plots.bars({"a": 0.2, "b": 0.9}, notes={"a": "(3 texts)", "b": "(4 texts)"}).axes[0]
     assert [bar.get_width() for bar in axes.patches] == [0.9, 0.2]
     assert [text.get_text() for text in axes.texts] == ["90.0%  (4 texts)", "20.0%  (3 texts)"]
+
+
+def test_bars_of_points_in_the_order_given():
+    axes = plots.bars({"short": 0.31, "long": 0.445}, ranked=False, percent=False).axes[0]
+    assert [text.get_text() for text in axes.texts] == ["31.0", "44.5"]
+    many = {f"{number} words": 0.5 for number in range(plots.MOST_BARS + 2)}
+    assert _titles(plots.bars(many, title="BLEU", ranked=False)) == ["BLEU (the 2 first are not shown)"]
 
 
 def _lines(axes):

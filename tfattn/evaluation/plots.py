@@ -13,6 +13,8 @@ from tfattn.evaluation.metrics import wilson
 
 MOST_CONFUSED = 19  # labels that a confusion chart shows one by one
 MOST_BARS = 25
+MOST_PANELS = 4  # side by side
+SHARES = "Validation"  # the title of the metrics between 0 and 1
 
 
 @styled
@@ -23,23 +25,25 @@ def training_curves(history: Sequence[dict[str, Any]]) -> Figure:
     the next, any other metric in one of its own, then `learning_rate`.
     """
     panels = _panels(history)
-    figure = new_figure(3.1 * max(2, len(panels)), 2.7)
+    rows = math.ceil(len(panels) / MOST_PANELS)
+    columns = max(2, math.ceil(len(panels) / rows))
+    figure = new_figure(3.1 * columns, 2.7 * rows)
     epochs = [line["epoch"] for line in history]
     for place, (title, names) in enumerate(panels.items()):
-        axes = figure.add_subplot(1, max(2, len(panels)), place + 1)
+        axes = figure.add_subplot(rows, columns, place + 1)
         for name, colour in zip(names, SERIES, strict=False):
             values = [line.get(name, math.nan) for line in history]
             shown = "training" if name == "loss" else name.removeprefix("validation_").replace("_", " ")
             shown = "validation" if name == "validation_loss" else shown
             axes.plot(epochs, values, color=colour, marker="o", markersize=3.5, linewidth=1.8, label=shown)
-        axes.set_title(title)
+        axes.set_title(title.replace("_", " "))
         axes.set_xlabel("epoch")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8, min_n_ticks=1))
         if len(epochs) == 1:
             axes.set_xlim(epochs[0] - 1, epochs[0] + 1)
-        if len(names) > 1:
+        if len(names) > 1 or title == SHARES:
             axes.legend(fontsize=9)
-        if title == "Validation":
+        if title == SHARES:
             axes.yaxis.set_major_formatter(PercentFormatter(xmax=1))
     return figure
 
@@ -49,7 +53,7 @@ def _panels(history: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
     losses = [name for name in ("loss", "validation_loss") if name in names]
     metrics = [name for name in names if name.startswith("validation_") and name not in losses]
     shares = [name for name in metrics if all(0 <= line.get(name, 0) <= 1 for line in history)]
-    panels = {"Loss": losses, "Validation": shares[: len(SERIES)]}
+    panels = {"Loss": losses, SHARES: shares[: len(SERIES)]}
     panels |= {name.removeprefix("validation_"): [name] for name in metrics if name not in shares}
     panels["Learning rate"] = [name for name in names if name == "learning_rate"]
     return {title: inside for title, inside in panels.items() if inside}
@@ -110,32 +114,43 @@ def _most_confused(counts: np.ndarray, labels: Sequence[str]) -> tuple[np.ndarra
 
 
 @styled
-def bars(values: dict[str, float], *, title: str = "", notes: dict[str, str] | None = None) -> Figure:
-    """A horizontal bar per name for values between 0 and 1, best first; of very many names, the worst are shown.
+def bars(
+    values: dict[str, float],
+    *,
+    title: str = "",
+    notes: dict[str, str] | None = None,
+    ranked: bool = True,
+    percent: bool = True,
+) -> Figure:
+    """A horizontal bar per name for values between 0 and 1; of very many names, the last are shown.
 
     Args:
         values: the value of each name.
         title: stands above the bars.
         notes: a few words behind the value of a name, such as its number of rows.
+        ranked: whether the best come first; else the order of the names stays.
+        percent: whether values are shares; else they are points of a hundred, as BLEU is given.
     """
-    ranked = sorted(values.items(), key=lambda one: -one[1])[-MOST_BARS:]
-    longest = min(MOST_CHARACTERS, max(len(name) for name, _ in ranked))
-    figure = new_figure(5.2 + 0.085 * longest, 0.8 + 0.36 * len(ranked))
+    sign = "%" if percent else ""
+    shown = sorted(values.items(), key=lambda one: -one[1] if ranked else 0)[-MOST_BARS:]
+    longest = min(MOST_CHARACTERS, max(len(name) for name, _ in shown))
+    figure = new_figure(5.2 + 0.085 * longest, 0.8 + 0.36 * len(shown))
     axes = figure.add_subplot()
-    axes.barh(range(len(ranked)), [value for _, value in ranked], color=BLUE, height=0.66)
-    for place, (name, value) in enumerate(ranked):
-        behind = f"{value:.1%}" + (f"  {notes[name]}" if notes else "")
+    axes.barh(range(len(shown)), [value for _, value in shown], color=BLUE, height=0.66)
+    for place, (name, value) in enumerate(shown):
+        behind = f"{100 * value:.1f}{sign}" + (f"  {notes[name]}" if notes else "")
         axes.text(value + 0.012, place, behind, va="center", fontsize=9, color=INK)
-    axes.set_yticks(range(len(ranked)), [short(name) for name, _ in ranked])
-    axes.set_ylim(len(ranked) - 0.5, -0.6)  # the first on top
+    axes.set_yticks(range(len(shown)), [short(name) for name, _ in shown])
+    axes.set_ylim(len(shown) - 0.5, -0.6)  # the first on top
     axes.set_xlim(0, 1.3 if notes else 1.15)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
-    axes.xaxis.set_major_formatter(PercentFormatter(xmax=1))
+    axes.xaxis.set_major_formatter(PercentFormatter(xmax=1, symbol=sign))
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
-    hidden = len(values) - len(ranked)
-    axes.set_title(f"{title} (the {hidden} best are not shown)" if hidden else title)
+    hidden = len(values) - len(shown)
+    left_out = f"{hidden} {'best' if ranked else 'first'}"
+    axes.set_title(f"{title} (the {left_out} are not shown)" if hidden else title)
     return figure
 
 

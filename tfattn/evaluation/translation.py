@@ -146,13 +146,13 @@ def _by_length(written: Written) -> Section:
         name = f"{low} to {BUCKETS[bucket] - 1} words" if bucket < len(BUCKETS) else f"{low} words or more"
         score = text_metrics.translation([written.texts[r] for r in rows], [written.references[r] for r in rows])
         bleu[name], notes[name] = score["bleu"] / 100, f"({len(rows):,} texts)"
+    title = "BLEU by length of the source"
+    picture = plots.bars(bleu, title=title, notes=notes, ranked=False, percent=False)
     return Section(
         "Long and short",
         [
-            Text("BLEU, as a share of 100, of sources of about the same length; of few texts it says little."),
-            Picture(
-                "by_length", png(plots.bars(bleu, title="BLEU by length of the source", notes=notes)), "BLEU by length"
-            ),
+            Text("BLEU of sources of about the same length; of few texts it says little."),
+            Picture("by_length", png(picture), "BLEU by length"),
         ],
     )
 
