@@ -8,10 +8,9 @@ import tensorflow as tf
 
 from benchmarks import multi30k
 from benchmarks.timing import medians
-from tfattn.decoding.beam import beam_search
-from tfattn.decoding.greedy import greedy
 from tfattn.features import PADDING_MASK, TARGET_IDS, TOKEN_IDS
 from tfattn.models.transformer import Transformer
+from tfattn.tasks.decoding import Decoding
 
 BATCH, SOURCE, VOCABULARY, SPECIAL, ROUNDS = 50, 16, 8000, (0, 1, 2, 3), 5
 LENGTHS = (16, 32, 64, 128)
@@ -30,10 +29,9 @@ def main() -> None:
     features = {TOKEN_IDS: token_ids, PADDING_MASK: tf.ones_like(token_ids, tf.bool)}
     candidates = {}
     for length in LENGTHS:
-        candidates["greedy", length] = cached(model, features, length, greedy)
-        beams = {"num_beams": 4, "follow": lambda state, beams: (state[0], model.follow(state[1], beams))}
-        candidates["beam search, 4 beams", length] = cached(model, features, length, beam_search, **beams)
-        candidates["greedy without a cache", length] = uncached(model, features, length)
+        candidates["1 beam", length] = cached(model, features, length, 1)
+        candidates["4 beams", length] = cached(model, features, length, 4)
+        candidates["1 beam without a cache", length] = uncached(model, features, length)
     seconds = medians(candidates, rounds=ROUNDS)
     print(f"\ndecoding {BATCH} rows: milliseconds per token of each row, by how many are written; median of {ROUNDS}")
     print(f"  {'':<28}", *(f"{length:>8}" for length in LENGTHS))
@@ -41,25 +39,13 @@ def main() -> None:
         print(f"  {name:<28}", *(f"{1000 * seconds[name, length] / length:8.1f}" for length in LENGTHS))
 
 
-def cached(model, features, length, search, **options):
-    def step(token_ids, index, state):
-        memory, own = state
-        logits, own, alignment = model.step(token_ids, index, memory, own)
-        return logits, (memory, own), alignment
+def cached(model, features, length, num_beams):
+    decoding = Decoding(num_beams=num_beams, max_length=length)
 
     @tf.function
     def write():
-        memory = model.encode(features)
-        return search(
-            step,
-            (memory, model.empty_state(memory, 0, options.get("num_beams", 1))),
-            start_ids=tf.fill([BATCH], 2),
-            end_id=3,
-            max_length=length,
-            suppressed_ids=SPECIAL,
-            rows_leave=True,
-            **options,
-        ).token_ids
+        written = decoding.write(model, model.encode(features), start_id=2, end_id=3, suppressed_ids=SPECIAL)
+        return written.token_ids
 
     return lambda: write().numpy()
 

@@ -46,7 +46,7 @@ def main() -> None:
                 for way, callers in ways.items():
                     candidates[f"MarianMT {kind}, {way}"] = (MARIAN, kind, folder, callers)
         rounds = [
-            {name: json.loads(peers.last_line(*what, BATCH)) for name, what in candidates.items()}
+            {name: json.loads(peers.last_line(*what, BATCH, BEAMS)) for name, what in candidates.items()}
             for _ in range(ROUNDS)
         ]
     seconds = {name: statistics.median(each[name]["seconds"] for each in rounds) for name in candidates}
@@ -136,7 +136,7 @@ def run(texts):
     padded = torch.tensor([row + [0] * (longest - len(row)) for row in ids])
     with torch.inference_mode():
         answer = model.generate(
-            input_ids=padded, attention_mask=(padded != 0).long(), num_beams=BEAMS, length_penalty=1.0,
+            input_ids=padded, attention_mask=(padded != 0).long(), num_beams=int(sys.argv[5]), length_penalty=1.0,
             early_stopping=True, max_new_tokens=2 * longest + 10, suppress_tokens=[0, 1, 2],
         )
     return pieces.decode([[token for token in row if token > 3] for row in answer.tolist()])
@@ -151,4 +151,4 @@ with pool:
     written = list(pool.map(run, parts))
     seconds = time.perf_counter() - started
 print(json.dumps({"seconds": seconds, "texts": sum(written[::-1], [])}))
-""".replace("BEAMS", str(BEAMS))
+"""
