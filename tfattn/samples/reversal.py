@@ -10,7 +10,7 @@ from pathlib import Path
 from tfattn import files
 
 WORDS = ("red", "green", "blue", "black", "white", "grey", "pink", "brown", "gold", "lilac", "amber", "teal")
-ROWS = 6000
+ROWS = 12000
 SHORTEST, LONGEST = 3, 8
 
 
