@@ -9,7 +9,7 @@ from keras import ops
 from tfattn.decoding.history import History, Texts
 from tfattn.decoding.loop import Decoded, Step, row_limits
 from tfattn.decoding.rounds import Loop, replaced, write_rows
-from tfattn.decoding.rows import in_order, largest, pick
+from tfattn.decoding.rows import in_order, largest, log_total, pick
 
 
 def beam_search(
@@ -161,7 +161,7 @@ def _candidates(logits: Any, live: Any, suppressed_ids: Sequence[int]) -> tuple[
     batch, num_beams = ops.shape(live)
     values, token_ids = largest(logits, 2 * num_beams, suppressed_ids=suppressed_ids)  # (B W, 2 W)
     each = values.shape[1]
-    log_probabilities = values - ops.logsumexp(logits, axis=-1, keepdims=True)
+    log_probabilities = values - log_total(logits, token_ids[:, :1])
     sums = live[:, :, None] + ops.reshape(log_probabilities, (batch, num_beams, each))
     scores, places = ops.top_k(ops.reshape(sums, (batch, num_beams * each)), 2 * num_beams)
     return scores, places // each, pick(ops.reshape(token_ids, (batch, num_beams * each)), places)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from tfattn.decoding.rounds import Loop, record, replaced, write_rows
-from tfattn.decoding.rows import pick
+from tfattn.decoding.rows import log_total, pick
 
 # Reads the tokens (N,) int32 at the position `index` (a scalar), answers the logits of the next ones (N, V), the new
 # state and the alignment (N, S) or None. Rows do not look at each other.
@@ -62,7 +62,7 @@ def write(
         logits, state, alignment = step(token_ids, loop.index, state)
         logits = ops.cast(logits, "float32")
         token_ids = ops.reshape(choose(logits, loop), ops.shape(loop.rows))
-        log_probability = pick(logits, token_ids[:, None])[:, 0] - ops.logsumexp(logits, axis=-1)
+        log_probability = (pick(logits, token_ids[:, None]) - log_total(logits, token_ids[:, None]))[:, 0]
         is_end = token_ids == end_id
         is_written = ops.logical_not(ops.logical_or(loop.done, is_end))
         texts = record(texts, loop.index, loop.rows, ops.where(is_written, token_ids, 0))

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from keras import ops, tree
 
+from tfattn.ops.cross_entropy import SMALLEST
+
 # Rows at least this long are looked at in groups.
 LONG = 512
 GROUP = 32
@@ -71,6 +73,22 @@ def largest(x: Any, k: int, *, suppressed_ids: Sequence[int] = ()) -> tuple[Any,
         candidates = candidates + ops.take(barred(suppressed_ids, num_groups * size), columns, axis=0)
     values, places = ops.top_k(candidates, min(k, x.shape[-1]))
     return values, pick(columns, places)
+
+
+def log_total(logits: Any, token_ids: Any) -> Any:
+    """The logarithm of the sum of the exponentials of each row's logits.
+
+    It is read off the probability of one token: softmax is a single operation, ops.logsumexp four that pass over all.
+
+    Args:
+        logits: (N, V) float32.
+        token_ids: (N, 1) int, for each row a token that is not all but impossible.
+
+    Returns:
+        (N, 1).
+    """
+    probability = pick(ops.softmax(logits, axis=-1), token_ids)
+    return pick(logits, token_ids) - ops.log(ops.maximum(probability, SMALLEST))
 
 
 def barred(suppressed_ids: Sequence[int], width: int) -> Any:

@@ -9,6 +9,7 @@ from keras import ops
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.projection import Projection
 from tfattn.ops import masks
+from tfattn.ops.additions import added_in_place
 from tfattn.ops.attention import scaled_dot_product_attention
 from tfattn.ops.positions import rotary
 
@@ -142,9 +143,8 @@ def _put(cache: Any, new: Any, at: Any) -> Any:
     steps = ops.shape(cache)[3]
     # Scattered as rows of one matrix: ops.slice_update is, on TensorFlow, a program of XLA, which exports refuse.
     rows = ops.arange(math.prod(others))[:, None] * steps + ops.cast(at, "int32") + ops.arange(length)
-    flat = ops.scatter_update(
-        ops.reshape(cache, (-1, width)), ops.reshape(rows, (-1, 1)), ops.reshape(new, (-1, width))
-    )
+    parts = ops.reshape(cache, (-1, width)), ops.reshape(rows, (-1, 1)), ops.reshape(new, (-1, width))
+    flat = ops.scatter_update(*parts) if cache.shape[3] is not None else added_in_place(*parts)
     return ops.reshape(flat, ops.shape(cache))
 
 
