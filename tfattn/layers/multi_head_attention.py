@@ -143,6 +143,7 @@ def _put(cache: Any, new: Any, at: Any) -> Any:
     steps = ops.shape(cache)[3]
     # Scattered as rows of one matrix: ops.slice_update is, on TensorFlow, a program of XLA, which exports refuse.
     rows = ops.arange(math.prod(others))[:, None] * steps + ops.cast(at, "int32") + ops.arange(length)
+    # XLA knows all sizes beforehand; where the room grows there is none, and the zeros are filled where they lie.
     parts = ops.reshape(cache, (-1, width)), ops.reshape(rows, (-1, 1)), ops.reshape(new, (-1, width))
     flat = ops.scatter_update(*parts) if cache.shape[3] is not None else added_in_place(*parts)
     return ops.reshape(flat, ops.shape(cache))
