@@ -15,8 +15,8 @@ def added_in_place(x: Any, rows: Any, values: Any) -> Any:
         values: (n, K).
 
     Example:
-        >>> added_in_place(ops.zeros((2, 3)), [[1]], ops.ones((1, 3))).numpy().tolist()
-        [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]
+        >>> added_in_place([[0.0, 0.0], [0.0, 0.0]], [[1]], [[1.0, 2.0]]).numpy().tolist()
+        [[0.0, 0.0], [1.0, 2.0]]
     """
     import tensorflow as tf
 
