@@ -23,7 +23,12 @@ TINY = [
     "data.source.path=reports.csv",
 ]
 TINY_TABLE = ["model.hidden_dim=8", "model.num_layers=1", "training.epochs=1", "training.seeds=1"]
-TINY_PAIRS = ["training.epochs=1", "task.decoding.num_beams=1", "task.decoding.max_length=8"]
+TINY_PAIRS = [
+    "data.split.validation=0.01",
+    "training.epochs=1",
+    "task.decoding.num_beams=1",
+    "task.decoding.max_length=8",
+]
 OVERRIDES = {"pn_flag": TINY_TABLE, "reversal": TINY_PAIRS}
 
 
