@@ -43,7 +43,9 @@ class Trained:
         self.tasks = [self._task(member) for member in self.runs]
         self.preprocessors = [preprocessor_of(member) for member in self.runs]
         self._functions = [
-            tf.function(lambda features, task=task: task.answers(task(features)), reduce_retracing=True)
+            tf.function(
+                lambda features, task=task: task.answers(task(features)), autograph=False, reduce_retracing=True
+            )
             for task in self.tasks
         ]
         self.labels = _same_labels(self.runs)

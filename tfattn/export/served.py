@@ -128,7 +128,7 @@ class Served(tf.Module):
 
 
 def _run_of(task: Task) -> Any:
-    run = tf.function(lambda features: task(features, training=False), reduce_retracing=True)
+    run = tf.function(lambda features: task(features, training=False), autograph=False, reduce_retracing=True)
     return lambda features: run(features)
 
 

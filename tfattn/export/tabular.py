@@ -58,8 +58,8 @@ class TabularClassifier(Classifier):
         columns = [tf.TensorSpec([None], self._type(name), name=name) for name in self.inputs]
         examples = [tf.TensorSpec([None], tf.string, name="inputs")]
         return {
-            "serving_default": tf.function(self._from_columns, input_signature=columns),
-            "classify": tf.function(self._from_examples, input_signature=examples),
+            "serving_default": tf.function(self._from_columns, input_signature=columns, autograph=False),
+            "classify": tf.function(self._from_examples, input_signature=examples, autograph=False),
         }
 
     def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, list[Any]]:

@@ -49,10 +49,10 @@ class TextClassifier(Classifier):
         examples = [tf.TensorSpec([None], tf.string, name="inputs")]
         tokens = [tf.TensorSpec([None, None], tf.int32, name=name) for name in TOKENS]
         return {
-            "serving_default": tf.function(self._from_text, input_signature=text),
-            "classify": tf.function(self._from_examples, input_signature=examples),
-            "features": tf.function(self._encode, input_signature=text),
-            "tokens": tf.function(self._from_tokens, input_signature=tokens),
+            "serving_default": tf.function(self._from_text, input_signature=text, autograph=False),
+            "classify": tf.function(self._from_examples, input_signature=examples, autograph=False),
+            "features": tf.function(self._encode, input_signature=text, autograph=False),
+            "tokens": tf.function(self._from_tokens, input_signature=tokens, autograph=False),
         }
 
     def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:

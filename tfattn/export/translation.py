@@ -48,7 +48,9 @@ class Translator(Served):
         text = [tf.TensorSpec([None], tf.string, name=TEXT)]
         functions = {"serving_default": self._translate, "n_best": self._several}
         functions |= {"alignment": self._aligned} if self._aligns else {}
-        return {name: tf.function(function, input_signature=text) for name, function in functions.items()}
+        return {
+            name: tf.function(function, input_signature=text, autograph=False) for name, function in functions.items()
+        }
 
     def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
         return {TEXT: [row[self.raw_fields[TEXT]] for row in rows]}
