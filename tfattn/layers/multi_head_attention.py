@@ -38,7 +38,7 @@ class MultiHeadAttention(keras.layers.Layer):
         x: (B, T, D), or (B W, T, D) with a cache of W sequences.
         attention_mask: who may see whom; None hides nothing. With a cache of several sequences it is needed, and
             broadcasts to (B, H, W T, W S); see `masks.continued`.
-        cache: the keys and the values of up to S positions, each (B, H, W, S, K).
+        cache: the keys and the values of up to S positions, each (B, H, W, S, K), with zeros from `cache_index` on.
         cache_index: how many positions the cache holds already, a scalar.
         positions: (T,) int, where x stands, for rotary positions: queries and keys are turned by them, and keys are
             kept turned. None turns nothing.
