@@ -1,52 +1,99 @@
-"""The accuracy of a pipeline over several seeds, each with another split: mean, each run's figure and time.
+"""The accuracy of a text classifier over many splits, beside that of others that are given the same rows.
 
-python -m benchmarks.accuracy pipelines/factory_reports.yaml --set data.source.path=factoryReports.csv
+    python -m benchmarks.accuracy pipelines/factory_reports.yaml --set data.source.path=factoryReports.csv --peers
+
+Nothing is chosen on the rows that measure: every run has a fixed number of epochs, and the last one counts. The peers
+are TF-IDF with logistic regression and, where transformers is installed, logistic regression on MiniLM's vectors and
+plain fine-tuning of MiniLM in PyTorch. Each difference is of the same splits, with the 95 % interval of its mean.
 """
 
 import argparse
 import json
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
+from scipy import stats
+
+from benchmarks import peers
+from benchmarks.text_classifiers import PEERS
+from tfattn import pretrained
+from tfattn.config.build import build
+from tfattn.config.resolve import resolve
+from tfattn.data.division import divided
+from tfattn.data.split import TRAIN, VALIDATION
+
+OURS = "tfattn"
+
 
 def main() -> None:
-    """Runs prepare, train and evaluate once per seed, each in a process of its own."""
+    """Runs everybody on one split after the other, each in a process of its own."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pipeline")
     parser.add_argument("--set", action="append", default=[], help="an override, as of tfattn")
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--first-seed", type=int, default=100, help="of the splits, which are numbered from here")
+    parser.add_argument("--peers", action="store_true", help="give others the same rows")
     arguments = parser.parse_args()
-    rows = []
-    for seed in range(arguments.seeds):
-        with tempfile.TemporaryDirectory() as folder:
-            rows.append(
-                run(arguments.pipeline, [*arguments.set, f"seed={seed}", f"runs_folder={folder}"], Path(folder))
-            )
-            print(
-                "seed {}: accuracy {:.4f}, macro F1 {:.4f}, last epoch {:.4f}, {:.0f} s".format(seed, *rows[-1]),
-                flush=True,
-            )
-    best, f1, last, seconds = map(statistics.mean, zip(*rows, strict=True))
-    print(f"mean of {len(rows)}: accuracy {best:.4f}, macro F1 {f1:.4f}, last epoch {last:.4f}, {seconds:.0f} s")
+    accuracies: dict[str, list[float]] = {}
+    for seed in range(arguments.first_seed, arguments.first_seed + arguments.splits):
+        started = time.perf_counter()
+        measured = {OURS: ours(arguments.pipeline, arguments.set, seed)}
+        seconds = time.perf_counter() - started
+        if arguments.peers:
+            measured |= of_peers(arguments.pipeline, arguments.set, seed)
+        for name, accuracy in measured.items():
+            accuracies.setdefault(name, []).append(accuracy)
+        line = ", ".join(f"{name} {accuracy:.4f}" for name, accuracy in measured.items())
+        print(f"split {seed}: {line} ({seconds:.0f} s)", flush=True)
+    for name, values in accuracies.items():
+        print(f"{name}: mean {np.mean(values):.4f}, {min(values):.4f} to {max(values):.4f}" + _ahead(accuracies, name))
 
 
-def run(pipeline: str, overrides: list[str], folder: Path) -> tuple[float, float, float, float]:
-    """Accuracy and macro F1 of the best epoch, accuracy of the last one, seconds."""
-    options = [word for override in overrides for word in ("--set", override)]
-    started = time.perf_counter()
-    command = [sys.executable, "-m", "tfattn", "evaluate", pipeline, *options]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(done.stderr)
-    seconds = time.perf_counter() - started
-    (latest,) = folder.glob("*/latest")
-    metrics = json.loads((latest / "metrics.json").read_text())
-    last = json.loads((latest / "history.jsonl").read_text().splitlines()[-1])
-    return metrics["accuracy"], metrics["macro_f1"], last["validation_accuracy"], seconds
+def ours(pipeline: str, overrides: list[str], seed: int) -> float:
+    """What `tfattn evaluate` says of the last epoch."""
+    with tempfile.TemporaryDirectory() as folder:
+        overrides = [*overrides, f"seed={seed}", f"runs_folder={folder}", "training.selection=last_epoch"]
+        options = [word for override in overrides for word in ("--set", override)]
+        done = subprocess.run(
+            [sys.executable, "-m", "tfattn", "evaluate", pipeline, *options], capture_output=True, text=True
+        )
+        if done.returncode:
+            sys.exit(done.stderr)
+        (metrics,) = Path(folder).glob("*/latest/metrics.json")
+        return json.loads(metrics.read_text())["accuracy"]
+
+
+def of_peers(pipeline: str, overrides: list[str], seed: int) -> dict[str, float]:
+    """The accuracy of each peer on the rows that our split of this seed gives."""
+    data = build(resolve(pipeline, [*overrides, "data.preprocessing.vocabulary=train"]), "data")
+    parts, _ = divided(data, data.target(), seed)
+    rows = {
+        split: [(row.fields["text"], " ".join(row.fields["label"].split())) for row in parts[split]]
+        for split in (TRAIN, VALIDATION)
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.json"
+        path.write_text(json.dumps(rows))
+        weights = pretrained.open("minilm").folder
+        return {
+            name: float(peers.last_line(script, path, weights))
+            for name, script in PEERS.items()
+            if "torch" not in script or peers.has_transformers()
+        }
+
+
+def _ahead(accuracies: dict[str, list[float]], name: str) -> str:
+    """By how much we are ahead of a peer."""
+    if name == OURS or len(accuracies[name]) < 2:
+        return ""
+    differences = np.subtract(accuracies[OURS], accuracies[name])
+    half = stats.t.ppf(0.975, len(differences) - 1) * stats.sem(differences)
+    mean = differences.mean()
+    return f"; {OURS} is ahead by {mean:+.4f} ({mean - half:+.4f} to {mean + half:+.4f})"
 
 
 if __name__ == "__main__":

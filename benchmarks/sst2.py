@@ -1,9 +1,28 @@
-"""Where the sentences of GLUE SST-2 stand, which several benchmarks read."""
+"""GLUE SST-2: where its files stand, and a division of it by whole sentences.
+
+Its rows are phrases that were cut out of sentences. A row drawn at random shares phrases with training rows, and reads
+far better than a sentence that nobody has seen. Here whole sentences are kept aside, and no training row is a part of
+one of them:
+
+    python -m benchmarks.sst2 data/SST-2
+
+writes sentences.tsv, whose column `part` says `train` or `test`, and validation.tsv, to choose a recipe on.
+"""
 
 import csv
 import os
+import random
+import re
 import sys
 from pathlib import Path
+
+from tfattn import files
+
+KEPT_ASIDE = 872  # sentences to choose a recipe on, and as many to measure it on: GLUE's own dev set has 872
+SEED = 7
+
+Rows = list[tuple[str, str]]
+Words = tuple[str, ...]
 
 
 def folder() -> Path:
@@ -16,6 +35,51 @@ def folder() -> Path:
 
 def rows(count: int) -> list[tuple[str, int]]:
     """The first rows of the training file: text and label."""
-    with open(folder() / "train.tsv", encoding="utf-8", newline="") as file:
+    return [(text, int(label)) for text, label in _phrases(folder() / "train.tsv")[:count]]
+
+
+def divide(source: Path, target: Path) -> None:
+    """Writes the division by whole sentences.
+
+    Args:
+        source: the folder with train.tsv, dev.tsv, whose rows are phrases too, and sentences_train.tsv, which lists the
+            whole sentences.
+        target: the folder to write to.
+    """
+    phrases = [row for name in ("train.tsv", "dev.tsv") for row in _phrases(source / name)]
+    spelled = {_words(text): (text, label) for text, label in phrases}
+    listed = (_words(line) for line in (source / "sentences_train.tsv").read_text(encoding="utf-8").splitlines())
+    sentences = sorted({words[:-1] for words in listed if words[:-1] in spelled})  # its last word is the label
+    random.Random(SEED).shuffle(sentences)
+    validation, test = sentences[:KEPT_ASIDE], sentences[KEPT_ASIDE : 2 * KEPT_ASIDE]
+    apart = {part for words in (*validation, *test) for part in _parts(words)}
+    train = [row for row in phrases if _words(row[0]) and _words(row[0]) not in apart]
+    tested = [spelled[words] for words in test]
+    _write(target / "sentences.tsv", {"train": train, "test": tested})
+    _write(target / "validation.tsv", {"validation": [spelled[words] for words in validation]})
+    print(f"{target}: {len(train)} training rows, {len(validation)} and {len(test)} sentences that share none of them")
+
+
+def _phrases(path: Path) -> Rows:
+    with open(path, encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        return [(row["sentence"], int(row["label"])) for row, _ in zip(reader, range(count), strict=False)]
+        return [(row["sentence"].strip(), row["label"]) for row in reader]
+
+
+def _words(text: str) -> Words:
+    """What two spellings of a phrase have in common: no case, no punctuation, no names of brackets."""
+    return tuple(word for word in re.findall(r"[a-z0-9]+", text.lower()) if word not in ("lrb", "rrb"))
+
+
+def _parts(words: Words) -> list[Words]:
+    places = range(len(words) + 1)
+    return [words[begin:end] for begin in places for end in places[begin + 1 :]]
+
+
+def _write(path: Path, parts: dict[str, Rows]) -> None:
+    lines = [f"{text}\t{label}\t{part}\n" for part, rows in parts.items() for text, label in rows]
+    files.write_text(path, "".join(["sentence\tlabel\tpart\n", *lines]))
+
+
+if __name__ == "__main__":
+    divide(folder(), Path(sys.argv[1]))

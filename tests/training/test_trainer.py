@@ -117,6 +117,13 @@ def test_training_ends_early_when_nothing_improves(run, capsys):
     assert f"training ends after epoch {best + 3}" in capsys.readouterr().err
 
 
+def test_the_last_epoch_counts_where_none_is_to_be_chosen(run, tiny, monkeypatch):
+    scores = iter([0.9, 0.1])
+    monkeypatch.setattr(tiny.BagOfTokens, "measure", lambda *_: {"accuracy": next(scores)})
+    done = run(selection="last_epoch")
+    assert Checkpoints(done.folder / "checkpoints").best().folder.name == "step-00000014"
+
+
 def test_without_validation_rows_the_last_epoch_is_the_best(run):
     done = run(validate=False)
     assert "validation_loss" not in done.history[0]

@@ -193,7 +193,8 @@ class Session:
         return [line[f"validation_{self.monitor}"] for line in self.position.history]
 
     def _best(self) -> dict[str, Any] | None:
-        if not self.position.history or self.validation is None:
+        """The line of the epoch whose weights count; None where that is the last one, whichever it is."""
+        if not self.position.history or self.validation is None or self.trainer.selection == "last_epoch":
             return None
         return self.position.history[best_epoch(self._monitored(), self.mode)]
 
