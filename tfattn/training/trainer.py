@@ -37,8 +37,8 @@ class Trainer:
         early_stopping: when to end before the last epoch; null never does.
         monitor: the validation metric that chooses the best epoch, such as accuracy or loss; the task's by default.
         monitor_mode: whether "max" or "min" of it is best; known for the task's own and for losses.
-        selection: which epoch's weights count. "best_epoch" is chosen on the validation rows, whose metrics are then too
-            good: measure on test rows. "last_epoch" chooses nothing: on a small data set, all rows can train or measure.
+        selection: which epoch's weights count. "best_epoch" is chosen on the validation rows, whose metrics are then
+            too good: measure on test rows. "last_epoch" chooses nothing, so that validation rows measure fairly.
         steps_per_loop: the most steps between two looks at progress and signals; about a second's worth are taken.
         checkpoint_every: steps between checkpoints within an epoch; null writes one at the end of each epoch.
         keep_checkpoints: how many of the newest checkpoints are kept, beside the best.
