@@ -35,7 +35,8 @@ class Trainer:
         averaging: a mean of the weights, over steps or over epochs, which evaluation, the best checkpoint and the
             export then use; null keeps none.
         early_stopping: when to end before the last epoch; null never does.
-        monitor: the validation metric that chooses the best epoch, such as accuracy or loss; the task's by default.
+        monitor: the validation metric that chooses the best epoch, such as accuracy or loss; the task's by default. Of
+            equal epochs the one with the lowest validation loss is best.
         monitor_mode: whether "max" or "min" of it is best; known for the task's own and for losses.
         steps_per_loop: the most steps between two looks at progress and signals; about a second's worth are taken.
         checkpoint_every: steps between checkpoints within an epoch; null writes one at the end of each epoch.
