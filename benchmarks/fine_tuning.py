@@ -24,7 +24,7 @@ def main() -> None:
         if peers.has_transformers():
             candidates["transformers + torch"] = transformers_loop
         seconds = {name: candidate(data) for name, candidate in candidates.items()}
-    title = f"fine-tuning MiniLM on {ROWS} rows of SST-2, batches of {BATCH}, {fastest()}: one epoch"
+    title = f"fine-tuning MiniLM on {ROWS} rows of SST-2, batches of {BATCH}, {fastest()[0]}: one epoch"
     report(title, seconds, unit="rows", amount=ROWS)
 
 
@@ -59,7 +59,7 @@ def transformers_loop(data: Path) -> float:
 
 
 def _python(script: str, *arguments: object) -> float:
-    return float(peers.last_line(script, *arguments, BATCH, POLICIES[fastest()]))
+    return float(peers.last_line(script, *arguments, BATCH, POLICIES[fastest()[0]]))
 
 
 KERAS_HUB = """

@@ -35,7 +35,7 @@ def main() -> None:
         seconds["keras_hub layers, fit"] = float(peers.last_line(KERAS_HUB, folder))
         if peers.has_transformers():
             seconds["transformers MarianMT"] = float(peers.last_line(MARIAN, folder))
-    report(f"training on {ROWS} pairs of Multi30k, {fastest()}: one epoch", seconds, unit="tokens", amount=tokens)
+    report(f"training on {ROWS} pairs of Multi30k, {fastest()[0]}: one epoch", seconds, unit="tokens", amount=tokens)
     share = operations(tokens) / seconds["tfattn"] / ceiling()
     print(f"  of what this machine can do in matrix products of {CEILING_SIDE} x {CEILING_SIDE}, ours does {share:.1%}")
 
@@ -73,7 +73,7 @@ def write_batches(folder: Path) -> int:
     plans = [batching.plan([lengths], seed=7, epoch=epoch, shuffle=True) for epoch in (0, 1)]
     epochs = [[rows.tolist() for window in plan for rows in window.batches] for plan in plans]
     facts = {"source": source, "target": target, "epochs": epochs, "sizes": multi30k.SIZES, "vocabulary": VOCABULARY}
-    facts |= {"policy": POLICIES[fastest()]}
+    facts |= {"policy": POLICIES[fastest()[0]]}
     facts |= {"marian": multi30k.marian_config(VOCABULARY, start_id=model.start_id, end_id=model.end_id)}
     (folder / "batches.json").write_text(json.dumps(facts))
     return int(lengths.sum())
@@ -89,7 +89,7 @@ def operations(tokens: int) -> float:
 
 def ceiling() -> float:
     """Operations per second of a large matrix product."""
-    matrix = tf.ones((CEILING_SIDE, CEILING_SIDE), fastest())
+    matrix = tf.ones((CEILING_SIDE, CEILING_SIDE), fastest()[0])
     product = tf.function(lambda: tf.linalg.matmul(matrix, matrix)[0, 0])
     (seconds,) = medians({"product": lambda: product().numpy()}, rounds=5).values()
     return 2 * CEILING_SIDE**3 / seconds

@@ -3,6 +3,7 @@
 import pytest
 
 from tfattn.config.resolve import resolve
+from tfattn.inputs import Inputs
 from tfattn.runs import Run
 
 PIPELINE = """\
@@ -24,8 +25,9 @@ def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tiny.yaml").write_text(PIPELINE)
 
-    def of(*overrides, inputs=None):
-        return Run(resolve(tmp_path / "tiny.yaml", list(overrides)), inputs=inputs or {"source": "0"}, runtime=None)
+    def of(*overrides, data=None, training=None):
+        inputs = Inputs(data or {"source": "0"}, training or {})
+        return Run(resolve(tmp_path / "tiny.yaml", list(overrides)), inputs=inputs, runtime=None)
 
     return of
 
@@ -79,7 +81,8 @@ def test_ids_follow_from_settings_and_content_alone(run):
     assert run().id == run("export.version=3").id
     others = [
         run(),
-        run(inputs={"source": "1"}),
+        run(data={"source": "1"}),
+        run(training={"pretrained": "1"}),
         run("seed=8"),
         run("training.seed=8"),
         run("training.epochs=2"),

@@ -107,16 +107,20 @@ def find(catalog: str, name: str) -> Any:
     Raises:
         ConfigError: the catalog holds no such name; suggests the nearest.
     """
-    entries = _entries(catalog)
-    if name not in entries:
-        raise ConfigError(
-            f"unknown name in {catalog}",
-            key="name",
-            expected=f"one of {', '.join(sorted(entries))}",
-            received=repr(name),
-            remedy=nearest(name, entries),
-        )
-    return load(entries[name])
+    return load(_target(catalog, name))
+
+
+def origin(catalog: str, name: str) -> tuple[str, str]:
+    """The module of what a name of a catalog stands for, and the installed package that lists it, such as `mine 1.2`.
+
+    No package lists what stands here or was registered: then it is "".
+
+    Raises:
+        ConfigError: the catalog holds no such name; suggests the nearest.
+    """
+    module = _target(catalog, name).partition(":")[0]
+    installed = {} if name in CATALOGS[catalog] else {entry.name: entry.dist for entry in _installed(catalog)}
+    return module, f"{installed[name].name} {installed[name].version}" if installed else ""
 
 
 def section(name: str) -> Any:
@@ -152,8 +156,24 @@ def load(target: str) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
+def _target(catalog: str, name: str) -> str:
+    entries = _entries(catalog)
+    if name not in entries:
+        raise ConfigError(
+            f"unknown name in {catalog}",
+            key="name",
+            expected=f"one of {', '.join(sorted(entries))}",
+            received=repr(name),
+            remedy=nearest(name, entries),
+        )
+    return entries[name]
+
+
 def _entries(catalog: str) -> dict[str, str]:
     if catalog == "sections":
         return SECTIONS
-    plugins = importlib.metadata.entry_points(group=f"tfattn.{catalog}")
-    return {**{entry.name: entry.value for entry in plugins}, **CATALOGS[catalog]}
+    return {**{entry.name: entry.value for entry in _installed(catalog)}, **CATALOGS[catalog]}
+
+
+def _installed(catalog: str) -> importlib.metadata.EntryPoints:
+    return importlib.metadata.entry_points(group=f"tfattn.{catalog}")

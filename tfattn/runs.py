@@ -5,8 +5,8 @@
     runs/<name>/<id>/members/<id> each model of a run of several, as a run of its own
     runs/<name>/latest            points at the newest run
 
-Both ids follow from the configuration and from the content of the source files, so the same file run again finds its
-own results, and another setting never overwrites them.
+Both ids follow from the configuration, from the content of the files that are read and from the code of plugins, so the
+same file run again finds its own results, and another setting, or a file that has changed, never overwrites them.
 """
 
 import contextlib
@@ -23,10 +23,11 @@ from tfattn import files
 from tfattn.config.schema import Config
 from tfattn.config.show import to_yaml
 from tfattn.console import note
+from tfattn.inputs import Inputs
 from tfattn.training.runtime import Runtime
 
 # Raised when prepared data or checkpoints of an older version can no longer be used.
-FORMAT = 3
+FORMAT = 4
 
 
 class Run:
@@ -34,7 +35,7 @@ class Run:
 
     Args:
         config: the resolved configuration.
-        inputs: what the data depends on beside the configuration, such as the SHA-256 of the source files.
+        inputs: what it depends on beside the configuration.
         runtime: started.
         parent: the folder of the run that it is a member of.
 
@@ -51,7 +52,7 @@ class Run:
         self,
         config: Config,
         *,
-        inputs: dict[str, str],
+        inputs: Inputs,
         runtime: Runtime,
         parent: Path | None = None,
     ):
@@ -64,9 +65,9 @@ class Run:
         self.training_seed: int = self.seed if given is None else given
         root = Path(config.values["runs_folder"]) / self.name
         data = {key: value for key, value in config.values["data"].items() if key != "batching"}
-        data_id = files.digest([FORMAT, data, inputs, self.seed])[:10]
+        data_id = files.digest([FORMAT, data, inputs.data, self.seed])[:10]
         settings = [config.values["data"]["batching"], *(config.values[key] for key in ("model", "task", "training"))]
-        self.id = files.digest([data_id, settings, config.values["runtime"]["precision"]])[:10]
+        self.id = files.digest([data_id, inputs.training, settings, config.values["runtime"]["precision"]])[:10]
         self.prepared = root / "prepared" / data_id
         self.folder = (parent / "members" if parent else root) / self.id
         self._latest = None if parent else root / "latest"

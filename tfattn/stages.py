@@ -3,10 +3,12 @@
 A stage first calls the one before it, which says that it is done or does its work.
 """
 
+import dataclasses
 import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,14 +27,18 @@ from tfattn.evaluation.evaluate import Evaluated
 from tfattn.evaluation.figures import png
 from tfattn.export.saved_model import export as write_export
 from tfattn.features import LABEL, TEXT
+from tfattn.inputs import code_of, inputs_of
 from tfattn.runs import Run
 from tfattn.serving import engine
 from tfattn.tasks.task import Task
 from tfattn.trained import Trained, facts_of, reader_of, task_of
 from tfattn.training.checkpoints import Checkpoints
+from tfattn.training.environment import Environment, environment_of
 from tfattn.training.prediction import encode
 from tfattn.training.runtime import Runtime
 from tfattn.training.workers import start_workers
+
+ENVIRONMENT = "environment.json"  # of a trained model
 
 
 def check(config: Config) -> Config:
@@ -81,9 +87,7 @@ def open_run(pipeline: Path, overrides: list[str] | None) -> Run:
     config = resolve(pipeline, overrides)
     # First of all: devices can only be divided, and other processes be met, before TensorFlow computes anything.
     runtime: Runtime = build(config, "runtime").start(config.values["seed"])
-    data = _data(check(config))
-    read = {path.name: files.sha256(path) for path in data.preprocessing.files if path.is_file()}
-    return Run(config, inputs={**data.fingerprints(), **read}, runtime=runtime)
+    return Run(config, inputs=inputs_of(config, _data(check(config))), runtime=runtime)
 
 
 def run(run: Run, *, force: bool = False, workers: int = 1) -> None:
@@ -120,7 +124,7 @@ def train(run: Run, *, force: bool = False, workers: int = 1) -> None:
 def evaluate(run: Run, *, force: bool = False, workers: int = 1) -> None:
     """The best weights to metrics, plots and a report, computed in float32 as the export will."""
     train(run, workers=workers)
-    with run.stage("evaluate", force=force, inputs=_best(run)) as needed:
+    with run.stage("evaluate", force=force, inputs=_answering(run, "reports")) as needed:
         if needed:
             trained = Trained(run)
             decisions = trained.settle()
@@ -140,6 +144,7 @@ def evaluate(run: Run, *, force: bool = False, workers: int = 1) -> None:
                 columns=trained.fields,
                 preprocessor=trained.preprocessors[0],
                 asks=trained.asks(),
+                environment=str(Environment(**files.read_json(trained.runs[0].folder / ENVIRONMENT))),
             )
             report(run.folder, evaluated)
 
@@ -149,7 +154,7 @@ def export(run: Run, *, force: bool = False) -> None:
     evaluate(run)
     record = run.folder / "export.json"
     gone = not (record.is_file() and Path(files.read_json(record)["folder"]).is_dir())
-    inputs = [_best(run), run.config.values["export"]]
+    inputs = [_answering(run, "signatures"), run.config.values["export"]]
     with run.stage("export", force=force or gone, inputs=inputs) as needed:
         if needed:
             trained = Trained(run)
@@ -188,6 +193,10 @@ def _train(run: Run) -> None:
                 pretrained.open(source).load_into(task.model).show()
         records = _encoded(run, task, run.runtime) if task.encoder_is_frozen else run.prepared
         train, validation = (reader_of(run, split, folder=records) for split in (TRAIN, VALIDATION))
+        trained_on = environment_of(run.runtime, task)
+        if run.runtime.is_chief:
+            console.note(str(trained_on))
+            files.write_json(run.folder / ENVIRONMENT, dataclasses.asdict(trained_on))
         if (waste := train.waste(0)) > 0:
             console.note(f"padding: {waste:.1%} of all tokens in the first epoch")
         build(run.config, "training").train(
@@ -233,8 +242,10 @@ def _helps() -> bool:
     return task.get("type") == "worker" and (task.get("index", 0) > 0 or "chief" in cluster)
 
 
-def _best(run: Run) -> list[str]:
-    return [Checkpoints(member.folder / "checkpoints").best().fingerprint for member in run.members]
+def _answering(run: Run, kind: str) -> list[Any]:
+    """What a stage after training depends on: the best weights, and the code of its part in the task."""
+    best = [Checkpoints(member.folder / "checkpoints").best().fingerprint for member in run.members]
+    return [best, code_of(kind, run.config.values["task"]["name"])]
 
 
 def _encoded(run: Run, task: Task, runtime: Runtime) -> Path:

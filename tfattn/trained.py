@@ -18,6 +18,7 @@ from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.runs import Run
 from tfattn.tasks.task import Task
 from tfattn.training import checkpoints
+from tfattn.training.compiled import compiled
 from tfattn.training.prediction import predict
 from tfattn.training.runtime import Runtime
 
@@ -42,12 +43,7 @@ class Trained:
         self._runtime = Runtime(precision="float32", strategy="one_device").start(run.seed)
         self.tasks = [self._task(member) for member in self.runs]
         self.preprocessors = [preprocessor_of(member) for member in self.runs]
-        self._functions = [
-            tf.function(
-                lambda features, task=task: task.answers(task(features)), autograph=False, reduce_retracing=True
-            )
-            for task in self.tasks
-        ]
+        self._functions = [compiled(lambda features, task=task: task.answers(task(features))) for task in self.tasks]
         self.labels = _same_labels(self.runs)
         self.split = TEST if TEST in facts_of(self.runs[0])["splits"] else VALIDATION
 

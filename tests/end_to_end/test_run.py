@@ -30,6 +30,13 @@ def test_a_run_leaves_everything_that_it_promises(finished):
     assert files.read_json(version / "assets.extra" / "parity.json")["label_agreement"] == 1.0
 
 
+def test_a_run_and_its_report_say_what_it_was_trained_on(finished):
+    folder, answer = finished
+    (line,) = [line for line in answer.errors.splitlines() if "parameters, all trained" in line]
+    assert " core" in line and " · float32: as configured · " in line
+    assert line in (folder / "runs/tiny/latest/report.html").read_text()
+
+
 def test_a_second_run_has_nothing_to_do(finished, command):
     before = sorted(map(str, finished[0].rglob("*")))
     answer = command("run", "tiny.yaml")
@@ -66,6 +73,16 @@ def test_another_setting_is_another_run_on_the_same_prepared_data(project, comma
         answer = command("train", "tiny.yaml", "--set", "training.epochs=1", "--set", "task.dropout=0.2")
         assert "prepare: nothing has changed" in answer.errors
         assert len(list((project / "runs" / "tiny").glob("[0-9a-f]*"))) == 2
+
+
+def test_native_libraries_say_nothing(tmp_path):
+    """oneDNN has no kernel for a type, and says so as an error."""
+    program = (
+        "import sys; from tfattn import cli; sys.argv[1:] = ['list', 'models']; cli.app(standalone_mode=False)\n"
+        "import tensorflow as tf; tf.transpose(tf.constant([[1]], tf.int64))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
 
 
 def test_the_program_starts_as_a_process():

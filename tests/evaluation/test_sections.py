@@ -34,6 +34,11 @@ def test_data_names_what_is_worth_a_look():
     assert found.rows == [["validation text that is also a training row's", 2, "a.csv:3, a.csv:9"]]
 
 
+def test_how_it_was_set_up_tells_what_it_was_trained_on_where_that_is_known():
+    assert len(sections.configuration("name: tiny", "").parts) == 2
+    assert "8 cores" in sections.configuration("name: tiny", "a processor, 8 cores").parts[0].text
+
+
 def test_data_without_classes_or_tokens():
     [rows, _] = sections.data({"rows": {"train": 8}}).parts
     assert rows.rows == [["all", 8]]

@@ -42,6 +42,27 @@ def test_a_configuration_that_is_not_json(tmp_path):
         pretrained.open(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("settings", "content", "weights"),
+    [
+        ("config.json", '{"model_type": "bert"}', ["model.safetensors"]),
+        ("config.json", '{"class_name": "BertBackbone"}', ["model.weights.h5"]),
+        ("bert_config.json", "{}", ["bert_model.ckpt.index", "bert_model.ckpt.data-00000-of-00001"]),
+    ],
+)
+def test_a_fingerprint_is_of_all_weights_and_nothing_else(tmp_path, settings, content, weights):
+    (tmp_path / settings).write_text(content)
+    for name in weights:
+        (tmp_path / name).write_text("old")
+    seen = {pretrained.open(tmp_path).fingerprint()}
+    (tmp_path / "README.md").write_text("new")
+    assert {pretrained.open(tmp_path).fingerprint()} == seen
+    for name in weights:
+        (tmp_path / name).write_text("new")
+        seen.add(pretrained.open(tmp_path).fingerprint())
+    assert len(seen) == 1 + len(weights)
+
+
 def test_names_are_found_without_tensorflow():
     program = "import sys, tfattn.pretrained as p; assert 'tensorflow' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)

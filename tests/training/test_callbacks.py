@@ -29,8 +29,26 @@ def test_a_change_below_min_delta_is_no_improvement():
     assert not EarlyStopping(patience=2, min_delta=0.001).stops(values, "max")
 
 
-def test_the_best_epoch_is_the_first_of_equals_and_a_number():
-    assert best_epoch([0.1, 0.9, 0.9], "max") == 1
-    assert best_epoch([0.3, 0.1, 0.1], "min") == 1
-    assert best_epoch([math.nan, 0.9], "min") == 1
-    assert best_epoch([math.nan, 0.9], "max") == 1
+def test_an_equal_value_is_no_improvement_however_the_loss_falls():
+    assert EarlyStopping(patience=2).stops([0.7, 0.7, 0.7], "max")
+
+
+@pytest.mark.parametrize(
+    ("values", "losses", "mode", "best"),
+    [
+        ([0.1, 0.9, 0.8], [3.0, 2.0, 1.0], "max", 1),
+        ([0.3, 0.1, 0.2], [1.0, 3.0, 2.0], "min", 1),
+        ([0.7, 0.7, 0.7, 0.7], [0.6, 0.5, 0.4, 0.5], "max", 2),
+        ([0.1, 0.1, 0.2], [0.5, 0.4, 0.1], "min", 1),
+        ([0.9, 0.9, 0.8], [0.5, 0.5, 0.1], "max", 1),
+        ([0.3, 0.1, 0.1], [0.3, 0.1, 0.1], "min", 2),  # the loss itself
+    ],
+)
+def test_the_best_epoch_has_the_best_value_then_the_lowest_loss_then_comes_last(values, losses, mode, best):
+    assert best_epoch(values, losses, mode) == best
+
+
+@pytest.mark.parametrize("mode", ["min", "max"])
+def test_what_is_not_a_number_is_worse_than_every_number(mode):
+    assert best_epoch([math.nan, 0.9, math.nan], [0.1, 0.5, 0.1], mode) == 1
+    assert best_epoch([0.9, 0.9, 0.9], [math.nan, 0.5, math.nan], mode) == 1

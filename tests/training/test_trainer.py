@@ -74,7 +74,7 @@ def test_a_finished_run_is_not_trained_again_but_gives_its_best_weights(run, run
 
 
 def test_the_best_weights_are_left_in_the_task(run, runtime, data, tiny, monkeypatch):
-    scores = iter([0.1, 0.9, 0.5, 0.9])
+    scores = iter([0.1, 0.9, 0.5, 0.8])
     monkeypatch.setattr(tiny.BagOfTokens, "measure", lambda *_: {"accuracy": next(scores)})
     done = run(epochs=4)
     answers, targets, loss = predict(done.task, tiny.read(data, "validation"), runtime)
@@ -83,6 +83,15 @@ def test_the_best_weights_are_left_in_the_task(run, runtime, data, tiny, monkeyp
     assert len(answers["label_ids"]) == len(targets["label_ids"]) == 23
     newest = Checkpoints(done.folder / "checkpoints").newest()
     assert newest.state["best"] == {"epoch": 2, "step": 14, "value": 0.9}
+
+
+def test_of_equal_epochs_the_one_with_the_lowest_loss_is_kept_and_shown(run, tiny, monkeypatch, capsys):
+    monkeypatch.setattr(tiny.BagOfTokens, "measure", lambda *_: {"accuracy": 0.5})
+    done = run(epochs=3, keep_checkpoints=1)
+    losses = [line["validation_loss"] for line in done.history]
+    assert losses == sorted(losses, reverse=True)
+    assert Checkpoints(done.folder / "checkpoints").newest().state["best"] == {"epoch": 3, "step": 21, "value": 0.5}
+    assert capsys.readouterr().err.count("· best") == 3
 
 
 def test_rows_are_answered_in_their_order(run, runtime, data, tiny):

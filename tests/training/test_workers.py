@@ -61,6 +61,29 @@ def test_an_error_that_a_worker_tells_is_shown_and_not_tried_again(script, tmp_p
     assert "worker 1 ended with:\nno such file" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("print('E0000 cuda', 'error: no such file', 'E0000 gone', sep=chr(10)); sys.exit(1)", "error: no such file"),
+        ("print('E0000', 'cuda'); [][0]", "Traceback (most recent call last):"),
+        ("print('F0000 Check failed'); sys.stdout.flush(); os.abort()", "F0000 Check failed"),
+    ],
+)
+def test_a_failed_worker_is_shown_by_its_reason_alone(script, capfd, body, told):
+    start_workers(2, script(f"if index: {body}\ntime.sleep(60)"), restarts=0)
+    shown = capfd.readouterr().err
+    assert f"worker 1 ended with:\n{told}" in shown
+    assert "E0000 cuda" not in shown
+    assert ("IndexError: list index out of range" in shown) == ("Traceback" in told)
+
+
+def test_of_a_killed_worker_the_signal_is_the_reason(script, capfd):
+    command = script("if index: print('E0000 cuda', flush=True); os.kill(os.getpid(), 9)\ntime.sleep(60)")
+    start_workers(2, command, restarts=1)
+    shown = capfd.readouterr().err
+    assert "worker 1 was ended by signal 9" in shown and "E0000" not in shown
+
+
 def test_a_worker_that_does_not_end_by_itself_is_killed(script, tmp_path, monkeypatch):
     monkeypatch.setattr(workers, "GRACE", 0.5)
     command = script(

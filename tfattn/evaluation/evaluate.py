@@ -31,6 +31,7 @@ class Evaluated:
         columns: the raw fields that the models read.
         preprocessor: what reads them; of several models, the first's.
         asks: for each model, a function from raw rows to scores (N, C).
+        environment: what the models were trained on, in which numbers and how large they are, in a line.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Evaluated:
     columns: Sequence[str] = ()
     preprocessor: Any = None
     asks: Sequence[Callable[[Sequence[dict[str, str]]], np.ndarray]] = ()
+    environment: str = ""
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def write(
         shown.append(sections.training(lines))
     if summary.is_file():
         shown.append(sections.data(files.read_json(summary)))
-    shown.append(sections.configuration(evaluated.configuration))
+    shown.append(sections.configuration(evaluated.configuration, evaluated.environment))
 
     files.write_json(folder / "metrics.json", findings.metrics)
     lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in findings.predictions)

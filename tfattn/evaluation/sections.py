@@ -73,10 +73,11 @@ def _findings(summary: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def configuration(text: str) -> Section:
-    """The resolved pipeline file."""
+def configuration(text: str, environment: str) -> Section:
+    """The resolved pipeline file, and what it was trained on, where that is known."""
     words = "This pipeline file, with every default written out, gives this result again."
-    return Section("How it was set up", [Text(words), Listing(text, folded="The pipeline file")])
+    trained_on = [Text(f"Trained on {environment}.")] if environment else []
+    return Section("How it was set up", [*trained_on, Text(words), Listing(text, folded="The pipeline file")])
 
 
 def _is_plain(value: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from tfattn import console
+from tfattn import console, files
 from tfattn.errors import CheckpointError
 
 RANDOM_STATE = "seed_generator_state"
@@ -42,9 +42,11 @@ class Pretrained(ABC):
 
     Attributes:
         looks_like: in a few words, the files by which the format is recognized.
+        weights: patterns of the names of the files that hold tensors.
     """
 
     looks_like: str
+    weights: tuple[str, ...]
 
     def __init__(self, folder: Path):
         self.folder = Path(folder)
@@ -67,6 +69,11 @@ class Pretrained(ABC):
     @abstractmethod
     def lower_case(self) -> bool:
         """Whether texts are lower-cased before they are tokenized."""
+
+    def fingerprint(self) -> str:
+        """Says which tensors these are: of the content of their files, wherever the folder stands."""
+        found = sorted(path for pattern in self.weights for path in self.folder.glob(pattern))
+        return files.digest({path.name: files.sha256(path) for path in found})
 
     @abstractmethod
     def stored_shapes(self) -> dict[str, tuple[int, ...]]:

@@ -24,6 +24,7 @@ class GoogleBert(Pretrained):
     """Weights as google-research/bert released them: a TensorFlow 1 checkpoint, read tensor by tensor, no graph."""
 
     looks_like = f"{CONFIG}, {WEIGHTS}.index and {VOCABULARY} (google-research/bert)"
+    weights = (f"{WEIGHTS}.index", f"{WEIGHTS}.data-*")
 
     @classmethod
     def matches(cls, folder: Path) -> bool:

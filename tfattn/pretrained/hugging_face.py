@@ -28,6 +28,7 @@ class HuggingFaceBert(Pretrained):
     """Weights as transformers' BertModel saves them, alone or inside a model with a head (names begin with `bert.`)."""
 
     looks_like = f"{CONFIG} with model_type bert, {WEIGHTS} and {VOCABULARY} (Hugging Face)"
+    weights = (WEIGHTS,)
 
     @classmethod
     def matches(cls, folder: Path) -> bool:

@@ -49,6 +49,7 @@ class KerasHubBert(Pretrained):
     """
 
     looks_like = f"{CONFIG} of a BertBackbone, {WEIGHTS} and {VOCABULARY} (KerasHub)"
+    weights = (WEIGHTS,)
 
     @classmethod
     def matches(cls, folder: Path) -> bool:

@@ -9,6 +9,9 @@ from pydantic import NonNegativeFloat, PositiveInt
 class EarlyStopping:
     """Ends a run when the monitored metric has not improved for some epochs.
 
+    A lower loss at the same value is no improvement here, though `best_epoch` prefers it: where a metric cannot rise
+    any more, the loss may go on falling for long.
+
     Args:
         patience: epochs without an improvement after which the run ends.
         min_delta: the least change that counts as one.
@@ -27,10 +30,22 @@ class EarlyStopping:
         return waited >= self.patience
 
 
-def best_epoch(values: Sequence[float], mode: str) -> int:
-    """The index of the best value, the first of equals; a value that is not a number is worse than all others."""
-    gains = _gains(values, mode)
-    return gains.index(max(gains))
+def best_epoch(values: Sequence[float], losses: Sequence[float], mode: str) -> int:
+    """The index of the epoch whose weights count as the best.
+
+    Of equal values the one with the lowest loss is best, and of those the last: a metric that counts rows is often
+    equal while the model still learns. What is not a number is worse than every number.
+
+    Args:
+        values: of the monitored metric, one per epoch.
+        losses: of the same rows, one per epoch.
+        mode: whether "max" or "min" of the metric is best.
+
+    Example:
+        best_epoch([0.7, 0.8, 0.8], losses=[0.6, 0.5, 0.4], mode="max")  # 2
+    """
+    ranks = zip(_gains(values, mode), _gains(losses, "min"), range(len(values)), strict=True)
+    return max(ranks)[-1]
 
 
 def _gains(values: Sequence[float], mode: str) -> list[float]:

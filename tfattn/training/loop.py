@@ -20,6 +20,7 @@ from tfattn.errors import TrainingError
 from tfattn.features import MASKS, PADDING_MASK
 from tfattn.tasks.task import Task
 from tfattn.training.averages import Averaging
+from tfattn.training.compiled import compiled
 from tfattn.training.optimizers import Optimizer
 from tfattn.training.runtime import Runtime
 from tfattn.training.schedules import Schedule
@@ -111,7 +112,7 @@ class Loop:
         kept = {id(variable) for variable in task.weights}
         self.seed_states = [variable for variable in task.variables if id(variable) not in kept]
         self.fixed = task.non_trainable_weights
-        self._compiled = tf.function(self._steps, autograph=False, reduce_retracing=True)
+        self._compiled = compiled(self._steps)
 
     def __call__(self, iterator: Any, counters: Counters, *, limit: int, stop: bool) -> Call:
         """Takes steps until `limit`, about a second has passed, a number is not finite, or any worker asks to stop."""

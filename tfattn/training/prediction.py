@@ -9,6 +9,7 @@ import tensorflow as tf
 from tfattn.data.reader import ROW_IDS, Reader
 from tfattn.features import ENCODED, MASKS, PADDING_MASK, SEGMENT_IDS, TOKEN_IDS, WEIGHTS
 from tfattn.tasks.task import Task
+from tfattn.training.compiled import compiled
 from tfattn.training.runtime import Runtime
 
 # What models read, sequences of which batches have different widths, and what a row only carries along.
@@ -74,7 +75,7 @@ class _OverRows:
     def __init__(self, compute: Callable, runtime: Runtime):
         self._compute = compute
         self._runtime = runtime
-        self._compiled = tf.function(self._next, autograph=False, reduce_retracing=True)
+        self._compiled = compiled(self._next)
         self._datasets: dict[Reader, tf.data.Dataset] = {}  # kept: to build one takes longer than to read a short split
 
     def __call__(self, reader: Reader, batches: int | None) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:

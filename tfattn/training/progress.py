@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
 from tfattn.console import console, note
 from tfattn.training.loop import RECORD
@@ -32,17 +33,20 @@ class Display:
         self._visible = visible
         self._writer = tf.summary.create_file_writer(str(folder)) if visible else tf.summary.create_noop_writer()
         self._bar = Progress(
+            SpinnerColumn(),  # turns while a step is compiled or rows are measured, when the bar stands still
             TextColumn("{task.description}"),
-            BarColumn(bar_width=16),
+            BarColumn(bar_width=12),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
             TextColumn("left"),
-            TextColumn("{task.fields[shown]}"),
+            # The rest of the line: where a terminal is narrow this is cut, and nothing before it.
+            TextColumn("{task.fields[shown]}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
             console=console,
             disable=not (visible and console.is_terminal),
             transient=True,
+            expand=True,
         )
-        self._line = self._bar.add_task("", total=steps, shown="")
+        self._line = self._bar.add_task("compiling the first step", total=steps, shown="")
 
     def __enter__(self) -> "Display":
         self._bar.start()

@@ -1,5 +1,6 @@
 """Where training runs: the devices, how weights are shared between them, the precision and the seed."""
 
+import functools
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ import tensorflow as tf
 from pydantic import NonNegativeInt
 
 from tfattn.errors import ConfigError, TrainingError
+from tfattn.training.compiled import compiled
 from tfattn.training.precision import POLICIES, fastest
 
 # Read by TensorFlow and oneDNN when they begin to work; a user's own values stand.
@@ -47,6 +49,7 @@ class Runtime:
             that are too small for their operations to keep several cores busy.
 
     Attributes:
+        chosen_precision, reason: the numbers that layers compute in and why, after `start`.
         strategy: TensorFlow's, after `start`.
         local_replicas: the parts of a batch that this process computes.
 
@@ -82,7 +85,9 @@ class Runtime:
         """
         for name, value in SETTINGS.items():
             os.environ.setdefault(name, value)
-        keras.config.set_dtype_policy(POLICIES[fastest() if self.precision == "auto" else self.precision])
+        configured = (self.precision, "as configured")
+        self.chosen_precision, self.reason = fastest() if self.precision == "auto" else configured
+        keras.config.set_dtype_policy(POLICIES[self.chosen_precision])
         self.strategy = self._make_strategy()
         self.local_replicas = _local_replicas(self.strategy)
         keras.utils.set_random_seed(seed)
@@ -136,10 +141,7 @@ class Runtime:
         """Waits for all workers; returns whether all of them hold the same number."""
         if self.num_workers == 1:
             return True
-        value = tf.constant(float(number), tf.float64)
-        replica_sum = lambda: tf.distribute.get_replica_context().all_reduce("SUM", value)  # noqa: E731
-        total = tf.function(lambda: self.run(replica_sum), autograph=False)()
-        return float(total) == number * self.num_replicas
+        return float(self._sum(tf.constant(float(number), tf.float64))) == number * self.num_replicas
 
     @contextmanager
     def telling_lost_workers(self) -> Iterator[None]:
@@ -156,12 +158,18 @@ class Runtime:
                 remedy="Start all workers again: they go on from the last checkpoint.",
             ) from None
 
+    @functools.cached_property
+    def _sum(self) -> Callable:
+        """Sums a number over all replicas."""
+        replica_sum = lambda value: tf.distribute.get_replica_context().all_reduce("SUM", value)  # noqa: E731
+        return compiled(lambda value: self.run(replica_sum, value))
+
     def _make_strategy(self) -> tf.distribute.Strategy:
         gpus = tf.config.list_physical_devices("GPU")
         workers = _num_workers()
         name, parts = self.strategy_name, self.logical_devices
         if parts == "cores":
-            parts = 0 if gpus or workers else min(_num_cores(), 4)
+            parts = 0 if gpus or workers else min(num_cores(), 4)
         if name == "auto":
             several = len(gpus) > 1 or parts > 1
             name = "multi_worker" if workers > 1 else "mirrored" if several else "one_device"
@@ -185,6 +193,11 @@ class Runtime:
         return tf.distribute.MirroredStrategy(names, cross_device_ops=tf.distribute.ReductionToOneDevice())
 
 
+def num_cores() -> int:
+    """How many cores of the processor this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def _local_replicas(strategy: tf.distribute.Strategy) -> range:
     if strategy.num_replicas_in_sync == 1:
         return range(1)
@@ -199,15 +212,11 @@ def _num_workers() -> int:
     return len(cluster.get("worker", [])) + len(cluster.get("chief", []))
 
 
-def _num_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _split_cpu(count: int) -> None:
     cpu = tf.config.list_physical_devices("CPU")[0]
     try:
         # Threads of one operation: devices that work at the same time would else wait for each other's.
-        tf.config.threading.set_intra_op_parallelism_threads(max(1, _num_cores() // count))
+        tf.config.threading.set_intra_op_parallelism_threads(max(1, num_cores() // count))
         tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * count)
     except RuntimeError:  # TensorFlow has begun to work in this process, so its devices stand
         if len(tf.config.list_logical_devices("CPU")) != count:

@@ -189,18 +189,18 @@ class Session:
                 received=self.monitor,
             )
 
-    def _monitored(self) -> list[float]:
-        return [line[f"validation_{self.monitor}"] for line in self.position.history]
+    def _measured(self, name: str) -> list[float]:
+        return [line[f"validation_{name}"] for line in self.position.history]
 
     def _best(self) -> dict[str, Any] | None:
         """The line of the epoch whose weights count; None where that is the last one, whichever it is."""
         if not self.position.history or self.validation is None or self.trainer.selection == "last_epoch":
             return None
-        return self.position.history[best_epoch(self._monitored(), self.mode)]
+        return self.position.history[best_epoch(self._measured(self.monitor), self._measured("loss"), self.mode)]
 
     def _stops_early(self) -> bool:
         stopping = self.trainer.early_stopping
-        return stopping is not None and stopping.stops(self._monitored(), self.mode)
+        return stopping is not None and stopping.stops(self._measured(self.monitor), self.mode)
 
     def _groups(self) -> dict[str, checkpoints.Group]:
         weights = checkpoints.trained(self.task)

@@ -35,7 +35,8 @@ class Trainer:
         averaging: a mean of the weights, over steps or over epochs, which evaluation, the best checkpoint and the
             export then use; null keeps none.
         early_stopping: when to end before the last epoch; null never does.
-        monitor: the validation metric that chooses the best epoch, such as accuracy or loss; the task's by default.
+        monitor: the validation metric that chooses the best epoch, such as accuracy or loss; the task's by default. Of
+            equal epochs the one with the lowest validation loss is best.
         monitor_mode: whether "max" or "min" of it is best; known for the task's own and for losses.
         selection: which epoch's weights count. "best_epoch" is chosen on the validation rows, whose metrics are then
             too good: measure on test rows. "last_epoch" chooses nothing, so that validation rows measure fairly.

@@ -2,9 +2,9 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -16,13 +16,15 @@ from tfattn.training.interruption import Interruption
 RESTARTS = 3
 LOOK_EVERY = 0.1  # seconds
 GRACE = 10.0  # seconds for the others to leave once a worker is gone; they wait for it in vain
-LAST_BYTES = 4000  # of a failed worker's output
+LAST_BYTES = 20_000  # of a failed worker's output, in which its reason is looked for
+OUTSIDE = (signal.SIGKILL, signal.SIGTERM)  # of a process that these end nothing that it printed tells why
+TRACEBACK = "Traceback (most recent call last):"
 
 
 def start_workers(count: int, command: Sequence[str], *, restarts: int = RESTARTS) -> int:
     """Runs a command in `count` processes that find each other through TF_CONFIG, on loopback ports.
 
-    What worker 0 prints is shown; of another, only the end of what it printed, if it fails. When a worker is killed (no
+    What worker 0 prints is shown; of another, only the reason, if it fails. When a worker is killed (no
     memory left, say) the others are ended too, and all start again, to go on from the last checkpoint. An error that a
     worker tells of itself would come again: then nothing is started again. SIGTERM and SIGINT are passed on to all.
 
@@ -112,13 +114,17 @@ class _Workers:
 
     def _show_end(self, worker: int) -> None:
         output = self._outputs[worker]
-        if output is None:
+        if output is None or -self._processes[worker].returncode in OUTSIDE:
             return
         size = output.seek(0, os.SEEK_END)
         output.seek(max(0, size - LAST_BYTES))
-        note(f"worker {worker} ended with:")
-        sys.stderr.write(output.read().decode(errors="replace"))
-        sys.stderr.flush()
+        note(f"worker {worker} ended with:\n{_reason(output.read().decode(errors='replace'))}")
+
+
+def _reason(output: str) -> str:
+    """What a process said of its own end: its errors, else Python's last traceback, else all that it printed."""
+    told = [line for line in output.splitlines() if line.startswith("error: ")]
+    return "\n".join(told) or output[max(0, output.rfind(TRACEBACK)) :].strip()
 
 
 def _free_ports(count: int) -> list[int]:

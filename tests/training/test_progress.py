@@ -1,0 +1,38 @@
+"""What is seen of a run on a terminal."""
+
+import io
+import re
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from tfattn.training import progress
+from tfattn.training.loop import RECORD
+from tfattn.training.progress import Display
+
+
+@pytest.fixture
+def seen(tmp_path, monkeypatch):
+    """What a terminal of 80 columns shows of these steps, line by line."""
+
+    def show(*steps):
+        terminal = Console(file=io.StringIO(), width=80, force_terminal=True)
+        monkeypatch.setattr(progress, "console", terminal)
+        with Display(tmp_path, steps=123456, epochs=100, monitor="accuracy", visible=True) as display:
+            for step in steps:
+                speeds = {"examples_per_second": 12345.0, "tokens_per_second": 123456.0}
+                display.steps(99, step, np.full((1, len(RECORD)), 0.5, "float32"), speeds)
+        return re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.file.getvalue()))
+
+    return show
+
+
+def test_a_line_of_80_columns_has_room_for_the_time_left(seen):
+    *_, last = [line for line in seen(1, 100000) if "epoch" in line]
+    assert len(last) <= 80
+    assert re.search(r"epoch 100/100 \S+ 100000/123456 [-\d:]+ left loss 0\.5000", last)
+
+
+def test_before_the_first_step_is_done_it_says_why_nothing_moves(seen):
+    assert any("compiling the first step" in line for line in seen())
