@@ -33,7 +33,7 @@ class Translator(Served):
         ExportError: the task computes in another type than float32.
     """
 
-    figures = ("bleu", "chrf", "exact_match")
+    figures = ("bleu", "baseline_bleu", "chrf", "exact_match")
 
     def __init__(self, *, members: Sequence[Member]):
         super().__init__(members=members, name="translator")

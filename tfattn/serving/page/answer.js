@@ -5,7 +5,11 @@ import { asItCame } from "./server.js";
 
 const MOST_BARS = 12;
 const LONG = 60; // characters of a headline
-const TITLES = { __proto__: null, column_attention: "Attention to each column", essential_features: "Essential features" };
+const TITLES = {
+  __proto__: null,
+  column_attention: "Attention to each column",
+  essential_features: "Essential features",
+};
 
 /** Shows what was answered: a row of outputs, and [label, score] pairs where the model classifies. */
 export function showAnswer(row, scores, card, { text, milliseconds }) {
@@ -14,8 +18,8 @@ export function showAnswer(row, scores, card, { text, milliseconds }) {
   part("label").textContent = headline || "(an empty text)";
   part("label").classList.toggle("long", headline.length > LONG);
   part("milliseconds").textContent = `${milliseconds.toFixed(milliseconds < 100 ? 1 : 0)} ms`;
-  const warned = Object.entries(row).map(([name, value]) => WARNINGS[name]?.(value, card));
-  part("warnings").replaceChildren(...warned.flat().filter(Boolean).map((words) => element("p", { className: "warning" }, words)));
+  const warnings = Object.entries(row).flatMap(([name, value]) => WARNINGS[name]?.(value, card) ?? []);
+  part("warnings").replaceChildren(...warnings.map((words) => element("p", { className: "warning" }, words)));
   part("scores").replaceChildren(...bars(ranked, { whole: Math.max(1, ...numbers(ranked)), chosen: headline }));
   part("more").textContent = ranked.length > MOST_BARS ? leftOut(ranked) : "";
   part("threshold").textContent = threshold(card);
@@ -42,23 +46,23 @@ export function named(output, values, card) {
   return known.length === values.length ? known.map((name, place) => [name, Number(values[place])]) : [];
 }
 
-// Outputs that warn: a sentence, or several, for each value; none where there is nothing to warn of.
+// Outputs that warn: the sentences for a value; none where there is nothing to warn of.
 const WARNINGS = {
   __proto__: null,
   truncated(value, card) {
     const limits = Object.values(card?.inputs ?? {}).map(({ max_tokens: limit }) => limit ?? 0);
     const where = Math.max(...limits) > 0 ? ` after ${Math.max(...limits)} tokens` : "";
-    return value === true ? `The text was cut${where}: the model did not read the rest.` : "";
+    return value === true ? [`The text was cut${where}: the model did not read the rest.`] : [];
   },
   outside_training_range(value, card) {
     return listed(value).map((name) => {
-      const { low, high } = card?.inputs[name] ?? {};
-      const range = typeof low === "number" ? `, ${low} to ${high}` : "";
-      return `${name} is far outside of what the model was trained on${range}.`;
+      const { low, high, may_be_missing: isAtTimesMissing } = card?.inputs[name] ?? {};
+      const range = typeof low === "number" ? `, ${low} to ${high}${isAtTimesMissing ? "" : " and never missing"}` : "";
+      return `${name} is outside of what the model was trained on${range}.`;
     });
   },
   unknown_categories(value) {
-    return listed(value).map((name) => `${name} has a value that no training row had.`);
+    return listed(value).map((name) => `${name} is as it was in no training row.`);
   },
 };
 

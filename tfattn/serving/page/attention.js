@@ -3,7 +3,7 @@
 import { element, part } from "./elements.js";
 import { ask } from "./server.js";
 
-const WORDS = "Of every token that was written (a line), how much each token of the source (a column) counted, in per cent.";
+const WORDS = "How much each token of the source (a column) counted for each token written (a line), in per cent.";
 let question = null; // what to ask once somebody wants to see it
 
 /** Offers to show it for a request to the signature `alignment`; hides it where there is none. */
@@ -29,7 +29,7 @@ async function showAttention() {
 }
 
 function lines(alignment, source, tokens) {
-  const head = element("tr", {}, element("td", {}), ...source.map((token) => element("th", { scope: "col", dir: "auto" }, token)));
+  const columns = source.map((token) => element("th", { scope: "col", dir: "auto" }, token));
   const body = tokens.map((token, place) => {
     const cells = alignment[place].map((weight) => {
       const percent = Math.round(100 * weight);
@@ -39,7 +39,7 @@ function lines(alignment, source, tokens) {
     });
     return element("tr", {}, element("th", { scope: "row", dir: "auto" }, token), ...cells);
   });
-  return [head, ...body];
+  return [element("tr", {}, element("td", {}), ...columns), ...body];
 }
 
 part("attention").ontoggle = showAttention;

@@ -24,6 +24,7 @@ export const hasRows = (tensor) => !sizes(tensor) || sizes(tensor)[0] === -1;
 /**
  * An input's control in a box with its label, and how to read and fill it.
  * `json` is what it puts into a request, `fill` takes what an example has; `isPlain` where a row has one value of it.
+ * Only where a card says that it is a number of a table, it may be missing: that is sent as NaN.
  */
 function field(name, tensor, known, id) {
   const inner = hasRows(tensor) ? sizes(tensor)?.slice(1) : sizes(tensor);
@@ -42,7 +43,8 @@ function field(name, tensor, known, id) {
   const label = element("label", { htmlFor: id }, name, " ", element("span", { className: "kind" }, words));
   const box = element("div", { className: "field" }, label, control);
   box.classList.toggle("short", control.tagName !== "TEXTAREA");
-  return { isText: false, ...made, name, box, isPlain, wrap: hasRows(tensor) };
+  const isBlank = () => control.value.trim() === "";
+  return { isText: false, ...made, name, box, isPlain, isBlank, wrap: hasRows(tensor) };
 }
 
 function text(isShort) {
@@ -55,7 +57,7 @@ function text(isShort) {
 
 function number(name, dtype, known) {
   const isInteger = INTEGER.test(dtype);
-  const control = element("input", { type: "number", step: isInteger ? "1" : "any", required: !known.may_be_missing });
+  const control = element("input", { type: "number", step: isInteger ? "1" : "any", required: !known.kind });
   control.placeholder = known.may_be_missing ? NO_VALUE : "";
   const range = known.low === undefined || known.low === null ? "" : `${known.low} to ${known.high}`;
   const json = () => {
@@ -81,7 +83,8 @@ function anything(name, dtype, inner) {
   const control = element("textarea", { rows: 4, required: true, spellcheck: false, className: "code" });
   const shape = inner ? ` [${inner.map((size) => (size < 0 ? "?" : size)).join(", ")}]` : "";
   const kind = `JSON, ${dtype.slice(3).toLowerCase()}${shape}`;
-  return { control, kind, json: () => whole(name, control.value), fill: (value) => (control.value = JSON.stringify(value)) };
+  const fill = (value) => (control.value = JSON.stringify(value));
+  return { control, kind, json: () => whole(name, control.value), fill };
 }
 
 /** JSON as it was typed: numbers keep all their digits. */

@@ -2,7 +2,7 @@
 
 import { named, showAnswer } from "./answer.js";
 import { offerAttention } from "./attention.js";
-import { isUseless, line, quality } from "./card.js";
+import { isDoubtful, line, quality } from "./card.js";
 import { element, part, show } from "./elements.js";
 import { fieldsOf, hasRows, hint, requestOf, rowOf } from "./form.js";
 import { ask, begin, hasToken, useToken } from "./server.js";
@@ -26,9 +26,12 @@ async function chooseModel({ name, versions, labels }) {
   const cards = new Map(await Promise.all(versions.map(async (number) => [number, await cardOf(name, number)])));
   const choices = [
     { words: "latest", path: "", number: versions[0] },
-    ...Object.entries(labels).map(([label, number]) => ({ words: label, path: `/labels/${encodeURIComponent(label)}`, number })),
+    ...Object.entries(labels).map(([label, number]) => {
+      return { words: label, path: `/labels/${encodeURIComponent(label)}`, number };
+    }),
   ];
-  if (versions.length > 1) choices.push(...versions.map((number) => ({ words: "", path: `/versions/${number}`, number })));
+  const others = versions.length > 1 ? versions : [];
+  choices.push(...others.map((number) => ({ words: "", path: `/versions/${number}`, number })));
   const options = choices.map(({ words, number }) => {
     return element("option", {}, number === undefined ? words : line(words, number, cards.get(number)));
   });
@@ -62,7 +65,7 @@ function clear() {
 async function showForm(name, version, card) {
   clear();
   part("quality").textContent = quality(card);
-  part("quality").className = isUseless(card) ? "warning" : "hint";
+  part("quality").className = isDoubtful(card) ? "warning" : "hint";
   const path = `v1/models/${encodeURIComponent(name)}${version}`;
   const signatures = (await ask(`${path}/metadata`)).value.metadata.signature_def.signature_def;
   if (!signatures.serving_default) throw new Error(`${name} has no signature serving_default.`);
@@ -90,8 +93,11 @@ function fillInExample() {
 async function send() {
   if (!asked) return open();
   const { path, card, fields, outputs, byRows, signatures } = asked;
-  part("notice").hidden = !isEmpty(fields);
-  if (isEmpty(fields)) return fields[0].control.focus();
+  const isEmpty = fields.every(({ isBlank }) => isBlank());
+  part("notice").hidden = !isEmpty;
+  const what = fields.some(({ isText }) => isText) ? "text" : "row";
+  part("notice").textContent = `The ${what} is empty: there is nothing to answer.`;
+  if (isEmpty) return fields[0].control.focus();
   const body = requestOf(fields, byRows);
   const aligns = byRows && "alignment" in signatures;
   showCommand(`${path}:predict`, body);
@@ -102,8 +108,6 @@ async function send() {
   offerAttention(`${path}:predict`, aligns ? requestOf(fields, byRows, "alignment") : null);
   showAnswer(row, await scoresOf(row), card, answer);
 }
-
-const isEmpty = (fields) => fields.every(({ isText, control }) => isText && !control.value.trim());
 
 /** [label, score] pairs: by the card, or by the signature that names them, where it takes the same features. */
 async function scoresOf(row) {
