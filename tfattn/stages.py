@@ -169,6 +169,8 @@ def export(run: Run, *, force: bool = False) -> None:
                 expected=answers,
                 config=to_yaml(run.config),
                 columns=_columns(run, served.raw_fields),
+                metrics=files.read_json(run.folder / "metrics.json"),
+                measured_on=trained.split,
             )
             files.write_json(record, {"folder": str(folder)})
 

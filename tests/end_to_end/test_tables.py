@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tfattn import files
+from tfattn.serving import card
 
 PIPELINE = """\
 name: tiny
@@ -131,6 +132,16 @@ def test_the_export_answers_the_file_that_it_was_trained_on(inside, command):
             told = results[row["Sample"], row["Locus"], row["Dilution"]]
             assert line["label"] == told["predicted"]
             assert line["probability"] == pytest.approx(float(told["probability"]), abs=1e-5)
+
+
+def test_the_export_tells_what_the_evaluation_measured(inside):
+    (version,) = Path("saved_models/tiny").glob("[0-9]*")
+    told = card.read(version)
+    metrics = files.read_json("runs/tiny/latest/metrics.json")
+    assert told.measured_on == "test" and told.metrics.items() <= metrics.items()
+    assert {"accuracy", "accuracy_low", "sensitivity", "roc_auc_high"} <= told.metrics.keys()
+    assert (told.positive, told.threshold) == ("1", metrics["operating_threshold"])
+    assert told.inputs["Score_BG"].column == "Score BG"
 
 
 def test_folds_without_test_rows_become_one_export(project, command):

@@ -46,6 +46,7 @@ def shown(folder: Path) -> list[str]:
 def test_a_version_has_what_servers_and_people_look_for(exported):
     assert exported.parts[-3:] == ("saved_models", "reports", "1")
     assert shown(exported) == [
+        "assets.extra/card.json",
         "assets.extra/columns.json",
         "assets.extra/config.yaml",
         "assets.extra/operations.txt",

@@ -28,6 +28,7 @@ class Classifier(Served):
     """
 
     methods = {"classify": CLASSIFY}
+    figures = ("accuracy", "baseline_accuracy")
 
     def __init__(self, *, members: Sequence[Member], labels: Sequence[str], name: str):
         _check(labels)
@@ -37,6 +38,10 @@ class Classifier(Served):
     @property
     def labels(self) -> tuple[str, ...]:
         return self._labels
+
+    def about(self) -> dict[str, Any]:
+        about = super().about()
+        return about | {"entries": about["entries"] | {"scores": list(self.labels)}}
 
     def compared(
         self, expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]], *, tolerance: float

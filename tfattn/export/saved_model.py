@@ -13,7 +13,7 @@ from tensorflow.python.saved_model import fingerprinting_utils
 
 from tfattn import console, files
 from tfattn.errors import ExportError
-from tfattn.export import parity, serving_config, warmup
+from tfattn.export import card, parity, serving_config, warmup
 from tfattn.export.operations import operations
 from tfattn.export.section import Export
 from tfattn.export.served import Served
@@ -28,6 +28,8 @@ def export(
     expected: Mapping[str, np.ndarray],
     config: str,
     columns: Mapping[str, str] | None = None,
+    metrics: Mapping[str, float] | None = None,
+    measured_on: str = "",
 ) -> Path:
     """Writes `<folder>/<name>/<version>/` as TF Serving wants it, checked before it appears.
 
@@ -36,6 +38,7 @@ def export(
                         parity.json                  how it compares with the trained model
                         operations.txt               every operation it consists of
                         config.yaml, columns.json    the pipeline that made it; columns that its inputs were read from
+                        card.json                    what a person wants to know who tries it
         manifest.json   size and SHA-256 of each file
 
     A version is written to a temporary folder, checked there and renamed: a server never sees half of one, and after
@@ -50,6 +53,8 @@ def export(
         expected: what the trained model answered for them, in float32, N values by name.
         config: the resolved configuration, as YAML.
         columns: input to the column of the source files that it was read from, so that such files can be answered.
+        metrics: what the evaluation measured, by the names of metrics.json.
+        measured_on: the split that was measured.
 
     Returns:
         the version's folder.
@@ -75,7 +80,9 @@ def export(
             extra.mkdir()
             (extra / "operations.txt").write_text("\n".join(operations(temporary)) + "\n")
             (extra / "config.yaml").write_text(config, encoding="utf-8")
-            files.write_json(extra / "columns.json", dict(columns or {field: field for field in served.inputs}))
+            columns = dict(columns or {field: field for field in served.inputs})
+            files.write_json(extra / "columns.json", columns)
+            card.write(temporary, served, rows=rows, columns=columns, metrics=metrics or {}, measured_on=measured_on)
             warmup.write(temporary, served, served.warm_up(rows), name=name)
             report = _check(served, temporary, section, rows, expected)
             files.write_json(extra / "parity.json", report)

@@ -45,12 +45,14 @@ class Served(tf.Module):
 
     Attributes:
         methods: the signatures that are for another method of TF Serving's than Predict.
+        figures: the metrics that tell people how good it is, by their names in metrics.json, the first above all.
 
     Raises:
         ExportError: a task computes in another type than float32.
     """
 
     methods: dict[str, str] = {}
+    figures: tuple[str, ...] = ()
 
     def __init__(self, *, members: Sequence[Member], name: str):
         super().__init__(name=name)
@@ -85,6 +87,19 @@ class Served(tf.Module):
     def signatures(self) -> dict[str, Any]:
         """Name to tf.function, each with its input signature."""
         raise NotImplementedError
+
+    def about(self) -> dict[str, Any]:
+        """What a person has to know to ask it and to read its answers.
+
+        Returns:
+            `inputs`, of each input its `kind` and what is known of it: of a "text" `max_tokens`, of which the rest is
+            not read (None for no limit); of a "number" whether it `may_be_missing`, and `low` and `high`, between which
+            all numbers in training lay; of a "category" the known `values` in order (None where there are too many to
+            choose from), and `no_value`, the text that says that there is none (None where none does). And `entries`,
+            by output, the names of its entries.
+        """
+        text = {"kind": "text", "max_tokens": self.preprocessors[0].max_length}
+        return {"inputs": {name: dict(text) for name in self.inputs}, "entries": {}}
 
     def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, list[Any]]:
         """Raw rows as the signature serving_default takes them, values by input."""

@@ -15,6 +15,7 @@ from tfattn.features import COLUMN_ATTENTION, ESSENTIAL_FEATURES, LABEL_IDS
 from tfattn.preprocessing.numbers import read
 from tfattn.preprocessing.table import Table
 
+MOST_VALUES = 1000  # of a category: among more nobody looks for one in a list
 WARM_UP_ROWS = (1, 2, 4, 8, 16, 32)
 EXPLANATIONS = (ESSENTIAL_FEATURES, COLUMN_ATTENTION)
 INPUT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")  # what TensorFlow keeps as it is
@@ -43,9 +44,11 @@ class TabularClassifier(Classifier):
             digit, and differ in more than case and punctuation.
     """
 
+    figures = ("accuracy", "baseline_accuracy", "sensitivity", "specificity", "roc_auc")
+
     def __init__(self, *, members: Sequence[Member], labels: Sequence[str]):
         super().__init__(members=members, labels=labels, name="tabular_classifier")
-        self._positive_id = members[0][1].positive_id
+        self._positive_id, self._threshold = members[0][1].positive_id, members[0][1].threshold
         self._table: Table = members[0][0]
         self.check_fields(self.inputs)
 
@@ -62,6 +65,16 @@ class TabularClassifier(Classifier):
             "classify": tf.function(self._from_examples, input_signature=examples, autograph=False),
         }
 
+    def about(self) -> dict[str, Any]:
+        about = super().about()
+        positive = None if self._positive_id is None else self.labels[self._positive_id]
+        return about | {
+            "inputs": {name: self._known(name) for name in self.inputs},
+            "entries": about["entries"] | {COLUMN_ATTENTION: list(self.inputs)},
+            "positive": positive,
+            "threshold": self._threshold,
+        }
+
     def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, list[Any]]:
         return {name: [self._value(name, row[name]) for row in rows] for name in self.inputs}
 
@@ -71,6 +84,24 @@ class TabularClassifier(Classifier):
             yield "serving_default", self.request([rows[number % len(rows)] for number in range(count)])
         some = self.request(rows[:1])
         yield "classify", {"inputs": [example({name: values[0] for name, values in some.items()})]}
+
+    def _known(self, name: str) -> dict[str, Any]:
+        """A column as all members know it together."""
+        if name in self._table.numeric:
+            columns = [table.numeric_columns[name] for table in self.preprocessors]
+            seen = [column.seen for column in columns]
+            return {
+                "kind": "number",
+                "may_be_missing": all(column.may_be_missing for column in columns),
+                "low": min(low for low, _ in seen),
+                "high": max(high for _, high in seen),
+            }
+        values = list(dict.fromkeys(value for table in self.preprocessors for value in table.categories[name]))
+        return {
+            "kind": "category",
+            "values": values if len(values) <= MOST_VALUES else None,
+            "no_value": min(self._table.missing, default=None, key=len),
+        }
 
     def _type(self, name: str) -> tf.DType:
         return tf.float32 if name in self._table.numeric else tf.string

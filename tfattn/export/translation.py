@@ -33,6 +33,8 @@ class Translator(Served):
         ExportError: the task computes in another type than float32.
     """
 
+    figures = ("bleu", "baseline_bleu", "chrf", "exact_match")
+
     def __init__(self, *, members: Sequence[Member]):
         super().__init__(members=members, name="translator")
         ((self._text, task),) = members

@@ -40,6 +40,12 @@ class NumericColumn:
     scale: dict[str, Any]
     edges: list[float]
 
+    @property
+    def seen(self) -> tuple[float, float]:
+        """Between which numbers all in training lay, as rows have them; saturated ones count as the cap."""
+        low, high = (float(f"{value / self.factor:.6g}") for value in (self.low, self.high))
+        return low, self.cap if self.may_be_saturated else high
+
     @staticmethod
     def learn(
         name: str, numbers: Sequence[float], *, cap: float | None, factor: float, scaling: str, bins: int

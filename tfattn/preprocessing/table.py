@@ -162,6 +162,18 @@ class Table(Preprocessor):
         counts = self._categories.counts if self._categories else [2] * len(self.categorical)
         return {"num_numeric": len(self.numeric), "category_counts": list(counts), "num_bins": self.bins}
 
+    @property
+    def numeric_columns(self) -> dict[str, NumericColumn]:
+        """What training rows taught about each numeric column."""
+        numeric, _ = self._fitted
+        return numeric.columns if numeric else {}
+
+    @property
+    def categories(self) -> dict[str, list[str]]:
+        """The values of each categorical column that training rows had, in order."""
+        _, categories = self._fitted
+        return categories.values if categories else {}
+
     def __call__(self, fields: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         """Columns to features.
 

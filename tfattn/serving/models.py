@@ -97,9 +97,9 @@ class Models:
             raise Failure(StatusCode.NOT_FOUND, f"Could not find {which} of model {name}")
         return versions
 
-    def labels_of(self, name: str) -> list[str]:
-        """The labels by which a model's versions can be asked for."""
-        return sorted((self._labels or {}).get(name, {}))
+    def labels_of(self, name: str) -> dict[str, int]:
+        """The labels by which a model's versions can be asked for, and the version of each."""
+        return dict(sorted((self._labels or {}).get(name, {}).items()))
 
     async def start(self) -> None:
         """Returns when every version that is wanted has been tried; from now on the disk is looked at for others.

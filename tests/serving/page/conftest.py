@@ -7,16 +7,21 @@ import pytest
 
 from benchmarks.serving.running import running
 from tests.serving.page import browser
-from tests.serving.page.served import Numbers, Reports, save
+from tests.serving.page.served import CUSTOMERS_CARD, GREETINGS_CARD, Customers, Greetings, Numbers, Reports, save
+from tfattn import files
 
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("models")
-    reports, numbers = Reports(), Numbers()
+    reports, numbers, customers, greetings = Reports(), Numbers(), Customers(), Greetings()
     save(reports, folder / "reports/7", serving_default=reports.serve, classify=reports.classify)
     save(numbers, folder / "numbers/1", serving_default=numbers.serve)
-    models = {"reports": 'version_labels { key: "in use" value: 7 }', "numbers": ""}
+    save(customers, folder / "customers/1", serving_default=customers.serve)
+    save(greetings, folder / "greetings/1767355200", serving_default=greetings.serve, alignment=greetings.align)
+    files.write_json(folder / "customers/1/assets.extra/card.json", CUSTOMERS_CARD)
+    files.write_json(folder / "greetings/1767355200/assets.extra/card.json", GREETINGS_CARD)
+    models = {"reports": 'version_labels { key: "in use" value: 7 }', "numbers": "", "customers": "", "greetings": ""}
     entries = "".join(
         f'config {{ name: "{name}" base_path: "{folder / name}" model_platform: "tensorflow" {more} }}\n'
         for name, more in models.items()
@@ -43,8 +48,24 @@ def server(chromium, folder) -> Iterator[str]:
 @pytest.fixture
 def page(chromium, server) -> browser.Page:
     """The page, ready to type a report."""
+    return opened(chromium, server, "reports")
+
+
+@pytest.fixture
+def customers(chromium, server) -> browser.Page:
+    """The page, ready for a row of a table."""
+    return opened(chromium, server, "customers")
+
+
+@pytest.fixture
+def greetings(chromium, server) -> browser.Page:
+    """The page, ready to type a text to translate."""
+    return opened(chromium, server, "greetings")
+
+
+def opened(chromium: browser.Browser, server: str, model: str) -> browser.Page:
     page = chromium.page(f"{server}/")
-    page.wait("document.querySelector('#model').value")
-    page.choose("#model", "reports")
-    page.wait("document.querySelector('#inputs textarea') === document.activeElement")
+    page.wait("document.querySelector('#model').value && document.body.ariaBusy === 'false'")
+    page.choose("#model", model)
+    page.wait("document.body.ariaBusy === 'false' && document.activeElement.id === 'input-0'")
     return page

@@ -1,4 +1,4 @@
-"""Two small models to serve."""
+"""Small models to serve, two of them with cards."""
 
 from pathlib import Path
 
@@ -51,3 +51,74 @@ def save(model: tf.Module, folder: Path, **signatures) -> None:
     if "classify" in signatures:  # TensorFlow itself writes one kind of method only
         saved.meta_graphs[0].signature_def["classify"].method_name = CLASSIFY
     (folder / "saved_model.pb").write_bytes(saved.SerializeToString())
+
+
+class Customers(tf.Module):
+    """Customers of more than ten months stay; of those without months nobody knows."""
+
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None], tf.string, name="plan"),
+            tf.TensorSpec([None], tf.float32, name="months"),
+        ]
+    )
+    def serve(self, plan, months):
+        stays = tf.where(tf.math.is_nan(months), 0.5, tf.where(months > 10.0, 0.75, 0.25))
+        is_known = tf.reduce_any(tf.equal(plan[:, None], ["", *PLANS]), axis=1)
+        return {
+            "label": tf.where(stays > 0.5, STAYS, LEAVES),
+            "label_id": tf.cast(stays > 0.5, tf.int64),
+            "probability": stays,
+            "scores": tf.stack([1.0 - stays, stays], axis=1),
+            "column_attention": tf.stack([stays, 1.0 - stays], axis=1),
+            "outside_training_range": tf.where(months > 100.0, "months", ""),
+            "unknown_categories": tf.where(is_known, "", "plan"),
+        }
+
+
+class Greetings(tf.Module):
+    """Greets in Hebrew, up to five characters."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    def serve(self, text):
+        length = tf.strings.length(text, unit="UTF8_CHAR")
+        greeting = tf.strings.join(["שלום ", tf.strings.substr(text, 0, 5, unit="UTF8_CHAR")])
+        return {"text": greeting, "score": -0.25 * tf.ones_like(length, tf.float32), "truncated": length > 5}
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    def align(self, text):
+        tokens = tf.stack([tf.fill(tf.shape(text), "שלום"), text], axis=1)
+        weights = tf.tile([[[0.25, 0.75], [1.0, 0.0]]], [tf.shape(text)[0], 1, 1])
+        return {"text": text, "source_tokens": tokens[:, ::-1], "tokens": tokens, "alignment": weights}
+
+
+# Known in this order, which is neither that of letters nor of lengths.
+PLANS = ["yearly", "monthly", '<b onclick="document.title=1">']
+STAYS, LEAVES = "stays", "<i>leaves</i>"
+CUSTOMERS_CARD = {
+    "exported": "2026-01-02T12:00:00+00:00",
+    "inputs": {
+        "months": {"kind": "number", "column": "月份", "may_be_missing": True, "low": 1, "high": 72},
+        "plan": {"kind": "category", "column": "plan", "values": PLANS, "no_value": ""},
+    },
+    "examples": [{"months": 12, "plan": "monthly"}, {"months": None, "plan": None}],
+    "entries": {"scores": [LEAVES, STAYS], "column_attention": ["months", "plan"]},
+    "positive": STAYS,
+    "threshold": 0.5,
+    "metrics": {
+        "accuracy": 0.9,
+        "accuracy_low": 0.85,
+        "accuracy_high": 0.95,
+        "baseline_accuracy": 0.7,
+        "roc_auc": 0.875,
+    },
+    "measured_on": "test",
+}
+GREETINGS_CARD = {
+    "exported": "2026-01-02T12:00:00+00:00",
+    "inputs": {"text": {"kind": "text", "column": "text", "max_tokens": 5}},
+    "examples": [{"text": "عالم"}],
+    "entries": {},
+    "metrics": {"bleu": 34.25, "bleu_low": 32.0, "bleu_high": 36.0, "baseline_bleu": 33.0},
+    "measured_on": "validation",
+}

@@ -126,8 +126,8 @@ def test_an_error_is_shown_in_the_servers_words(page):
 
 
 def test_a_labelled_version_can_be_chosen(page):
-    assert page.texts("#version option") == ["latest (7)", "in use"]
-    page.choose("#version", "in use")
+    assert page.texts("#version option") == ["latest (7)", "in use (7)"]
+    page.choose("#version", "in use (7)")
     page.wait("document.querySelector('#inputs textarea') === document.activeElement")
     ask(page, "It leaks.")
     assert page.text("#label") == "Leak"

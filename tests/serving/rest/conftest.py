@@ -22,7 +22,7 @@ from tfattn.serving.section import Serving
 
 class Models(stand_ins.Models):
     def labels_of(self, name):
-        return sorted(self.labels.get(name, {}))
+        return dict(sorted(self.labels.get(name, {}).items()))
 
 
 class Metrics(stand_ins.Metrics):

@@ -12,6 +12,7 @@ from grpc import StatusCode
 
 from tests.serving.rest.conftest import answers, eventually, post, read_all
 from tests.serving.stand_ins import FLOATS, TEXTS, Version, half_plus_two, signature, sums
+from tfattn import files
 from tfattn.serving import logs
 from tfattn.serving.failure import Failure, invalid
 from tfattn.serving.rest import application
@@ -348,7 +349,8 @@ def test_the_token(serve, tmp_path):
     token.write_text("s3cret\n")
     server = serve(token_file=str(token), cors=True)
     for headers in ({}, {"Authorization": "Bearer s3cre"}, {"Authorization": "Basic s3cret"}, {"Authorization": "é"}):
-        for method, path in (("POST", f"{MODEL}:predict"), ("GET", MODEL), ("GET", "/models.json"), ("GET", "/v1/foo")):
+        paths = (MODEL, "/models.json", "/cards/half_plus_two/1.json", "/v1/foo")
+        for method, path in (("POST", f"{MODEL}:predict"), *(("GET", path) for path in paths)):
             answer = server.ask(method, path, json.dumps(ROWS), **headers)
             assert (answer.status, answer.headers["www-authenticate"]) == (401, "Bearer"), (headers, path)
             assert answer.error == "A bearer token that this server knows is needed"
@@ -416,7 +418,22 @@ def test_the_list_of_models(serve):
     server = serve(half_plus_two(1), half_plus_two(2), half_plus_two(3, state=State.END), unknown)
     server.models.names.append("not looked for yet")
     assert server.ask("GET", "/models.json").json == [
-        {"name": "half_plus_two", "versions": [2, 1], "labels": ["stable"]},
-        {"name": "sums", "versions": [], "labels": []},
-        {"name": "not looked for yet", "versions": [], "labels": []},
+        {"name": "half_plus_two", "versions": [2, 1], "labels": {"stable": 1}},
+        {"name": "sums", "versions": [], "labels": {}},
+        {"name": "not looked for yet", "versions": [], "labels": {}},
     ]
+
+
+def test_the_card_of_a_version(serve, tmp_path):
+    with_card, without = half_plus_two(1), half_plus_two(2)
+    with_card.model = without.model = "half & half"
+    with_card.folder, without.folder = tmp_path / "1", tmp_path / "2"
+    card = {"exported": "2026-01-02T03:04:05Z", "inputs": {}, "examples": [], "entries": {}, "metrics": {}}
+    files.write_json(with_card.folder / "assets.extra/card.json", {**card, "measured_on": "test"})
+    server = serve(with_card, without)
+    answer = server.ask("GET", "/cards/half%20%26%20half/1.json")
+    assert answer.status == 200 and answer.json.items() >= {**card, "measured_on": "test"}.items()
+    assert server.ask("GET", "/cards/half%20%26%20half/2.json").json is None
+    for path in ("/cards/half%20%26%20half/3.json", "/cards/..%2F1/1.json", f"/cards/x/{2**64}.json"):
+        assert server.ask("GET", path).status == 404
+    assert server.ask("POST", "/cards/half%20%26%20half/1.json").status == 404

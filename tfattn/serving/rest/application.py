@@ -1,7 +1,6 @@
 """REST as an ASGI application: TF Serving's paths, health, metrics, and the page."""
 
 import asyncio
-import contextlib
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -16,17 +15,16 @@ from tfattn.serving.metrics import CONTENT_TYPE, Metrics
 from tfattn.serving.rest.answer import Answer, Refusal, as_answer, error_body
 from tfattn.serving.rest.body import Disconnected, Receive, read_body
 from tfattn.serving.rest.calls import Call, Calls
+from tfattn.serving.rest.page_data import PageData
 from tfattn.serving.rest.page_files import page_files
 from tfattn.serving.rest.routes import CALLS, is_api, route
 from tfattn.serving.section import Serving
-from tfattn.serving.version import State
 
 if TYPE_CHECKING:
     from tfattn.serving.health import Health
     from tfattn.serving.models import Models
 
 METRICS_PATH = b"/monitoring/prometheus/metrics"
-MODELS_PATH = b"/models.json"  # what the page offers
 LIVE_PATH, READY_PATH = b"/v1/health/live", b"/v1/health/ready"
 
 _HTML_NOT_FOUND = b"<HTML><HEAD>\n<TITLE>404 Not Found</TITLE>\n</HEAD><BODY>\n<H1>Not Found</H1>\n</BODY></HTML>\n"
@@ -56,7 +54,7 @@ def application(
 class _Application:
     def __init__(self, models: "Models", serving: Serving, metrics: Metrics, health: "Health"):
         self._models, self._serving, self._metrics, self._health = models, serving, metrics, health
-        self._calls = Calls(models, serving)
+        self._calls, self._page_data = Calls(models, serving), PageData(models)
         self._bearer = Bearer(serving.token_file) if serving.token_file else None
         self._others: dict[bytes, Callable[[], Answer]] = {
             METRICS_PATH: lambda: Answer(200, metrics.text(), CONTENT_TYPE.encode()),
@@ -89,8 +87,8 @@ class _Application:
         is_read = method in ("GET", "HEAD")
         if is_read and path in self._others:
             return self._others[path]()
-        if is_read and path == MODELS_PATH:
-            return self._list(headers)
+        if is_read and self._page_data.has(path):
+            return await self._tell_page(path, headers)
         if not is_api(path):
             return self._not_found(path)
         if method == "OPTIONS":
@@ -181,18 +179,12 @@ class _Application:
         why = "The server is about to end" if self._health.draining else "Not every model is available"
         return Answer(503, json.dumps({"ready": False, "error": why}).encode())
 
-    def _list(self, headers: Mapping[bytes, bytes]) -> Answer:
+    async def _tell_page(self, path: bytes, headers: Mapping[bytes, bytes]) -> Answer:
         try:
             self._check_caller(headers)
+            return Answer(200, await self._page_data.body(path))
         except Failure as failure:
             return as_answer(failure)
-        return Answer(200, json.dumps([self._listed(name) for name in self._models.names]).encode())
-
-    def _listed(self, name: str) -> dict[str, Any]:
-        versions: list[int] = []
-        with contextlib.suppress(Failure):  # none is known yet
-            versions = [one.number for one in self._models.status(name) if one.state is State.AVAILABLE]
-        return {"name": name, "versions": versions, "labels": self._models.labels_of(name)}
 
     def _not_found(self, path: bytes) -> Answer:
         if "not_found_json" in self._serving.as_tf_serving:

@@ -66,7 +66,12 @@ def route(method: str, target: bytes) -> Route:
     if match["model"] is None:
         raise invalid("Missing model name in request.")
     version = match["version"] and _number(match["version"].decode())
-    return Route(api, _decoded(match["model"]), version, _decoded(match["label"]))
+    return Route(api, decoded(match["model"]), version, decoded(match["label"]))
+
+
+def decoded(name: bytes | None) -> str | None:
+    """A part of a path without its percent signs."""
+    return None if name is None else urllib.parse.unquote_to_bytes(name).decode(errors="replace")
 
 
 def _number(version: str) -> int:
@@ -74,10 +79,6 @@ def _number(version: str) -> int:
     if len(digits) > len(str(_LAST_VERSION)) or int(digits) > _LAST_VERSION:
         raise invalid(f"Failed to convert version: {version} to numeric.")
     return int(digits)
-
-
-def _decoded(name: bytes | None) -> str | None:
-    return None if name is None else urllib.parse.unquote_to_bytes(name).decode(errors="replace")
 
 
 def _malformed(method: str, target: bytes) -> Failure:

@@ -1,0 +1,77 @@
+"""The card says of each input what a person may send, of each number what it is called, and how good the model is."""
+
+import math
+
+import pytest
+
+from tfattn.export import card
+from tfattn.export.tabular import TabularClassifier
+from tfattn.serving import card as serving_card
+
+LABELS = ["Leak", "Électronique", "机械"]
+METRICS = {"loss": 1.0, "accuracy": 0.9, "accuracy_low": 0.8, "accuracy_high": 0.95, "f1/Leak": 0.5}
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Writes a card and reads it as the server does."""
+
+    def write(served, rows, **options):
+        options = {"columns": {}, "metrics": METRICS, "measured_on": "test"} | options
+        card.write(tmp_path, served, rows=rows, **options)
+        return serving_card.read(tmp_path)
+
+    return write
+
+
+def test_an_export_has_a_card_that_the_server_reads(exported):
+    found = serving_card.read(exported)
+    assert found.inputs["text"].kind == "text" and found.inputs["text"].column == "Description"
+    assert found.inputs["text"].max_tokens == 16
+    assert found.entries == {"scores": LABELS}
+
+
+def test_the_figures_are_those_that_the_task_names_with_their_intervals(served, rows, write):
+    found = write(served, rows)
+    assert found.metrics == {"accuracy": 0.9, "accuracy_low": 0.8, "accuracy_high": 0.95}
+    assert found.measured_on == "test"
+
+
+def test_examples_are_rows_that_a_person_can_read(served, rows, write):
+    texts = [row["text"] for row in rows]
+    long, blank = {"text": "x" * (card.MOST_CHARACTERS + 1)}, {"text": " "}
+    found = write(served, [long, *rows, blank, *rows])
+    assert [example["text"] for example in found.examples] == list(dict.fromkeys(e["text"] for e in found.examples))
+    assert {example["text"] for example in found.examples} <= set(texts)
+    assert write(served, [long, blank]).examples == []
+
+
+def test_a_table_says_what_may_be_missing_what_was_seen_and_which_categories_there_are(
+    table_members, table_rows, write
+):
+    served = TabularClassifier(members=table_members, labels=["noise", "real"])
+    found = write(served, table_rows, columns={"age": "年龄"})
+    assert list(found.inputs) == ["age", "hours-per-week", "Score.BG", "work_class"]
+    age, hours, score, work = found.inputs.values()
+    assert (age.kind, age.column, age.may_be_missing) == ("number", "年龄", False)
+    assert (age.low, age.high) == (20, 400)  # of all members together
+    assert hours.may_be_missing
+    assert score.high == 5000  # the cap, which some rows reach
+    assert (work.kind, work.values, work.no_value) == ("category", ["Straße", "private"], "")
+    assert found.entries["column_attention"] == list(found.inputs)
+    assert found.positive == "real" and found.threshold is None
+    sent = served.request(table_rows)
+    for example in found.examples:
+        assert any(
+            all(
+                value == sent[name][row] or (value is None and math.isnan(sent[name][row]))
+                for name, value in example.items()
+            )
+            for row in range(len(table_rows))
+        )
+
+
+def test_too_many_categories_are_not_listed(table_members, write, table_rows, monkeypatch):
+    monkeypatch.setattr("tfattn.export.tabular.MOST_VALUES", 1)
+    served = TabularClassifier(members=table_members, labels=["noise", "real"])
+    assert write(served, table_rows).inputs["work_class"].values is None

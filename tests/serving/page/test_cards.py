@@ -1,0 +1,160 @@
+"""The page with what an export says of itself: drop-downs, examples, names, dates, figures and warnings."""
+
+import json
+
+import pytest
+
+from tests.serving.page.served import LEAVES, PLANS, STAYS
+
+CONTROL = 2
+NO_VALUE = "(no value)"
+
+
+def sent(page) -> dict:
+    """Sends the form with the keyboard; the row that was asked."""
+    page.press("Enter", modifiers=CONTROL)
+    page.wait("document.body.ariaBusy === 'false' && !document.querySelector('#answer').hidden")
+    body = page.told("Network.requestWillBeSent")[-1]["request"]["postData"]
+    return json.loads(body)["instances"][0]
+
+
+def bars(page, selector: str) -> list[tuple[str, str]]:
+    return [tuple(line.split("\n")) for line in page.texts(f"{selector} li")]
+
+
+def test_categories_are_chosen_in_the_order_of_the_card_and_may_be_missing(customers):
+    assert customers.texts("#inputs label") == ["months 月份, 1 to 72", "plan"]
+    assert customers.texts("#input-1 option") == ["Choose…", *PLANS, NO_VALUE]
+    customers.type("7.5")
+    customers.run("document.querySelector('#input-1').focus()")
+    for plan in PLANS:
+        customers.choose("#input-1", plan)
+        assert sent(customers) == {"months": 7.5, "plan": plan}
+    customers.choose("#input-1", NO_VALUE)
+    assert sent(customers) == {"months": 7.5, "plan": ""}
+
+
+def test_a_number_may_be_left_out_a_choice_may_not(customers):
+    customers.press("Enter")
+    assert customers.run("document.activeElement.id") == "input-1", "the browser says that it has to be chosen"
+    customers.choose("#input-1", "yearly")
+    assert str(sent(customers)["months"]) == "nan"
+    assert bars(customers, "#scores") == [(LEAVES, "0.500"), (STAYS, "0.500")]
+
+
+def test_examples_fill_in_every_field_one_after_the_other(customers):
+    customers.click("#example")
+    assert sent(customers) == {"months": 12, "plan": "monthly"}
+    customers.click("#example")
+    filled = customers.run("[...document.querySelectorAll('#inputs :is(input, select)')].map((one) => one.value)")
+    assert filled == ["", f"{len(PLANS)}"], "neither has a value"
+
+
+def test_every_number_has_a_name(customers):
+    customers.click("#example")
+    sent(customers)
+    assert customers.text("#label") == STAYS
+    assert bars(customers, "#scores") == [(STAYS, "0.750"), (LEAVES, "0.250")]
+    assert customers.texts("#scores .chosen .name") == [STAYS]
+    assert customers.texts("#groups h3") == ["Attention to each column"]
+    assert bars(customers, "#groups") == [("months", "0.750"), ("plan", "0.250")]
+    assert customers.text("#threshold") == "“stays” is given from a score of 0.500 on."
+    assert customers.run("document.querySelector('#outputs').hidden"), "all of it has been said"
+    asked = [one["request"]["url"].rpartition(":")[2] for one in customers.told("Network.requestWillBeSent")]
+    assert "classify" not in asked, "the names are known"
+
+
+def test_warnings_are_sentences(customers):
+    customers.type("101")
+    customers.choose("#input-1", PLANS[2])
+    sent(customers)
+    words = "months is outside of what the model was trained on, 1 to 72."
+    assert customers.texts("#warnings .warning") == [words]
+    customers.run("document.querySelector('#input-0').focus()")
+    customers.type("11")
+    sent(customers)
+    assert customers.texts("#warnings .warning") == []
+
+
+def test_a_category_that_no_training_row_had_is_said(customers):
+    script = """import('./answer.js').then(({ showAnswer }) =>
+        showAnswer({ label: "x", unknown_categories: "plan, area" }, [], null, { text: "", milliseconds: 1 }))"""
+    customers.run(script)
+    assert customers.texts("#warnings .warning") == [
+        "plan is as it was in no training row.",
+        "area is as it was in no training row.",
+    ]
+
+
+def test_a_version_says_when_it_was_exported_and_how_good_it_is(customers, greetings):
+    (line,) = customers.texts("#version option")
+    assert line.startswith("latest (1) · 2 Jan 2026, ") and line.endswith(" · accuracy 90.0%")
+    assert customers.text("#quality") == (
+        "On test rows: accuracy 90.0% (85.0% to 95.0%), ROC AUC 87.5%; in brackets the 95% interval. "
+        "For comparison: always giving the most frequent label would reach 70.0%."
+    )
+    (line,) = greetings.texts("#version option")
+    assert line.startswith("latest · 2 Jan 2026, ") and line.endswith(" · BLEU 34.3")
+
+
+def test_a_model_no_better_than_its_baseline_is_said_so(customers, greetings):
+    assert customers.run("document.querySelector('#quality').className") == "hint"
+    assert greetings.run("document.querySelector('#quality').className") == "warning"
+    words = "It is not better than without a model: copying the source would reach 33.0."
+    assert (
+        greetings.text("#quality")
+        == f"On validation rows: BLEU 34.3 (32.0 to 36.0); in brackets the 95% interval. {words}"
+    )
+
+
+def test_a_translation_stands_first_and_its_score_after_it(greetings):
+    greetings.type("Noa")
+    assert sent(greetings) == "Noa"
+    assert greetings.text("#label") == "שלום Noa"
+    assert greetings.run("getComputedStyle(document.querySelector('#label')).direction") == "rtl"
+    assert greetings.texts("#outputs th") == ["score"] and greetings.texts("#outputs td") == ["-0.25"]
+    assert greetings.texts("#warnings .warning") == []
+    greetings.click("#attention summary")
+    greetings.wait("document.querySelector('#weights').rows.length === 3")
+    assert greetings.texts("#weights th") == ["Noa", "שלום", "שלום", "Noa"]
+    assert greetings.texts("#weights td[title]") == ["25", "75", "100", "0"]
+
+
+def test_a_text_that_was_cut_is_said_to_be(greetings):
+    greetings.type("Methuselah")
+    sent(greetings)
+    words = "The text was cut after 5 tokens: the model did not read the rest."
+    assert greetings.texts("#warnings .warning") == [words]
+
+
+@pytest.mark.parametrize("text", ["", " \n\u3000"])
+def test_an_empty_text_is_said_to_be_empty_and_not_sent(greetings, text):
+    greetings.type(text)
+    greetings.press("Enter", modifiers=CONTROL)
+    greetings.wait("!document.querySelector('#notice').hidden")
+    assert greetings.text("#notice") == "The text is empty: there is nothing to answer."
+    assert all(one["request"]["method"] == "GET" for one in greetings.told("Network.requestWillBeSent"))
+    greetings.click("#example")
+    assert sent(greetings) == "عالم"
+    assert greetings.run("document.querySelector('#notice').hidden")
+
+
+def test_what_a_card_says_stays_text(customers):
+    customers.click("#example")
+    sent(customers)
+    assert customers.run("document.querySelectorAll('main :is(b, i, img, script)').length") == 0
+    customers.click("#input-1")
+    assert customers.run("document.title") == "tfattn"
+    assert customers.told("Log.entryAdded") == []
+    assert customers.told("Runtime.exceptionThrown") == []
+
+
+@pytest.mark.parametrize("model", ["customers", "greetings"])
+def test_they_fit_a_phone(chromium, server, model):
+    page = chromium.page(f"{server}/", width=320)
+    page.wait("document.querySelector('#model').value && document.body.ariaBusy === 'false'")
+    page.choose("#model", model)
+    page.wait("document.body.ariaBusy === 'false' && document.activeElement.id === 'input-0'")
+    page.click("#example")
+    sent(page)
+    assert page.run("document.documentElement.scrollWidth") <= 320

@@ -1,0 +1,86 @@
+"""The card of an export: what a person wants to know who tries it, as the page of the built-in server shows it.
+
+exported        when, ISO 8601, in UTC
+inputs          by name, in the order in which the model reads them: what `Served.about` says of each, and `column`,
+                the column of the source files that it was read from
+examples        validation rows as requests hold them; null where a number is missing
+entries         by output, the names of its entries
+positive        of a classifier, the label that it looks for, and
+threshold       the score from which on it gives this label, where one was chosen
+metrics         what the evaluation measured, by the names of metrics.json
+measured_on     the rows that were measured, such as "test"
+"""
+
+import datetime
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tfattn import files
+from tfattn.export.served import Served
+
+FILE = Path("assets.extra") / "card.json"
+MOST_EXAMPLES = 5
+MOST_CHARACTERS = 1000  # of an example: a person is to read it at a glance
+
+
+def write(
+    folder: Path,
+    served: Served,
+    *,
+    rows: Sequence[Mapping[str, str]],
+    columns: Mapping[str, str],
+    metrics: Mapping[str, float],
+    measured_on: str,
+) -> None:
+    """Writes the card of a version.
+
+    Args:
+        folder: the version's folder.
+        served: what is exported.
+        rows: raw validation rows.
+        columns: input to column.
+        metrics: what the evaluation measured; of these the card tells `served.figures`, with their intervals.
+        measured_on: the split that was measured.
+    """
+    about = served.about()
+    inputs = {name: {**known, "column": columns.get(name, name)} for name, known in about["inputs"].items()}
+    card = {
+        "exported": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        **about,
+        "inputs": inputs,
+        "examples": _examples(served, rows),
+        "metrics": {
+            name: metrics[name]
+            for figure in served.figures
+            for name in (figure, f"{figure}_low", f"{figure}_high")
+            if name in metrics
+        },
+        "measured_on": measured_on,
+    }
+    files.write_json(folder / FILE, card)
+
+
+def _examples(served: Served, rows: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
+    """A few rows that differ, taken evenly."""
+    columns = served.request(rows)
+    examples = [dict(zip(columns, map(_plain, values), strict=True)) for values in zip(*columns.values(), strict=True)]
+    shown = [example for example in examples if _is_readable(example)]
+    places = np.linspace(0, len(shown) - 1, min(MOST_EXAMPLES, len(shown))).astype(int)
+    chosen = [shown[place] for place in places]
+    return [example for place, example in enumerate(chosen) if example not in chosen[:place]]
+
+
+def _plain(value: float | str) -> float | str | None:
+    """As JSON can hold it: a number in as few digits as float32 has."""
+    if isinstance(value, str):
+        return value
+    return float(str(np.float32(value))) if math.isfinite(value) else None
+
+
+def _is_readable(example: Mapping[str, Any]) -> bool:
+    texts = [value for value in example.values() if isinstance(value, str)]
+    return sum(map(len, texts)) <= MOST_CHARACTERS and any(str(value).strip() for value in example.values())

@@ -1,0 +1,55 @@
+"""The card of a version, which its export wrote: what a person wants to know who tries it (tfattn/export/card.py)."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
+
+FILE = Path("assets.extra") / "card.json"
+LARGEST = 1 << 20  # bytes
+
+
+class Part(BaseModel):
+    """Takes what the schema says, of the types that it says, and passes the rest over."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class Input(Part):
+    """An input: text, a number, or one of some values."""
+
+    kind: Literal["text", "number", "category"]
+    column: str
+    max_tokens: int | None = None
+    may_be_missing: bool = False
+    low: FiniteFloat | None = None
+    high: FiniteFloat | None = None
+    values: list[str] | None = None
+    no_value: str | None = None
+
+
+class Card(Part):
+    """A card, with the names that the export's has."""
+
+    exported: datetime
+    inputs: dict[str, Input]
+    examples: list[dict[str, str | FiniteFloat | None]]
+    entries: dict[str, list[str]]
+    positive: str | None = None
+    threshold: FiniteFloat | None = None
+    metrics: dict[str, FiniteFloat]
+    measured_on: str
+
+
+def read(folder: Path) -> Card | None:
+    """The card of a version; None where it has none that can be read, as a SavedModel from elsewhere.
+
+    Args:
+        folder: the version's folder.
+    """
+    try:
+        with open(folder / FILE, "rb") as file:
+            return Card.model_validate_json(file.read(LARGEST))
+    except (OSError, ValidationError):
+        return None

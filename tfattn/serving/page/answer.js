@@ -1,0 +1,114 @@
+// The answer: the label or the text, what should be known of it, then every number with its name.
+
+import { element, part, show } from "./elements.js";
+import { asItCame } from "./server.js";
+
+const MOST_BARS = 12;
+const LONG = 60; // characters of a headline
+const TITLES = {
+  __proto__: null,
+  column_attention: "Attention to each column",
+  essential_features: "Essential features",
+};
+
+/** Shows what was answered: a row of outputs, and [label, score] pairs where the model classifies. */
+export function showAnswer(row, scores, card, { text, milliseconds }) {
+  const ranked = descending(scores);
+  const headline = String(row.label ?? (isText(row.text) ? row.text : ranked[0]?.[0]) ?? "Answer");
+  part("label").textContent = headline || "(an empty text)";
+  part("label").classList.toggle("long", headline.length > LONG);
+  part("milliseconds").textContent = `${milliseconds.toFixed(milliseconds < 100 ? 1 : 0)} ms`;
+  const warnings = Object.entries(row).flatMap(([name, value]) => WARNINGS[name]?.(value, card) ?? []);
+  part("warnings").replaceChildren(...warnings.map((words) => element("p", { className: "warning" }, words)));
+  part("scores").replaceChildren(...bars(ranked, { whole: Math.max(1, ...numbers(ranked)), chosen: headline }));
+  part("more").textContent = ranked.length > MOST_BARS ? leftOut(ranked) : "";
+  part("threshold").textContent = threshold(card);
+
+  const groups = Object.entries(row).map(([name, value]) => [name, named(name, value, card)]);
+  const shown = groups.filter(([name, pairs]) => name !== "scores" && pairs.length);
+  part("groups").replaceChildren(...shown.map(([name, pairs]) => group(name, pairs)));
+  const told = new Set([...shown.map(([name]) => name), ...Object.keys(WARNINGS)]);
+  if ("label" in row) told.add("label").add("label_id");
+  else if (isText(row.text)) told.add("text");
+  if (scores.length) told.add("scores").add("probability"); // which is one of them
+  const others = Object.entries(row).filter(([name]) => !told.has(name));
+  part("outputs").hidden = !others.length;
+  part("outputs").tBodies[0].replaceChildren(...others.map(([name, value]) => outputRow(name, value)));
+  part("raw").textContent = text;
+  show("answer");
+}
+
+/** [name, number] pairs of an output's entries; none where these have no names, or other ones than so many. */
+export function named(output, values, card) {
+  if (!Array.isArray(values)) return [];
+  if (output === "essential_features") return values.map((value, place) => [`${place + 1}`, Number(value)]);
+  const known = card && Object.hasOwn(card.entries, output) ? card.entries[output] : [];
+  return known.length === values.length ? known.map((name, place) => [name, Number(values[place])]) : [];
+}
+
+// Outputs that warn: the sentences for a value; none where there is nothing to warn of.
+const WARNINGS = {
+  __proto__: null,
+  truncated(value, card) {
+    const limits = Object.values(card?.inputs ?? {}).map(({ max_tokens: limit }) => limit ?? 0);
+    const where = Math.max(...limits) > 0 ? ` after ${Math.max(...limits)} tokens` : "";
+    return value === true ? [`The text was cut${where}: the model did not read the rest.`] : [];
+  },
+  outside_training_range(value, card) {
+    return listed(value).map((name) => {
+      const { low, high, may_be_missing: isAtTimesMissing } = card?.inputs[name] ?? {};
+      const range = typeof low === "number" ? `, ${low} to ${high}${isAtTimesMissing ? "" : " and never missing"}` : "";
+      return `${name} is outside of what the model was trained on${range}.`;
+    });
+  },
+  unknown_categories(value) {
+    return listed(value).map((name) => `${name} is as it was in no training row.`);
+  },
+};
+
+const isText = (value) => typeof value === "string";
+const numbers = (pairs) => pairs.map(([, number]) => Math.abs(number));
+const descending = (pairs) => pairs.toSorted(([, one], [, other]) => other - one);
+const listed = (value) => (isText(value) && value ? value.split(", ") : []);
+const leftOut = (pairs) => `and ${pairs.length - MOST_BARS} more with smaller numbers`;
+
+function threshold(card) {
+  if (typeof card?.threshold !== "number" || !isText(card.positive)) return "";
+  return `“${card.positive}” is given from a score of ${card.threshold.toPrecision(3)} on.`;
+}
+
+function group(output, pairs) {
+  const title = TITLES[output] ?? output;
+  const ranked = output === "essential_features" ? pairs : descending(pairs);
+  const list = element("ol", { className: "scores", ariaLabel: title });
+  list.append(...bars(ranked, { whole: Math.max(...numbers(pairs)) || 1 }));
+  const more = ranked.length > MOST_BARS ? [element("p", { className: "hint" }, leftOut(ranked))] : [];
+  return element("section", {}, element("h3", {}, title), list, ...more);
+}
+
+/** A line for each pair: name, bar, number. A bar as long as its place is `whole`. */
+function bars(pairs, { whole, chosen }) {
+  return pairs.slice(0, MOST_BARS).map(([name, number]) => {
+    const filled = element("span", { className: "filled" });
+    filled.style.inlineSize = `${(100 * Math.abs(number)) / whole}%`;
+    const words = element("span", { className: "name", dir: "auto" }, name);
+    const track = element("span", { className: "track", ariaHidden: "true" }, filled);
+    const line = element("li", {}, words, track, element("span", { className: "number" }, short(number)));
+    line.classList.toggle("chosen", name === chosen);
+    line.classList.toggle("negative", number < 0);
+    return line;
+  });
+}
+
+/** Three decimals; what is too small for them is said to be. */
+function short(number) {
+  const rounded = Number(number.toFixed(3)) || 0; // neither -0 nor NaN
+  return rounded === 0 && number > 0 ? "<0.001" : rounded.toFixed(3);
+}
+
+function outputRow(name, value) {
+  const words = isText(value) ? value : JSON.stringify(value, null, 1);
+  const line = words.replace(/(?<=[[{])\n\s*|\n\s*(?=[\]}])/g, "").replace(/,\n\s*/g, ", ");
+  const cell = element("td", {}, element("div", { className: "value", dir: "auto" }, asItCame(line)));
+  return element("tr", {}, element("th", { scope: "row" }, name), cell);
+}

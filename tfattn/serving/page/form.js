@@ -1,0 +1,117 @@
+// The form of a model: a labelled control for each input, and what these put into a request.
+
+import { element } from "./elements.js";
+
+const INTEGER = /^DT_U?INT\d+$/;
+const NUMBER = /^DT_(U?INT\d+|FLOAT|DOUBLE|HALF|BFLOAT16)$/;
+const NO_VALUE = "(no value)";
+
+/** The fields of a signature's inputs, in the order of the version's card; by name where it has none. */
+export function fieldsOf(inputs, card) {
+  const known = Object.keys(card?.inputs ?? {}).filter((name) => name in inputs);
+  const others = Object.keys(inputs).filter((name) => !known.includes(name));
+  return [...known, ...others.sort()].map((name, index) => {
+    return field(name, inputs[name], card?.inputs[name] ?? {}, `input-${index}`);
+  });
+}
+
+/** A tensor's dimensions, -1 where any size is right; undefined where even the rank is. */
+const sizes = ({ tensor_shape: shape }) => (shape.unknown_rank ? undefined : shape.dim.map(({ size }) => +size));
+
+/** Whether a tensor has an entry for each row of a request. */
+export const hasRows = (tensor) => !sizes(tensor) || sizes(tensor)[0] === -1;
+
+/**
+ * An input's control in a box with its label, and how to read and fill it.
+ * `json` is what it puts into a request, `fill` takes what an example has; `isPlain` where a row has one value of it.
+ * Only where a card says that it is a number of a table, it may be missing: that is sent as NaN.
+ */
+function field(name, tensor, known, id) {
+  const inner = hasRows(tensor) ? sizes(tensor)?.slice(1) : sizes(tensor);
+  const isPlain = inner?.length === 0 && (tensor.dtype === "DT_STRING" || NUMBER.test(tensor.dtype));
+  const made = !isPlain
+    ? anything(name, tensor.dtype, inner)
+    : tensor.dtype !== "DT_STRING"
+      ? number(name, tensor.dtype, known)
+      : known.values
+        ? choice(known)
+        : text(known.kind === "category");
+  const { control, kind } = made;
+  Object.assign(control, { id, dir: "auto", enterKeyHint: "send" });
+  const column = known.column && known.column !== name ? known.column : "";
+  const words = [column, kind].filter(Boolean).join(", ");
+  const label = element("label", { htmlFor: id }, name, " ", element("span", { className: "kind" }, words));
+  const box = element("div", { className: "field" }, label, control);
+  box.classList.toggle("short", control.tagName !== "TEXTAREA");
+  const isBlank = () => control.value.trim() === "";
+  return { isText: false, ...made, name, box, isPlain, isBlank, wrap: hasRows(tensor) };
+}
+
+function text(isShort) {
+  const control = isShort
+    ? element("input", { type: "text" })
+    : element("textarea", { rows: 4, spellcheck: true, placeholder: "Type or paste a text" });
+  const fill = (value) => (control.value = value ?? "");
+  return { control, kind: "", json: () => JSON.stringify(control.value), fill, isText: !isShort };
+}
+
+function number(name, dtype, known) {
+  const isInteger = INTEGER.test(dtype);
+  const control = element("input", { type: "number", step: isInteger ? "1" : "any", required: !known.kind });
+  control.placeholder = known.may_be_missing ? NO_VALUE : "";
+  const range = known.low === undefined || known.low === null ? "" : `${known.low} to ${known.high}`;
+  const json = () => {
+    if (control.value === "") return "NaN";
+    return isInteger ? whole(name, control.value) : String(Number(control.value));
+  };
+  return { control, kind: range || dtype.slice(3).toLowerCase(), json, fill: (value) => (control.value = value ?? "") };
+}
+
+function choice({ values, no_value: none }) {
+  const options = [...values.map((value) => [value, value]), ...(none === null ? [] : [[NO_VALUE, none]])];
+  const shown = options.map(([words], place) => element("option", { value: `${place}`, dir: "auto" }, words));
+  const control = element("select", { required: true }, element("option", { value: "" }, "Choose…"), ...shown);
+  const json = () => JSON.stringify(options[control.value][1]);
+  const fill = (value) => {
+    const place = values.indexOf(value?.trim());
+    control.value = place >= 0 ? place : none === null ? "" : values.length;
+  };
+  return { control, kind: "", json, fill };
+}
+
+function anything(name, dtype, inner) {
+  const control = element("textarea", { rows: 4, required: true, spellcheck: false, className: "code" });
+  const shape = inner ? ` [${inner.map((size) => (size < 0 ? "?" : size)).join(", ")}]` : "";
+  const kind = `JSON, ${dtype.slice(3).toLowerCase()}${shape}`;
+  const fill = (value) => (control.value = JSON.stringify(value));
+  return { control, kind, json: () => whole(name, control.value), fill };
+}
+
+/** JSON as it was typed: numbers keep all their digits. */
+function whole(name, typed) {
+  try {
+    JSON.parse(typed);
+  } catch (error) {
+    throw new Error(`${name} is not JSON: ${error.message}`);
+  }
+  return typed.trim();
+}
+
+/** Which key sends. */
+export function hint(fields) {
+  if (fields.some(({ control }) => control.tagName === "SELECT")) return "Ctrl+Enter sends";
+  if (fields.some(({ isText }) => isText)) return "Enter sends, Shift+Enter starts a new line";
+  return fields.every(({ isPlain }) => isPlain) ? "Enter sends" : "Ctrl+Enter sends";
+}
+
+const object = (entries) => `{${entries.map(([name, json]) => `${JSON.stringify(name)}: ${json}`).join(", ")}}`;
+
+/** The row that is typed, as an object. */
+export const rowOf = (fields) => object(fields.map(({ name, json }) => [name, json()]));
+
+/** The same as a request to predict: by rows where all inputs and outputs have them. */
+export function requestOf(fields, byRows, signature) {
+  const named = signature ? `"signature_name": "${signature}", ` : "";
+  if (byRows) return `{${named}"instances": [${fields.length === 1 ? fields[0].json() : rowOf(fields)}]}`;
+  return `{${named}"inputs": ${object(fields.map(({ name, json, wrap }) => [name, wrap ? `[${json()}]` : json()]))}}`;
+}

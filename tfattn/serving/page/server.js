@@ -1,0 +1,45 @@
+// Questions to the server, one at a time: a newer one ends the one under way.
+
+// What JSON.parse refuses or rounds: the server's not-a-numbers, and integers beyond 2^53. Strings are passed over.
+const MISREAD = /"(?:[^"\\]|\\.)*"|-?\bInfinity\b|\bNaN\b|(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
+
+let underWay = new AbortController();
+let token = ""; // in memory only
+
+/** Ends what is under way; returns the signal that ends what is asked from now on. */
+export function begin() {
+  underWay.abort();
+  underWay = new AbortController();
+  return underWay.signal;
+}
+
+/** Sends this token from now on; none where it is empty. */
+export function useToken(words) {
+  token = words;
+}
+
+export const hasToken = () => token !== "";
+
+/** What the server answers: the text as it came, what it means, and how long it took. An error has the HTTP status. */
+export async function ask(path, body) {
+  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  const method = body === undefined ? "GET" : "POST";
+  const started = performance.now();
+  const response = await fetch(path, { method, body, headers, cache: "no-store", signal: underWay.signal });
+  const text = await response.text();
+  const milliseconds = performance.now() - started;
+  if (!response.ok) throw Object.assign(new Error(errorIn(text)), { status: response.status });
+  const value = JSON.parse(text.replace(MISREAD, (word) => (word[0] === '"' ? word : `"${word}"`)));
+  return { text, value, milliseconds };
+}
+
+function errorIn(text) {
+  try {
+    return JSON.parse(text).error ?? text;
+  } catch {
+    return text;
+  }
+}
+
+/** A value as it came, before MISREAD: not-a-numbers and large integers without quotes. */
+export const asItCame = (json) => json.replace(/"(-?Infinity|NaN|-?\d{16,})"/g, "$1");
