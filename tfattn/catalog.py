@@ -6,8 +6,11 @@ entry point of the group `tfattn.<catalog>` (such as `tfattn.models`), or on the
 run code.
 """
 
+import functools
 import importlib
 import importlib.metadata
+import re
+import traceback
 from typing import Any
 
 from tfattn.errors import ConfigError, nearest
@@ -72,6 +75,19 @@ CATALOGS: dict[str, dict[str, str]] = {
     },
 }
 
+# What every class of a catalog inherits from.
+CONTRACTS: dict[str, str] = {
+    "models": "keras:Model",
+    "tasks": "tfattn.tasks.task:Task",
+    "sources": "tfattn.data.source:Source",
+    "signatures": "tfattn.export.served:Served",
+    "preprocessors": "tfattn.preprocessing.preprocessor:Preprocessor",
+    "optimizers": "tfattn.training.optimizers:Optimizer",
+    "averages": "tfattn.training.averages:Averaging",
+    "schedules": "tfattn.training.schedules:Schedule",
+    "pretrained": "tfattn.pretrained.contract:Pretrained",
+}
+
 # Parts of a pipeline that are always of the same class.
 SECTIONS: dict[str, str] = {
     "pipeline": "tfattn.config.pipeline:Pipeline",
@@ -105,9 +121,17 @@ def find(catalog: str, name: str) -> Any:
     """Imports and returns what a name of a catalog stands for.
 
     Raises:
-        ConfigError: the catalog holds no such name; suggests the nearest.
+        ConfigError: the catalog holds no such name; suggests the nearest. Or what the name stands for cannot be
+            imported, or does not inherit from what the parts of the catalog do.
     """
-    return load(_target(catalog, name))
+    found = load(_target(catalog, name), _listed_by(catalog, name))
+    if catalog in CONTRACTS and not (isinstance(found, type) and issubclass(found, load(CONTRACTS[catalog]))):
+        raise ConfigError(
+            f"{_listed_by(catalog, name)} is none of the {catalog}",
+            expected=f"a class that inherits from {CONTRACTS[catalog].replace(':', '.')}",
+            received=getattr(found, "__qualname__", type(found).__name__),
+        )
+    return found
 
 
 def origin(catalog: str, name: str) -> tuple[str, str]:
@@ -129,36 +153,85 @@ def section(name: str) -> Any:
 
 
 def register(plugin: str) -> None:
-    """Adds a class for this process.
+    """Adds a class for this process, and imports it, so that what is wrong with it is said at once.
 
     Args:
         plugin: CATALOG.NAME=MODULE:CLASS, such as models.mine=my_package.my_model:MyModel.
 
     Raises:
-        ConfigError: it is not of that form, or there is no such catalog.
+        ConfigError: it is not of that form, there is no such catalog, or it cannot be imported.
     """
     entry, _, target = plugin.partition("=")
     catalog, _, name = entry.partition(".")
-    if catalog not in CATALOGS or not name or ":" not in target:
+    if catalog not in CATALOGS or not name or not re.fullmatch(r"\w+(\.\w+)*:\w+(\.\w+)*", target):
         raise ConfigError(
             "not a plugin",
             where="--plugin",
             expected="CATALOG.NAME=MODULE:CLASS, such as models.mine=my_package.my_model:MyModel",
             received=plugin,
+            remedy=nearest(catalog, CATALOGS) if catalog not in CATALOGS else "",
         )
     CATALOGS[catalog][name] = target
     PLUGINS.append(plugin)
+    find(catalog, name)
 
 
-def load(target: str) -> Any:
-    """Imports `module:Class` and returns the class."""
+def load(target: str, listed_by: str = "") -> Any:
+    """Imports `module:Class` and returns the class.
+
+    Args:
+        target: what to import.
+        listed_by: what names it, for messages.
+
+    Raises:
+        ConfigError: the module cannot be imported, for whatever reason, or holds no such class.
+    """
     module, _, attribute = target.partition(":")
-    return getattr(importlib.import_module(module), attribute)
+    listed_by = listed_by or target
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise _not_imported(listed_by, module, error) from error
+        raise ConfigError(
+            f"{listed_by}: there is no module `{error.name}`",
+            remedy="It is looked for in the current folder and among the installed packages.",
+        ) from error
+    except (Exception, SystemExit) as error:
+        raise _not_imported(listed_by, module, error) from error
+    try:
+        return functools.reduce(getattr, attribute.split("."), found)
+    except AttributeError:
+        raise ConfigError(
+            f"{listed_by}: the module `{module}` ({getattr(found, '__file__', 'built in')}) has no `{attribute}`",
+            remedy=nearest(attribute, vars(found)),
+        ) from None
+
+
+def _not_imported(listed_by: str, module: str, error: BaseException) -> ConfigError:
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<")]
+    # The place of a syntax error stands in its text; the last frame is then that of the import.
+    place = "" if isinstance(error, SyntaxError) else f" ({frames[-1].filename}:{frames[-1].lineno})"
+    return ConfigError(
+        f"{listed_by}: the module `{module}` cannot be imported", received=f"{type(error).__name__}: {error}{place}"
+    )
+
+
+def _listed_by(catalog: str, name: str) -> str:
+    """What lists a name, in words."""
+    plugin = next((plugin for plugin in PLUGINS if plugin.startswith(f"{catalog}.{name}=")), None)
+    if plugin:
+        return f"--plugin {plugin}"
+    installed = importlib.metadata.entry_points(group=f"tfattn.{catalog}", name=name)
+    if not installed or name in CATALOGS[catalog]:
+        return f"{catalog}.{name}"
+    (entry,) = installed
+    return f"the plugin {catalog}.{name}={entry.value} of the package {entry.dist.name}"
 
 
 def _target(catalog: str, name: str) -> str:
     entries = _entries(catalog)
-    if name not in entries:
+    if not isinstance(name, str) or name not in entries:
         raise ConfigError(
             f"unknown name in {catalog}",
             key="name",

@@ -183,10 +183,11 @@ def sample(
 @app.command()
 def check(pipeline: Pipeline, set: Overrides = None, plugin: Plugins = None) -> None:
     """Check a pipeline file; every error at once, each with file:line:column."""
-    stages = _stages(plugin)
+    _stages(plugin)
+    from tfattn import checks
     from tfattn.config.resolve import resolve
 
-    stages.check(resolve(pipeline, set))
+    checks.check(resolve(pipeline, set))
     print(f"{pipeline}: no errors")
 
 
@@ -212,11 +213,11 @@ def list_(
         raise ConfigError("no such list", expected=f"one of {', '.join(LISTS)}", received=kind)
     if name is None:
         for entry in catalog.names(kind):
-            print(f"{entry:<24} {_summary(catalog.find(kind, entry))}")
+            print(f"{entry:<24} {_summary(kind, entry)}")
         return
     from tfattn.config.show import key_lines
 
-    print("\n".join(key_lines(kind, name)))
+    print("\n".join(key_lines(kind, name)) or "It takes no keys.")
 
 
 @app.command()
@@ -257,11 +258,12 @@ def main() -> None:
 
 def _stages(plugins: list[str] | None = None) -> Any:
     """The stages, with the user's own classes in the catalog."""
+    stages = _with_tensorflow("tfattn.stages")
     if plugins:
         sys.path.insert(0, "")  # they may stand in the current folder
     for plugin in plugins or ():
         catalog.register(plugin)
-    return _with_tensorflow("tfattn.stages")
+    return stages
 
 
 def _serving() -> Any:
@@ -300,5 +302,8 @@ def _native_errors_hidden() -> Iterator[None]:
         os.close(nowhere)
 
 
-def _summary(documented: Any) -> str:
-    return (documented.__doc__ or "").strip().splitlines()[0] if documented.__doc__ else ""
+def _summary(kind: str, name: str) -> str:
+    try:
+        return (catalog.find(kind, name).__doc__ or "").strip().partition("\n")[0]
+    except ConfigError as error:  # one broken plugin does not hide the others
+        return f"cannot be used: {error}"

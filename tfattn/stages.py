@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from tfattn import catalog, console, files, pretrained
-from tfattn.config.build import build, located
+from tfattn.checks import check, check_prepared
+from tfattn.config.build import build
 from tfattn.config.resolve import resolve
 from tfattn.config.schema import Config
 from tfattn.config.show import to_yaml
@@ -26,7 +27,7 @@ from tfattn.evaluation.alignment_plot import alignment
 from tfattn.evaluation.evaluate import Evaluated
 from tfattn.evaluation.figures import png
 from tfattn.export.saved_model import export as write_export
-from tfattn.features import LABEL, TEXT
+from tfattn.features import TEXT
 from tfattn.inputs import code_of, inputs_of
 from tfattn.runs import Run
 from tfattn.serving import engine
@@ -34,52 +35,12 @@ from tfattn.tasks.task import Task
 from tfattn.trained import Trained, facts_of, reader_of, task_of
 from tfattn.training.checkpoints import Checkpoints
 from tfattn.training.environment import Environment, environment_of
+from tfattn.training.memory import telling_out_of_memory
 from tfattn.training.prediction import encode
 from tfattn.training.runtime import Runtime
 from tfattn.training.workers import start_workers
 
 ENVIRONMENT = "environment.json"  # of a trained model
-
-
-def check(config: Config) -> Config:
-    """Finds all that can be known to be wrong before data are read."""
-    for section in ("training", "export"):
-        build(config, section)
-    data: Data = build(config, "data")
-    task = config.values["task"]["name"]
-    kind = catalog.find("tasks", task)
-    if kind.learns_labels:
-        with located(config, "data"):
-            data.check_roles(LABEL)
-    preprocessor = data.preprocessing
-    if task in catalog.names("signatures"):  # a task of one's own may be one to train only
-        catalog.find("signatures", task).check_fields(preprocessor.fields)
-    # True sizes are known from the data; any will do to check the others.
-    stated = config.values["model"]
-    model = build(config, "model", **{name: stated.get(name, size) for name, size in preprocessor.sizes.items()})
-    if preprocessor.max_length and preprocessor.max_length > model.max_sequence_length:
-        raise ConfigError(
-            "texts may be longer than the model takes",
-            where=f"{config.origins['data', 'preprocessing', 'max_length']}: data.preprocessing.max_length",
-            expected=f"at most model.max_sequence_length={model.max_sequence_length}",
-            received=str(preprocessor.max_length),
-        )
-    if config.at("training", "seeds") > 1 and not kind.answers_together:
-        raise ConfigError(
-            f"several models of the task {task} cannot answer as one",
-            where=f"{config.origins['training', 'seeds']}: training.seeds",
-            expected="1",
-            received=str(config.at("training", "seeds")),
-            remedy="Train each with a `seed` and a `name` of its own.",
-        )
-    if config.at("training", "folds") and not preprocessor.reads_columns:
-        raise ConfigError(
-            "texts are not divided into folds",
-            where=f"{config.origins['training', 'folds']}: training.folds",
-            expected="a table",
-            remedy="Set training.seeds, or data.split.folds and data.split.fold for one fold.",
-        )
-    return config
 
 
 def open_run(pipeline: Path, overrides: list[str] | None) -> Run:
@@ -106,15 +67,19 @@ def prepare(run: Run, *, force: bool = False) -> None:
         with member.preparation(force=force) as needed:
             if needed:
                 prepare_data(_data(member.config), member.prepared, member.seed)
+        if needed:
+            check_prepared(member)
 
 
 def train(run: Run, *, force: bool = False, workers: int = 1) -> None:
     """Records to the best weights, from the last checkpoint where there is one."""
     prepare(run)
+    if force or not _is_trained(run):
+        check_prepared(run)
     if force and not _helps():
         for member in run.members:
             member.forget("train", "checkpoints")
-    if workers > 1 and not all(member.is_done("train") for member in run.members):
+    if workers > 1 and not _is_trained(run):
         _train_in_workers(run, workers)
         return
     for member in run.members:
@@ -123,6 +88,9 @@ def train(run: Run, *, force: bool = False, workers: int = 1) -> None:
 
 def evaluate(run: Run, *, force: bool = False, workers: int = 1) -> None:
     """The best weights to metrics, plots and a report, computed in float32 as the export will."""
+    if not _is_trained(run):
+        extent = f"epochs: {run.config.at('training', 'epochs')}, models: {len(run.members)}"
+        console.note(f"evaluate needs trained weights: it trains first ({extent}); Ctrl-C stops it, nothing is lost")
     train(run, workers=workers)
     with run.stage("evaluate", force=force, inputs=_answering(run, "reports")) as needed:
         if needed:
@@ -185,7 +153,7 @@ def attention(model: str, text: str, output: Path, *, folder: Path) -> None:
 
 
 def _train(run: Run) -> None:
-    with run.stage("train", helps=_helps()) as needed:
+    with run.stage("train", helps=_helps()) as needed, telling_out_of_memory():
         if not needed:
             return
         with run.runtime.scope():
@@ -204,6 +172,10 @@ def _train(run: Run) -> None:
         build(run.config, "training").train(
             task, train, validation, folder=run.folder, runtime=run.runtime, seed=run.training_seed, fingerprint=run.id
         )
+
+
+def _is_trained(run: Run) -> bool:
+    return all(member.is_done("train") for member in run.members)
 
 
 def _data(config: Config) -> Data:

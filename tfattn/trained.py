@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tfattn import catalog, files
 from tfattn.config.build import build
+from tfattn.config.schema import Config
 from tfattn.data.reader import Reader
 from tfattn.data.split import TEST, TRAIN, VALIDATION
 from tfattn.errors import DataError
@@ -44,7 +45,7 @@ class Trained:
         self.tasks = [self._task(member) for member in self.runs]
         self.preprocessors = [preprocessor_of(member) for member in self.runs]
         self._functions = [compiled(lambda features, task=task: task.answers(task(features))) for task in self.tasks]
-        self.labels = _same_labels(self.runs)
+        self.labels = labels_of(self.runs)
         self.split = TEST if TEST in facts_of(self.runs[0])["splits"] else VALIDATION
 
     def served(self) -> Served:
@@ -117,15 +118,41 @@ def task_of(run: Run) -> Task:
     """The model of a run and the task on it, untrained, with all that the data say about their sizes."""
     # Seeding first: it clears TensorFlow's cache of kernels, and with it every SentencePiece model that tf-text holds.
     keras.utils.set_random_seed(run.training_seed)
-    facts, preprocessor = facts_of(run), preprocessor_of(run)
+    return task_on(run, preprocessor_of(run))
+
+
+def task_on(run: Run, preprocessor: Preprocessor) -> Task:
+    """The same without a seed, on the fitted preprocessor."""
+    facts = facts_of(run)
+    counts = facts["splits"][TRAIN]["class_counts"]
+    return task_from(run.config, preprocessor, sizes=preprocessor.sizes, labels=facts["labels"], class_counts=counts)
+
+
+def task_from(
+    config: Config,
+    preprocessor: Preprocessor,
+    *,
+    sizes: dict[str, Any],
+    labels: list[str] | None,
+    class_counts: list[int],
+) -> Task:
+    """The task of a configuration, on its model.
+
+    Args:
+        config: a checked configuration.
+        preprocessor: what it reads.
+        sizes: of the preprocessor's features, by the names of the model's arguments.
+        labels: the classes in the order of their ids; None if they are not known yet.
+        class_counts: training rows of each class.
+    """
     return build(
-        run.config,
+        config,
         "task",
-        model=build(run.config, "model", **preprocessor.sizes),
+        model=build(config, "model", **sizes),
         preprocessor=preprocessor,
-        num_classes=len(facts["labels"]),
-        labels=facts["labels"],
-        class_counts=facts["splits"][TRAIN]["class_counts"],
+        num_classes=len(class_counts),
+        labels=labels,
+        class_counts=class_counts,
     )
 
 
@@ -153,8 +180,12 @@ def rows_of(run: Run, split: str) -> list[dict[str, str]]:
     return [json.loads(line) for line in lines]
 
 
-def _same_labels(runs: Sequence[Run]) -> list[str]:
-    """The labels of all members. A fold may lack a rare one, and then the others' ids would mean something else."""
+def labels_of(runs: Sequence[Run]) -> list[str]:
+    """The labels of all models of a run. A fold may lack a rare one, and then the others' ids mean something else.
+
+    Raises:
+        DataError: they do not have the same.
+    """
     labels: list[str] = facts_of(runs[0])["labels"]
     for run in runs[1:]:
         if facts_of(run)["labels"] != labels:

@@ -7,7 +7,7 @@ import pytest
 from pydantic import PositiveInt
 
 from tfattn import catalog
-from tfattn.config.types import Given, Part, Rate, Section
+from tfattn.config.types import Part, Rate, Section, Size
 from tfattn.errors import ConfigError
 
 
@@ -27,7 +27,7 @@ class Engine:
         power: PositiveInt,
         fuel: Literal["diesel", "petrol"] = "diesel",
         cooling: Rate = 0.1,
-        serial: Given[int],
+        serial: Size[int],
     ):
         if power > 900:
             raise ConfigError("too strong", key="power", expected="900 at most", received=str(power))
@@ -85,7 +85,7 @@ def car(tmp_path, monkeypatch):
     """Writes a pipeline of those parts; returns its path. Other files can stand beside it."""
     engines = {"engine": f"{__name__}:Engine", "motor": f"{__name__}:Motor"}
     monkeypatch.setitem(catalog.CATALOGS, "engines", engines)
-    monkeypatch.setattr(catalog, "load", lambda target: globals()[target.split(":")[1]])
+    monkeypatch.setattr(catalog, "load", lambda target, listed_by="": globals()[target.split(":")[1]])
     monkeypatch.setattr(catalog, "SECTIONS", {"pipeline": "x:Car", "wheels": "x:Wheels"})
 
     def write(text, name="car.yaml"):

@@ -2,9 +2,12 @@
 
 import pytest
 
+from tfattn import catalog
 from tfattn.config.build import build
 from tfattn.config.schema import Config
+from tfattn.config.types import Size
 from tfattn.errors import ConfigError
+from tfattn.models.contracts import Encoder
 
 TEXT_MODEL = {
     "name": "bert",
@@ -62,6 +65,29 @@ def test_a_task_does_not_stand_on_a_model_of_another_kind(model, sizes, task, ex
     with pytest.raises(ConfigError) as caught:
         build(parts, "task", model=built, num_classes=2)
     assert str(caught.value).startswith(f"x.yaml:4:1: task.model: the model does not fit: expected {expected}.")
+
+
+class Half(Encoder):
+    """Keeps half of its contract."""
+
+    def __init__(self, *, vocabulary_size: Size[int]):
+        super().__init__()
+        self.hidden_dim = vocabulary_size
+
+
+def test_a_model_that_does_not_keep_its_contract_says_what_it_lacks(monkeypatch):
+    monkeypatch.setitem(catalog.CATALOGS["models"], "half", "somewhere:Half")
+    monkeypatch.setattr(
+        catalog, "load", lambda target, listed_by="", load=catalog.load: Half if "Half" in target else load(target)
+    )
+    parts = config({"name": "half"}, "text_classification")
+    with pytest.raises(ConfigError) as caught:
+        build(parts, "task", model=build(parts, "model", **TEXTS), num_classes=2)
+    assert str(caught.value) == (
+        "x.yaml:4:1: task.model: the model does not keep its contract: expected all that "
+        "tfattn.models.contracts.Encoder asks for, received Half without `max_sequence_length`, `pooler`, "
+        "`depth_groups()`"
+    )
 
 
 def test_what_the_program_knows_need_not_concern_every_model():

@@ -56,6 +56,46 @@ def test_a_missing_part_says_where_it_was_named(car):
         resolve(car("name: b\nengine: {from: gone.yaml}\n"))
 
 
+def test_a_part_that_cannot_be_read_is_one_error_among_others(car):
+    car("[1]\n", "list.yaml")
+    car("a: [1\n", "broken.yaml")
+    path = car(
+        """\
+        name: 3
+        engine: {from: gone.yaml, powr: 3}
+        wheels: {from: list.yaml}
+        spare: {from: broken.yaml}
+        colour: red
+        """
+    )
+    with pytest.raises(ConfigProblems) as caught:
+        resolve(path, ["name.y=4"])
+    problems = [str(problem) for problem in caught.value.problems]
+    assert len(problems) == 6, problems  # and nothing about keys that the parts would have given
+    assert "car.yaml:2:10: no such part: received gone.yaml" in problems[0]
+    assert "list.yaml: not keys and values: expected the keys of one section, received a list" in problems[1]
+    assert "broken.yaml:2:1: not valid YAML" in problems[2]
+    assert "--set name.y: `name` is no section" in problems[3]
+    assert "colour: unknown key" in problems[4]
+    assert "name: wrong value" in problems[5]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the file is empty: expected a mapping with name"),
+        ("# nothing\n", "the file is empty"),
+        ("- name: beetle\n", "not keys and values: expected a mapping with name, data, model, task, received a list"),
+        ("beetle\n", "not keys and values: .* received 'beetle'"),
+        ("from: other.yaml\nname: b\nengine: {name: motor}\n", "car.yaml:1:1: `from:` names the file that a section"),
+        ("name: b\nengine: {name: [motor]}\n", "engine.name: unknown name in engines"),
+    ],
+)
+def test_a_file_that_is_no_pipeline_says_so(car, text, message):
+    with pytest.raises(ConfigError, match=message):
+        resolve(car(text))
+
+
 def test_every_error_is_said_at_once_with_its_place(car):
     path = car(
         """\
@@ -83,6 +123,11 @@ def test_every_error_is_said_at_once_with_its_place(car):
     assert "It takes: name, engine" in problems["colour"]
 
 
+def test_only_keys_that_one_may_set_are_offered(car):
+    with pytest.raises(ConfigProblems, match=r"engine.xyz: unknown key. It takes: power, fuel, cooling\."):
+        resolve(car(GOOD), ["engine.xyz=1"])
+
+
 @pytest.mark.parametrize(
     ("override", "message"),
     [
@@ -91,6 +136,9 @@ def test_every_error_is_said_at_once_with_its_place(car):
         ("name.x=1", "`name` is no section"),
         ("engine.powr=1", "Did you mean `power`?"),
         ("engine.power=true", "received true"),
+        ("engine.power=", "--set engine.power: engine.power: wrong value: expected an integer > 0, received null"),
+        ("note=7", "received 7 (an integer). Write it in quotes."),
+        ("wheels.sizes.front=wide", "--set wheels.sizes.front: wheels.sizes.front: wrong value"),
     ],
 )
 def test_a_wrong_override_says_so(car, override, message):

@@ -51,7 +51,7 @@ class BagOfTokens(Task):
     `poison` is a token whose rows have a loss that is not a number; `huge` multiplies the loss.
     """
 
-    monitor, monitor_mode = "accuracy", "max"
+    metric_names, monitor, monitor_mode = ("accuracy",), "accuracy", "max"
 
     def __init__(self, *, dropout: float = 0.0, poison: int = -1, huge: float = 1.0):
         super().__init__(name="bag")

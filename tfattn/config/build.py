@@ -65,15 +65,35 @@ def _build(config: Config, mark: PartMark | SectionMark, path: KeyPath, given: d
 
 
 def _fits(config: Config, path: KeyPath, argument: Argument, given: Any) -> None:
-    """What another section makes can be of the wrong kind."""
-    if not argument.in_file and not isinstance(given, argument.annotation):
+    """What another section makes can be of the wrong kind, or lack what is asked of that kind."""
+    contract, where = argument.annotation, f"{_origin(config, path)}: {'.'.join(path)}"
+    if argument.in_file or not isinstance(contract, type):
+        return
+    if not isinstance(given, contract):
         raise ConfigError(
             f"the {path[-1]} does not fit",
-            where=f"{_origin(config, path)}: {'.'.join(path)}",
-            expected=argument.annotation.__name__,
+            where=where,
+            expected=contract.__name__,
             received=type(given).__name__,
             remedy="Texts and tables are for different models and tasks: see `data.preprocessing`.",
         )
+    lacking = _lacking(given, contract)
+    if lacking:
+        raise ConfigError(
+            f"the {path[-1]} does not keep its contract",
+            where=where,
+            expected=f"all that {contract.__module__}.{contract.__name__} asks for",
+            received=f"{type(given).__name__} without {', '.join(lacking)}",
+        )
+
+
+def _lacking(given: Any, contract: type) -> list[str]:
+    """The attributes that a contract declares and the methods that it leaves abstract, those that an object lacks."""
+    attributes = [f"`{name}`" for name in vars(contract).get("__annotations__", ()) if not hasattr(given, name)]
+    methods = [
+        name for name in vars(contract) if getattr(getattr(type(given), name, None), "__isabstractmethod__", False)
+    ]
+    return [*attributes, *(f"`{name}()`" for name in methods)]
 
 
 def _agree(config: Config, path: KeyPath, stated: Any, known: Any) -> None:

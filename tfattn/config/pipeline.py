@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from tfattn.config.types import Part, Section
+from tfattn.config.types import Part, Section, Seed
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=100)]
 
@@ -34,7 +34,7 @@ class Pipeline:
         training: Section("training"),
         export: Section("export"),
         runtime: Section("runtime"),
-        seed: Annotated[int, Field(ge=0, lt=2**31)] = 7,
+        seed: Seed = 7,
         runs_folder: str = "runs",
     ):
         self.parts: dict[str, Any] = {

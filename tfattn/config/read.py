@@ -102,6 +102,8 @@ class _Converter:
     def convert(self, node: yaml.Node, path: KeyPath) -> Any:
         self.places.setdefault(path, _place(self.name, node.start_mark))
         self.count += 1
+        if len(path) > MAX_DEPTH:  # only aliases get here, such as one within what it stands for
+            raise ConfigError("nested too deeply by aliases", where=self.name, expected=f"{MAX_DEPTH} levels at most")
         if self.count > MAX_NODES:
             raise ConfigError(
                 "too many values, counted with repeated aliases", where=self.name, expected=f"{MAX_NODES} at most"
@@ -138,7 +140,7 @@ class _Converter:
         try:
             return _SCALARS[kind](node.value)
         except ValueError:
-            raise ConfigError(f"not a {kind}", where=self.places[path], received=repr(node.value)) from None
+            raise ConfigError(f"not a valid {kind}", where=self.places[path], received=repr(node.value[:40])) from None
 
 
 def _integer(text: str) -> int:

@@ -4,12 +4,14 @@ Values come, the later over the earlier, from: the constructors' defaults; the s
 that a section starts `from:`; the pipeline file; `--set`.
 """
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from tfattn import catalog
 from tfattn.config.read import KeyPath, Tree, parse_yaml, read_yaml
-from tfattn.config.schema import Config, check
+from tfattn.config.schema import Config, check, shown
 from tfattn.errors import ConfigError
 
 
@@ -23,14 +25,18 @@ def resolve(path: str | Path, overrides: list[str] | None = None) -> Config:
     Raises:
         ConfigError: a file cannot be read, or (as ConfigProblems) all that is wrong in it.
     """
-    tree = read_yaml(path)
-    if not isinstance(tree.values, dict):
-        raise ConfigError("the file is empty", where=str(path), expected="a mapping with name, data, model, task")
-    _join_parts(tree, Path(path))
+    tree = _read_mapping(path, expected="a mapping with name, data, model, task")
+    problems: list[ConfigError] = []
+    unread: set[KeyPath] = set()
+    for section, values in [found for found in _mappings(tree.values, ()) if "from" in found[1]]:
+        with _collecting(problems, unread, section):
+            _join_part(tree, section, values, Path(path))
     for override in overrides or ():
-        _override(tree, override)
-    _fill_from_pretrained(tree)
-    return check(tree, "pipeline")
+        with _collecting(problems, unread, ()):
+            _override(tree, override)
+    with _collecting(problems, unread, ("model",)):
+        _fill_from_pretrained(tree)
+    return check(tree, "pipeline", problems, unread)
 
 
 def resolve_section(section: str, path: str | Path | None, overrides: list[str] | None = None) -> Config:
@@ -44,29 +50,43 @@ def resolve_section(section: str, path: str | Path | None, overrides: list[str] 
     Raises:
         ConfigError: the file cannot be read, or (as ConfigProblems) all that is wrong in it.
     """
-    tree = read_yaml(path) if path else Tree({})
+    tree = _read_mapping(path, expected=f"a mapping with keys of `{section}`") if path else Tree({})
     for override in overrides or ():
         _override(tree, override)
     return check(tree, section)
 
 
-def _join_parts(tree: Tree, file: Path) -> None:
-    for path, values in list(_mappings(tree.values, ())):
-        if "from" not in values:
-            continue
-        place = tree.place((*path, "from"))
-        name = values.pop("from")
-        if not path or not isinstance(name, str):
-            raise ConfigError("`from:` names the file that a section starts from", where=place, received=repr(name))
-        part = read_yaml(_find_part(name, file, place))
-        if not isinstance(part.values, dict):
-            raise ConfigError("a part holds the keys of one section", where=str(name), expected="a mapping")
-        if any("from" in inner for _, inner in _mappings(part.values, ())):
-            raise ConfigError("a part cannot start from another part", where=name, remedy="Write its keys out.")
-        _merge(part.values, values, part.places, (), tree.places, path)
-        values.clear()
-        values.update(part.values)
-        tree.places.update({(*path, *inner): where for inner, where in part.places.items()})
+@contextlib.contextmanager
+def _collecting(problems: list[ConfigError], unread: set[KeyPath], section: KeyPath) -> Iterator[None]:
+    """Within the block an error is one problem among others; what else is wrong with its section follows from it."""
+    try:
+        yield
+    except ConfigError as error:
+        problems.append(error)
+        unread.add(section)
+
+
+def _read_mapping(path: str | Path, expected: str) -> Tree:
+    tree = read_yaml(path)
+    if tree.values is None:
+        raise ConfigError("the file is empty", where=str(path), expected=expected)
+    if not isinstance(tree.values, dict):
+        raise ConfigError("not keys and values", where=str(path), expected=expected, received=shown(tree.values))
+    return tree
+
+
+def _join_part(tree: Tree, path: KeyPath, values: dict[str, Any], file: Path) -> None:
+    place = tree.place((*path, "from"))
+    name = values.pop("from")
+    if not path or not isinstance(name, str):
+        raise ConfigError("`from:` names the file that a section starts from", where=place, received=repr(name))
+    part = _read_mapping(_find_part(name, file, place), expected="the keys of one section")
+    if any("from" in inner for _, inner in _mappings(part.values, ())):
+        raise ConfigError("a part cannot start from another part", where=name, remedy="Write its keys out.")
+    _merge(part.values, values, part.places, (), tree.places, path)
+    values.clear()
+    values.update(part.values)
+    tree.places.update({(*path, *inner): where for inner, where in part.places.items()})
 
 
 def _find_part(name: str, file: Path, place: str) -> Path:
@@ -118,7 +138,7 @@ def _override(tree: Tree, override: str) -> None:
         del tree.places[inner]
     for depth in range(1, len(path)):
         tree.places.setdefault(path[:depth], where)
-    tree.places.update({(*path, *inner): where for inner in value.places})
+    tree.places.update({(*path, *inner): where for inner in [(), *value.places]})
 
 
 def _fill_from_pretrained(tree: Tree) -> None:

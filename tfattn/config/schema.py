@@ -1,12 +1,13 @@
 """A tree of plain values held against the constructors it names: every error at once, every default filled in."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from tfattn import catalog
-from tfattn.config.arguments import REQUIRED, Argument, arguments
+from tfattn.config.arguments import REQUIRED, Argument, arguments, check_constructor
 from tfattn.config.read import KeyPath, Tree
 from tfattn.config.types import PartMark, SectionMark
 from tfattn.errors import ConfigError, ConfigProblems, nearest
@@ -20,7 +21,7 @@ SHARED_KEYS: dict[str, dict[str, Argument]] = {
             default=None,
             help="published weights to start from: `minilm`, or a folder; sizes come from there too.",
             nested=None,
-            given=False,
+            given=None,
         )
     }
 }
@@ -48,13 +49,19 @@ class Config:
         return value
 
 
-def check(tree: Tree, section: str) -> Config:
+def check(tree: Tree, section: str, problems: Sequence[ConfigError] = (), unread: Collection[KeyPath] = ()) -> Config:
     """Holds a tree against the constructor of a section.
+
+    Args:
+        tree: the values.
+        section: its name in the catalog's SECTIONS.
+        problems: what was found to be wrong as the tree was put together.
+        unread: the sections that are not as they should be for that reason; nothing more is said about them.
 
     Raises:
         ConfigProblems: all that is wrong, each with place, key, what was expected and received, and the nearest key.
     """
-    checker = _Checker(tree)
+    checker = _Checker(tree, problems, unread)
     values = checker.section(catalog.section(section), tree.values, ())
     if checker.problems:
         raise ConfigProblems(checker.problems)
@@ -75,19 +82,20 @@ def keys_of(constructor: Any, mark: PartMark | SectionMark | None) -> dict[str, 
 
 
 class _Checker:
-    def __init__(self, tree: Tree):
+    def __init__(self, tree: Tree, problems: Sequence[ConfigError], unread: Collection[KeyPath]):
         self.tree = tree
-        self.problems: list[ConfigError] = []
+        self.problems = list(problems)
+        self.unread = unread
         self.origins: dict[KeyPath, str] = {}
 
     def section(self, constructor: Any, values: Any, path: KeyPath, mark: Any = None) -> dict[str, Any]:
         if not isinstance(values, dict):
-            self._problem(path, "not a section", expected="a mapping", received=_shown(values))
+            self._problem(path, "not a section", expected="a mapping", received=shown(values))
             return {}
         keys = {key: argument for key, argument in keys_of(constructor, mark).items() if argument.in_file}
         named = isinstance(mark, PartMark)
         for unknown in [key for key in values if key not in keys and not (named and key == "name")]:
-            remedy = nearest(unknown, keys) or f"It takes: {', '.join(keys)}."
+            remedy = nearest(unknown, keys) or _offered(keys)
             self._problem((*path, unknown), "unknown key", remedy=remedy)
         resolved = {"name": values["name"]} if named else {}
         if named:
@@ -98,6 +106,8 @@ class _Checker:
 
     def _argument(self, argument: Argument, values: dict[str, Any], path: KeyPath, resolved: dict[str, Any]) -> None:
         inner = (*path, argument.name)
+        if inner in self.unread:
+            return
         if argument.name in values:
             value = values[argument.name]
             self.origins[inner] = self.tree.place(inner)
@@ -128,11 +138,12 @@ class _Checker:
                 path,
                 "a part needs its name",
                 expected=f"a mapping with `name:` one of {options}",
-                received=_shown(value),
+                received=shown(value),
             )
             return {}
         try:
             constructor = constructor_of(mark, value)
+            check_constructor(constructor)
         except ConfigError as error:
             self._problem(
                 (*path, "name"), error.what, expected=error.expected, received=error.received, remedy=error.remedy
@@ -142,10 +153,8 @@ class _Checker:
 
     def _plain(self, argument: Argument, value: Any, path: KeyPath) -> None:
         for inner, received in argument.check(value):
-            remedy = _number_hint(received)
-            self._problem(
-                (*path, *inner), "wrong value", expected=argument.expected(), received=_shown(received), remedy=remedy
-            )
+            expected, remedy = argument.expected(), _quotes_hint(received, argument.expected())
+            self._problem((*path, *inner), "wrong value", expected=expected, received=shown(received), remedy=remedy)
 
     def _problem(self, path: KeyPath, what: str, **details: str) -> None:
         key = ".".join(str(step) for step in path)
@@ -153,7 +162,13 @@ class _Checker:
         self.problems.append(ConfigError(what, key=key, where=f"{place}: {key}" if key else place, **details))
 
 
-def _shown(value: Any) -> str:
+def _offered(keys: dict[str, Argument]) -> str:
+    offered = [key for key, argument in keys.items() if not argument.given]
+    return f"It takes: {', '.join(offered)}." if offered else "It takes no keys."
+
+
+def shown(value: Any) -> str:
+    """A value as YAML has it, with its type in words."""
     kinds = {bool: "true or false", int: "an integer", float: "a number", str: "a string", type(None): "null"}
     if type(value) in kinds:
         text = (
@@ -165,7 +180,9 @@ def _shown(value: Any) -> str:
     return "a list" if isinstance(value, list) else "a mapping"
 
 
-def _number_hint(value: Any) -> str:
+def _quotes_hint(value: Any, expected: str) -> str:
+    if type(value) in (int, float) and "a string" in expected:
+        return "Write it in quotes."
     if isinstance(value, str):
         try:
             float(value)

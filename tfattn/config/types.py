@@ -2,11 +2,12 @@
 
 A keyword argument of a model, task, source or section is a key of its YAML section: its annotation is the type, its
 default the default, its line under `Args:` the explanation. Plain types and pydantic's (`PositiveInt`, `Literal`) mean
-what they say. Three more are needed:
+what they say. Four more are needed:
 
     optimizer: Part("optimizers")       a nested section, whose `name` is looked up in that catalog
     split: Section("split")             a nested section of that fixed class
-    vocabulary_size: Given[int]         known only to the program, from the data; if the file states it, it must agree
+    model: Given[Encoder]               known only to the program, which fills it in; no key
+    vocabulary_size: Size[int]          as Given, but a file may state it as well, and then it must agree with the data
 """
 
 from dataclasses import dataclass
@@ -19,7 +20,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class GivenMark:
-    """Marks an argument that the program fills in."""
+    """Marks an argument that the program fills in.
+
+    Attributes:
+        may_be_stated: whether a file may have it as a key beside.
+    """
+
+    may_be_stated: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,9 @@ def Section(section: str) -> Any:
 
 
 Given = Annotated[T, GivenMark()]
+Size = Annotated[T, GivenMark(may_be_stated=True)]
 
+Depth = Annotated[int, Field(ge=1, le=1000)]  # layers of a stack; to make more takes minutes, whatever their sizes
+Seed = Annotated[int, Field(ge=0, lt=2**31)]
 Rate = Annotated[float, Field(ge=0.0, lt=1.0)]  # a dropout probability
 Share = Annotated[float, Field(ge=0.0, le=1.0)]  # a part of a whole

@@ -23,8 +23,9 @@ class Data:
             `source` train, but those of `split.test`.
 
     Raises:
-        ConfigError: a role that the preprocessing or the split reads has no column, a table reads the column of the
-            label, or the rows that measure are none or given twice.
+        ConfigError: the labels are fewer than two or one is there twice, a role that the preprocessing or the split
+            reads has no column, a table reads the column of the label, or the rows that measure are none or given
+            twice.
     """
 
     def __init__(
@@ -42,6 +43,10 @@ class Data:
         self.batching: Batching = batching
         self.split: Split = split
         self.labels = labels
+        if labels is not None and len(set(labels)) != max(2, len(labels)):
+            raise ConfigError(
+                "not a list of classes", key="labels", expected="at least two, each once", received=", ".join(labels)
+            )
         self.validation_source: Source | None = validation_source
         for checked in self.sources.values():
             if preprocessing.reads_columns:

@@ -6,7 +6,7 @@ import keras
 from pydantic import PositiveFloat, PositiveInt
 
 from tfattn import features as feature_names
-from tfattn.config.types import Given, Rate
+from tfattn.config.types import Depth, Rate, Size
 from tfattn.errors import ConfigError
 from tfattn.layers.embeddings import Embeddings
 from tfattn.layers.encoder_block import EncoderBlock
@@ -60,9 +60,9 @@ class Bert(Encoder):
     def __init__(
         self,
         *,
-        vocabulary_size: Given[int],
+        vocabulary_size: Size[int],
         hidden_dim: PositiveInt,
-        num_layers: PositiveInt,
+        num_layers: Depth,
         num_heads: PositiveInt,
         intermediate_dim: PositiveInt,
         max_sequence_length: PositiveInt = 512,

@@ -1,5 +1,10 @@
-"""What a task may ask of a model: the capability, not the architecture."""
+"""What a task may ask of a model: the capability, not the architecture.
 
+Before a task is built on a model, config/build.py sees that the model has every attribute that its contract declares,
+and every method that is abstract here.
+"""
+
+from abc import abstractmethod
 from typing import Any
 
 import keras
@@ -24,6 +29,7 @@ class Encoder(keras.Model):
     max_sequence_length: int
     pooler: keras.layers.Layer
 
+    @abstractmethod
     def depth_groups(self) -> list[list[keras.Variable]]:
         """Its trainable variables from the input upwards (embeddings, block 1, ..., top), for layer-wise rates."""
         raise NotImplementedError
@@ -43,6 +49,7 @@ class TableEncoder(keras.Model):
 
     hidden_dim: int
 
+    @abstractmethod
     def depth_groups(self) -> list[list[keras.Variable]]:
         """Its trainable variables from the input upwards (tokens, block 1, ..., top), for layer-wise rates."""
         raise NotImplementedError
@@ -71,10 +78,12 @@ class EncoderDecoder(keras.Model):
     target_vocabulary_size: int
     max_sequence_length: int
 
+    @abstractmethod
     def encode(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
         """The memory of a source: all that steps need of it, tensors of B rows."""
         raise NotImplementedError
 
+    @abstractmethod
     def empty_state(self, memory: dict[str, Any], max_length: int, num_beams: int = 1) -> Any:
         """What is known before the first step: a nested structure of tensors.
 
@@ -95,6 +104,7 @@ class EncoderDecoder(keras.Model):
         """
         return in_order(state, beams)
 
+    @abstractmethod
     def step(self, token_ids: Any, index: Any, memory: dict[str, Any], state: Any) -> tuple[Any, Any, Any]:
         """Reads the token of one position.
 
@@ -110,6 +120,7 @@ class EncoderDecoder(keras.Model):
         """
         raise NotImplementedError
 
+    @abstractmethod
     def depth_groups(self) -> list[list[keras.Variable]]:
         """Its trainable variables from the input upwards, for layer-wise rates."""
         raise NotImplementedError

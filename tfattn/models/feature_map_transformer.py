@@ -6,7 +6,7 @@ import keras
 from keras import ops
 from pydantic import PositiveInt
 
-from tfattn.config.types import Given, Rate
+from tfattn.config.types import Depth, Rate, Size
 from tfattn.errors import ConfigError
 from tfattn.features import ESSENTIAL_FEATURES, NUMERIC, POOLED_OUTPUT
 from tfattn.layers.embeddings import Table
@@ -67,10 +67,10 @@ class FeatureMapTransformer(TableEncoder):
     def __init__(
         self,
         *,
-        num_numeric: Given[PositiveInt],
-        category_counts: Given[list[PositiveInt]],
+        num_numeric: Size[PositiveInt],
+        category_counts: Size[list[PositiveInt]],
         feature_channels: PositiveInt = 1,
-        num_layers: PositiveInt = 1,
+        num_layers: Depth = 1,
         num_heads: PositiveInt = 4,
         intermediate_dim: PositiveInt = 128,
         positions: Literal["learned", "none"] = "learned",

@@ -6,7 +6,7 @@ import keras
 from keras import ops
 from pydantic import NonNegativeInt, PositiveFloat, PositiveInt
 
-from tfattn.config.types import Given, Rate
+from tfattn.config.types import Depth, Rate, Size
 from tfattn.errors import ConfigError
 from tfattn.features import CATEGORY_IDS, COLUMN_ATTENTION, MISSING, NUMERIC, PIECEWISE, POOLED_OUTPUT
 from tfattn.layers.column_tokens import CategoryTokens, ClassToken, MissingTokens
@@ -66,11 +66,11 @@ class FeatureTokenizerTransformer(TableEncoder):
     def __init__(
         self,
         *,
-        num_numeric: Given[NonNegativeInt],
-        category_counts: Given[list[PositiveInt]],
-        num_bins: Given[NonNegativeInt] = 0,
+        num_numeric: Size[NonNegativeInt],
+        category_counts: Size[list[PositiveInt]],
+        num_bins: Size[NonNegativeInt] = 0,
         hidden_dim: PositiveInt = 192,
-        num_layers: PositiveInt = 3,
+        num_layers: Depth = 3,
         num_heads: PositiveInt = 8,
         intermediate_dim: PositiveInt | None = None,
         numeric_embedding: Literal["linear", "piecewise_linear", "periodic"] = "linear",

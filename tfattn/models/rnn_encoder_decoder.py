@@ -6,7 +6,7 @@ import keras
 from keras import ops, tree
 from pydantic import PositiveInt
 
-from tfattn.config.types import Given, Rate
+from tfattn.config.types import Depth, Rate, Size
 from tfattn.errors import ConfigError
 from tfattn.features import LOGITS, PADDING_MASK, TARGET_IDS, TOKEN_IDS
 from tfattn.layers.bahdanau_decoder import BahdanauDecoder
@@ -80,11 +80,11 @@ class RnnEncoderDecoder(EncoderDecoder):
     def __init__(
         self,
         *,
-        vocabulary_size: Given[int],
-        target_vocabulary_size: Given[int],
+        vocabulary_size: Size[int],
+        target_vocabulary_size: Size[int],
         hidden_dim: PositiveInt,
         embedding_dim: PositiveInt,
-        num_layers: PositiveInt = 1,
+        num_layers: Depth = 1,
         encoder_dim: PositiveInt | None = None,
         cell: Literal["gru", "lstm"] = "gru",
         wiring: Literal["bahdanau", "luong", "input_feeding", "plain"] = "bahdanau",

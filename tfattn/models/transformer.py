@@ -6,7 +6,7 @@ import keras
 from keras import ops
 from pydantic import PositiveFloat, PositiveInt
 
-from tfattn.config.types import Given, Rate
+from tfattn.config.types import Depth, Rate, Size
 from tfattn.decoding.rows import pick
 from tfattn.errors import ConfigError
 from tfattn.features import LOGITS, PADDING_MASK, TARGET_IDS, TOKEN_IDS
@@ -76,13 +76,13 @@ class Transformer(EncoderDecoder):
     def __init__(
         self,
         *,
-        vocabulary_size: Given[int],
-        target_vocabulary_size: Given[int],
+        vocabulary_size: Size[int],
+        target_vocabulary_size: Size[int],
         hidden_dim: PositiveInt,
-        num_layers: PositiveInt,
+        num_layers: Depth,
         num_heads: PositiveInt,
         intermediate_dim: PositiveInt,
-        decoder_layers: PositiveInt | None = None,
+        decoder_layers: Depth | None = None,
         max_sequence_length: PositiveInt = 256,
         dropout: Rate = 0.1,
         attention_dropout: Rate = 0.0,

@@ -36,7 +36,7 @@ def weights_of_classes(
         class_weights: "balanced" lets every label count the same in total, a table gives the weight of some labels
             (others weigh 1), None changes nothing.
         num_classes: C.
-        labels: the C labels in the order of their ids.
+        labels: the C labels in the order of their ids; None where they are not known yet, and all weigh the same.
         class_counts: training rows of each label, in the same order.
 
     Raises:
@@ -51,23 +51,22 @@ def weights_of_classes(
         return [sum(class_counts) / (num_classes * max(count, 1)) for count in class_counts]
     for label in class_weights:
         check_label(label, labels, key="class_weights", expected="some of")
-    return [float(class_weights.get(label, 1.0)) for label in labels or []]
+    return None if labels is None else [float(class_weights.get(label, 1.0)) for label in labels]
 
 
 def check_label(label: str, labels: list[str] | None, *, key: str, expected: str = "one of") -> None:
-    """Refuses a label that the data do not have.
+    """Refuses a label that the data do not have, if it is known which they have.
 
     Raises:
         ConfigError: `key` names it; suggests the nearest.
     """
-    known = labels or []
-    if label not in known:
-        spelled = {name.lower(): name for name in known}
+    if labels is not None and label not in labels:
+        spelled = {name.lower(): name for name in labels}
         near = difflib.get_close_matches(label.lower(), spelled, n=1)
         raise ConfigError(
             "the data have no such label",
             key=key,
-            expected=f"{expected} {', '.join(known)}",
+            expected=f"{expected} {', '.join(labels)}",
             received=repr(label),
             remedy=f"Did you mean `{spelled[near[0]]}`?" if near else "",
         )

@@ -31,7 +31,7 @@ class TabularClassification(Task):
     Args:
         model: what reads the rows.
         num_classes: C, how many labels there are; known from the data.
-        labels: the C labels in the order of their ids; known from the data.
+        labels: the C labels in the order of their ids; known from the data, None until they are read.
         class_counts: training rows of each label, in the same order; known from the data.
         positive: the label that is looked for, which sensitivity, specificity and ROC AUC are about; of two labels the
             second in alphabetical order, if not given.
@@ -93,7 +93,7 @@ class TabularClassification(Task):
         )
         if positive is not None:
             classes.check_label(positive, labels, key="positive")
-        if specificity is not None and self.positive_id is None:
+        if specificity is not None and not self._has_positive:
             raise ConfigError("there is no positive label to find", key="positive", expected="one of the labels")
         self.head = classes.head(num_classes, model.hidden_dim)
         self.built = True
@@ -103,7 +103,13 @@ class TabularClassification(Task):
         """The id of the positive label; None where there are more than two and none was chosen."""
         if self.positive is not None:
             return self.labels.index(self.positive)
-        return 1 if self.num_classes == 2 else None
+        return 1 if self._has_positive else None
+
+    @property
+    def metric_names(self) -> tuple[str, ...]:
+        of_positive = ("sensitivity", "specificity") if self._has_positive else ()
+        shares = [f"{name}{end}" for name in ("accuracy", *of_positive) for end in ("", "_low", "_high")]
+        return (*shares, "roc_auc") if of_positive else tuple(shares)
 
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
         outputs = self.model(features, training=training)
@@ -159,6 +165,10 @@ class TabularClassification(Task):
             **counted_share("specificity", int(np.sum(~positive & ~found)), int((~positive).sum())),
             "roc_auc": float(roc_auc_score(positive, answers["scores"][:, self.positive_id])) if both else 0.5,
         }
+
+    @property
+    def _has_positive(self) -> bool:
+        return self.positive is not None or self.num_classes == 2
 
     def depth_groups(self) -> list[list[keras.Variable]]:
         return [*self.model.depth_groups(), self.head.trainable_variables]

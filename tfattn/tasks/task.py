@@ -15,7 +15,8 @@ class Task(keras.Model):
     Attributes:
         encoder_is_frozen: the encoder is not trained, so its output may be computed once and cached; `encode` computes
             it, and `call` takes it as `encoded` in place of token ids.
-        monitor: the metric by which checkpoints are compared when the configuration does not say, and
+        metric_names: the names of all metrics that `measure` gives.
+        monitor: the one by which checkpoints are compared when the configuration does not say, or "loss"; and
         monitor_mode: "max" or "min".
         learns_labels: whether every row has to have a `label`.
         answers_together: whether several models, of different seeds or folds, can answer as one, see `combined`.
@@ -23,6 +24,7 @@ class Task(keras.Model):
     """
 
     encoder_is_frozen: bool = False
+    metric_names: tuple[str, ...] = ()
     monitor: str = "loss"
     monitor_mode: str = "min"
     learns_labels: bool = False

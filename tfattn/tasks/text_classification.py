@@ -26,7 +26,7 @@ class TextClassification(Task):
     Args:
         model: the encoder that reads the texts.
         num_classes: C, how many labels there are; known from the data.
-        labels: the C labels in the order of their ids; known from the data.
+        labels: the C labels in the order of their ids; known from the data, None until they are read.
         class_counts: training rows of each label, in the same order; known from the data.
         encoder: "fine_tune" trains encoder and head; "frozen" computes the encoder's vectors once and trains the head.
         pooling: how a text becomes one vector: "mean" of its tokens, the vector of "cls", or BERT's "pooler" over it.
@@ -54,6 +54,7 @@ class TextClassification(Task):
     Source: Devlin et al. 2018, "BERT", section 4.1; mean pooling as in Reimers and Gurevych 2019, "Sentence-BERT".
     """
 
+    metric_names = ("accuracy", "macro_precision", "macro_recall", "macro_f1")
     monitor = "accuracy"
     monitor_mode = "max"
     learns_labels = True

@@ -58,6 +58,7 @@ class Translation(Task):
     Source: label smoothing: Szegedy et al. 2016, "Rethinking the inception architecture", section 7.
     """
 
+    metric_names = ("bleu", "chrf", "exact_match", "perplexity", "word_perplexity")
     monitor = "bleu"
     monitor_mode = "max"
 

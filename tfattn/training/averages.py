@@ -15,10 +15,12 @@ class Averaging:
     Attributes:
         variables: the means, one per weight.
         kept: what else is remembered between steps, by name, each a list of one variable per weight.
+        copies: how many numbers all of these hold for each weight.
     """
 
     variables: list[tf.Variable]
     kept: dict[str, list[tf.Variable]]
+    copies: int = 1
 
     def build(self, weights: Sequence[tf.Variable]) -> None:
         """Takes the weights to average; call it in the scope of the strategy that they were made in."""
@@ -81,6 +83,7 @@ class LastEpochs(Averaging):
 
     def __init__(self, *, epochs: PositiveInt = 5):
         self.epochs = epochs
+        self.copies = 1 + epochs
 
     def build(self, weights: Sequence[tf.Variable]) -> None:
         super().build(weights)

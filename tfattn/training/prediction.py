@@ -36,14 +36,14 @@ class Predictor:
         self._task = task
         self._over_rows = _OverRows(self._compute, runtime)
 
-    def __call__(self, reader: Reader, *, batches: int | None = None) -> tuple[Columns, Columns, float]:
-        """Answers all rows, or those of the first `batches`.
+    def __call__(self, reader: Reader) -> tuple[Columns, Columns, float]:
+        """Answers all rows.
 
         Returns:
             the task's answers and the targets, each (rows, ...), in the order of row ids, and the mean loss. Among the
             targets are the raw texts that should have been written, where the task is to write.
         """
-        columns, row_ids, (loss, weight) = self._over_rows(reader, batches)
+        columns, row_ids, (loss, weight) = self._over_rows(reader)
         targets = columns["targets"] | reader.texts(row_ids)
         return columns["answers"], targets, float(loss / weight) if weight else 0.0
 
@@ -65,7 +65,7 @@ def encode(task: Task, reader: Reader, runtime: Runtime) -> tuple[np.ndarray, Co
     def compute(batch):
         return {ENCODED: tf.cast(task.encode(batch), tf.float32), "targets": _targets(batch)}, tf.zeros(2)
 
-    columns, *_ = _OverRows(compute, runtime)(reader, None)
+    columns, *_ = _OverRows(compute, runtime)(reader)
     return columns[ENCODED], columns["targets"]
 
 
@@ -78,13 +78,12 @@ class _OverRows:
         self._compiled = compiled(self._next)
         self._datasets: dict[Reader, tf.data.Dataset] = {}  # kept: to build one takes longer than to read a short split
 
-    def __call__(self, reader: Reader, batches: int | None) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
+    def __call__(self, reader: Reader) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
         if reader not in self._datasets:
             self._datasets[reader] = self._runtime.read(reader, 0)
         iterator = iter(self._datasets[reader])
-        count = reader.num_batches(0)
         parts, numbers, total = [], [], np.zeros(2)
-        for _ in range(count if batches is None else min(batches, count)):
+        for _ in range(reader.num_batches(0)):
             columns, row_ids, sums = tf.nest.map_structure(lambda value: value.numpy(), self._compiled(iterator))
             real = row_ids >= 0
             parts.append(tf.nest.map_structure(lambda value: value[real], columns))  # noqa: B023 - called at once

@@ -13,7 +13,7 @@ import tensorflow as tf
 from tfattn import files
 from tfattn.console import note
 from tfattn.data.reader import Reader
-from tfattn.errors import CheckpointError, ConfigError
+from tfattn.errors import CheckpointError
 from tfattn.tasks.task import Task
 from tfattn.training import checkpoints
 from tfattn.training.callbacks import best_epoch
@@ -87,7 +87,6 @@ class Session:
         )
         with Interruption() as interruption, display, self.runtime.telling_lost_workers():
             self._resume()
-            self._check_monitor()
             while not self.position.finished:
                 self._train_epoch(display, interruption)
                 self._end_epoch(display)
@@ -167,27 +166,14 @@ class Session:
         if position.finished and position.epoch < self.trainer.epochs and self.runtime.is_chief:
             note(f"{self.monitor} no longer improves: training ends after epoch {position.epoch}")
 
-    def _validate(self, *, batches: int | None = None) -> dict[str, float]:
+    def _validate(self) -> dict[str, float]:
         if self.validation is None:
             return {}
         averaging = self.trainer.averaging
         with averaging.in_place() if averaging else nullcontext():
-            answers, targets, loss = self.predictor(self.validation, batches=batches)
+            answers, targets, loss = self.predictor(self.validation)
         metrics = {"loss": loss, **self.task.measure(answers, targets)}
         return {f"validation_{name}": value for name, value in metrics.items()}
-
-    def _check_monitor(self) -> None:
-        """A misspelt metric is said before the first epoch, not after it."""
-        if self.validation is None or self.trainer.monitor is None:
-            return
-        names = [name.removeprefix("validation_") for name in self._validate(batches=1)]
-        if self.monitor not in names:
-            raise ConfigError(
-                "the task has no such metric",
-                key="monitor",
-                expected=f"one of {', '.join(names)}",
-                received=self.monitor,
-            )
 
     def _measured(self, name: str) -> list[float]:
         return [line[f"validation_{name}"] for line in self.position.history]

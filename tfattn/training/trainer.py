@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import Field, PositiveFloat, PositiveInt
 
-from tfattn.config.types import Part, Section
+from tfattn.config.types import Part, Section, Seed
 from tfattn.data.reader import Reader
-from tfattn.errors import ConfigError
+from tfattn.errors import ConfigError, nearest
 from tfattn.tasks.task import Task
 from tfattn.training.averages import Averaging
 from tfattn.training.callbacks import EarlyStopping
@@ -76,9 +76,9 @@ class Trainer:
         steps_per_loop: PositiveInt = 100,
         checkpoint_every: PositiveInt | None = None,
         keep_checkpoints: PositiveInt = 2,
-        seed: NonNegativeInt | None = None,
-        folds: Annotated[int, Field(ge=2)] | None = None,
-        seeds: PositiveInt = 1,
+        seed: Seed | None = None,
+        folds: Annotated[int, Field(ge=2, le=100)] | None = None,
+        seeds: Annotated[int, Field(ge=1, le=100)] = 1,
     ):
         self.epochs = epochs
         self.optimizer = AdamW() if optimizer is None else optimizer
@@ -141,6 +141,12 @@ class Trainer:
         session = Session(self, task, train, validation, Path(folder), runtime, seed=seed, fingerprint=fingerprint)
         return session.run()
 
+    @property
+    def copies(self) -> int:
+        """How many numbers are kept for each trained weight: itself, its gradient, the optimizer's, averages."""
+        averages = self.averaging.copies if self.averaging else 0
+        return 2 + len(self.optimizer.slot_names) + averages
+
     def multipliers(self, task: Task) -> list[float]:
         """The share of the learning rate of each trainable weight: 1 for the topmost group, less for those below."""
         groups = [{id(variable) for variable in group} for group in task.depth_groups()] if self.layer_decay < 1 else []
@@ -149,7 +155,19 @@ class Trainer:
         return [shares.get(id(variable), 1.0) for variable in task.trainable_weights]
 
     def monitored(self, task: Task) -> tuple[str, str]:
-        """The metric by which epochs are compared, and whether "max" or "min" of it is best."""
-        name = self.monitor or task.monitor
-        known = task.monitor_mode if name == task.monitor else "min" if name.endswith("loss") else "max"
-        return name, self.monitor_mode or known
+        """The metric by which epochs are compared, and whether "max" or "min" of it is best.
+
+        Raises:
+            ConfigError: the task has no such metric.
+        """
+        name, known = self.monitor or task.monitor, ("loss", *task.metric_names)
+        if name not in known:
+            raise ConfigError(
+                "the task has no such metric",
+                key="monitor",
+                expected=f"one of {', '.join(known)}",
+                received=name,
+                remedy=nearest(name, known),
+            )
+        mode = task.monitor_mode if name == task.monitor else "min" if name.endswith("loss") else "max"
+        return name, self.monitor_mode or mode

@@ -1,0 +1,83 @@
+"""The index: what a plugin gets wrong is said in one line that names the plugin."""
+
+import sys
+
+import pytest
+
+from tfattn import catalog
+from tfattn.errors import ConfigError
+
+MODULES = {
+    "own_good": "import keras\nclass Mine(keras.Model):\n    pass\nnumber = 3\n",
+    "own_syntax": "x = 1\ndef f(:\n",
+    "own_fails": "x = 1\nx['key']\n",
+    "own_lacks": "import not_installed_anywhere\n",
+    "own_leaves": "import sys\nsys.exit(3)\n",
+}
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """Modules of a user's own; what is registered or imported of them is forgotten afterwards."""
+    for name, text in MODULES.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(catalog, "PLUGINS", [])
+    monkeypatch.setitem(catalog.CATALOGS, "models", dict(catalog.CATALOGS["models"]))
+    yield tmp_path
+    for name in MODULES:
+        sys.modules.pop(name, None)
+
+
+def test_a_class_of_ones_own_is_found(own):
+    catalog.register("models.mine=own_good:Mine")
+    assert catalog.find("models", "mine").__name__ == "Mine"
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("own_good:Mne", r"the module `own_good` \(.*own_good.py\) has no `Mne`. Did you mean `Mine`\?"),
+        ("own_god:Mine", "there is no module `own_god`. It is looked for in the current folder"),
+        ("own_syntax:Mine", r"cannot be imported: received SyntaxError: .*\(own_syntax.py, line 2\)"),
+        ("own_fails:Mine", r"cannot be imported: received TypeError: .*own_fails.py:2\)"),
+        (
+            "own_lacks:Mine",
+            "cannot be imported: received ModuleNotFoundError: No module named 'not_installed_anywhere'",
+        ),
+        ("own_leaves:Mine", "cannot be imported: received SystemExit: 3"),
+        ("own_good:number", "is none of the models: expected a class that inherits from keras.Model, received int"),
+        ("own_good:MODULES.x", "has no `MODULES.x`"),
+    ],
+)
+def test_a_plugin_that_cannot_be_had_is_named_with_the_reason(own, target, message):
+    with pytest.raises(ConfigError, match=message) as caught:
+        catalog.register(f"models.mine={target}")
+    assert str(caught.value).startswith(f"--plugin models.mine={target}")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "plugin", ["models.mine", "models.mine=own_good", "models.mine=../own_good:Mine", "models.mine=:Mine"]
+)
+def test_what_is_no_plugin_is_refused(own, plugin):
+    with pytest.raises(ConfigError, match="--plugin: not a plugin: expected CATALOG.NAME=MODULE:CLASS"):
+        catalog.register(plugin)
+
+
+def test_a_misspelt_catalog_is_corrected():
+    with pytest.raises(ConfigError, match="Did you mean `models`"):
+        catalog.register("modls.mine=own_good:Mine")
+
+
+def test_an_installed_plugin_that_is_broken_is_named_with_its_package(own, command):
+    installed = own / "their_package-1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: their-package\nVersion: 1.0\n")
+    (installed / "entry_points.txt").write_text("[tfattn.models]\ntheirs = own_fails:Theirs\n")
+    with pytest.raises(ConfigError, match="the plugin models.theirs=own_fails:Theirs of the package their-package: "):
+        catalog.find("models", "theirs")
+    answer = command("list", "models")
+    assert answer.status == 0
+    assert "theirs                   cannot be used: the plugin models.theirs" in answer.output
+    assert "\nbert " in f"\n{answer.output}"

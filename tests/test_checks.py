@@ -1,0 +1,152 @@
+"""What is known to be wrong before anything long begins, and how it is said."""
+
+import resource
+
+import pytest
+
+from tfattn.checks import check
+from tfattn.config.resolve import resolve
+from tfattn.errors import ConfigError, ConfigProblems
+
+TEXTS = """\
+name: tiny
+data:
+  source: {name: csv, path: rows.csv, fields: {text: words, label: kind}}
+  preprocessing: {name: wordpiece, vocabulary_size: 100, max_length: 16}
+  batching: {batch_size: 4}
+  split: {validation: 0.2}
+model: {name: bert, hidden_dim: 16, num_layers: 1, num_heads: 2, intermediate_dim: 8, max_sequence_length: 16}
+task: {name: text_classification}
+"""
+TABLE = """\
+name: tiny
+data:
+  source: {name: csv, path: rows.csv, fields: {label: kind}}
+  preprocessing: {name: table, numeric: [age, height]}
+  batching: {batch_size: 4}
+  split: {validation: 0.5}
+model: {name: feature_tokenizer_transformer, hidden_dim: 8, num_layers: 1, num_heads: 2}
+task: {name: tabular_classification}
+training: {epochs: 1}
+"""
+ROWS = "age,height,kind\n" + "".join(f"{20 + n},{150 + 3 * n},{'abc'[n % 3]}\n" for n in range(24))
+
+
+@pytest.fixture
+def checked(tmp_path, monkeypatch):
+    """Checks a pipeline with these overrides; returns what is wrong with it, or nothing."""
+    monkeypatch.chdir(tmp_path)
+
+    def of(pipeline, *overrides):
+        (tmp_path / "tiny.yaml").write_text(pipeline)
+        try:
+            check(resolve("tiny.yaml", list(overrides)))
+        except ConfigError as error:
+            return str(error)
+        return ""
+
+    return of
+
+
+@pytest.mark.parametrize("pipeline", [TEXTS, TABLE])
+def test_a_good_pipeline_passes(checked, pipeline):
+    assert checked(pipeline) == ""
+
+
+@pytest.mark.parametrize(
+    ("override", "place"),
+    [
+        ("model.hidden_dim=600000", "model.hidden_dim"),
+        ("model.vocabulary_size=1000000000000", "model.vocabulary_size"),
+        ("data.preprocessing.vocabulary_size=1000000000000", "data.preprocessing.vocabulary_size"),
+        ("model.max_sequence_length=1000000000000", "model.max_sequence_length"),
+    ],
+)
+def test_a_model_that_cannot_fit_is_refused_by_the_key_to_lower(checked, override, place):
+    message = checked(TEXTS, override)
+    assert message.startswith(f"--set {place}: {place}: the model is too large for this machine: expected at most its ")
+    assert message.endswith(f"Lower `{place}`.")
+
+
+def test_a_check_takes_no_memory_for_weights(checked):
+    checked(TEXTS)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert checked(TEXTS, f"model.vocabulary_size={2**24}", "training.optimizer={name: sgd, momentum: 0}") == ""
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**18  # KiB; the weights have 2**20
+
+
+def test_the_optimizer_and_averages_count(checked):
+    def received(*more):
+        huge = ("task.pooling=pooler", "model.hidden_dim=600000")
+        return checked(TEXTS, *huge, *more).partition(" of weights, ")[2].partition(" GiB")[0]
+
+    adamw, sgd = received(), received("training.optimizer={name: sgd, momentum: 0}")
+    averaged = received("training.averaging={name: last_epochs, epochs: 3}")
+    numbers = [float(text.replace(",", "")) for text in (sgd, adamw, averaged)]
+    assert [round(number / numbers[0], 3) for number in numbers] == [1, 2, 4]
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "overrides", "message"),
+    [
+        (
+            TEXTS,
+            ["training.monitor=acuracy"],
+            "expected one of loss, accuracy, macro_precision, macro_recall, macro_f1",
+        ),
+        (TEXTS, ["training.monitor=acuracy"], "--set training.monitor: training.monitor: the task has no such metric"),
+        (TEXTS, ["training.monitor=sensitivity"], "the task has no such metric"),
+        (TABLE, ["training.monitor=sensitivity", "data.labels=[a, b, c]"], "the task has no such metric"),
+        (TEXTS, ["task.class_weights={A: 2}", "data.labels=[a, b]"], "received 'A'. Did you mean `a`?"),
+        (TABLE, ["task.positive=c", "data.labels=[a, b]"], "task.positive: the data have no such label"),
+        (TABLE, ["task.specificity=1.0", "data.labels=[a, b, c]"], "there is no positive label to find"),
+    ],
+)
+def test_metrics_and_labels_are_held_against_what_is_known(checked, pipeline, overrides, message):
+    assert message in checked(pipeline, *overrides)
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ["training.monitor=sensitivity"],  # there may be two labels
+        ["training.monitor=sensitivity", "data.labels=[a, b, c]", "task.positive=b"],
+        ["task.positive=whatever", "task.specificity=1.0"],
+        ["task.class_weights={whatever: 2.0}"],
+        ["task.class_weights=balanced"],
+        ["training.monitor=loss"],
+    ],
+)
+def test_what_only_the_data_can_tell_passes(checked, overrides):
+    assert checked(TABLE, *overrides) == ""
+
+
+def test_sections_are_checked_together(tmp_path, checked):
+    (tmp_path / "tiny.yaml").write_text(TEXTS)
+    wrong = ["training.optimizer={name: sgd, momentum: 0, nesterov: true}", "data.split.validation=1"]
+    with pytest.raises(ConfigProblems) as caught:
+        check(resolve(tmp_path / "tiny.yaml", [*wrong, "runtime={strategy: one_device, logical_devices: 2}"]))
+    assert [problem.key for problem in caught.value.problems] == ["validation", "nesterov", "logical_devices"]
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        (
+            "training.monitor=sensitivity",
+            "training.monitor: the task has no such metric: expected one of loss, accuracy",
+        ),
+        ("task.positive=C", "task.positive: the data have no such label: expected one of a, b, c, received 'C'"),
+        ("task.class_weights={C: 2.0}", "expected some of a, b, c, received 'C'. Did you mean `c`?"),
+    ],
+)
+def test_what_the_data_tell_is_said_before_training(tmp_path, monkeypatch, command, override, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tiny.yaml").write_text(TABLE)
+    (tmp_path / "rows.csv").write_text(ROWS)
+    # As the data are prepared, and again for the data that have been.
+    for stage in ("prepare", "train"):
+        answer = command(stage, "tiny.yaml", "--set", override)
+        assert answer.status == 2 and message in answer.errors
+        assert "train: runs" not in answer.errors
+    assert not list(tmp_path.rglob("checkpoints"))

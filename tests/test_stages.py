@@ -1,0 +1,34 @@
+"""What a stage says before it does what takes long."""
+
+import pytest
+
+from tfattn import stages
+from tfattn.config.resolve import resolve
+from tfattn.runs import Run
+from tfattn.training.interruption import Stopped
+
+PIPELINE = """\
+name: tiny
+data:
+  source: {name: csv, path: rows.csv, fields: {label: kind}}
+  preprocessing: {name: table, numeric: [age, height]}
+  batching: {batch_size: 4}
+model: {name: feature_tokenizer_transformer, hidden_dim: 8, num_layers: 1, num_heads: 2}
+task: {name: tabular_classification}
+training: {epochs: 40, seeds: 3}
+"""
+
+
+@pytest.mark.parametrize("stage", [stages.evaluate, stages.export])
+def test_a_stage_that_has_to_train_first_says_so(tmp_path, monkeypatch, capsys, stage):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tiny.yaml").write_text(PIPELINE)
+
+    def interrupted(run, **options):
+        raise Stopped(130)
+
+    monkeypatch.setattr(stages, "train", interrupted)
+    with pytest.raises(Stopped):
+        stage(Run(resolve("tiny.yaml"), inputs={}, runtime=None))
+    said = " ".join(capsys.readouterr().err.split())
+    assert "evaluate needs trained weights: it trains first (epochs: 40, models: 3); Ctrl-C stops it" in said

@@ -1,0 +1,107 @@
+"""What can be known to be wrong before anything long begins: of a configuration, then of it and the data."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tfattn import catalog
+from tfattn.config.build import build, located
+from tfattn.config.schema import Config
+from tfattn.data.section import Data
+from tfattn.errors import ConfigError, ConfigProblems
+from tfattn.features import LABEL
+from tfattn.preprocessing.preprocessor import Preprocessor
+from tfattn.runs import Run
+from tfattn.tasks.task import Task
+from tfattn.trained import labels_of, preprocessor_of, task_from, task_on
+from tfattn.training.memory import check_memory, outline
+from tfattn.training.trainer import Trainer
+
+
+def check(config: Config) -> Config:
+    """Finds all that can be known to be wrong before data are read."""
+    parts = _built(config, "data", "training", "export", "runtime")
+    data: Data = parts["data"]
+    preprocessor = data.preprocessing
+    name = config.values["task"]["name"]
+    kind = catalog.find("tasks", name)
+    if kind.learns_labels:
+        with located(config, "data"):
+            data.check_roles(LABEL)
+    if name in catalog.names("signatures"):  # a task of one's own may be one to train only
+        catalog.find("signatures", name).check_fields(preprocessor.fields)
+    # True sizes are known from the data, and so are labels, if they are not listed; any will do to check the others.
+    stated = config.values["model"]
+    sizes = {name: stated.get(name, size) for name, size in preprocessor.sizes.items()}
+    counts = [1] * len(data.labels if data.labels else "ab")
+    task = outline(lambda: task_from(config, preprocessor, sizes=sizes, labels=data.labels, class_counts=counts))
+    _check_task(config, task, parts["training"], sizes)
+    _check_length(config, preprocessor, task.model)
+    _check_members(config, kind, preprocessor)
+    return config
+
+
+def check_prepared(run: Run) -> None:
+    """Finds what the data say to be wrong, before anything is trained: true sizes, and labels that they do not have."""
+    labels_of(run.members)
+    for member in {member.prepared: member for member in run.members}.values():
+        preprocessor = preprocessor_of(member)
+        task = outline(lambda member=member, preprocessor=preprocessor: task_on(member, preprocessor))
+        _check_task(member.config, task, build(member.config, "training"), preprocessor.sizes)
+
+
+def _built(config: Config, *sections: str) -> dict[str, Any]:
+    """Sections by their names; all that is wrong with any of them is said at once."""
+    built, problems = {}, []
+    for section in sections:
+        try:
+            built[section] = build(config, section)
+        except ConfigError as error:
+            problems.append(error)
+    if problems:
+        raise ConfigProblems(problems)
+    return built
+
+
+def _check_task(config: Config, task: Task, trainer: Trainer, known: dict[str, Any]) -> None:
+    with located(config):
+        check_memory(task, copies=trainer.copies, sizes=dict(_sizes(config, known)))
+    with located(config, "training"):
+        trainer.monitored(task)
+
+
+def _sizes(config: Config, known: dict[str, Any]) -> Iterator[tuple[str, int]]:
+    """The numbers that sizes of weights follow from, by their keys; those of the preprocessing as they are `known`."""
+    stated, preprocessing = config.values["model"], config.at("data", "preprocessing")
+    found = {f"model.{key}": value for key, value in stated.items()}
+    found |= {
+        f"data.preprocessing.{key}": known.get(key, value) for key, value in preprocessing.items() if key not in stated
+    }
+    return ((key, value) for key, value in found.items() if type(value) is int)
+
+
+def _check_length(config: Config, preprocessor: Preprocessor, model: Any) -> None:
+    if preprocessor.max_length and preprocessor.max_length > model.max_sequence_length:
+        raise ConfigError(
+            "texts may be longer than the model takes",
+            where=f"{config.origins['data', 'preprocessing', 'max_length']}: data.preprocessing.max_length",
+            expected=f"at most model.max_sequence_length={model.max_sequence_length}",
+            received=str(preprocessor.max_length),
+        )
+
+
+def _check_members(config: Config, kind: type[Task], preprocessor: Preprocessor) -> None:
+    if config.at("training", "seeds") > 1 and not kind.answers_together:
+        raise ConfigError(
+            f"several models of the task {config.values['task']['name']} cannot answer as one",
+            where=f"{config.origins['training', 'seeds']}: training.seeds",
+            expected="1",
+            received=str(config.at("training", "seeds")),
+            remedy="Train each with a `seed` and a `name` of its own.",
+        )
+    if config.at("training", "folds") and not preprocessor.reads_columns:
+        raise ConfigError(
+            "texts are not divided into folds",
+            where=f"{config.origins['training', 'folds']}: training.folds",
+            expected="a table",
+            remedy="Set training.seeds, or data.split.folds and data.split.fold for one fold.",
+        )
