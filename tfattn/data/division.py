@@ -1,14 +1,14 @@
 """Which rows there are, and which of them train and which measure."""
 
+from collections import Counter
+
 import numpy as np
 
 from tfattn.data.section import Data
 from tfattn.data.source import Row, Source
 from tfattn.data.split import TEST, TRAIN, VALIDATION
 from tfattn.data.targets import ClassLabels, NoLabels
-from tfattn.errors import DataError, nearest
-
-SHOWN_VALUES = 20
+from tfattn.errors import DataError, listed, nearest
 
 
 def divided(data: Data, target: ClassLabels | NoLabels, seed: int) -> tuple[dict[str, list[Row]], dict[str, list[str]]]:
@@ -37,8 +37,10 @@ def divided(data: Data, target: ClassLabels | NoLabels, seed: int) -> tuple[dict
             raise DataError(
                 "every row is kept aside", where=str(source.path), expected="some that `split.hold_out` leaves"
             )
+    classes = [target.of(row) for row in rows]
+    target.check_counts(Counter(classes), str(data.source.path))
     assigned = data.split.assign(
-        [target.of(row) for row in rows],
+        classes,
         seed,
         places=[row.where for row in rows],
         with_validation=data.validation_source is None,
@@ -64,7 +66,7 @@ def _held_out(data: Data, rows: list[Row]) -> list[Row]:
                     "no row is kept aside by `split.hold_out`",
                     where=str(data.source.path),
                     expected=f"some rows with {role}: {value}",
-                    received=", ".join(sorted(present)[:SHOWN_VALUES]) + ", ..." * (len(present) > SHOWN_VALUES),
+                    received=listed(sorted(present)),
                     remedy=nearest(value, present),
                 )
     return [row for row in rows if data.split.is_held_out(row.fields)]

@@ -9,7 +9,7 @@ from pydantic import Field, NonNegativeInt
 
 from tfattn.config.types import Share
 from tfattn.data.folds import fold_of_rows
-from tfattn.errors import ConfigError, DataError
+from tfattn.errors import ConfigError, DataError, listed
 
 TRAIN, VALIDATION, TEST = "train", "validation", "test"
 # The most parts that groups are divided into to meet a share, so that each part has its share of the classes.
@@ -102,8 +102,8 @@ class Split:
             The row numbers of each part that is not empty, ascending.
 
         Raises:
-            DataError: a class has one row only, which cannot both train and measure; or there are too few rows, or
-                groups.
+            DataError: some classes have one row only, which cannot both train and measure; or there are too few rows,
+                or groups.
             ConfigError: there are more folds than rows of some class.
         """
         if (with_validation and (self.validation or self.folds)) or self.test:
@@ -167,11 +167,16 @@ def _shares(counts: np.ndarray, share: float, most: np.ndarray) -> np.ndarray:
 
 
 def _check_classes(classes: Sequence[str], places: Sequence[str] | None) -> None:
-    names, first, counts = np.unique(np.asarray(classes), return_index=True, return_counts=True)
-    for name, row in zip(names[counts == 1], first[counts == 1], strict=True):
+    counts = Counter(classes)
+    rare = {name: row for row, name in enumerate(classes) if counts[name] == 1}
+    if rare:
+        name, first = next(iter(rare.items()))
+        places = places or [f"row:{row}" for row in range(len(classes))]
+        lines = [f"{name!r} in line {places[row].rpartition(':')[2]}" for name, row in rare.items()]
         raise DataError(
-            f"the class {str(name)!r} has one row",
-            where=places[row] if places is not None else f"row {row}",
+            f"the class {name!r} has one row" if len(rare) == 1 else f"{len(rare):,} classes have one row each",
+            where=places[first],
             expected="at least 2, one to train and one to measure",
-            remedy="Add rows of this class, take it out, or give a `validation_source`.",
+            received=listed(lines) if len(rare) > 1 else "",
+            remedy="Add rows of such classes, take them out, or give a `validation_source`.",
         )
