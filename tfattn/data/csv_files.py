@@ -17,7 +17,7 @@ SNIFFED_LINES = 20
 
 
 class CsvFile(Source):
-    """Reads a table, such as a spreadsheet saves it.
+    """Reads a table, such as a spreadsheet saves it. A field may have 1,048,576 characters, a row 16,777,216.
 
     Args:
         path: the file.

@@ -1,7 +1,5 @@
 """Which rows there are, and which of them train and which measure."""
 
-from collections import Counter
-
 import numpy as np
 
 from tfattn.data.section import Data
@@ -37,10 +35,8 @@ def divided(data: Data, target: ClassLabels | NoLabels, seed: int) -> tuple[dict
             raise DataError(
                 "every row is kept aside", where=str(source.path), expected="some that `split.hold_out` leaves"
             )
-    classes = [target.of(row) for row in rows]
-    target.check_counts(Counter(classes), str(data.source.path))
     assigned = data.split.assign(
-        classes,
+        [target.of(row) for row in rows],
         seed,
         places=[row.where for row in rows],
         with_validation=data.validation_source is None,

@@ -13,6 +13,8 @@ from tfattn.errors import DataError, listed, nearest
 class JsonLinesFile(Source):
     """Reads a JSON object per line; numbers and booleans become text, null an empty value.
 
+    A value may have 1,048,576 characters, a line 16,777,216.
+
     Args:
         path: the file.
         fields: what each key is for, role: key. Roles are `text`, or `text_a` and `text_b`, and `label`.

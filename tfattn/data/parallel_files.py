@@ -18,7 +18,7 @@ class ParallelFiles(Source):
     """Reads sentences and their translations from two plain text files, one a line.
 
     Only a line feed ends a line, alone or behind a carriage return; other characters that may break lines, such as
-    U+2028, are text. An empty line is an empty value.
+    U+2028, are text. An empty line is an empty value, and none may have more than 1,048,576 characters.
 
     Args:
         path: the file of sources.

@@ -1,12 +1,12 @@
 """What rows are to teach: raw values in, the target features of a record out.
 
 A kind of target is a class like these: the `roles` it reads, the `features` it writes, `of` a row (its stratum),
-`check` a row and `check_counts` of all of them before they are divided, `fit` on training rows, `encode` a row,
-`counts`, and `save` what others need. `prepare` knows nothing else about it.
+`check` a row before rows are divided, `fit` on training rows, `encode` a row, `counts`, and `save` what others need.
+`prepare` knows nothing else about it.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,14 @@ from tfattn.features import LABEL, LABEL_IDS
 from tfattn.preprocessing.numbers import MISSING, read
 
 MANY_CLASSES = 10  # more would be odd where they are numbers
+NUMBERS = (
+    "Numbers are no classes: name another column in `fields.label`, or write classes such as low and high into one."
+)
+
+
+def seem_numbers(classes: Collection[str]) -> bool:
+    """Whether classes seem to be what a numeric column holds: many of them, and all numbers, but what is missing."""
+    return len(classes) > MANY_CLASSES and all(read(name) is not None for name in classes if name not in MISSING)
 
 
 class NoLabels:
@@ -32,9 +40,6 @@ class NoLabels:
         return ""
 
     def check(self, row: Row) -> None:
-        """Nothing can be wrong."""
-
-    def check_counts(self, counts: Counter[str], where: str) -> None:
         """Nothing can be wrong."""
 
     def fit(self, training_rows: Iterable[Row]) -> None:
@@ -91,27 +96,6 @@ class ClassLabels:
                 remedy=nearest(name, self._known) or "Correct the row, or list the label.",
             )
 
-    def check_counts(self, counts: Counter[str], where: str) -> None:
-        """Refuses numbers that were named as classes: such of which most stand in one row only.
-
-        Args:
-            counts: rows of each class.
-            where: the file.
-
-        Raises:
-            DataError: says how many different numbers there are.
-        """
-        rare = sum(count == 1 for count in counts.values())
-        is_odd = self._known is None and len(counts) > MANY_CLASSES and 2 * rare > len(counts)
-        if is_odd and all(read(name) is not None for name in counts if name not in MISSING):
-            raise DataError(
-                "the column of the label seems to hold numbers, which are no classes",
-                where=where,
-                expected="a few classes, each in several rows",
-                received=f"{len(counts):,} different values in {counts.total():,} rows, such as {listed(counts, 5)}",
-                remedy="Name another column in `fields.label`, or write classes such as low and high into one.",
-            )
-
     def fit(self, training_rows: Iterable[Row]) -> None:
         """Finds the classes.
 
@@ -136,12 +120,13 @@ class ClassLabels:
         """
         name = self.of(row)
         if name not in self._ids:
+            remedy = NUMBERS if seem_numbers(self.names) else nearest(name, self.names)
             raise DataError(
                 "a label that no training row has",
                 where=row.where,
                 expected=f"one of {listed(self.names)}",
                 received=repr(name),
-                remedy=nearest(name, self.names),
+                remedy=remedy,
             )
         return {LABEL_IDS: self._ids[name]}
 

@@ -186,7 +186,8 @@ class SentencePiece(Preprocessor):
     def unknown(self, fields: dict[str, tf.Tensor]) -> dict[str, Unknown]:
         """What of each side has no piece."""
         models = {SOURCE: self._source, TARGET: self._target}
-        return {name: Unknown.of(*models[name].unknown(texts)) for name, texts in fields.items()}
+        found = {name: models[name].unknown(texts) for name, texts in fields.items()}
+        return {name: Unknown.of(pieces, words.numpy()) for name, (pieces, words) in found.items()}
 
     @property
     def unknown_remedy(self) -> str:

@@ -207,11 +207,11 @@ class Table(Preprocessor):
         _, categories = self._fitted
         if categories is None:
             return {}
-        texts = tf.stack([fields[name] for name in self.categorical])  # (M, B)
-        ids = tf.transpose(categories(tf.transpose(texts)))
+        columns = [fields[name] for name in self.categorical]
+        ids = categories(tf.stack(columns, axis=1)).numpy().T
         return {
-            name: Unknown.of(tf.math.count_nonzero(numbers != EMPTY_ID), column[numbers == UNKNOWN_ID])
-            for name, column, numbers in zip(self.categorical, texts, ids, strict=True)
+            name: Unknown.of(np.count_nonzero(numbers != EMPTY_ID), column.numpy()[numbers == UNKNOWN_ID])
+            for name, column, numbers in zip(self.categorical, columns, ids, strict=True)
         }
 
     @property

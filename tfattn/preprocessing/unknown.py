@@ -1,9 +1,8 @@
 """How much of some raw values a preprocessor does not know, which the model therefore cannot tell apart."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-
-import tensorflow as tf
 
 # Different values that are counted each for itself; beyond twice as many, only the most frequent go on being counted.
 MOST_VALUES = 10_000
@@ -20,8 +19,8 @@ class Unknown:
         values: how often each unknown one occurs; of very many different ones, the most frequent.
 
     Example:
-        >>> Unknown.of(4, tf.constant(["泵", "漏"])) + Unknown.of(2, tf.constant(["泵"]))
-        Unknown(counted=6, unknown=3, values=Counter({'泵': 2, '漏': 1}))
+        >>> Unknown.of(4, [b"pump", b"leak"]) + Unknown.of(2, [b"pump"])
+        Unknown(counted=6, unknown=3, values=Counter({'pump': 2, 'leak': 1}))
     """
 
     counted: int = 0
@@ -29,14 +28,14 @@ class Unknown:
     values: Counter[str] = field(default_factory=Counter)
 
     @staticmethod
-    def of(counted: int, unknown: tf.Tensor) -> "Unknown":
+    def of(counted: int, unknown: Iterable[bytes]) -> "Unknown":
         """The counts of one batch.
 
         Args:
             counted: tokens or values, known and unknown.
-            unknown: (N,) strings, what is unknown.
+            unknown: each of those that are unknown, UTF-8.
         """
-        texts = [text.decode("utf-8", errors="replace").strip() for text in unknown.numpy()]
+        texts = [text.decode("utf-8", errors="replace").strip() for text in unknown]
         return Unknown(int(counted), len(texts), Counter(text[:LONGEST_VALUE] for text in texts))
 
     def __add__(self, other: "Unknown") -> "Unknown":

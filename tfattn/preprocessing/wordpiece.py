@@ -212,7 +212,8 @@ class WordPiece(Preprocessor):
 
     def unknown(self, fields: dict[str, tf.Tensor]) -> dict[str, Unknown]:
         """What of the whole texts is [UNK], word by word."""
-        return {name: Unknown.of(*self._fitted.unknown(fields[name])) for name in self.fields}
+        found = {name: self._fitted.unknown(fields[name]) for name in self.fields}
+        return {name: Unknown.of(pieces, words.numpy()) for name, (pieces, words) in found.items()}
 
     @property
     def unknown_remedy(self) -> str:
