@@ -90,7 +90,7 @@ def test_a_run_leaves_everything_that_it_promises(finished, inside):
     assert {f"{name}{end}" for name in shares for end in ("", "_low", "_high")} <= metrics.keys()
     assert {"operating_threshold", "importance/Score_BG", "importance_agreement"} <= metrics.keys()
     report = (latest / "report.html").read_text()
-    assert "Score_BG" in report and list((latest / "plots").glob("*.png"))
+    assert "Score_BG" in report and list((latest / "plots").glob("*.svg"))
 
 
 def test_a_line_of_results_per_test_row(finished, inside):

@@ -21,7 +21,7 @@ def test_training_counts_epochs_and_time():
 
 
 def test_data_shows_rows_by_label_and_says_when_all_is_well():
-    rows, tokens, words = sections.data(SUMMARY).parts
+    rows, tokens, words = sections.data(SUMMARY, thing="text").parts
     assert rows.rows == [["Leak", 5, 1], ["Other", 3, 1], ["all", 8, 2]]
     assert tokens.rows == [["train", 3, 9], ["validation", 4, 5]]
     assert isinstance(words, Text)
@@ -29,11 +29,11 @@ def test_data_shows_rows_by_label_and_says_when_all_is_well():
 
 def test_data_names_what_is_worth_a_look():
     crossing = {"validation": {"rows": 2, "first": ["a.csv:3", "a.csv:9"]}}
-    found = sections.data({**SUMMARY, "crossing": crossing}).parts[-1]
+    found = sections.data({**SUMMARY, "crossing": crossing}, thing="row").parts[-1]
     assert isinstance(found, Table)
-    assert found.rows == [["validation text that is also a training row's", 2, "a.csv:3, a.csv:9"]]
+    assert found.rows == [["validation row that stands among the training rows too", 2, "a.csv:3, a.csv:9"]]
 
 
 def test_data_without_classes_or_tokens():
-    [rows, _] = sections.data({"rows": {"train": 8}}).parts
-    assert rows.rows == [["all", 8]]
+    [rows, _] = sections.data({"rows": {"train": 8}}, thing="row").parts
+    assert rows.columns == ["rows", "train"] and rows.rows == [["all", 8]]

@@ -177,7 +177,7 @@ def test_a_single_model_that_explains_nothing(tmp_path):
     metrics = tabular.report(tmp_path, evaluated(tmp_path))
     assert "importance_agreement" not in metrics and "operating_threshold" not in metrics
     assert not any(name.startswith("attention/") for name in metrics)
-    assert not (tmp_path / "plots" / "essential.png").exists()
+    assert not (tmp_path / "plots" / "essential.svg").exists()
     assert "members" not in _page(tmp_path) and "its values where the model relies most" in _page(tmp_path)
     assert list(_results(tmp_path)[0])[-1] == "probability"
 
@@ -190,7 +190,7 @@ def test_three_labels_without_a_positive_one(tmp_path):
     assert metrics["recall/unclear"] == 0 and "sensitivity" not in metrics and "roc_auc" not in metrics
     best = given.answers["scores"].max(axis=1)
     assert [float(line["probability"]) for line in _results(tmp_path)] == pytest.approx(list(best), abs=1e-6)
-    assert not (tmp_path / "plots" / "curves.png").exists() and "drop of accuracy" in _page(tmp_path)
+    assert not (tmp_path / "plots" / "curves.svg").exists() and "drop of accuracy" in _page(tmp_path)
 
 
 def test_three_labels_of_which_one_is_looked_for(tmp_path):
@@ -204,7 +204,7 @@ def test_rows_of_one_kind_have_no_curves(tmp_path):
     given = evaluated(tmp_path, targets={"label_ids": np.ones(80, int)})
     metrics = tabular.report(tmp_path, given)
     assert metrics["roc_auc"] == 0.5 and (metrics["roc_auc_low"], metrics["roc_auc_high"]) == (0, 1)
-    assert not (tmp_path / "plots" / "curves.png").exists()
+    assert not (tmp_path / "plots" / "curves.svg").exists()
 
 
 def test_a_model_without_mistakes_and_rows_without_identifiers(tmp_path):

@@ -38,7 +38,7 @@ def summarize(
         conflicts   finding: rows whose text another row has with another label
         crossing    {split: finding}: rows whose text a training row has
 
-    A finding counts rows and names the first.
+    A finding counts rows and names the first; `crossing` names all, as `places`, so that they can be measured apart.
 
     Args:
         parts: the rows of each split.
@@ -120,7 +120,7 @@ def _duplicates(
     return {
         "duplicates": _finding(repeated),
         "conflicts": _finding(conflicting),
-        "crossing": {split: _finding(places) for split, places in crossing.items()},
+        "crossing": {split: {**_finding(places), "places": places} for split, places in crossing.items()},
     }
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from tfattn.drawing.figures import svg
 from tfattn.evaluation import plots
-from tfattn.evaluation.figures import png
 from tfattn.evaluation.report import Listing, Picture, Section, Table, Text
 
 MOST_CLASSES = 20
@@ -34,40 +34,45 @@ def training(history: Sequence[dict[str, Any]]) -> Section:
         "How training went",
         [
             Text(f"{words} {hint}"),
-            Picture("training", png(plots.training_curves(history)), "loss and validation metrics by epoch"),
+            Picture("training", svg(plots.training_curves(history)), "loss and validation metrics by epoch"),
             Table(columns, rows, folded="Every epoch in figures"),
         ],
     )
 
 
-def data(summary: dict[str, Any]) -> Section:
-    """Rows by class and split, lengths, and what is worth a look, from the summary that `prepare` keeps."""
+def data(summary: dict[str, Any], *, thing: str) -> Section:
+    """Rows by class and split, lengths, and what is worth a look, from the summary that `prepare` keeps.
+
+    Args:
+        summary: as data.summary.summarize gives it.
+        thing: what a row is called: "text", "row" ...
+    """
     splits = list(summary["rows"])
     counts = [[name, *split.values()] for name, split in summary.get("classes", {}).items()]
     whole = ["all", *summary["rows"].values()]
     folded = f"Rows of all {len(counts)} labels" if len(counts) > MOST_CLASSES else ""
-    parts: list[Any] = [Table(["label" if counts else "", *splits], [*counts, whole], folded=folded)]
+    parts: list[Any] = [Table(["label" if counts else "rows", *splits], [*counts, whole], folded=folded)]
     if "tokens" in summary:
         spreads = summary["tokens"]
         columns = ["tokens per row", *next(iter(spreads.values()))]
         parts.append(Table(columns, [[split, *spread.values()] for split, spread in spreads.items()]))
-    found = [
-        [what, finding["rows"], ", ".join(finding["first"])] for what, finding in _findings(summary) if finding["rows"]
-    ]
+    findings = _findings(summary, thing)
+    found = [[what, finding["rows"], ", ".join(finding["first"])] for what, finding in findings if finding["rows"]]
     if found:
         parts.append(Table(["worth a look", "rows", "such as"], found))
     else:
-        parts.append(Text("No value is missing, no row occurs twice, and no text is longer than the limit."))
+        parts.append(Text(f"No value is missing, no {thing} occurs twice, and none is longer than the limit."))
     return Section("The data", parts)
 
 
-def _findings(summary: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def _findings(summary: dict[str, Any], thing: str) -> list[tuple[str, dict[str, Any]]]:
     """What the summary found, in words; `crossing` matters most: such rows were not really unseen."""
+    crossing = summary.get("crossing", {})
     return [
-        *((f"{split} text that is also a training row's", one) for split, one in summary.get("crossing", {}).items()),
-        *([("same text, different labels", summary["conflicts"])] if "conflicts" in summary else []),
-        *([("text that repeats an earlier row's", summary["duplicates"])] if "duplicates" in summary else []),
-        *((f"{split} text cut at the limit", one) for split, one in summary.get("truncated", {}).items()),
+        *((f"{split} {thing} that stands among the training rows too", one) for split, one in crossing.items()),
+        *([(f"same {thing}, different labels", summary["conflicts"])] if "conflicts" in summary else []),
+        *([(f"{thing} that repeats an earlier one", summary["duplicates"])] if "duplicates" in summary else []),
+        *((f"{split} {thing} cut at the limit", one) for split, one in summary.get("truncated", {}).items()),
         *([("left out: too long to be trained on", summary["left_out"])] if "left_out" in summary else []),
         *((f"left out: no {role}", one) for role, one in summary.get("missing", {}).items()),
     ]

@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
 
-from tfattn.evaluation.figures import BLUE, GREY, INK, ORANGE, PURPLE, SERIES, new_figure, short, styled
+from tfattn.drawing.colours import BLUE, INK, ORANGE, PAPER, PURPLE, SERIES, SOFT
+from tfattn.drawing.figures import new_figure, short, styled, width_of
 
 MOST_COLUMNS = 30  # whose importance a chart shows
 MOST_SPREADS = 12  # features whose values a chart shows
@@ -33,9 +34,9 @@ def detection(scores: np.ndarray, positive: np.ndarray, point: tuple[float, floa
     precisions, recalls, _ = precision_recall_curve(positive, scores)
     figure = new_figure(9.3, 4.1)
     left, right = figure.subplots(1, 2)
-    mark = {"s": 75, "color": ORANGE, "edgecolor": "white", "zorder": 4, "clip_on": False}
+    mark = {"s": 75, "color": ORANGE, "edgecolor": PAPER, "zorder": 4, "clip_on": False}
 
-    left.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--", label="by chance")
+    left.plot([0, 1], [0, 1], color=SOFT, linewidth=1, linestyle="--", label="by chance")
     left.plot(alarms, found, color=BLUE, linewidth=2, clip_on=False)
     left.scatter(1 - specificity, sensitivity, label=words, **mark)
     left.set_title(f"ROC curve: area {roc_auc_score(positive, scores):.4f}")
@@ -44,7 +45,7 @@ def detection(scores: np.ndarray, positive: np.ndarray, point: tuple[float, floa
     if roc_auc_score(positive, scores) > 0.95:
         _corner(left, alarms, found, (1 - specificity, sensitivity), mark)
 
-    right.axhline(positive.mean(), color=GREY, linewidth=1, linestyle="--", label="by chance")
+    right.axhline(positive.mean(), color=SOFT, linewidth=1, linestyle="--", label="by chance")
     right.plot(recalls, precisions, drawstyle="steps-post", color=BLUE, linewidth=2, clip_on=False)
     right.scatter(sensitivity, precision, label=words, **mark)
     right.set_title(f"Precision and recall: mean {average_precision_score(positive, scores):.4f}")
@@ -99,8 +100,7 @@ def reliance(
     """
     order = np.argsort(-importances, kind="stable")[:MOST_COLUMNS]
     places, names = range(len(order)), [short(columns[number]) for number in order]
-    longest = max(map(len, names))
-    figure = new_figure(5.6 + 0.085 * longest + (3.0 if attention is not None else 0), 1.1 + 0.29 * len(order))
+    figure = new_figure(5.6 + width_of(names) + (3.0 if attention is not None else 0), 1.1 + 0.29 * len(order))
     panels = figure.subplots(
         1, 1 if attention is None else 2, sharey=True, squeeze=False, width_ratios=[1] if attention is None else [5, 3]
     )[0]
@@ -111,7 +111,7 @@ def reliance(
         for one in members:
             panels[0].scatter(one[order], places, s=11, color=ORANGE, zorder=3, label="each member")
     lowest = min(0.0, interval[0].min(), *([] if members is None else [members.min()]))
-    panels[0].axvline(0, color=GREY, linewidth=1)
+    panels[0].axvline(0, color=SOFT, linewidth=1)
     panels[0].set_xlim(left=1.05 * lowest)
     hidden = len(columns) - len(order)
     panels[0].set_title("Shuffled" + (f" (the {hidden} least are not shown)" if hidden else ""))
@@ -122,7 +122,7 @@ def reliance(
     panels[0].legend(handles.values(), handles.keys(), fontsize=9, loc="lower right")
     if attention is not None:
         panels[1].barh(places, attention[order], color=PURPLE, height=0.64)
-        panels[1].axvline(1 / len(columns), color=GREY, linewidth=1, linestyle="--", label="if all alike")
+        panels[1].axvline(1 / len(columns), color=SOFT, linewidth=1, linestyle="--", label="if all alike")
         panels[1].set_title("Looked at")
         panels[1].set_xlabel("mean attention")
         panels[1].xaxis.set_major_locator(MaxNLocator(5))
