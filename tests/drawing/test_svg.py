@@ -1,4 +1,4 @@
-"""Pictures as SVG: text is text, in whatever script, and nothing in it is a part of the picture or reaches beyond it."""
+"""Pictures as SVG: text is text, in whatever script, and nothing in it reaches beyond it."""
 
 import re
 import warnings

@@ -166,7 +166,7 @@ def test_the_page_says_in_words_what_was_found(full):
     folder, given, metrics = full
     true, label_ids = given.targets["label_ids"], given.answers["label_ids"]
     page = _page(folder)
-    assert f"Of {true.sum()} rows that are “real”, {np.sum(true & label_ids)} were found" in page
+    assert f"{np.sum(true & label_ids)} of {true.sum()} rows of the label “real” found: a sensitivity" in page
     assert f"{np.sum(true == label_ids)} of 80 rows got the right label" in page
     assert "where its score reaches 0.7." in page and "87.5%" in page
     assert "The 2 members of this ensemble" in page and "these are their means" in page

@@ -16,7 +16,7 @@ from matplotlib import cycler, font_manager
 from matplotlib.colors import ListedColormap, to_rgb
 from matplotlib.figure import Figure
 
-from tfattn.drawing.colours import INK, LINE, SERIES, SOFT
+from tfattn.drawing.colours import INK, LINE, PAPER, SERIES, SOFT
 from tfattn.drawing.svg import Canvas, write_svg
 
 # With DejaVu, which comes with matplotlib, all is measured; the others serve PNG files where the machine has them.
@@ -44,7 +44,9 @@ STYLE = {
     "ytick.color": SOFT,
     "xtick.labelcolor": INK,
     "ytick.labelcolor": INK,
-    "legend.frameon": False,
+    "legend.facecolor": PAPER,
+    "legend.edgecolor": "none",
+    "legend.framealpha": 0.85,
     "svg.fonttype": "none",
     "svg.hashsalt": "tfattn",
 }

@@ -29,7 +29,7 @@ def of_labels(figures: dict[str, float], labels: Sequence[str], true: np.ndarray
     if baseline >= low:
         better_or_not = "worse than" if baseline > high else "not better than"
         doubts.append(
-            f"This is {better_or_not} always answering “{labels[rows.argmax()]}”, which would be right for "
+            f"The model is {better_or_not} always answering “{labels[rows.argmax()]}”, which would be right for "
             f"{percent(baseline)}: its accuracy lies between {percents(low, high, word='and')}."
         )
         if figures.get("roc_auc_low", 0) > 0.5:
@@ -57,8 +57,8 @@ def of_written(texts: Sequence[str], references: Sequence[str], figures: dict[st
     if baseline >= low:
         better_or_not = "worse than" if baseline > high else "not better than"
         doubts.append(
-            f"This is {better_or_not} copying the source, which would reach a BLEU of {baseline:.1f}: its own lies "
-            f"between {between(low, high, decimals=1, word='and')}."
+            f"The model is {better_or_not} copying the source, which would reach a BLEU of {baseline:.1f}: its "
+            f"own lies between {between(low, high, decimals=1, word='and')}."
         )
     (text, times), (_, wanted) = (Counter(some).most_common(1)[0] for some in (texts, references))
     if times > len(texts) * MUCH_THE_SAME and times > wanted:

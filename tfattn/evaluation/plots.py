@@ -6,18 +6,24 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
 from tfattn.drawing.colours import BLUE, GROUND, INK, ORANGE, PAPER, SERIES, SOFT
 from tfattn.drawing.figures import new_figure, short, styled, width_of
 from tfattn.drawing.heat import STRONG, heat, scale
 from tfattn.evaluation.metrics import wilson
+from tfattn.evaluation.wording import number
 
 MOST_CONFUSED = 19  # labels that a confusion chart shows one by one
 MOST_WRITTEN = 12  # labels whose shares a confusion chart writes; of more, it shows a scale
 MOST_BARS = 25
 MOST_PANELS = 4  # side by side
 SHARES = "Validation"  # the title of the metrics between 0 and 1
+
+
+def plain_numbers() -> FuncFormatter:
+    """Writes the numbers of an axis out, where matplotlib would put a power of ten beside it."""
+    return FuncFormatter(lambda value, place: number(value))
 
 
 @styled
@@ -39,6 +45,7 @@ def training_curves(history: Sequence[dict[str, Any]]) -> Figure:
             shown = "training" if name == "loss" else name.removeprefix("validation_").replace("_", " ")
             shown = "validation" if name == "validation_loss" else shown
             axes.plot(epochs, values, color=colour, marker="o", markersize=3.5, linewidth=1.8, label=shown)
+        axes.yaxis.set_major_formatter(plain_numbers())
         axes.set_title(title.replace("_", " "))
         axes.set_xlabel("epoch")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8, min_n_ticks=1))
@@ -55,6 +62,7 @@ def _panels(history: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
     names = list(dict.fromkeys(name for line in history for name in line))
     losses = [name for name in ("loss", "validation_loss") if name in names]
     metrics = [name for name in names if name.startswith("validation_") and name not in losses]
+    metrics = [name for name in metrics if not name.endswith(("_low", "_high"))]  # the ends of intervals
     shares = [name for name in metrics if all(0 <= line.get(name, 0) <= 1 for line in history)]
     panels = {"Loss": losses, SHARES: shares[: len(SERIES)]}
     panels |= {name.removeprefix("validation_"): [name] for name in metrics if name not in shares}

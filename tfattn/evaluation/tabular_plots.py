@@ -12,6 +12,7 @@ from sklearn.metrics import average_precision_score, precision_recall_curve, roc
 
 from tfattn.drawing.colours import BLUE, INK, ORANGE, PAPER, PURPLE, SERIES, SOFT
 from tfattn.drawing.figures import new_figure, short, styled, width_of
+from tfattn.evaluation import plots
 
 MOST_COLUMNS = 30  # whose importance a chart shows
 MOST_SPREADS = 12  # features whose values a chart shows
@@ -116,6 +117,8 @@ def reliance(
     hidden = len(columns) - len(order)
     panels[0].set_title("Shuffled" + (f" (the {hidden} least are not shown)" if hidden else ""))
     panels[0].set_xlabel("rise of the log loss")
+    panels[0].xaxis.set_major_locator(MaxNLocator(6))
+    panels[0].xaxis.set_major_formatter(plots.plain_numbers())
     panels[0].set_yticks(places, names)
     panels[0].set_ylim(len(order) - 0.4, -0.6)  # the first on top
     handles = dict(zip(*reversed(panels[0].get_legend_handles_labels()), strict=True))
@@ -126,7 +129,7 @@ def reliance(
         panels[1].set_title("Looked at")
         panels[1].set_xlabel("mean attention")
         panels[1].xaxis.set_major_locator(MaxNLocator(5))
-        panels[1].xaxis.set_major_formatter(PercentFormatter(xmax=1))
+        panels[1].xaxis.set_major_formatter(PercentFormatter(xmax=1, decimals=0))
         panels[1].legend(fontsize=9, loc="lower right")
     for axes in panels:
         axes.grid(visible=False, axis="y")

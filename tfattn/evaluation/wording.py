@@ -37,7 +37,7 @@ def between(low: float, high: float, *, decimals: int = 4, word: str = "to") -> 
 
     Example:
         >>> between(0.00027, 0.00034), between(0.0, 0.0)
-        ('0.00027 to 0.00034', 'always 0')
+        ('0.000270 to 0.000340', 'always 0')
     """
     if low == high:
         return f"always {number(low)}"
@@ -52,10 +52,10 @@ def percents(low: float, high: float, *, word: str = "to") -> str:
 
 
 def needed(low: float, high: float, *, decimals: int) -> int:
-    """So many decimals at least, and as many as an interval needs for its ends to differ."""
+    """So many decimals at least, and as many as show the width of an interval in two digits."""
     if low == high:
         return decimals
-    return min(MOST_DECIMALS, max(decimals, math.ceil(-math.log10(abs(high - low)))))
+    return min(MOST_DECIMALS, max(decimals, 1 + math.ceil(-math.log10(abs(high - low)))))
 
 
 def fixed(value: float, decimals: int) -> str:
