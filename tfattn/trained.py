@@ -94,7 +94,7 @@ class Trained:
         parts: dict[str, list[Member]] = {}
         for run, task in zip(self.runs, self.tasks, strict=True):
             answers, targets, loss = predict(task, reader_of(run, split), self._runtime)
-            members.append(Member(_name_of(run, self.runs), answers, targets))
+            members.append(Member(_name_of(run, self.runs), self._combined([answers]), targets))
             losses.append(loss)
             # Each fold has other validation rows, all have the same test rows, and all seeds the same of both.
             parts.setdefault(split if split == TEST else str(run.prepared), []).append(members[-1])

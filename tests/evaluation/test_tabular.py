@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -226,3 +227,20 @@ def test_validation_rows_are_not_called_unseen(tmp_path):
     }
     tabular.report(tmp_path, evaluated(tmp_path, split="validation", decisions=point))
     assert "they chose which epoch to keep and the threshold" in _page(tmp_path)
+
+
+def test_columns_that_make_no_difference_are_not_called_relied_on(tmp_path):
+    def blind(rows):
+        return np.tile([0.5, 0.5], (len(rows), 1))
+
+    plain = evaluated(tmp_path)
+    answers = {"scores": blind(plain.rows), "label_ids": np.zeros(80, int)}
+    tabular.report(tmp_path, evaluated(tmp_path, answers=answers, asks=[blind]))
+    page = _page(tmp_path)
+    assert "Of no single column can it be said beyond chance that the model relies on it." in page
+    assert "where the model relies most" not in page and "It never answers “real”." in page
+    assert not re.search(r"(\d[.\d]*) to \1[^\d.]|[ (]-0[ %.]", re.sub("<[^>]*>", " ", page))
+
+
+def test_columns_that_are_relied_on_are_named(full):
+    assert "Beyond chance, the model relies on “Reads” and “Score”." in _page(full[0])

@@ -10,6 +10,7 @@ from tfattn.drawing.figures import shades
 
 STRONG = 0.8  # from this part of the highest value on, text on a cell has the colour of paper
 STEPS = 10  # of a scale
+BAR = 0.15  # inches that it is wide
 
 
 def heat(axes: Axes, values: np.ndarray, colour: str, *, highest: float) -> QuadMesh:
@@ -31,9 +32,14 @@ def heat(axes: Axes, values: np.ndarray, colour: str, *, highest: float) -> Quad
 
 def scale(cells: QuadMesh, axes: Axes, words: str, *, percent: bool = False) -> None:
     """Draws a bar of shades with their numbers beside the cells."""
-    highest = cells.norm.vmax
+    highest, height = cells.norm.vmax, 0.75 * axes.figure.get_figheight()
     bar = axes.figure.colorbar(
-        cells, ax=axes, boundaries=np.linspace(0, highest, STEPS + 1), shrink=0.7, aspect=22, pad=0.02
+        cells,
+        ax=axes,
+        boundaries=np.linspace(0, highest, STEPS + 1),
+        shrink=0.75,
+        aspect=height / BAR,
+        pad=0.02,
     )
     bar.locator = MaxNLocator(5)
     bar.formatter = PercentFormatter(xmax=1) if percent else bar.formatter

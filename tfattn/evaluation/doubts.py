@@ -40,7 +40,7 @@ def of_labels(figures: dict[str, float], labels: Sequence[str], true: np.ndarray
     times = np.bincount(given, minlength=len(labels))
     never = [label for label, here, so_often in zip(labels, rows, times, strict=True) if here and not so_often]
     if never:
-        doubts.append(f"It never answers {listed(never)}.")
+        doubts.append(f"It never answers {listed(never, word='or')}.")
     return doubts
 
 

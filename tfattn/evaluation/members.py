@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from tfattn.drawing.colours import BLUE, INK, ORANGE, SOFT
+from tfattn.drawing.colours import BLUE, ORANGE, SOFT
 from tfattn.drawing.figures import new_figure, styled, svg, width_of
 from tfattn.evaluation.evaluate import Member
 from tfattn.evaluation.report import Picture, Section, Text
@@ -86,14 +86,12 @@ def dots(metrics: dict[str, dict[str, float]]) -> Figure:
     axes = figure.add_subplot()
     axes.axvline(values[-1], color=SOFT, linewidth=1, linestyle="--")
     axes.hlines(places, low, high, color=colours, linewidth=2, alpha=0.45)
-    axes.scatter(values, places, s=42, color=colours, zorder=3)
-    for place, value, end in zip(places, values, high, strict=True):
-        axes.annotate(
-            percent(value), (end, place), xytext=(6, 0), textcoords="offset points", va="center", fontsize=9, color=INK
-        )
+    axes.scatter(values, places, s=42, color=colours, zorder=3, clip_on=False)
+    for place, value in zip(places, values, strict=True):
+        axes.text(1.02, place, percent(value), transform=axes.get_yaxis_transform(), va="center", fontsize=9)
     axes.set_yticks(places, names)
     axes.set_ylim(len(names) - 0.5, -0.5)  # the first on top
-    axes.margins(x=0.16)
+    axes.set_xlim(low.min() - 0.02, min(1.0, high.max() + 0.02))
     axes.xaxis.set_major_locator(MaxNLocator(6))
     axes.xaxis.set_major_formatter(PercentFormatter(xmax=1))
     axes.grid(visible=False, axis="y")

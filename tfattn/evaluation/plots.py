@@ -90,6 +90,7 @@ def confusion(counts: np.ndarray, labels: Sequence[str]) -> Figure:
     # Right answers are blue, mistakes orange: the eye needs no legend.
     right = np.eye(size, dtype=bool)
     plain = counts == 0
+    apart = 0.11 / cell if written else 0.0  # of a cell: how far from its middle count and share stand
     plain[-1, -1] |= size < known  # among the others there is right and wrong
     kinds = {"wrong": (ORANGE, right | plain), "right": (BLUE, ~right | plain)}
     for kind, (colour, hidden) in kinds.items():
@@ -99,10 +100,10 @@ def confusion(counts: np.ndarray, labels: Sequence[str]) -> Figure:
     for row, column in np.ndindex(size, size):
         if counts[row, column]:
             strong = not plain[row, column] and shares[row, column] > STRONG
-            look = {"ha": "center", "color": PAPER if strong else INK, "fontsize": 10 if written else 8}
-            axes.text(column, row, f"{counts[row, column]:,}", va="bottom" if written else "center", **look)
+            look: dict[str, Any] = {"ha": "center", "color": PAPER if strong else INK, "fontsize": 10 if written else 8}
+            axes.text(column, row - apart, f"{counts[row, column]:,}", va="center", **look)
             if written:
-                axes.text(column, row, f"{shares[row, column]:.0%}", va="top", **look)
+                axes.text(column, row + apart, f"{shares[row, column]:.0%}", va="center", **look)
     names = [short(label) for label in labels]
     slanted = {"rotation": 38, "ha": "right", "rotation_mode": "anchor"} if longest > 0.85 * cell else {}
     axes.set_xticks(range(size), names, **slanted)

@@ -105,18 +105,18 @@ def report(folder: str | Path, evaluated: Evaluated) -> dict[str, float]:
 
 def _trust(written: Written) -> dict[str, float]:
     """How far the BLEU of these texts can be trusted, and what it has to be held against."""
-    texts, references = np.array(written.texts, object), np.array(written.references, object)
-    low, high = text_metrics.bleu_interval(texts, references, seed=SEED)
+    pairs = list(zip(written.texts, written.references, strict=True))
+    low, high = text_metrics.bleu_interval(written.texts, written.references, seed=SEED)
     figures = {
         "bleu_low": low,
         "bleu_high": high,
         "baseline_bleu": text_metrics.translation(written.sources, written.references)["bleu"],
         "leaked_rows": int(written.leaked.sum()),
     }
-    unseen = ~written.leaked
-    if unseen.any() and not unseen.all():
-        low, high = text_metrics.bleu_interval(texts[unseen], references[unseen], seed=SEED)
-        alone = text_metrics.translation(texts[unseen], references[unseen])["bleu"]
+    if written.leaked.any() and not written.leaked.all():
+        texts, references = zip(*(pairs[row] for row in np.flatnonzero(~written.leaked)), strict=True)
+        low, high = text_metrics.bleu_interval(texts, references, seed=SEED)
+        alone = text_metrics.translation(texts, references)["bleu"]
         figures |= {"bleu_without_leaked": alone, "bleu_without_leaked_low": low, "bleu_without_leaked_high": high}
     return figures
 
@@ -127,7 +127,7 @@ def _headline(written: Written, metrics: dict[str, float], split: str) -> Headli
     interval = between(metrics["bleu_low"], metrics["bleu_high"], decimals=1)
     return Headline(
         figure=f"{metrics['bleu']:.1f} BLEU",
-        sentence=f"Written to {count(len(written.texts), 'source')}, each held against one reference.",
+        sentence=f"{count(len(written.texts), 'text')} written, each held against one reference.",
         doubts=[
             *doubts.of_written(written.texts, written.references, metrics),
             *doubts.of_unseen(written.leaked, metrics, split=split, thing="pair", metric="bleu"),

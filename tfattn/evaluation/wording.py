@@ -1,6 +1,7 @@
 """How figures are said: per cents, intervals whose ends differ, counts in singular and plural."""
 
 import math
+from collections.abc import Sequence
 from decimal import Decimal
 
 MOST_DECIMALS = 12
@@ -73,7 +74,7 @@ def count(number: int, thing: str) -> str:
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
-def listed(names: list[str], *, most: int = 5) -> str:
+def listed(names: Sequence[str], *, most: int = 5, word: str = "and") -> str:
     """Quoted names in a sentence; of many, the first.
 
     Example:
@@ -82,8 +83,8 @@ def listed(names: list[str], *, most: int = 5) -> str:
     """
     quoted = [f"“{name}”" for name in names[:most]]
     if len(names) > most:
-        return f"{', '.join(quoted)} and {len(names) - most:,} more"
-    return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+        return f"{', '.join(quoted)} {word} {len(names) - most:,} more"
+    return f" {word} ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
 
 
 def shown_of(shown: int, mistakes: int) -> str:
