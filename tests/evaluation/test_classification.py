@@ -63,7 +63,7 @@ def test_everything_is_written(run):
     assert json.loads((folder / "metrics.json").read_text()) == metrics
     assert metrics["loss"] == 0.75 and metrics["accuracy"] == 0.5 and "f1/Leak" in metrics
     pictures = {path.name for path in (folder / "plots").iterdir()}
-    assert pictures == {"f1.svg", "confusion.svg", "calibration.svg", "training.svg"}
+    assert pictures == {"f1.svg", "confusion.svg", "calibration.svg", "training_1.svg", "training_2.svg"}
 
 
 def test_predictions_keep_the_row_and_the_best_scores(run):

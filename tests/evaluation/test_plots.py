@@ -20,24 +20,34 @@ def _titles(figure):
     return [axes.get_title(loc="left") for axes in figure.axes]
 
 
+def _title(figure):
+    return figure.axes[0].get_title(loc="left")
+
+
 def test_curves_draw_what_the_history_has():
-    figure = plots.training_curves(HISTORY)
-    assert _titles(figure) == ["Loss", "Validation", "Learning rate"]
-    training, validation = figure.axes[0].lines
+    figures = plots.training_curves(HISTORY)
+    assert list(map(_title, figures)) == ["Loss", "Validation", "Learning rate"]
+    training, validation = figures[0].axes[0].lines
     assert list(training.get_ydata()) == [1.2, 0.5] and list(validation.get_ydata()) == [0.9, 0.4]
 
 
 def test_curves_without_validation_or_with_metrics_of_other_scales():
-    assert _titles(plots.training_curves([{"epoch": 1, "loss": 2.0}])) == ["Loss"]
+    assert list(map(_title, plots.training_curves([{"epoch": 1, "loss": 2.0}]))) == ["Loss"]
     lines = [{"epoch": 1, "loss": 2.0, "validation_bleu": 31.9, "validation_accuracy": 0.5}]
-    assert _titles(plots.training_curves(lines)) == ["Loss", "Validation", "bleu"]
+    assert list(map(_title, plots.training_curves(lines))) == ["Loss", "Validation", "bleu"]
 
 
-def test_many_curves_take_several_rows():
-    line = {"loss": 2.0, **{f"validation_{name}": 30.0 for name in ("bleu", "chrf", "word_perplexity")}}
-    figure = plots.training_curves([{"epoch": 1, **line, "learning_rate": 1e-3}])
-    assert _titles(figure) == ["Loss", "bleu", "chrf", "word perplexity", "Learning rate"]
-    assert figure.axes[0].get_subplotspec().get_gridspec().get_geometry() == (2, 3)
+def test_the_ends_of_intervals_are_no_curves():
+    lines = [{"epoch": 1, **{f"validation_accuracy{end}": 0.5 for end in ("", "_low", "_high")}}]
+    (figure,) = plots.training_curves(lines)
+    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["accuracy"]
+
+
+def test_small_rates_are_written_out():
+    lines = [{"epoch": epoch, "learning_rate": 2e-5 / epoch} for epoch in (1, 2)]
+    (figure,) = plots.training_curves(lines)
+    drawn = svg(figure)
+    assert ">0.00002<" in drawn and "1e" not in "".join(_texts(figure))
 
 
 def test_the_confusion_chart_shows_counts_and_shares_of_the_row():
@@ -74,20 +84,20 @@ def _lines(axes):
     return [line.get_xydata() for line in axes.lines if len(line.get_xdata()) > 2]
 
 
-def test_detection_draws_both_curves_through_the_point_where_answers_are_given():
+def test_both_curves_go_through_the_point_where_answers_are_given():
     scores, positive = np.array([0.1, 0.4, 0.6, 0.9]), np.array([False, True, False, True])
     # From 0.5 on a row is positive: one of two is found, one of two others too.
-    figure = tabular_plots.detection(scores, positive, (0.5, 0.5, 0.5), words="threshold 0.5")
-    assert _titles(figure) == ["ROC curve: area 0.7500", "Precision and recall: mean 0.8333"]
-    left, right = (_lines(axes)[-1].tolist() for axes in figure.axes)
-    assert [0.5, 0.5] in left and [0.5, 0.5] in right
-    assert not any(axes.child_axes for axes in figure.axes)
+    for draw, title in ((tabular_plots.roc, "ROC curve: area 0.7500"), (tabular_plots.precision_recall, "mean 0.8333")):
+        figure = draw(scores, positive, (0.5, 0.5), words="threshold 0.5")
+        assert _title(figure).endswith(title)
+        assert [0.5, 0.5] in _lines(figure.axes[0])[-1].tolist()
+        assert not figure.axes[0].child_axes
 
 
-def test_detection_shows_the_corner_larger_where_the_curve_hugs_it():
+def test_the_roc_curve_shows_the_corner_larger_where_it_hugs_it():
     scores = np.linspace(0, 1, 100)
-    left = tabular_plots.detection(scores, scores > 0.3, (0.8, 1.0, 1.0), words="w").axes[0]
-    (corner,) = left.child_axes
+    axes = tabular_plots.roc(scores, scores > 0.3, (0.0, 0.8), words="w").axes[0]
+    (corner,) = axes.child_axes
     assert corner.get_xlim()[1] < 0.5 and corner.get_ylim()[0] < 0.8  # the point is inside
 
 
@@ -129,14 +139,15 @@ def test_reliability_names_its_axes():
 @pytest.mark.parametrize(
     "figure",
     [
-        plots.training_curves(HISTORY),
+        plots.training_curves(HISTORY)[0],
         plots.confusion(np.array([[0, 0], [0, 3]]), ["never", "always"]),
         plots.bars({"only": 0.0}),
         plots.reliability([(1, 0.4, 0.0), (93, 0.98, 0.99)]),
-        tabular_plots.detection(np.array([0.2, 0.2]), np.array([True, False]), (0.0, 1.0, 0.0), words="w"),
+        tabular_plots.roc(np.array([0.2, 0.2]), np.array([True, False]), (0.0, 0.0), words="w"),
+        tabular_plots.precision_recall(np.array([0.2, 0.2]), np.array([True, False]), (0.0, 0.0), words="w"),
         tabular_plots.spreads(np.zeros((3, 1)), np.zeros(3, int), ["constant"]),
     ],
-    ids=["curves", "confusion", "bars", "reliability", "detection", "spreads"],
+    ids=["curves", "confusion", "bars", "reliability", "roc", "precision-recall", "spreads"],
 )
 def test_pictures_are_svg_files(figure):
     assert svg(figure).startswith("<svg ")

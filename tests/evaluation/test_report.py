@@ -79,10 +79,14 @@ def test_pictures_are_inside_the_page_and_take_its_colours(whole):
         assert all(f"--{name}: #" in scheme[: scheme.index("}")] for name in used)
 
 
-def test_two_pictures_of_a_page_share_no_id():
+def test_pictures_of_a_page_share_no_id():
     drawn = svg(plots.bars({"a": 0.5}))
-    section = report.Section("S", [report.Picture(name, drawn, name) for name in ("one", "two")])
-    html = report.render(report.Report("T", "", report.Headline("1", "", [], {}), [section]))
+    one, two, three = (report.Picture(name, drawn, name) for name in ("one", "two", "three"))
+    shown = report.Report(
+        "T", "", report.Headline("1", "", [], {}), [report.Section("S", [one, report.Panels([two, three])])]
+    )
+    assert list(shown.pictures()) == [one, two, three]
+    html = report.render(shown)
     ids = [attributes["id"] for _, attributes in Page(html).tags if "id" in attributes]
     assert ids and len(ids) == len(set(ids))
     assert set(re.findall(r"(?:url\(#|href=\"#)([\w-]+)", html)) <= set(ids)

@@ -101,7 +101,7 @@ def test_everything_is_written(full):
     folder, _, metrics = full
     assert json.loads((folder / "metrics.json").read_text()) == metrics
     pictures = {path.stem for path in (folder / "plots").iterdir()}
-    assert pictures == {"confusion", "curves", "importance", "essential", "calibration"}
+    assert pictures == {"confusion", "roc", "precision_recall", "importance", "essential", "calibration"}
 
 
 def test_figures_are_those_of_scikit_learn(full):
@@ -191,7 +191,7 @@ def test_three_labels_without_a_positive_one(tmp_path):
     assert metrics["recall/unclear"] == 0 and "sensitivity" not in metrics and "roc_auc" not in metrics
     best = given.answers["scores"].max(axis=1)
     assert [float(line["probability"]) for line in _results(tmp_path)] == pytest.approx(list(best), abs=1e-6)
-    assert not (tmp_path / "plots" / "curves.svg").exists() and "drop of accuracy" in _page(tmp_path)
+    assert not (tmp_path / "plots" / "roc.svg").exists() and "drop of accuracy" in _page(tmp_path)
 
 
 def test_three_labels_of_which_one_is_looked_for(tmp_path):
@@ -205,7 +205,7 @@ def test_rows_of_one_kind_have_no_curves(tmp_path):
     given = evaluated(tmp_path, targets={"label_ids": np.ones(80, int)})
     metrics = tabular.report(tmp_path, given)
     assert metrics["roc_auc"] == 0.5 and (metrics["roc_auc_low"], metrics["roc_auc_high"]) == (0, 1)
-    assert not (tmp_path / "plots" / "curves.svg").exists()
+    assert not (tmp_path / "plots" / "roc.svg").exists()
 
 
 def test_a_model_without_mistakes_and_rows_without_identifiers(tmp_path):

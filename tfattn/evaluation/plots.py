@@ -17,7 +17,6 @@ from tfattn.evaluation.wording import number
 MOST_CONFUSED = 19  # labels that a confusion chart shows one by one
 MOST_WRITTEN = 12  # labels whose shares a confusion chart writes; of more, it shows a scale
 MOST_BARS = 25
-MOST_PANELS = 4  # side by side
 SHARES = "Validation"  # the title of the metrics between 0 and 1
 
 
@@ -27,34 +26,32 @@ def plain_numbers() -> FuncFormatter:
 
 
 @styled
-def training_curves(history: Sequence[dict[str, Any]]) -> Figure:
+def training_curves(history: Sequence[dict[str, Any]]) -> list[Figure]:
     """Loss, validation metrics and learning rate over the epochs, from the lines of history.jsonl.
 
-    Draws what is there: `loss` and `validation_loss` in one panel, the validation metrics that are shares (0 to 1) in
+    Draws what is there: `loss` and `validation_loss` in one figure, the validation metrics that are shares (0 to 1) in
     the next, any other metric in one of its own, then `learning_rate`.
     """
-    panels = _panels(history)
-    rows = math.ceil(len(panels) / MOST_PANELS)
-    columns = max(2, math.ceil(len(panels) / rows))
-    figure = new_figure(3.1 * columns, 2.7 * rows)
+    return [_curves(history, title, names) for title, names in _panels(history).items()]
+
+
+def _curves(history: Sequence[dict[str, Any]], title: str, names: Sequence[str]) -> Figure:
+    figure = new_figure(2.9, 2.6)
+    axes = figure.add_subplot()
     epochs = [line["epoch"] for line in history]
-    for place, (title, names) in enumerate(panels.items()):
-        axes = figure.add_subplot(rows, columns, place + 1)
-        for name, colour in zip(names, SERIES, strict=False):
-            values = [line.get(name, math.nan) for line in history]
-            shown = "training" if name == "loss" else name.removeprefix("validation_").replace("_", " ")
-            shown = "validation" if name == "validation_loss" else shown
-            axes.plot(epochs, values, color=colour, marker="o", markersize=3.5, linewidth=1.8, label=shown)
-        axes.yaxis.set_major_formatter(plain_numbers())
-        axes.set_title(title.replace("_", " "))
-        axes.set_xlabel("epoch")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8, min_n_ticks=1))
-        if len(epochs) == 1:
-            axes.set_xlim(epochs[0] - 1, epochs[0] + 1)
-        if len(names) > 1 or title == SHARES:
-            axes.legend(fontsize=9)
-        if title == SHARES:
-            axes.yaxis.set_major_formatter(PercentFormatter(xmax=1))
+    for name, colour in zip(names, SERIES, strict=False):
+        values = [line.get(name, math.nan) for line in history]
+        shown = "training" if name == "loss" else name.removeprefix("validation_").replace("_", " ")
+        shown = "validation" if name == "validation_loss" else shown
+        axes.plot(epochs, values, color=colour, marker="o", markersize=3.5, linewidth=1.8, label=shown)
+    axes.yaxis.set_major_formatter(PercentFormatter(xmax=1) if title == SHARES else plain_numbers())
+    axes.set_title(title.replace("_", " "))
+    axes.set_xlabel("epoch")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8, min_n_ticks=1))
+    if len(epochs) == 1:
+        axes.set_xlim(epochs[0] - 1, epochs[0] + 1)
+    if len(names) > 1 or title == SHARES:
+        axes.legend(fontsize=9)
     return figure
 
 
@@ -90,7 +87,7 @@ def confusion(counts: np.ndarray, labels: Sequence[str]) -> Figure:
     # Right answers are blue, mistakes orange: the eye needs no legend.
     right = np.eye(size, dtype=bool)
     plain = counts == 0
-    apart = 0.11 / cell if written else 0.0  # of a cell: how far from its middle count and share stand
+    apart = 0.09 / cell if written else 0.0  # of a cell: how far from its middle count and share stand
     plain[-1, -1] |= size < known  # among the others there is right and wrong
     kinds = {"wrong": (ORANGE, right | plain), "right": (BLUE, ~right | plain)}
     for kind, (colour, hidden) in kinds.items():

@@ -65,6 +65,14 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class Panels:
+    """Pictures that stand side by side where the page is wide enough."""
+
+    kind: ClassVar[str] = "panels"
+    pictures: Sequence[Picture]
+
+
+@dataclass(frozen=True)
 class Listing:
     """Lines in a fixed width, behind words to click on."""
 
@@ -78,7 +86,7 @@ class Section:
     """A title and what stands below it."""
 
     title: str
-    parts: Sequence[Text | Table | Picture | Listing]
+    parts: Sequence[Text | Table | Picture | Panels | Listing]
 
 
 @dataclass(frozen=True)
@@ -111,7 +119,11 @@ class Report:
 
     def pictures(self) -> Iterator[Picture]:
         """Every picture, in order."""
-        return (part for section in self.sections for part in section.parts if isinstance(part, Picture))
+        for part in (part for section in self.sections for part in section.parts):
+            if isinstance(part, Picture):
+                yield part
+            elif isinstance(part, Panels):
+                yield from part.pictures
 
 
 def render(report: Report) -> str:

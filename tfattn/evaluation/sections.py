@@ -5,7 +5,7 @@ from typing import Any
 
 from tfattn.drawing.figures import svg
 from tfattn.evaluation import plots
-from tfattn.evaluation.report import Listing, Picture, Section, Table, Text
+from tfattn.evaluation.report import Listing, Panels, Picture, Section, Table, Text
 
 MOST_CLASSES = 20
 
@@ -30,11 +30,15 @@ def training(history: Sequence[dict[str, Any]]) -> Section:
         "Where the training loss keeps falling but the validation loss rises, the model has begun to learn its rows by "
         "heart; the weights that did best on the validation rows are the ones kept."
     )
+    curves = [
+        Picture(f"training_{number}", svg(figure), f"{figure.axes[0].get_title(loc='left')} by epoch")
+        for number, figure in enumerate(plots.training_curves(history), start=1)
+    ]
     return Section(
         "How training went",
         [
             Text(f"{words} {hint}"),
-            Picture("training", svg(plots.training_curves(history)), "loss and validation metrics by epoch"),
+            Panels(curves),
             Table(columns, rows, folded="Every epoch in figures"),
         ],
     )

@@ -10,7 +10,7 @@ from tfattn.data.split import VALIDATION
 from tfattn.drawing.figures import svg
 from tfattn.evaluation import doubts, members, metrics, plots, tabular_plots
 from tfattn.evaluation.importance import Importance, Stability
-from tfattn.evaluation.report import Headline, Picture, Section, Table, Text
+from tfattn.evaluation.report import Headline, Panels, Picture, Section, Table, Text
 from tfattn.evaluation.wording import between, count, fixed, listed, needed, number, percent, percents, shown_of
 from tfattn.features import LABEL
 
@@ -147,16 +147,19 @@ def curves(answers: Answers, figures: dict[str, float], operating_point: dict[st
             f"{_with_interval(before, 'specificity')}."
         )
         words = f"threshold {threshold}"
-    point = figures["sensitivity"], figures["specificity"], figures[f"precision/{label}"]
+    scores, found = answers.probability, figures["sensitivity"]
+    roc = tabular_plots.roc(scores, positive, (1 - figures["specificity"], found), words=words)
+    precision = figures[f"precision/{label}"]
+    precision_recall = tabular_plots.precision_recall(scores, positive, (found, precision), words=words)
+    curves = [
+        Picture("roc", svg(roc), "ROC curve, with the point at which rows are given their labels"),
+        Picture("precision_recall", svg(precision_recall), "precision-recall curve, with the same point"),
+    ]
     return Section(
         "What another threshold would do",
         [
             Text(f"{said} A lower threshold finds more of these rows, and takes more others for them."),
-            Picture(
-                "curves",
-                svg(tabular_plots.detection(answers.probability, positive, point, words=words)),
-                "ROC curve and precision-recall curve, with the point at which rows are given their labels",
-            ),
+            Panels(curves),
             Text(
                 f"The area below the ROC curve says how often a row that is “{label}” scores above another row: "
                 f"{figures['roc_auc']:.4f} (95% interval {between(figures['roc_auc_low'], figures['roc_auc_high'])})."
