@@ -22,10 +22,10 @@ from tfattn.data.prepare import prepare as prepare_data
 from tfattn.data.records import write_encoded
 from tfattn.data.section import Data
 from tfattn.data.split import TRAIN, VALIDATION
+from tfattn.drawing.figures import png
 from tfattn.errors import ConfigError
 from tfattn.evaluation.alignment_plot import alignment
 from tfattn.evaluation.evaluate import Evaluated
-from tfattn.evaluation.figures import png
 from tfattn.export.saved_model import export as write_export
 from tfattn.features import TEXT
 from tfattn.inputs import code_of, inputs_of
@@ -96,17 +96,19 @@ def evaluate(run: Run, *, force: bool = False, workers: int = 1) -> None:
         if needed:
             trained = Trained(run)
             decisions = trained.settle()
-            answers, targets, loss, rows = trained.answers(trained.split)
+            answered = trained.answers(trained.split)
             report = catalog.find("reports", run.config.values["task"]["name"])
             evaluated = Evaluated(
                 name=run.name,
                 split=trained.split,
                 prepared=trained.runs[0].prepared,
                 configuration=to_yaml(run.config),
-                rows=rows,
-                answers=answers,
-                targets=targets,
-                loss=loss,
+                rows=answered.rows,
+                answers=answered.answers,
+                targets=answered.targets,
+                loss=answered.loss,
+                members=answered.members,
+                leaked=trained.leaked(trained.split),
                 task=trained.tasks[0],
                 decisions=decisions,
                 columns=trained.fields,

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import keras
@@ -14,6 +15,7 @@ from tfattn.config.schema import Config
 from tfattn.data.reader import Reader
 from tfattn.data.split import TEST, TRAIN, VALIDATION
 from tfattn.errors import DataError
+from tfattn.evaluation.evaluate import Member
 from tfattn.export.served import Served
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.runs import Run
@@ -24,6 +26,25 @@ from tfattn.training.prediction import predict
 from tfattn.training.runtime import Runtime
 
 Answers = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What the models of a run answer to the N rows of a split.
+
+    Attributes:
+        answers: of all together, each (N, ...); none to rows that a model was trained on.
+        targets: what would be right, each (N, ...).
+        loss: the mean of the models.
+        rows: the N raw rows.
+        members: what each of several models answers alone, to all rows or to those of its fold; none of a single one.
+    """
+
+    answers: Answers
+    targets: Answers
+    loss: float
+    rows: list[dict[str, str]]
+    members: list[Member]
 
 
 class Trained:
@@ -58,37 +79,43 @@ class Trained:
         """Lets the task decide what validation rows decide; what it was."""
         if not self.tasks[0].settles:
             return {}
-        answers, targets, _, _ = self.answers(VALIDATION)
-        decisions = self.tasks[0].settle(answers, targets)
+        validation = self.answers(VALIDATION)
+        decisions = self.tasks[0].settle(validation.answers, validation.targets)
         for task in self.tasks:
             task.settled(decisions)
         return decisions
 
-    def answers(self, split: str) -> tuple[Answers, Answers, float, list[dict[str, str]]]:
-        """What the models answer together to the rows of a split, none to rows that it was trained on.
-
-        Returns:
-            the answers and the targets, each (N, ...), the mean loss of the models, and the N raw rows.
-        """
-        parts: dict[str, list[tuple[Answers, Answers, float]]] = {}
+    def answers(self, split: str) -> Answered:
+        """What the models answer together to the rows of a split, none to rows that it was trained on."""
+        members, losses = [], []
+        parts: dict[str, list[Member]] = {}
         for run, task in zip(self.runs, self.tasks, strict=True):
+            answers, targets, loss = predict(task, reader_of(run, split), self._runtime)
+            members.append(Member(_name_of(run, self.runs), self._combined([answers]), targets))
+            losses.append(loss)
             # Each fold has other validation rows, all have the same test rows, and all seeds the same of both.
-            key = split if split == TEST else str(run.prepared)
-            parts.setdefault(key, []).append(predict(task, reader_of(run, split), self._runtime))
+            parts.setdefault(split if split == TEST else str(run.prepared), []).append(members[-1])
         runs = {split if split == TEST else str(run.prepared): run for run in self.runs}
-        answers = [self._combined([answers for answers, _, _ in part]) for part in parts.values()]
-        targets = [part[0][1] for part in parts.values()]
-        losses = [loss for part in parts.values() for _, _, loss in part]
-        rows = [row for key in parts for row in rows_of(runs[key], split)]
-        return _joined(answers), _joined(targets), float(np.mean(losses)), rows
+        return Answered(
+            answers=_joined([self._combined([member.answers for member in part]) for part in parts.values()]),
+            targets=_joined([part[0].targets for part in parts.values()]),
+            loss=float(np.mean(losses)),
+            rows=[row for key in parts for row in rows_of(runs[key], split)],
+            members=members if len(members) > 1 else [],
+        )
+
+    def leaked(self, split: str) -> set[str]:
+        """The places of rows of a split that rows repeat which a model was trained on that answers them."""
+        summaries = [files.read_json(run.prepared / "summary.json") for run in self.runs]
+        return {place for summary in summaries for place in summary["crossing"][split]["places"]}
 
     def expected(self) -> tuple[Answers, list[dict[str, str]]]:
         """What all models together answer to rows that none or only some of them were trained on, and these rows."""
         if self.split == VALIDATION and len({run.prepared for run in self.runs}) > 1:
             rows = rows_of(self.runs[0], VALIDATION)
             return self._combined([self._ask(number, rows) for number in range(len(self.runs))]), rows
-        answers, _, _, rows = self.answers(self.split)
-        return answers, rows
+        answered = self.answers(self.split)
+        return answered.answers, answered.rows
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -196,6 +223,15 @@ def labels_of(runs: Sequence[Run]) -> list[str]:
                 remedy="List all of them as `data.labels`.",
             )
     return labels
+
+
+def _name_of(run: Run, runs: Sequence[Run]) -> str:
+    """By what a run differs from the others."""
+    fold = run.config.values["data"]["split"].get("fold")
+    folds = {other.config.values["data"]["split"].get("fold") for other in runs}
+    seeds = {other.training_seed for other in runs}
+    names = [f"fold {fold + 1}"] if len(folds) > 1 else []
+    return ", ".join([*names, f"seed {run.training_seed}"] if len(seeds) > 1 else names)
 
 
 def _joined(parts: Sequence[Answers]) -> Answers:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from tfattn import console
-from tfattn.data.class_plot import draw_classes
 from tfattn.data.source import Row
 from tfattn.data.summary import normalized, show, summarize
 from tfattn.preprocessing.unknown import Unknown
@@ -56,7 +55,7 @@ def test_figures(summary):
         "truncated": {"train": {"rows": 1, "first": ["/data/a.csv:5"]}, "validation": {"rows": 0, "first": []}},
         "duplicates": {"rows": 2, "first": ["/data/a.csv:3", "/data/b.csv:2"]},
         "conflicts": {"rows": 2, "first": ["/data/a.csv:2", "/data/a.csv:3"]},
-        "crossing": {"validation": {"rows": 1, "first": ["/data/b.csv:2"]}},
+        "crossing": {"validation": {"rows": 1, "first": ["/data/b.csv:2"], "places": ["/data/b.csv:2"]}},
         "unknown": {
             "text": {
                 "train": {"counted": 12, "unknown": 0, "fraction": 0.0, "most_frequent": {}},
@@ -108,12 +107,6 @@ def test_texts_are_compared_without_case_width_and_spaces():
     assert normalized(one, ["text_a", "text_b"]) == normalized(other, ["text_a", "text_b"])
     moved = Row({"text_a": "pump", "text_b": "leaks b"}, "x:1")
     assert normalized(moved, ["text_a", "text_b"]) != normalized(other, ["text_a", "text_b"])
-
-
-def test_the_picture_takes_any_class_name(tmp_path):
-    names = ["$5 and $10", "a_b^c", "x" * 200, *map(str, range(60))]
-    draw_classes({name: {"train": 3, "validation": 1} for name in names}, tmp_path / "classes.png")
-    assert (tmp_path / "classes.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_rows_without_tokens_have_no_lengths(printed):

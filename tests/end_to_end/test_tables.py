@@ -90,8 +90,10 @@ def test_a_run_leaves_everything_that_it_promises(finished, inside):
     shares = {"accuracy", "sensitivity", "specificity", "roc_auc"}
     assert {f"{name}{end}" for name in shares for end in ("", "_low", "_high")} <= metrics.keys()
     assert {"operating_threshold", "importance/Score_BG", "importance_agreement"} <= metrics.keys()
+    assert metrics["accuracy_members_min"] <= metrics["accuracy_members_mean"] <= metrics["accuracy_members_max"]
     report = (latest / "report.html").read_text()
-    assert "Score_BG" in report and list((latest / "plots").glob("*.png"))
+    assert "Score_BG" in report and "2 models were trained. They answer together" in report
+    assert list((latest / "plots").glob("*.svg"))
 
 
 def test_a_line_of_results_per_test_row(finished, inside):

@@ -39,7 +39,7 @@ def test_a_minute_teaches_it_to_reverse_every_row_that_it_never_saw(reversed_wor
 def test_the_report_shows_what_it_looks_at(reversed_words):
     latest = reversed_words[0] / "runs/reversal/latest"
     assert "What it looks at" in (latest / "report.html").read_text()
-    assert (latest / "plots/attention_1.png").read_bytes().startswith(b"\x89PNG")
+    assert (latest / "plots/attention_1.svg").read_text().startswith("<svg ")
     predictions = [json.loads(line) for line in (latest / "predictions.jsonl").read_text().splitlines()]
     assert all(row["text"] == " ".join(reversed(row["source"].split())) for row in predictions)
 

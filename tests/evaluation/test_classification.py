@@ -1,11 +1,12 @@
 import json
+import re
 
 import numpy as np
 import pytest
 
 from tfattn import files
 from tfattn.evaluation import classification
-from tfattn.evaluation.evaluate import Evaluated
+from tfattn.evaluation.evaluate import Evaluated, Member
 
 LABELS = ["Leak", "Mechanical Failure", "Software Failure"]
 TRUE = np.array([0, 0, 1, 1, 1, 2])
@@ -62,7 +63,7 @@ def test_everything_is_written(run):
     assert json.loads((folder / "metrics.json").read_text()) == metrics
     assert metrics["loss"] == 0.75 and metrics["accuracy"] == 0.5 and "f1/Leak" in metrics
     pictures = {path.name for path in (folder / "plots").iterdir()}
-    assert pictures == {"f1.png", "confusion.png", "calibration.png", "training.png"}
+    assert pictures == {"f1.svg", "confusion.svg", "calibration.svg", "training_1.svg", "training_2.svg"}
 
 
 def test_predictions_keep_the_row_and_the_best_scores(run):
@@ -107,9 +108,7 @@ def test_mistakes_are_ranked_by_how_certain_they_were():
 
 
 def test_a_label_that_is_never_given_is_named():
-    assert (
-        _section(_study(), "How well each label is known").parts[0].text == "Never given to any text: Software Failure."
-    )
+    assert "It never answers “Software Failure”." in _study().headline.doubts
 
 
 def test_what_is_taken_for_what():
@@ -132,3 +131,42 @@ def test_paired_and_long_texts_are_shown_short():
     rows = [{"row": "a.tsv:1", "text_a": "one", "text_b": "two " * 200, "label": "Leak"}]
     answers = classification.Answers(rows, LABELS, TRUE[:1], TRUE[:1], SCORES[:1])
     assert answers.text(0).startswith("one | two") and len(answers.text(0)) == classification.MOST_CHARACTERS
+
+
+def _page(folder, rows, true, scores, **more):
+    files.write_json(folder / "manifest.json", {"labels": LABELS, "files": {}})
+    answers = {"label_ids": scores.argmax(axis=1), "scores": scores}
+    given = {"name": "plain", "split": "test", "prepared": folder, "configuration": "", "loss": 0.5}
+    metrics = classification.report(
+        folder, Evaluated(**given, rows=rows, answers=answers, targets={"label_ids": true}, **more)
+    )
+    return metrics, (folder / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("rows", [1, 2, 6])
+@pytest.mark.parametrize("flat", [False, True], ids=["sure", "unsure"])
+def test_few_rows_and_low_scores_leave_no_empty_table_and_no_false_plural(tmp_path, rows, flat):
+    scores = 0.33 + 0.02 * SCORES if flat else SCORES
+    _, page = _page(tmp_path, ROWS[:rows], TRUE[:rows], scores[:rows])
+    assert not re.search(r"<tbody>\s*</tbody>|<p></p>", page)
+    assert not re.search(r"\b1 (texts|labels|mistakes|rows)\b|All 1 |[ (]-0[ %.]", re.sub("<[^>]*>", " ", page))
+    assert ("Every answer has a score; none is 50% or more." in page) == flat
+
+
+def test_rows_that_training_repeats_stand_in_the_headline(tmp_path):
+    metrics, page = _page(tmp_path, ROWS, TRUE, SCORES, leaked={"reports.csv:2", "reports.csv:4", "elsewhere.csv:3"})
+    assert metrics["leaked_rows"] == 2 and metrics["accuracy_without_leaked"] == 0.25
+    assert page.index("2 of the 6 test texts (33.3%) stand among the training rows too") < page.index(
+        '<div class="figure">'
+    )
+
+
+def test_several_models_are_shown_one_by_one(tmp_path):
+    three = [
+        Member(f"seed {seed}", {"label_ids": ids, "scores": np.eye(3)[ids]}, {"label_ids": TRUE})
+        for seed, ids in ((7, TRUE), (8, TRUE * 0), (9, SCORES.argmax(axis=1)))
+    ]
+    metrics, page = _page(tmp_path, ROWS, TRUE, SCORES, members=three)
+    assert (metrics["accuracy_members_min"], metrics["accuracy_members_max"]) == (1 / 3, 1.0)
+    assert "33.3% to 100.0%, mean 61.1%" in page and "How far the models differ" in page
+    assert "seed 8" in (tmp_path / "plots/members.svg").read_text(encoding="utf-8")

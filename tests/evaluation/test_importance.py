@@ -105,6 +105,15 @@ def test_an_ensemble_is_asked_as_the_mean_of_its_members():
     assert not second.rises[:, 0].any() and second.mean[1] > 0
 
 
+def test_only_what_stands_beyond_its_interval_is_relied_on():
+    rises = np.array([[0.3, 0.01, 0.0, -0.02, 0.5], [0.31, -0.02, 0.0, -0.03, 0.48], [0.29, 0.04, 0.0, -0.01, 0.52]])
+    found = importance.Importance(list("abcde"), rises, rises, "accuracy", 10)
+    assert found.mean[1] > 0 and found.interval[0][1] < 0
+    assert found.relied_on.tolist() == [4, 0]
+    nothing = importance.Importance(list("abcde"), 0 * rises, rises, "accuracy", 10)
+    assert nothing.relied_on.tolist() == []
+
+
 def test_stability_by_hand():
     members = np.array([[0.5, 0.3, 0.1, 0.0], [0.6, 0.2, 0.1, 0.05], [0.1, 0.3, 0.5, 0.7]])
     found = importance.stability(members, first=2)

@@ -2,8 +2,9 @@ import matplotlib
 import numpy as np
 import pytest
 
+from tfattn.drawing.figures import svg
 from tfattn.evaluation import plots, tabular_plots
-from tfattn.evaluation.figures import MOST_CHARACTERS, png, short
+from tfattn.evaluation.alignment_plot import alignment
 
 HISTORY = [
     {"epoch": 1, "step": 24, "loss": 1.2, "validation_loss": 0.9, "validation_accuracy": 0.6, "learning_rate": 1e-4},
@@ -19,31 +20,41 @@ def _titles(figure):
     return [axes.get_title(loc="left") for axes in figure.axes]
 
 
+def _title(figure):
+    return figure.axes[0].get_title(loc="left")
+
+
 def test_curves_draw_what_the_history_has():
-    figure = plots.training_curves(HISTORY)
-    assert _titles(figure) == ["Loss", "Validation", "Learning rate"]
-    training, validation = figure.axes[0].lines
+    figures = plots.training_curves(HISTORY)
+    assert list(map(_title, figures)) == ["Loss", "Validation", "Learning rate"]
+    training, validation = figures[0].axes[0].lines
     assert list(training.get_ydata()) == [1.2, 0.5] and list(validation.get_ydata()) == [0.9, 0.4]
 
 
 def test_curves_without_validation_or_with_metrics_of_other_scales():
-    assert _titles(plots.training_curves([{"epoch": 1, "loss": 2.0}])) == ["Loss"]
+    assert list(map(_title, plots.training_curves([{"epoch": 1, "loss": 2.0}]))) == ["Loss"]
     lines = [{"epoch": 1, "loss": 2.0, "validation_bleu": 31.9, "validation_accuracy": 0.5}]
-    assert _titles(plots.training_curves(lines)) == ["Loss", "Validation", "bleu"]
+    assert list(map(_title, plots.training_curves(lines))) == ["Loss", "Validation", "bleu"]
 
 
-def test_many_curves_take_several_rows():
-    line = {"loss": 2.0, **{f"validation_{name}": 30.0 for name in ("bleu", "chrf", "word_perplexity")}}
-    figure = plots.training_curves([{"epoch": 1, **line, "learning_rate": 1e-3}])
-    assert _titles(figure) == ["Loss", "bleu", "chrf", "word perplexity", "Learning rate"]
-    assert figure.axes[0].get_subplotspec().get_gridspec().get_geometry() == (2, 3)
+def test_the_ends_of_intervals_are_no_curves():
+    lines = [{"epoch": 1, **{f"validation_accuracy{end}": 0.5 for end in ("", "_low", "_high")}}]
+    (figure,) = plots.training_curves(lines)
+    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["accuracy"]
+
+
+def test_small_rates_are_written_out():
+    lines = [{"epoch": epoch, "learning_rate": 2e-5 / epoch} for epoch in (1, 2)]
+    (figure,) = plots.training_curves(lines)
+    drawn = svg(figure)
+    assert ">0.00002<" in drawn and "1e" not in "".join(_texts(figure))
 
 
 def test_the_confusion_chart_shows_counts_and_shares_of_the_row():
     figure = plots.confusion(np.array([[3, 1], [0, 5]]), ["Leak", "$5 & <b>"])
     shown = _texts(figure)
-    assert {"3\n75%", "1\n25%", "5\n100%"} <= set(shown) and "0\n0%" not in shown
-    png(figure)  # a label with $ is drawn as it is
+    assert {"3", "75%", "1", "25%", "5", "100%"} <= set(shown) and "0%" not in shown
+    svg(figure)  # a label with $ is drawn as it is
 
 
 def test_of_very_many_labels_the_most_confused_are_shown_and_no_row_is_lost():
@@ -73,20 +84,20 @@ def _lines(axes):
     return [line.get_xydata() for line in axes.lines if len(line.get_xdata()) > 2]
 
 
-def test_detection_draws_both_curves_through_the_point_where_answers_are_given():
+def test_both_curves_go_through_the_point_where_answers_are_given():
     scores, positive = np.array([0.1, 0.4, 0.6, 0.9]), np.array([False, True, False, True])
     # From 0.5 on a row is positive: one of two is found, one of two others too.
-    figure = tabular_plots.detection(scores, positive, (0.5, 0.5, 0.5), words="threshold 0.5")
-    assert _titles(figure) == ["ROC curve: area 0.7500", "Precision and recall: mean 0.8333"]
-    left, right = (_lines(axes)[-1].tolist() for axes in figure.axes)
-    assert [0.5, 0.5] in left and [0.5, 0.5] in right
-    assert not any(axes.child_axes for axes in figure.axes)
+    for draw, title in ((tabular_plots.roc, "ROC curve: area 0.7500"), (tabular_plots.precision_recall, "mean 0.8333")):
+        figure = draw(scores, positive, (0.5, 0.5), words="threshold 0.5")
+        assert _title(figure).endswith(title)
+        assert [0.5, 0.5] in _lines(figure.axes[0])[-1].tolist()
+        assert not figure.axes[0].child_axes
 
 
-def test_detection_shows_the_corner_larger_where_the_curve_hugs_it():
+def test_the_roc_curve_shows_the_corner_larger_where_it_hugs_it():
     scores = np.linspace(0, 1, 100)
-    left = tabular_plots.detection(scores, scores > 0.3, (0.8, 1.0, 1.0), words="w").axes[0]
-    (corner,) = left.child_axes
+    axes = tabular_plots.roc(scores, scores > 0.3, (0.0, 0.8), words="w").axes[0]
+    (corner,) = axes.child_axes
     assert corner.get_xlim()[1] < 0.5 and corner.get_ylim()[0] < 0.8  # the point is inside
 
 
@@ -107,7 +118,7 @@ def test_reliance_shows_the_most_important_columns_in_one_order():
 def test_reliance_without_attention_and_members_has_one_panel():
     figure = tabular_plots.reliance(["a", "b"], np.array([0.0, 0.0]), (np.zeros(2), np.zeros(2)))
     assert _titles(figure) == ["Shuffled"]
-    png(figure)
+    svg(figure)
 
 
 def test_spreads_have_a_panel_per_feature_and_equal_areas_per_label():
@@ -117,7 +128,7 @@ def test_spreads_have_a_panel_per_feature_and_equal_areas_per_label():
         f"essential {number}" for number in range(1, 6)
     ]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["noise", "$real$"]
-    png(figure)
+    svg(figure)
 
 
 def test_reliability_names_its_axes():
@@ -125,28 +136,42 @@ def test_reliability_names_its_axes():
     assert axes.get_xlabel().startswith("score of “real”") and axes.get_ylabel() == "share that is “real”"
 
 
-def test_long_names_keep_both_ends():
-    shown = short("a label with a very long name that ends in 17")
-    assert len(shown) == MOST_CHARACTERS and shown.startswith("a label") and shown.endswith("17")
-
-
 @pytest.mark.parametrize(
     "figure",
     [
-        plots.training_curves(HISTORY),
+        plots.training_curves(HISTORY)[0],
         plots.confusion(np.array([[0, 0], [0, 3]]), ["never", "always"]),
         plots.bars({"only": 0.0}),
         plots.reliability([(1, 0.4, 0.0), (93, 0.98, 0.99)]),
-        tabular_plots.detection(np.array([0.2, 0.2]), np.array([True, False]), (0.0, 1.0, 0.0), words="w"),
+        tabular_plots.roc(np.array([0.2, 0.2]), np.array([True, False]), (0.0, 0.0), words="w"),
+        tabular_plots.precision_recall(np.array([0.2, 0.2]), np.array([True, False]), (0.0, 0.0), words="w"),
         tabular_plots.spreads(np.zeros((3, 1)), np.zeros(3, int), ["constant"]),
     ],
-    ids=["curves", "confusion", "bars", "reliability", "detection", "spreads"],
+    ids=["curves", "confusion", "bars", "reliability", "roc", "precision-recall", "spreads"],
 )
-def test_pictures_are_png_files(figure):
-    assert png(figure).startswith(b"\x89PNG\r\n")
+def test_pictures_are_svg_files(figure):
+    assert svg(figure).startswith("<svg ")
 
 
 def test_drawing_leaves_the_settings_of_others_alone():
     before = dict(matplotlib.rcParams)
     plots.bars({"a": 0.5})
     assert dict(matplotlib.rcParams) == before
+
+
+def test_the_scale_of_an_alignment_says_what_the_darkest_cell_counts():
+    weights = np.array([[0.1, 0.62], [0.3, 0.05]])
+    figure = alignment(weights, ["红色", "red"], ["rouge", "</svg>"])
+    cells, bar = figure.axes
+    assert cells.collections[0].get_array().tolist() == weights.tolist()
+    assert bar.get_ylabel() == "weight" and bar.get_ylim() == (0, 0.62)
+    numbers = [float(label.get_text()) for label in bar.get_yticklabels()]
+    assert len([number for number in numbers if 0 <= number <= 0.62]) >= 4
+    assert "红色" in svg(figure) and "&lt;/svg&gt;" in svg(figure)
+
+
+def test_a_confusion_chart_without_shares_has_scales_for_both_colours():
+    few, many = (plots.confusion(np.eye(size, dtype=int), list(map(str, range(size)))) for size in (3, 15))
+    assert len(few.axes) == 1
+    assert [axes.get_ylabel().partition(",")[0] for axes in many.axes[1:]] == ["wrong", "right"]
+    assert "100%" in [label.get_text() for label in many.axes[1].get_yticklabels()]

@@ -1,11 +1,11 @@
-import base64
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
+from tfattn.drawing.figures import svg
 from tfattn.evaluation import plots, report
-from tfattn.evaluation.figures import png
 
 ATTACK = '<script>alert("1")</script><img src="http://example.com/x.png" onerror=alert(1)> & \'quotes\' {{ 7 * 7 }}'
 
@@ -27,7 +27,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def picture():
-    return report.Picture("f1", png(plots.bars({"a": 0.5})), ATTACK)
+    return report.Picture("f1", svg(plots.bars({"a": 0.5})), ATTACK)
 
 
 @pytest.fixture(scope="module")
@@ -56,31 +56,69 @@ def test_what_comes_from_data_is_shown_and_never_run(whole):
     assert page.text.count(ATTACK) == 15  # title and heading, subtitle, 5 in the headline, 7 in the section
     assert not [tag for tag, _ in page.tags if tag == "script"]
     assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
-    assert [attributes["alt"] for tag, attributes in page.tags if tag == "img"] == [ATTACK]
+    assert [attributes["aria-label"] for _, attributes in page.tags if "aria-label" in attributes] == [ATTACK]
 
 
 def test_the_page_needs_nothing_from_outside(whole):
     html = report.render(whole)
     page = Page(html)
-    assert not [tag for tag, _ in page.tags if tag in ("link", "iframe", "object", "embed", "base", "form")]
+    assert not [tag for tag, _ in page.tags if tag in ("link", "iframe", "object", "embed", "base", "form", "img")]
     targets = [attributes[key] for _, attributes in page.tags for key in ("src", "href", "srcset") if key in attributes]
-    assert targets and all(target.startswith("data:image/png;base64,") for target in targets)
+    assert targets and all(target.startswith("#f1-") for target in targets)
     style = html[html.index("<style>") : html.index("</style>")]
     assert not re.search(r"url\(|@import|https?:", style)
 
 
-def test_pictures_are_inside_the_page(whole, picture):
-    [source] = [attributes["src"] for tag, attributes in Page(report.render(whole)).tags if tag == "img"]
-    assert base64.b64decode(source.partition(",")[2]) == picture.png
+def test_pictures_are_inside_the_page_and_take_its_colours(whole):
+    html = report.render(whole)
+    assert [tag for tag, _ in Page(html).tags].count("svg") == 1
+    picture = html[html.index("<svg") : html.index("</svg>")]
+    used = set(re.findall(r"var\(--(\w+)\)", html))
+    assert {"blue", "ink", "paper"} <= used and not re.search(r"#[0-9a-f]{6}", picture)
+    for scheme in (html[html.index(":root") :], html[html.index("prefers-color-scheme: dark") :]):
+        assert all(f"--{name}: #" in scheme[: scheme.index("}")] for name in used)
+
+
+def test_pictures_of_a_page_share_no_id():
+    drawn = svg(plots.bars({"a": 0.5}))
+    one, two, three = (report.Picture(name, drawn, name) for name in ("one", "two", "three"))
+    shown = report.Report(
+        "T", "", report.Headline("1", "", [], {}), [report.Section("S", [one, report.Panels([two, three])])]
+    )
+    assert list(shown.pictures()) == [one, two, three]
+    html = report.render(shown)
+    ids = [attributes["id"] for _, attributes in Page(html).tags if "id" in attributes]
+    assert ids and len(ids) == len(set(ids))
+    assert set(re.findall(r"(?:url\(#|href=\"#)([\w-]+)", html)) <= set(ids)
+
+
+def test_doubts_stand_before_everything_else(whole):
+    sound = report.render(whole)
+    doubtful = replace(whole, headline=replace(whole.headline, doubts=["It never answers “Yes”."]))
+    html = report.render(doubtful)
+    assert '<ul class="doubts">' not in sound and 'class="headline doubtful"' not in sound
+    assert 'class="headline doubtful"' in html
+    assert html.index("It never answers “Yes”.") < html.index('<div class="figure">')
+
+
+def test_wide_things_scroll_in_their_own_boxes(whole):
+    page = Page(report.render(whole))
+    assert ("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}) in page.tags
+    around = [before for before, (tag, _) in zip(page.tags, page.tags[1:], strict=False) if tag in ("table", "svg")]
+    assert len(around) == 3 and all(attributes["class"].startswith("wide") for _, attributes in around)
 
 
 def test_numbers_stand_on_the_right():
     table = report.Table(["label", "n", "share", "version"], [["1", 12345, "95.0%", "3.1"], ["2", 0.5, "5%", "x"]])
     assert table.numeric() == [False, True, True, False]
-    assert report.Table(["label"], []).numeric() == []
+
+
+def test_a_table_of_nothing_is_a_fault():
+    with pytest.raises(AssertionError, match="a table of nothing"):
+        report.Table(["label"], [])
 
 
 def test_a_page_and_its_pictures_are_written(whole, tmp_path):
     report.write(whole, tmp_path)
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == report.render(whole)
-    assert (tmp_path / "plots" / "f1.png").read_bytes() == next(whole.pictures()).png
+    assert (tmp_path / "plots" / "f1.svg").read_text(encoding="utf-8") == next(whole.pictures()).svg

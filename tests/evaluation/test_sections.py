@@ -55,4 +55,4 @@ def test_data_says_what_the_model_cannot_read():
 def test_data_without_classes_or_tokens():
     plain = {name: found for name, found in SUMMARY.items() if name != "tokens"} | {"rows": {"train": 8}, "classes": {}}
     [rows, _] = sections.data(plain).parts
-    assert rows.rows == [["all", 8]]
+    assert rows.columns == ["rows", "train"] and rows.rows == [["all", 8]]

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -100,7 +101,7 @@ def test_everything_is_written(full):
     folder, _, metrics = full
     assert json.loads((folder / "metrics.json").read_text()) == metrics
     pictures = {path.stem for path in (folder / "plots").iterdir()}
-    assert pictures == {"confusion", "curves", "importance", "essential", "calibration"}
+    assert pictures == {"confusion", "roc", "precision_recall", "importance", "essential", "calibration"}
 
 
 def test_figures_are_those_of_scikit_learn(full):
@@ -166,7 +167,7 @@ def test_the_page_says_in_words_what_was_found(full):
     folder, given, metrics = full
     true, label_ids = given.targets["label_ids"], given.answers["label_ids"]
     page = _page(folder)
-    assert f"Of {true.sum()} rows that are “real”, {np.sum(true & label_ids)} were found" in page
+    assert f"{np.sum(true & label_ids)} of {true.sum()} rows of the label “real” found: a sensitivity" in page
     assert f"{np.sum(true == label_ids)} of 80 rows got the right label" in page
     assert "where its score reaches 0.7." in page and "87.5%" in page
     assert "The 2 members of this ensemble" in page and "these are their means" in page
@@ -177,7 +178,7 @@ def test_a_single_model_that_explains_nothing(tmp_path):
     metrics = tabular.report(tmp_path, evaluated(tmp_path))
     assert "importance_agreement" not in metrics and "operating_threshold" not in metrics
     assert not any(name.startswith("attention/") for name in metrics)
-    assert not (tmp_path / "plots" / "essential.png").exists()
+    assert not (tmp_path / "plots" / "essential.svg").exists()
     assert "members" not in _page(tmp_path) and "its values where the model relies most" in _page(tmp_path)
     assert list(_results(tmp_path)[0])[-1] == "probability"
 
@@ -190,7 +191,7 @@ def test_three_labels_without_a_positive_one(tmp_path):
     assert metrics["recall/unclear"] == 0 and "sensitivity" not in metrics and "roc_auc" not in metrics
     best = given.answers["scores"].max(axis=1)
     assert [float(line["probability"]) for line in _results(tmp_path)] == pytest.approx(list(best), abs=1e-6)
-    assert not (tmp_path / "plots" / "curves.png").exists() and "drop of accuracy" in _page(tmp_path)
+    assert not (tmp_path / "plots" / "roc.svg").exists() and "drop of accuracy" in _page(tmp_path)
 
 
 def test_three_labels_of_which_one_is_looked_for(tmp_path):
@@ -204,7 +205,7 @@ def test_rows_of_one_kind_have_no_curves(tmp_path):
     given = evaluated(tmp_path, targets={"label_ids": np.ones(80, int)})
     metrics = tabular.report(tmp_path, given)
     assert metrics["roc_auc"] == 0.5 and (metrics["roc_auc_low"], metrics["roc_auc_high"]) == (0, 1)
-    assert not (tmp_path / "plots" / "curves.png").exists()
+    assert not (tmp_path / "plots" / "roc.svg").exists()
 
 
 def test_a_model_without_mistakes_and_rows_without_identifiers(tmp_path):
@@ -226,3 +227,20 @@ def test_validation_rows_are_not_called_unseen(tmp_path):
     }
     tabular.report(tmp_path, evaluated(tmp_path, split="validation", decisions=point))
     assert "they chose which epoch to keep and the threshold" in _page(tmp_path)
+
+
+def test_columns_that_make_no_difference_are_not_called_relied_on(tmp_path):
+    def blind(rows):
+        return np.tile([0.5, 0.5], (len(rows), 1))
+
+    plain = evaluated(tmp_path)
+    answers = {"scores": blind(plain.rows), "label_ids": np.zeros(80, int)}
+    tabular.report(tmp_path, evaluated(tmp_path, answers=answers, asks=[blind]))
+    page = _page(tmp_path)
+    assert "Of no single column can it be said beyond chance that the model relies on it." in page
+    assert "where the model relies most" not in page and "It never answers “real”." in page
+    assert not re.search(r"(\d[.\d]*) to \1[^\d.]|[ (]-0[ %.]", re.sub("<[^>]*>", " ", page))
+
+
+def test_columns_that_are_relied_on_are_named(full):
+    assert "Beyond chance, the model relies on “Reads” and “Score”." in _page(full[0])

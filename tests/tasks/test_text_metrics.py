@@ -1,6 +1,10 @@
 """Figures of written texts, held against numbers made by hand."""
 
+import json
 import math
+
+import numpy as np
+from sacrebleu.metrics import BLEU
 
 from tfattn.tasks import text_metrics
 
@@ -27,3 +31,24 @@ def test_equal_texts_are_right():
 
 def test_the_signature_says_how_it_was_computed():
     assert text_metrics.signature().startswith("nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:")
+
+
+def test_the_interval_of_bleu_is_that_of_sacrebleu(monkeypatch):
+    """Theirs is half as wide each way as ours from end to end, around the mean of their draws."""
+    draw = np.random.default_rng(0)
+    references = [" ".join(draw.choice(list("abcdefghij"), 12)) for _ in range(80)]
+    hypotheses = [" ".join(word for word in text.split() if draw.random() > 0.1) for text in references]
+    low, high = text_metrics.bleu_interval(hypotheses, references, seed=3)
+    monkeypatch.setenv("SACREBLEU_SEED", "3")
+    theirs = json.loads(
+        BLEU().corpus_score(hypotheses, [references], n_bootstrap=1000).format(is_json=True, signature="bs:1000")
+    )
+    assert math.isclose((high - low) / 2, theirs["confidence_var"], rel_tol=0.1)
+    assert math.isclose((high + low) / 2, theirs["confidence_mean"], rel_tol=0.01)
+    assert low < text_metrics.translation(hypotheses, references)["bleu"] < high
+    assert text_metrics.bleu_interval(hypotheses, references, seed=3) == (low, high)
+
+
+def test_a_single_text_has_no_spread():
+    low, high = text_metrics.bleu_interval(["a b c d e"], ["a b c d f"], seed=0, resamples=5)
+    assert low == high == text_metrics.translation(["a b c d e"], ["a b c d f"])["bleu"]

@@ -1,41 +1,39 @@
 """The class distribution as a picture."""
 
-from pathlib import Path
-
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-COLOURS = ("#3b6ea5", "#e0a030", "#7a9a5b")
+from tfattn.drawing.colours import SERIES
+from tfattn.drawing.figures import new_figure, short, styled, width_of
+
 MOST_CLASSES = 40
 
 
-def draw_classes(classes: dict[str, dict[str, int]], path: Path) -> None:
-    """Draws a bar per class, divided by split; the most frequent come first, and of very many only those are drawn.
+@styled
+def class_bars(classes: dict[str, dict[str, int]]) -> Figure:
+    """A bar per class, divided by split; the most frequent come first, and of very many only those are drawn.
 
     Args:
         classes: for each class, rows per split, in the order in which they are to be drawn.
-        path: the PNG file.
     """
     shown = dict(list(classes.items())[:MOST_CLASSES])
     splits = list(next(iter(shown.values())))
-    figure = Figure(figsize=(8, 1.4 + 0.34 * len(shown)), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(5.8 + width_of(shown), 1.4 + 0.34 * len(shown))
     axes = figure.add_subplot()
     left = [0] * len(shown)
-    for split, colour in zip(splits, COLOURS, strict=False):
+    for split, colour in zip(splits, SERIES, strict=False):
         rows = [counts[split] for counts in shown.values()]
-        axes.barh(range(len(shown)), rows, left=left, color=colour, label=split)
+        axes.barh(range(len(shown)), rows, left=left, color=colour, label=split, height=0.7)
         left = [start + width for start, width in zip(left, rows, strict=True)]
     for place, width in enumerate(left):
         axes.text(width, place, f" {width:,}", va="center", fontsize=9)
-    axes.set_yticks(range(len(shown)), [name if len(name) <= 40 else f"{name[:39]}…" for name in shown])
-    for name in axes.get_yticklabels():
-        name.set_parse_math(False)  # a class may be called "$5"
-    axes.invert_yaxis()
+    axes.set_yticks(range(len(shown)), [short(name) for name in shown])
+    axes.set_ylim(len(shown) - 0.4, -0.6)  # the first on top
     axes.margins(x=0.1)
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
     axes.set_xlabel("rows")
     left_out = len(classes) - len(shown)
-    axes.set_title(f"Rows per class{f' ({left_out} rarer classes are not shown)' if left_out else ''}", loc="left")
-    figure.legend(loc="outside upper right", ncols=len(splits), frameon=False)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=110)
+    axes.set_title(f"Rows per class{f' ({left_out} rarer classes are not shown)' if left_out else ''}")
+    figure.legend(loc="outside upper right", ncols=len(splits))
+    return figure

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfattn import files
-from tfattn.data.class_plot import draw_classes
+from tfattn.data.class_plot import class_bars
 from tfattn.data.division import divided
 from tfattn.data.findings import COLUMNS, TEXTS
 from tfattn.data.records import STORED_NAMES, Feature, described, write_records
@@ -18,6 +18,7 @@ from tfattn.data.source import Row
 from tfattn.data.split import TRAIN
 from tfattn.data.summary import show, summarize
 from tfattn.data.targets import ClassLabels, NoLabels
+from tfattn.drawing.figures import svg
 from tfattn.errors import DataError
 from tfattn.features import MASKS, PADDING_MASK
 from tfattn.preprocessing.preprocessor import Preprocessor
@@ -32,7 +33,7 @@ def prepare(data: Data, folder: str | Path, seed: int) -> None:
     """Reads, checks and divides the rows, fits the preprocessing on training rows, and writes the whole as one folder.
 
     The folder holds TFRecord shards of each split, the raw rows of validation and test (`validation.jsonl`, in record
-    order), `preprocessing/`, `labels.txt`, `summary.json`, `classes.png` and `manifest.json`, whose facts are:
+    order), `preprocessing/`, `labels.txt`, `summary.json`, `classes.svg` and `manifest.json`, whose facts are:
 
         splits      {split: {rows, shards, class_counts, truncated}}
         features    {name in the records: {dtype, kind, size, mask}}
@@ -97,7 +98,7 @@ def prepare(data: Data, folder: str | Path, seed: int) -> None:
         )
         files.write_json(new / "summary.json", summary)
         if summary["classes"]:
-            draw_classes(summary["classes"], new / "classes.png")
+            files.write_text(new / "classes.svg", svg(class_bars(summary["classes"])))
     show(summary)
 
 

@@ -48,7 +48,7 @@ def summarize(
                     the preprocessing does not know
         unknown_remedy  what to do where these are many
 
-    A finding counts rows and names the first.
+    A finding counts rows and names the first; `crossing` names all, as `places`, so that they can be measured apart.
 
     Args:
         parts: the rows of each split.
@@ -144,7 +144,7 @@ def _duplicates(
     return {
         "duplicates": _finding(repeated),
         "conflicts": _finding(conflicting),
-        "crossing": {split: _finding(places) for split, places in crossing.items()},
+        "crossing": {split: {**_finding(places), "places": places} for split, places in crossing.items()},
     }
 
 

@@ -10,10 +10,11 @@ import numpy as np
 
 from tfattn import console, files
 from tfattn.data.split import VALIDATION
-from tfattn.evaluation import evaluate, metrics, plots
-from tfattn.evaluation.evaluate import Evaluated
-from tfattn.evaluation.figures import png
+from tfattn.drawing.figures import svg
+from tfattn.evaluation import doubts, evaluate, members, metrics, plots
+from tfattn.evaluation.evaluate import Evaluated, Member
 from tfattn.evaluation.report import Headline, Picture, Section, Table, Text
+from tfattn.evaluation.wording import count, percent, percents, shown_of
 from tfattn.features import LABEL, LABEL_IDS
 
 WORST_MISTAKES = 20
@@ -35,6 +36,7 @@ class Answers:
         true: (N,) ids of the right labels.
         given: (N,) ids of the given labels.
         scores: (N, C) how likely each label is.
+        leaked: (N,) whether a training row repeats the row; None if that is not known.
     """
 
     rows: Sequence[dict[str, str]]
@@ -42,6 +44,7 @@ class Answers:
     true: np.ndarray
     given: np.ndarray
     scores: np.ndarray
+    leaked: np.ndarray | None = None
 
     @property
     def right(self) -> np.ndarray:
@@ -67,34 +70,50 @@ def report(folder: str | Path, evaluated: Evaluated) -> dict[str, float]:
         evaluated: what was answered: `label_ids` (N,) and `scores` (N, C).
 
     Returns:
-        the metrics by flat names: `loss`, and those of metrics.classification.
+        the metrics by flat names: `loss`, those of metrics.classification and doubts.accuracy_without; of several
+        models those of members.measured.
     """
     rows, answers = evaluated.rows, evaluated.answers
     labels = files.read_manifest(evaluated.prepared)["labels"]
-    found = Answers(rows, labels, evaluated.targets[LABEL_IDS], answers[LABEL_IDS], answers["scores"])
-    findings = study(found, split=evaluated.split, loss=evaluated.loss)
+    found = Answers(
+        rows, labels, evaluated.targets[LABEL_IDS], answers[LABEL_IDS], answers["scores"], evaluated.is_leaked
+    )
+    findings = study(found, split=evaluated.split, loss=evaluated.loss, models=evaluated.members)
     evaluate.write(
         findings,
         folder,
         evaluated,
         title=f"{evaluated.name}: which label does a text get?",
-        subtitle=f"{len(rows):,} {evaluated.split} texts, {len(labels)} labels,"
+        subtitle=f"{count(len(rows), f'{evaluated.split} text')}, {count(len(labels), 'label')},"
         f" evaluated on {datetime.now():%d %B %Y at %H:%M}",
     )
     _say(findings.metrics, labels)
     return findings.metrics
 
 
-def study(answers: Answers, *, split: str, loss: float) -> evaluate.Findings:
-    """What there is to say about a classifier's answers."""
+def study(answers: Answers, *, split: str, loss: float, models: Sequence[Member] = ()) -> evaluate.Findings:
+    """What there is to say about a classifier's answers; `models` answered alone what `answers` are of together."""
     figures = {"loss": loss, **metrics.classification(answers.true, answers.given, answers.labels)}
     groups = metrics.calibration(answers.confidence, answers.right)
     figures["calibration_error"] = metrics.calibration_error(groups)
+    if answers.leaked is not None:
+        figures |= doubts.accuracy_without(answers.leaked, answers.right)
+    alone, spread = members.measured(
+        models, lambda one: metrics.classification(one.targets[LABEL_IDS], one.answers[LABEL_IDS], answers.labels)
+    )
+    figures |= spread
     return evaluate.Findings(
         metrics=figures,
         predictions=_predictions(answers),
         headline=_headline(answers, figures, split),
-        sections=[_per_label(answers, figures), _confused(answers), _mistakes(answers), _certainty(answers, groups)],
+        sections=[
+            _per_label(answers, figures),
+            _confused(answers),
+            *([members.section(alone, figures, models, len(answers.rows))] if models else []),
+            _mistakes(answers),
+            _certainty(answers, groups),
+        ],
+        thing="text",
     )
 
 
@@ -103,23 +122,29 @@ def _headline(answers: Answers, figures: dict[str, float], split: str) -> Headli
     most_frequent = answers.labels[np.bincount(answers.true, minlength=len(answers.labels)).argmax()]
     weakest = min(answers.labels, key=lambda label: figures[f"f1/{label}"])
     sure = answers.confidence >= SURE
-    right_if_sure = f", {_percent(answers.right[sure].mean())} right" if sure.any() else ""
+    right_if_sure = f", {percent(answers.right[sure].mean())} right" if sure.any() else ""
     unseen = "No weight was trained on these texts"
     unseen += ", but they chose which epoch to keep: new ones may fare slightly worse." if split == VALIDATION else "."
     return Headline(
-        figure=_percent(figures["accuracy"]),
-        sentence=f"{answers.right.sum():,} of {rows:,} texts got the right label.",
+        figure=percent(figures["accuracy"]),
+        sentence=f"{answers.right.sum():,} of {count(rows, 'text')} got the right label.",
+        doubts=[
+            *doubts.of_labels(figures, answers.labels, answers.true, answers.given),
+            *doubts.of_unseen(answers.leaked, figures, split=split, thing="text"),
+        ],
         remarks=[
-            f"Always answering “{most_frequent}” would be right for {_percent(figures['baseline_accuracy'])}.",
-            f"With so many texts the true share lies between {_percent(figures['accuracy_low'])} and "
-            f"{_percent(figures['accuracy_high'])} (95% interval); a difference smaller than that may be chance.",
+            f"Always answering “{most_frequent}” would be right for {percent(figures['baseline_accuracy'])}.",
+            f"With so many texts the true share lies between "
+            f"{percents(figures['accuracy_low'], figures['accuracy_high'], word='and')} (95% interval); a difference "
+            "smaller than that may be chance.",
             unseen,
         ],
         facts={
             "mistakes": f"{rows - answers.right.sum():,} of {rows:,}",
-            "mean F1 of the labels": _percent(figures["macro_f1"]),
-            "weakest label": f"{weakest}, F1 {_percent(figures[f'f1/{weakest}'])}",
-            f"answers with a score of {SURE:.0%} or more": f"{_percent(sure.mean())} of all{right_if_sure}",
+            "mean F1 of the labels": percent(figures["macro_f1"]),
+            "weakest label": f"{weakest}, F1 {percent(figures[f'f1/{weakest}'])}",
+            f"answers with a score of {SURE:.0%} or more": f"{percent(sure.mean())} of all{right_if_sure}",
+            **members.facts(figures),
         },
     )
 
@@ -127,12 +152,11 @@ def _headline(answers: Answers, figures: dict[str, float], split: str) -> Headli
 def _per_label(answers: Answers, figures: dict[str, float]) -> Section:
     rows = {label: figures[f"support/{label}"] for label in answers.labels}
     table = [
-        [label, rows[label], *(_percent(figures[f"{name}/{label}"]) for name in ("precision", "recall", "f1"))]
+        [label, rows[label], *(percent(figures[f"{name}/{label}"]) for name in ("precision", "recall", "f1"))]
         for label in answers.labels
     ]
     scores = {label: figures[f"f1/{label}"] for label in answers.labels}
-    never = [label for number, label in enumerate(answers.labels) if rows[label] and number not in answers.given]
-    parts: list[Any] = [
+    parts = [
         Text(
             "Found: of the texts with this label, how many got it. Reliable: of the texts that got this label, how "
             "many should have. F1 is high only where both are."
@@ -144,18 +168,16 @@ def _per_label(answers: Answers, figures: dict[str, float]) -> Section:
         ),
         Picture(
             "f1",
-            png(plots.bars(scores, title="F1", notes={label: f"({count:,} texts)" for label, count in rows.items()})),
+            svg(plots.bars(scores, title="F1", notes={label: f"({count(n, 'text')})" for label, n in rows.items()})),
             "F1 of each label",
         ),
     ]
-    if never:
-        parts.insert(0, Text(f"Never given to any text: {', '.join(never)}."))
     return Section("How well each label is known", parts)
 
 
 def _confused(answers: Answers) -> Section:
     counts = metrics.confusions(answers.true, answers.given, len(answers.labels))
-    picture = Picture("confusion", png(plots.confusion(counts, answers.labels)), "true labels by given labels")
+    picture = Picture("confusion", svg(plots.confusion(counts, answers.labels)), "true labels by given labels")
     texts = counts.sum(axis=1)
     mistakes = counts - np.diag(counts.diagonal())
     ranked = [divmod(place, len(counts)) for place in np.argsort(-mistakes, axis=None, kind="stable")]
@@ -164,7 +186,7 @@ def _confused(answers: Answers) -> Section:
             answers.labels[true],
             answers.labels[given],
             int(mistakes[true, given]),
-            _percent(mistakes[true, given] / texts[true]),
+            percent(mistakes[true, given] / texts[true]),
         ]
         for true, given in ranked[:SHOWN_CONFUSIONS]
         if mistakes[true, given]
@@ -173,8 +195,8 @@ def _confused(answers: Answers) -> Section:
         "Each line of the chart holds the texts of one label, each column those that were given a label: blue is "
         "right, orange is wrong."
     )
-    common = Table(["true label", "taken for", "texts", "of its texts"], table)
-    return Section("What is taken for what", [words, picture, *([common] if table else [])])
+    common = [Table(["true label", "taken for", "texts", "of its texts"], table)] if table else []
+    return Section("What is taken for what", [words, picture, *common])
 
 
 def _mistakes(answers: Answers) -> Section:
@@ -187,32 +209,34 @@ def _mistakes(answers: Answers) -> Section:
             answers.text(number),
             answers.labels[answers.true[number]],
             answers.labels[answers.given[number]],
-            _percent(answers.confidence[number]),
+            percent(answers.confidence[number]),
             answers.rows[number]["row"].rpartition(":")[2],
         ]
         for number in worst
     ]
-    shown = f"{len(worst)} of the {len(wrong):,}" if len(worst) < len(wrong) else f"All {len(wrong)}"
-    words = f"{shown} mistakes, the most certain first. They are worth a look: at times it is the file that is wrong."
+    words = f"{shown_of(len(worst), len(wrong))}, the most certain first: at times it is the file that is wrong."
     return Section(
         "The worst mistakes", [Text(words), Table(["text", "true label", "given label", "score", "line"], table)]
     )
 
 
 def _certainty(answers: Answers, groups: Sequence[tuple[int, float, float]]) -> Section:
-    kept = [(threshold, answers.confidence >= threshold) for threshold in THRESHOLDS]
     table = [
-        [f"{threshold:.0%}", int(sure.sum()), _percent(sure.mean()), _percent(answers.right[sure].mean())]
-        for threshold, sure in kept
-        if sure.any()
+        [f"{threshold:.0%}", int(sure.sum()), percent(sure.mean()), percent(answers.right[sure].mean())]
+        for threshold in THRESHOLDS
+        if (sure := answers.confidence >= threshold).any()
     ]
+    if table:
+        words = "Every answer has a score. If only answers with a high score are used and a person reads the rest:"
+        kept = [Text(words), Table(["score at least", "texts answered", "share answered", "right among these"], table)]
+    else:
+        kept = [Text(f"Every answer has a score; none is {THRESHOLDS[0]:.0%} or more.")]
     return Section(
         "When it is sure",
         [
-            Text("Every answer has a score. If only answers with a high score are used and a person reads the rest:"),
-            Table(["score at least", "texts answered", "share answered", "right among these"], table),
+            *kept,
             Text("Scores can be taken at their word as far as the dots below lie on the dashed line."),
-            Picture("calibration", png(plots.reliability(groups)), "share of right answers by score"),
+            Picture("calibration", svg(plots.reliability(groups)), "share of right answers by score"),
         ],
     )
 
@@ -239,7 +263,3 @@ def _say(figures: dict[str, float], labels: Sequence[str]) -> None:
         f"accuracy {figures['accuracy']:.4f} (95% interval {figures['accuracy_low']:.4f} to "
         f"{figures['accuracy_high']:.4f}), baseline {figures['baseline_accuracy']:.4f}"
     )
-
-
-def _percent(share: float) -> str:
-    return f"{share:.1%}"

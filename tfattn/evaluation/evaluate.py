@@ -1,8 +1,8 @@
 """From what a task's evaluation found to the files of a run: metrics, predictions, plots and the report."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,22 @@ import numpy as np
 
 from tfattn import files
 from tfattn.console import note
-from tfattn.evaluation import report, sections
+from tfattn.evaluation import doubts, report, sections
+
+
+@dataclass(frozen=True)
+class Member:
+    """What one of several models answered alone.
+
+    Args:
+        name: by what it differs from the others, such as "seed 8" or "fold 2".
+        answers: each (M, ...), to all rows or to those of its fold.
+        targets: what would be right, each (M, ...).
+    """
+
+    name: str
+    answers: dict[str, np.ndarray]
+    targets: dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -26,6 +41,8 @@ class Evaluated:
         answers: what the task answers, each (N, ...).
         targets: what would be right, each (N, ...).
         loss: the mean loss over the rows.
+        members: what each of several models answered alone; none of a single one.
+        leaked: the places (file:line) of rows that training rows repeat.
         task: what answered; of several models, the first.
         decisions: what the task has decided by validation rows.
         columns: the raw fields that the models read.
@@ -42,12 +59,19 @@ class Evaluated:
     answers: dict[str, np.ndarray]
     targets: dict[str, np.ndarray]
     loss: float
+    members: Sequence[Member] = ()
+    leaked: Collection[str] = ()
     task: Any = None
     decisions: dict[str, Any] = field(default_factory=dict)
     columns: Sequence[str] = ()
     preprocessor: Any = None
     asks: Sequence[Callable[[Sequence[dict[str, str]]], np.ndarray]] = ()
     environment: str = ""
+
+    @property
+    def is_leaked(self) -> np.ndarray:
+        """(N,) whether a training row repeats the row."""
+        return np.array([row["row"] in self.leaked for row in self.rows], bool)
 
 
 @dataclass(frozen=True)
@@ -59,18 +83,20 @@ class Findings:
         predictions: one JSON-like dictionary per row, in the order of the rows.
         headline: the figure that matters, in plain words.
         sections: the pictures and tables of this task.
+        thing: what a row of its data is called: "text", "row" ...
     """
 
     metrics: dict[str, float]
     predictions: Iterable[dict[str, Any]]
     headline: report.Headline
     sections: Sequence[report.Section]
+    thing: str
 
 
 def write(
     findings: Findings, folder: str | Path, evaluated: Evaluated, *, title: str, subtitle: str
 ) -> dict[str, float]:
-    """Writes `metrics.json`, `predictions.jsonl`, `plots/*.png` and `report.html` into the folder of a run.
+    """Writes `metrics.json`, `predictions.jsonl`, `plots/*.svg` and `report.html` into the folder of a run.
 
     The report ends with how training went (from `history.jsonl` of the run, where there is one), what the data were
     (from `summary.json` of the prepared data) and the configuration.
@@ -87,18 +113,22 @@ def write(
     """
     folder, prepared = Path(folder), Path(evaluated.prepared)
     history, summary = folder / "history.jsonl", prepared / "summary.json"
-    shown = list(findings.sections)
+    headline, shown = findings.headline, list(findings.sections)
     if history.is_file() and (lines := _read_lines(history)):
         shown.append(sections.training(lines))
     if summary.is_file():
-        shown.append(sections.data(files.read_json(summary)))
+        found = files.read_json(summary)
+        headline = replace(headline, doubts=[*headline.doubts, *doubts.of_data(found, thing=findings.thing)])
+        shown.append(sections.data(found))
     shown.append(sections.configuration(evaluated.configuration, evaluated.environment))
 
     files.write_json(folder / "metrics.json", findings.metrics)
     lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in findings.predictions)
     with files.atomic_file(folder / "predictions.jsonl") as path, open(path, "w", encoding="utf-8") as file:
         file.writelines(lines)
-    report.write(report.Report(title, subtitle, findings.headline, shown), folder)
+    report.write(report.Report(title, subtitle, headline, shown), folder)
+    for doubt in headline.doubts:
+        note(f"note: {doubt}")
     note(f"report: {folder / 'report.html'}")
     return findings.metrics
 

@@ -42,6 +42,12 @@ class Importance:
         """(K,) and (K,) between which the mean rise lies (95 %), over all ways to shuffle these rows: see `around`."""
         return around(self.rises)
 
+    @property
+    def relied_on(self) -> np.ndarray:
+        """The places of the columns whose whole interval is above 0, the most important first."""
+        order = np.argsort(-self.mean, kind="stable")
+        return order[self.interval[0][order] > 0]
+
 
 @dataclass(frozen=True)
 class Stability:

@@ -6,45 +6,52 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
-from tfattn.evaluation.figures import BLUE, GREY, INK, MOST_CHARACTERS, PALE, SERIES, new_figure, short, styled
+from tfattn.drawing.colours import BLUE, GROUND, INK, ORANGE, PAPER, SERIES, SOFT
+from tfattn.drawing.figures import new_figure, short, styled, width_of
+from tfattn.drawing.heat import STRONG, heat, scale
 from tfattn.evaluation.metrics import wilson
+from tfattn.evaluation.wording import number
 
 MOST_CONFUSED = 19  # labels that a confusion chart shows one by one
+MOST_WRITTEN = 12  # labels whose shares a confusion chart writes; of more, it shows a scale
 MOST_BARS = 25
-MOST_PANELS = 4  # side by side
 SHARES = "Validation"  # the title of the metrics between 0 and 1
 
 
+def plain_numbers() -> FuncFormatter:
+    """Writes the numbers of an axis out, where matplotlib would put a power of ten beside it."""
+    return FuncFormatter(lambda value, place: number(value))
+
+
 @styled
-def training_curves(history: Sequence[dict[str, Any]]) -> Figure:
+def training_curves(history: Sequence[dict[str, Any]]) -> list[Figure]:
     """Loss, validation metrics and learning rate over the epochs, from the lines of history.jsonl.
 
-    Draws what is there: `loss` and `validation_loss` in one panel, the validation metrics that are shares (0 to 1) in
+    Draws what is there: `loss` and `validation_loss` in one figure, the validation metrics that are shares (0 to 1) in
     the next, any other metric in one of its own, then `learning_rate`.
     """
-    panels = _panels(history)
-    rows = math.ceil(len(panels) / MOST_PANELS)
-    columns = max(2, math.ceil(len(panels) / rows))
-    figure = new_figure(3.1 * columns, 2.7 * rows)
+    return [_curves(history, title, names) for title, names in _panels(history).items()]
+
+
+def _curves(history: Sequence[dict[str, Any]], title: str, names: Sequence[str]) -> Figure:
+    figure = new_figure(2.9, 2.6)
+    axes = figure.add_subplot()
     epochs = [line["epoch"] for line in history]
-    for place, (title, names) in enumerate(panels.items()):
-        axes = figure.add_subplot(rows, columns, place + 1)
-        for name, colour in zip(names, SERIES, strict=False):
-            values = [line.get(name, math.nan) for line in history]
-            shown = "training" if name == "loss" else name.removeprefix("validation_").replace("_", " ")
-            shown = "validation" if name == "validation_loss" else shown
-            axes.plot(epochs, values, color=colour, marker="o", markersize=3.5, linewidth=1.8, label=shown)
-        axes.set_title(title.replace("_", " "))
-        axes.set_xlabel("epoch")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8, min_n_ticks=1))
-        if len(epochs) == 1:
-            axes.set_xlim(epochs[0] - 1, epochs[0] + 1)
-        if len(names) > 1 or title == SHARES:
-            axes.legend(fontsize=9)
-        if title == SHARES:
-            axes.yaxis.set_major_formatter(PercentFormatter(xmax=1))
+    for name, colour in zip(names, SERIES, strict=False):
+        values = [line.get(name, math.nan) for line in history]
+        shown = "training" if name == "loss" else name.removeprefix("validation_").replace("_", " ")
+        shown = "validation" if name == "validation_loss" else shown
+        axes.plot(epochs, values, color=colour, marker="o", markersize=3.5, linewidth=1.8, label=shown)
+    axes.yaxis.set_major_formatter(PercentFormatter(xmax=1) if title == SHARES else plain_numbers())
+    axes.set_title(title.replace("_", " "))
+    axes.set_xlabel("epoch")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8, min_n_ticks=1))
+    if len(epochs) == 1:
+        axes.set_xlim(epochs[0] - 1, epochs[0] + 1)
+    if len(names) > 1 or title == SHARES:
+        axes.legend(fontsize=9)
     return figure
 
 
@@ -52,6 +59,7 @@ def _panels(history: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
     names = list(dict.fromkeys(name for line in history for name in line))
     losses = [name for name in ("loss", "validation_loss") if name in names]
     metrics = [name for name in names if name.startswith("validation_") and name not in losses]
+    metrics = [name for name in metrics if not name.endswith(("_low", "_high"))]  # the ends of intervals
     shares = [name for name in metrics if all(0 <= line.get(name, 0) <= 1 for line in history)]
     panels = {"Loss": losses, SHARES: shares[: len(SERIES)]}
     panels |= {name.removeprefix("validation_"): [name] for name in metrics if name not in shares}
@@ -69,33 +77,34 @@ def confusion(counts: np.ndarray, labels: Sequence[str]) -> Figure:
     counts, labels = _most_confused(counts, labels)
     size = len(labels)
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    longest = min(MOST_CHARACTERS, max(map(len, labels)))
+    written = size <= MOST_WRITTEN
+    longest = width_of(labels)
     cell = 0.9 if size <= 6 else max(0.36, 5.4 / size)
-    figure = new_figure(1.2 + 0.085 * longest + cell * size, 1.0 + 0.055 * longest + cell * size)
+    width = 1.2 + longest + cell * size + (0 if written else 1.5)
+    figure = new_figure(width, 1.0 + 0.65 * longest + cell * size)
     axes = figure.add_subplot()
-    axes.grid(visible=False)
-    axes.spines[:].set_visible(False)
+    axes.set_facecolor(GROUND)
     # Right answers are blue, mistakes orange: the eye needs no legend.
     right = np.eye(size, dtype=bool)
     plain = counts == 0
+    apart = 0.09 / cell if written else 0.0  # of a cell: how far from its middle count and share stand
     plain[-1, -1] |= size < known  # among the others there is right and wrong
-    axes.set_facecolor(PALE)
-    axes.imshow(np.ma.array(shares, mask=~right | plain), cmap="Blues", vmin=-0.1, vmax=1.25)
-    axes.imshow(np.ma.array(shares, mask=right | plain), cmap="Oranges", vmin=-0.15, vmax=0.9)
+    kinds = {"wrong": (ORANGE, right | plain), "right": (BLUE, ~right | plain)}
+    for kind, (colour, hidden) in kinds.items():
+        drawn = heat(axes, np.ma.array(shares, mask=hidden), colour, highest=1.0)
+        if not written:
+            scale(drawn, axes, f"{kind}, of the texts of a line", percent=True)
     for row, column in np.ndindex(size, size):
         if counts[row, column]:
-            strong = not plain[row, column] and shares[row, column] > (0.75 if row == column else 0.55)
-            text = f"{counts[row, column]:,}" + (f"\n{shares[row, column]:.0%}" if size <= 12 else "")
-            colour = "white" if strong else INK
-            axes.text(column, row, text, ha="center", va="center", color=colour, fontsize=10 if size <= 12 else 8)
+            strong = not plain[row, column] and shares[row, column] > STRONG
+            look: dict[str, Any] = {"ha": "center", "color": PAPER if strong else INK, "fontsize": 10 if written else 8}
+            axes.text(column, row - apart, f"{counts[row, column]:,}", va="center", **look)
+            if written:
+                axes.text(column, row + apart, f"{shares[row, column]:.0%}", va="center", **look)
     names = [short(label) for label in labels]
-    slanted = {"rotation": 38, "ha": "right", "rotation_mode": "anchor"} if longest > 10 * cell else {}
+    slanted = {"rotation": 38, "ha": "right", "rotation_mode": "anchor"} if longest > 0.85 * cell else {}
     axes.set_xticks(range(size), names, **slanted)
     axes.set_yticks(range(size), names)
-    axes.set_xticks(np.arange(size - 1) + 0.5, minor=True)
-    axes.set_yticks(np.arange(size - 1) + 0.5, minor=True)
-    axes.grid(which="minor", color="white", linewidth=2)
-    axes.tick_params(which="both", length=0)
     axes.set_xlabel("given label")
     axes.set_ylabel("true label")
     return figure
@@ -133,8 +142,7 @@ def bars(
     """
     sign = "%" if percent else ""
     shown = sorted(values.items(), key=lambda one: -one[1] if ranked else 0)[-MOST_BARS:]
-    longest = min(MOST_CHARACTERS, max(len(name) for name, _ in shown))
-    figure = new_figure(5.2 + 0.085 * longest, 0.8 + 0.36 * len(shown))
+    figure = new_figure(5.2 + width_of(name for name, _ in shown), 0.8 + 0.36 * len(shown))
     axes = figure.add_subplot()
     axes.barh(range(len(shown)), [value for _, value in shown], color=BLUE, height=0.66)
     for place, (name, value) in enumerate(shown):
@@ -171,7 +179,7 @@ def reliability(
     figure = new_figure(5.2, 3.8)
     axes = figure.add_subplot()
     _, scores, shares = (np.array(column) for column in zip(*groups, strict=True))
-    axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--", label=diagonal)
+    axes.plot([0, 1], [0, 1], color=SOFT, linewidth=1, linestyle="--", label=diagonal)
     intervals = np.array([wilson(round(right * count), count) for count, _, right in groups]).T
     axes.vlines(scores, *intervals, color=BLUE, linewidth=2, alpha=0.35, label="95% interval")
     axes.scatter(scores, shares, s=40, color=BLUE, zorder=3, clip_on=False)

@@ -1,18 +1,22 @@
 """A report as data (a headline, then sections of text, tables, pictures and listings), and the one page that shows it.
 
 The page stands alone: its style and pictures are inside it, it has no script and asks no network, and whatever comes
-from data is escaped. It knows nothing of any task; each task fills in its own sections.
+from data is escaped. It is read on a phone and in the dark as well. It knows nothing of any task; each task fills in
+its own sections.
 """
 
-import base64
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 import jinja2
+from markupsafe import Markup
 
 from tfattn import files
+from tfattn.drawing.colours import DARK, LIGHT
+from tfattn.drawing.svg import part_of_page
+from tfattn.evaluation.wording import number
 
 
 @dataclass(frozen=True)
@@ -38,28 +42,34 @@ class Table:
     rows: Sequence[Sequence[str | int | float]]
     folded: str = ""
 
+    def __post_init__(self):
+        assert self.rows, f"a table of nothing is not shown: {self.columns}"
+
     def numeric(self) -> list[bool]:
         """For each column, whether it holds numbers only."""
-        return [bool(self.rows) and all(map(_is_number, cells)) for cells in zip(*self.rows, strict=True)]
+        return [all(map(_is_number, cells)) for cells in zip(*self.rows, strict=True)]
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A PNG picture; `name` is its file's under plots/, `words` say what it shows to those who cannot see it."""
+    """An SVG picture; `name` is its file's under plots/, `words` say what it shows to those who cannot see it."""
 
     kind: ClassVar[str] = "picture"
     name: str
-    png: bytes
+    svg: str
     words: str
 
-    @property
-    def width(self) -> int:
-        """In the page's pixels, half of its own: the header of a PNG file holds them in bytes 16 to 19."""
-        return int.from_bytes(self.png[16:20], "big") // 2
+    def element(self) -> Markup:
+        """The picture as a part of the page, in the page's colours."""
+        return Markup(part_of_page(self.svg, self.name))
 
-    def base64(self) -> str:
-        """The file as characters, for a page that has no other files."""
-        return base64.b64encode(self.png).decode("ascii")
+
+@dataclass(frozen=True)
+class Panels:
+    """Pictures that stand side by side where the page is wide enough."""
+
+    kind: ClassVar[str] = "panels"
+    pictures: Sequence[Picture]
 
 
 @dataclass(frozen=True)
@@ -76,7 +86,7 @@ class Section:
     """A title and what stands below it."""
 
     title: str
-    parts: Sequence[Text | Table | Picture | Listing]
+    parts: Sequence[Text | Table | Picture | Panels | Listing]
 
 
 @dataclass(frozen=True)
@@ -86,6 +96,7 @@ class Headline:
     Args:
         figure: the one figure, as shown, such as "95.8%".
         sentence: what it says in plain words.
+        doubts: what stands against it, a sentence each; shown before all else.
         remarks: what it has to be seen against, a sentence each.
         facts: a few more figures, by their names.
     """
@@ -94,6 +105,7 @@ class Headline:
     sentence: str
     remarks: Sequence[str]
     facts: dict[str, str]
+    doubts: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -107,7 +119,11 @@ class Report:
 
     def pictures(self) -> Iterator[Picture]:
         """Every picture, in order."""
-        return (part for section in self.sections for part in section.parts if isinstance(part, Picture))
+        for part in (part for section in self.sections for part in section.parts):
+            if isinstance(part, Picture):
+                yield part
+            elif isinstance(part, Panels):
+                yield from part.pictures
 
 
 def render(report: Report) -> str:
@@ -121,21 +137,20 @@ def render(report: Report) -> str:
         lstrip_blocks=True,
     )
     environment.filters["shown"] = _shown
-    return environment.get_template("report.html").render(report=report)
+    return environment.get_template("report.html").render(report=report, light=LIGHT, dark=DARK)
 
 
 def write(report: Report, folder: Path) -> None:
-    """Writes `report.html`, and its pictures as `plots/NAME.png`."""
+    """Writes `report.html`, and its pictures as `plots/NAME.svg`."""
     for picture in report.pictures():
-        with files.atomic_file(folder / "plots" / f"{picture.name}.png") as path:
-            path.write_bytes(picture.png)
+        files.write_text(folder / "plots" / f"{picture.name}.svg", picture.svg)
     files.write_text(folder / "report.html", render(report))
 
 
 def _shown(cell: str | int | float) -> str:
     if isinstance(cell, int):
         return f"{cell:,}"
-    return f"{cell:.4g}" if isinstance(cell, float) else cell
+    return number(cell) if isinstance(cell, float) else cell
 
 
 def _is_number(cell: str | int | float) -> bool:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfattn.data.findings import findings, sentences
+from tfattn.drawing.figures import svg
 from tfattn.evaluation import plots
-from tfattn.evaluation.figures import png
-from tfattn.evaluation.report import Listing, Picture, Section, Table, Text
+from tfattn.evaluation.report import Listing, Panels, Picture, Section, Table, Text
 
 MOST_CLASSES = 20
 
@@ -31,11 +31,15 @@ def training(history: Sequence[dict[str, Any]]) -> Section:
         "Where the training loss keeps falling but the validation loss rises, the model has begun to learn its rows by "
         "heart; the weights that did best on the validation rows are the ones kept."
     )
+    curves = [
+        Picture(f"training_{number}", svg(figure), f"{figure.axes[0].get_title(loc='left')} by epoch")
+        for number, figure in enumerate(plots.training_curves(history), start=1)
+    ]
     return Section(
         "How training went",
         [
             Text(f"{words} {hint}"),
-            Picture("training", png(plots.training_curves(history)), "loss and validation metrics by epoch"),
+            Panels(curves),
             Table(columns, rows, folded="Every epoch in figures"),
         ],
     )
@@ -47,7 +51,7 @@ def data(summary: dict[str, Any]) -> Section:
     counts = [[name, *split.values()] for name, split in summary["classes"].items()]
     whole = ["all", *summary["rows"].values()]
     folded = f"Rows of all {len(counts)} labels" if len(counts) > MOST_CLASSES else ""
-    parts: list[Any] = [Table(["label" if counts else "", *splits], [*counts, whole], folded=folded)]
+    parts: list[Any] = [Table(["label" if counts else "rows", *splits], [*counts, whole], folded=folded)]
     if "tokens" in summary:
         spreads = summary["tokens"]
         columns = ["tokens per row", *next(iter(spreads.values()))]

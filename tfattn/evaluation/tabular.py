@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from tfattn import console, files
-from tfattn.evaluation import evaluate, importance, metrics, tabular_sections
-from tfattn.evaluation.evaluate import Evaluated
+from tfattn.evaluation import doubts, evaluate, importance, members, metrics, tabular_sections
+from tfattn.evaluation.evaluate import Evaluated, Member
 from tfattn.evaluation.importance import Ask
 from tfattn.evaluation.tabular_sections import ROW, Answers
+from tfattn.evaluation.wording import count
 from tfattn.features import COLUMN_ATTENTION, ESSENTIAL_FEATURES, LABEL, LABEL_IDS
 
 RESULTS = "results.tsv"
@@ -36,9 +37,9 @@ def report(folder: str | Path, evaluated: Evaluated) -> dict[str, float]:
 
     Returns:
         the metrics by flat names: `loss`, those of metrics.classification, `calibration_error`, with a positive label
-        those of metrics.detection, with an operating point `operating_threshold`; `importance/COLUMN` with
-        `importance_low/COLUMN` and `importance_high/COLUMN`, and maybe `attention/COLUMN`; of several members
-        `importance_agreement`, their rank correlation.
+        those of metrics.detection, with an operating point `operating_threshold`; those of doubts.accuracy_without;
+        `importance/COLUMN` with `importance_low/COLUMN` and `importance_high/COLUMN`, and maybe `attention/COLUMN`; of
+        several members `importance_agreement`, their rank correlation, and those of members.measured.
     """
     rows, columns, answers = evaluated.rows, evaluated.columns, evaluated.answers
     labels = files.read_manifest(evaluated.prepared)["labels"]
@@ -52,6 +53,7 @@ def report(folder: str | Path, evaluated: Evaluated) -> dict[str, float]:
         scores=answers["scores"],
         essential=answers.get(ESSENTIAL_FEATURES),
         attention=answers.get(COLUMN_ATTENTION),
+        leaked=evaluated.is_leaked,
     )
     findings = study(
         found,
@@ -59,14 +61,15 @@ def report(folder: str | Path, evaluated: Evaluated) -> dict[str, float]:
         loss=evaluated.loss,
         asks=evaluated.asks,
         operating_point=evaluated.decisions or None,
+        models=evaluated.members,
     )
     evaluate.write(
         findings,
         folder,
         evaluated,
         title=f"{evaluated.name}: which label does a row get?",
-        subtitle=f"{len(rows):,} {evaluated.split} rows, {len(columns)} columns, {len(labels)} labels, "
-        f"evaluated on {datetime.now():%d %B %Y at %H:%M}",
+        subtitle=f"{count(len(rows), f'{evaluated.split} row')}, {count(len(columns), 'column')}, "
+        f"{count(len(labels), 'label')}, evaluated on {datetime.now():%d %B %Y at %H:%M}",
     )
     _write_results(found, Path(folder) / RESULTS)
     _say(findings.metrics, columns)
@@ -74,7 +77,13 @@ def report(folder: str | Path, evaluated: Evaluated) -> dict[str, float]:
 
 
 def study(
-    answers: Answers, *, split: str, loss: float, asks: Sequence[Ask], operating_point: dict[str, Any] | None = None
+    answers: Answers,
+    *,
+    split: str,
+    loss: float,
+    asks: Sequence[Ask],
+    operating_point: dict[str, Any] | None = None,
+    models: Sequence[Member] = (),
 ) -> evaluate.Findings:
     """What there is to say about answers for rows of a table.
 
@@ -84,6 +93,7 @@ def study(
         loss: the mean loss over them.
         asks: for each model, a function from raw rows to scores (N, C); the answers are their means.
         operating_point: `threshold` and `figures`, where one was chosen.
+        models: what each of several models answered alone.
     """
     figures = {"loss": loss, **metrics.classification(answers.true, answers.given, answers.labels)}
     if answers.positive is None:
@@ -96,10 +106,17 @@ def study(
     if operating_point is not None:
         figures["operating_threshold"] = operating_point["threshold"]
 
-    whole, *members = importance.of_members(
+    if answers.leaked is not None:
+        figures |= doubts.accuracy_without(answers.leaked, answers.right)
+    alone, spread = members.measured(
+        models, lambda one: metrics.classification(one.targets[LABEL_IDS], one.answers[LABEL_IDS], answers.labels)
+    )
+    figures |= spread
+
+    whole, *each = importance.of_members(
         asks, answers.rows, answers.columns, answers.true, positive=answers.positive, seed=SEED
     )
-    agreement = importance.stability(np.array([member.mean for member in members]))
+    agreement = importance.stability(np.array([one.mean for one in each]))
     for kind, values in {"": whole.mean, "_low": whole.interval[0], "_high": whole.interval[1]}.items():
         figures |= {f"importance{kind}/{name}": float(v) for name, v in zip(answers.columns, values, strict=True)}
     if answers.attention is not None:
@@ -113,12 +130,14 @@ def study(
         headline=tabular_sections.headline(answers, figures, split, operating_point),
         sections=[
             tabular_sections.confused(answers, figures),
+            *([members.section(alone, figures, models, len(answers.rows))] if models else []),
             *([tabular_sections.curves(answers, figures, operating_point)] if answers.has_both_kinds else []),
-            tabular_sections.relied_on(answers, whole, members, agreement),
+            tabular_sections.relied_on(answers, whole, each, agreement),
             tabular_sections.mistakes(answers, whole),
-            *([tabular_sections.essential(answers, len(members))] if answers.essential is not None else []),
+            *([tabular_sections.essential(answers, len(each))] if answers.essential is not None else []),
             tabular_sections.certainty(answers, groups),
         ],
+        thing="row",
     )
 
 
@@ -164,5 +183,7 @@ def _say(figures: dict[str, float], columns: Sequence[str]) -> None:
     shares = [name for name in ("accuracy", "sensitivity", "specificity", "roc_auc") if name in figures]
     table = [[name, figures[name], figures[f"{name}_low"], figures[f"{name}_high"]] for name in shares]
     console.table("Answers", ["figure", "share", "95% from", "to"], table)
-    first = sorted(columns, key=lambda column: -figures[f"importance/{column}"])[:3]
-    console.note(f"baseline {figures['baseline_accuracy']:.4f}; relies most on {', '.join(first)}")
+    relied_on = [column for column in columns if figures[f"importance_low/{column}"] > 0]
+    first = sorted(relied_on, key=lambda column: -figures[f"importance/{column}"])[:3]
+    most = f"relies most on {', '.join(first)}" if first else "relies on no single column beyond chance"
+    console.note(f"baseline {figures['baseline_accuracy']:.4f}; {most}")

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,62 +9,75 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
 
-from tfattn.evaluation.figures import BLUE, GREY, INK, ORANGE, PURPLE, SERIES, new_figure, short, styled
+from tfattn.drawing.colours import BLUE, INK, ORANGE, PAPER, PURPLE, SERIES, SOFT
+from tfattn.drawing.figures import new_figure, short, styled, width_of
+from tfattn.evaluation import plots
 
 MOST_COLUMNS = 30  # whose importance a chart shows
 MOST_SPREADS = 12  # features whose values a chart shows
+MARK = {"s": 75, "color": ORANGE, "edgecolor": PAPER, "zorder": 4, "clip_on": False}  # where answers are given
 
 
 @styled
-def detection(scores: np.ndarray, positive: np.ndarray, point: tuple[float, float, float], *, words: str) -> Figure:
-    """ROC and precision-recall curve side by side, the point where answers are given marked in both.
-
-    Where the ROC curve hugs its corner, the corner is drawn larger inside the panel.
+def roc(scores: np.ndarray, positive: np.ndarray, point: tuple[float, float], *, words: str) -> Figure:
+    """ROC curve with the point where answers are given; where it hugs its corner, that is drawn larger inside.
 
     Args:
         scores: (N,) of the positive label.
         positive: (N,) bool, which rows are positive; there must be rows of both kinds.
-        point: sensitivity, specificity and precision of the answers given.
+        point: share of the others taken for positive, and share of the positive found, of the answers given.
         words: what the legend calls the point.
     """
-    sensitivity, specificity, precision = point
     alarms, found, _ = roc_curve(positive, scores, drop_intermediate=False)
-    precisions, recalls, _ = precision_recall_curve(positive, scores)
-    figure = new_figure(9.3, 4.1)
-    left, right = figure.subplots(1, 2)
-    mark = {"s": 75, "color": ORANGE, "edgecolor": "white", "zorder": 4, "clip_on": False}
-
-    left.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--", label="by chance")
-    left.plot(alarms, found, color=BLUE, linewidth=2, clip_on=False)
-    left.scatter(1 - specificity, sensitivity, label=words, **mark)
-    left.set_title(f"ROC curve: area {roc_auc_score(positive, scores):.4f}")
-    left.set_xlabel("share of the others taken for positive (1 - specificity)")
-    left.set_ylabel("share of the positive found (sensitivity)")
-    if roc_auc_score(positive, scores) > 0.95:
-        _corner(left, alarms, found, (1 - specificity, sensitivity), mark)
-
-    right.axhline(positive.mean(), color=GREY, linewidth=1, linestyle="--", label="by chance")
-    right.plot(recalls, precisions, drawstyle="steps-post", color=BLUE, linewidth=2, clip_on=False)
-    right.scatter(sensitivity, precision, label=words, **mark)
-    right.set_title(f"Precision and recall: mean {average_precision_score(positive, scores):.4f}")
-    right.set_xlabel("share of the positive found (recall)")
-    right.set_ylabel("share of the found that are positive (precision)")
-    for axes, place in ((left, "lower right"), (right, "lower left")):
-        axes.set_xlim(-0.02, 1.02)
-        axes.set_ylim(-0.02, 1.02)
-        axes.xaxis.set_major_formatter(PercentFormatter(xmax=1))
-        axes.yaxis.set_major_formatter(PercentFormatter(xmax=1))
-        axes.legend(fontsize=9, loc=place)
+    area = roc_auc_score(positive, scores)
+    figure, axes = _square()
+    axes.plot([0, 1], [0, 1], color=SOFT, linewidth=1, linestyle="--", label="by chance")
+    axes.plot(alarms, found, color=BLUE, linewidth=2, clip_on=False)
+    axes.scatter(*point, label=words, **MARK)
+    axes.set_title(f"ROC curve: area {area:.4f}")
+    axes.set_xlabel("others taken for positive (1 - specificity)")
+    axes.set_ylabel("positive found (sensitivity)")
+    axes.legend(fontsize=9, loc="lower right")
+    if area > 0.95:
+        _corner(axes, alarms, found, point)
     return figure
 
 
-def _corner(
-    axes: Axes, alarms: np.ndarray, found: np.ndarray, point: tuple[float, float], mark: dict[str, Any]
-) -> None:
+@styled
+def precision_recall(scores: np.ndarray, positive: np.ndarray, point: tuple[float, float], *, words: str) -> Figure:
+    """Precision-recall curve with the point where answers are given.
+
+    Args:
+        scores, positive, words: as for `roc`.
+        point: recall and precision of the answers given.
+    """
+    precisions, recalls, _ = precision_recall_curve(positive, scores)
+    figure, axes = _square()
+    axes.axhline(positive.mean(), color=SOFT, linewidth=1, linestyle="--", label="by chance")
+    axes.plot(recalls, precisions, drawstyle="steps-post", color=BLUE, linewidth=2, clip_on=False)
+    axes.scatter(*point, label=words, **MARK)
+    axes.set_title(f"Precision and recall: mean {average_precision_score(positive, scores):.4f}")
+    axes.set_xlabel("positive found (recall)")
+    axes.set_ylabel("positive among the found (precision)")
+    axes.legend(fontsize=9, loc="lower left" if max(point) > 0.5 else "upper right")
+    return figure
+
+
+def _square() -> tuple[Figure, Axes]:
+    figure = new_figure(4.3, 4.0)
+    axes = figure.add_subplot()
+    axes.set_xlim(-0.02, 1.02)
+    axes.set_ylim(-0.02, 1.02)
+    axes.xaxis.set_major_formatter(PercentFormatter(xmax=1))
+    axes.yaxis.set_major_formatter(PercentFormatter(xmax=1))
+    return figure, axes
+
+
+def _corner(axes: Axes, alarms: np.ndarray, found: np.ndarray, point: tuple[float, float]) -> None:
     size = min(0.5, max(0.1, 1.3 * point[0], 1.3 * (1 - point[1])))
     inside = axes.inset_axes((0.42, 0.3, 0.46, 0.46))
     inside.plot(alarms, found, color=BLUE, linewidth=2)
-    inside.scatter(*point, **mark)
+    inside.scatter(*point, **MARK)
     inside.set_xlim(-0.04 * size, size)
     inside.set_ylim(1 - size, 1 + 0.04 * size)
     inside.xaxis.set_major_locator(MaxNLocator(3))
@@ -99,8 +111,7 @@ def reliance(
     """
     order = np.argsort(-importances, kind="stable")[:MOST_COLUMNS]
     places, names = range(len(order)), [short(columns[number]) for number in order]
-    longest = max(map(len, names))
-    figure = new_figure(5.6 + 0.085 * longest + (3.0 if attention is not None else 0), 1.1 + 0.29 * len(order))
+    figure = new_figure(5.6 + width_of(names) + (3.0 if attention is not None else 0), 1.4 + 0.29 * len(order))
     panels = figure.subplots(
         1, 1 if attention is None else 2, sharey=True, squeeze=False, width_ratios=[1] if attention is None else [5, 3]
     )[0]
@@ -111,22 +122,24 @@ def reliance(
         for one in members:
             panels[0].scatter(one[order], places, s=11, color=ORANGE, zorder=3, label="each member")
     lowest = min(0.0, interval[0].min(), *([] if members is None else [members.min()]))
-    panels[0].axvline(0, color=GREY, linewidth=1)
+    panels[0].axvline(0, color=SOFT, linewidth=1)
     panels[0].set_xlim(left=1.05 * lowest)
     hidden = len(columns) - len(order)
     panels[0].set_title("Shuffled" + (f" (the {hidden} least are not shown)" if hidden else ""))
     panels[0].set_xlabel("rise of the log loss")
+    panels[0].xaxis.set_major_locator(MaxNLocator(6))
+    panels[0].xaxis.set_major_formatter(plots.plain_numbers())
     panels[0].set_yticks(places, names)
-    panels[0].set_ylim(len(order) - 0.4, -0.6)  # the first on top
+    panels[0].set_ylim(len(order) + 0.9, -0.6)  # the first on top, room for the legends below the last
     handles = dict(zip(*reversed(panels[0].get_legend_handles_labels()), strict=True))
     panels[0].legend(handles.values(), handles.keys(), fontsize=9, loc="lower right")
     if attention is not None:
         panels[1].barh(places, attention[order], color=PURPLE, height=0.64)
-        panels[1].axvline(1 / len(columns), color=GREY, linewidth=1, linestyle="--", label="if all alike")
+        panels[1].axvline(1 / len(columns), color=SOFT, linewidth=1, linestyle="--", label="if all alike")
         panels[1].set_title("Looked at")
         panels[1].set_xlabel("mean attention")
         panels[1].xaxis.set_major_locator(MaxNLocator(5))
-        panels[1].xaxis.set_major_formatter(PercentFormatter(xmax=1))
+        panels[1].xaxis.set_major_formatter(PercentFormatter(xmax=1, decimals=0))
         panels[1].legend(fontsize=9, loc="lower right")
     for axes in panels:
         axes.grid(visible=False, axis="y")

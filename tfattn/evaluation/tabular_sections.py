@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from tfattn.data.split import VALIDATION
-from tfattn.evaluation import metrics, plots, tabular_plots
-from tfattn.evaluation.figures import png
+from tfattn.drawing.figures import svg
+from tfattn.evaluation import doubts, members, metrics, plots, tabular_plots
 from tfattn.evaluation.importance import Importance, Stability
-from tfattn.evaluation.report import Headline, Picture, Section, Table, Text
+from tfattn.evaluation.report import Headline, Panels, Picture, Section, Table, Text
+from tfattn.evaluation.wording import between, count, fixed, listed, needed, number, percent, percents, shown_of
 from tfattn.features import LABEL
 
 ROW = "row"
@@ -35,6 +36,7 @@ class Answers:
         scores: (N, C) how likely each label is.
         essential: (N, E) the numbers that alone decided, of a model that has them.
         attention: (N, K) how much the model looked at each column, of a model that says so.
+        leaked: (N,) whether a training row repeats the row; None if that is not known.
     """
 
     rows: Sequence[dict[str, str]]
@@ -46,6 +48,7 @@ class Answers:
     scores: np.ndarray
     essential: np.ndarray | None = None
     attention: np.ndarray | None = None
+    leaked: np.ndarray | None = None
 
     @property
     def right(self) -> np.ndarray:
@@ -79,30 +82,33 @@ def headline(
     facts = {"mistakes": f"{np.sum(~answers.right):,} of {len(answers.rows):,}"}
     found = []
     if answers.positive is None:
-        facts["mean F1 of the labels"] = _percent(figures["macro_f1"])
+        facts["mean F1 of the labels"] = percent(figures["macro_f1"])
     else:
         label, positive = answers.labels[answers.positive], answers.true == answers.positive
         is_given = answers.given == answers.positive
         found = [
-            f"Of {positive.sum():,} rows that are “{label}”, {np.sum(positive & is_given):,} were found: a sensitivity "
-            f"of {_with_interval(figures, 'sensitivity')}.",
-            f"Of {np.sum(~positive):,} other rows, {np.sum(~positive & is_given):,} were taken for “{label}”: a "
+            f"{np.sum(positive & is_given):,} of {count(positive.sum(), 'row')} of the label “{label}” found: a "
+            f"sensitivity of {_with_interval(figures, 'sensitivity')}.",
+            f"{np.sum(~positive & is_given):,} of {count(np.sum(~positive), 'other row')} taken for “{label}”: a "
             f"specificity of {_with_interval(figures, 'specificity')}.",
         ]
-        facts |= {
-            "ROC AUC": f"{figures['roc_auc']:.4f} ({figures['roc_auc_low']:.4f} to {figures['roc_auc_high']:.4f})"
-        }
+        area = between(figures["roc_auc_low"], figures["roc_auc_high"])
+        facts |= {"ROC AUC": f"{figures['roc_auc']:.4f} ({area})"}
     return Headline(
-        figure=_percent(figures["accuracy"]),
-        sentence=f"{answers.right.sum():,} of {len(answers.rows):,} rows got the right label: an accuracy of "
+        figure=percent(figures["accuracy"]),
+        sentence=f"{answers.right.sum():,} of {count(len(answers.rows), 'row')} got the right label: an accuracy of "
         f"{_with_interval(figures, 'accuracy')}.",
+        doubts=[
+            *doubts.of_labels(figures, answers.labels, answers.true, answers.given),
+            *doubts.of_unseen(answers.leaked, figures, split=split, thing="row"),
+        ],
         remarks=[
             *found,
-            f"Always answering “{most_frequent}” would be right for {_percent(figures['baseline_accuracy'])}.",
+            f"Always answering “{most_frequent}” would be right for {percent(figures['baseline_accuracy'])}.",
             "In brackets stand 95% intervals: where the shares may lie in many such rows. A difference within them may "
             f"be chance. {unseen}",
         ],
-        facts=facts,
+        facts=facts | members.facts(figures),
     )
 
 
@@ -114,12 +120,12 @@ def confused(answers: Answers, figures: dict[str, float]) -> Section:
             "Each line of the chart holds the rows of one label, each column those that were given a label: blue is "
             "right, orange is wrong."
         ),
-        Picture("confusion", png(plots.confusion(counts, answers.labels)), "true labels by given labels"),
+        Picture("confusion", svg(plots.confusion(counts, answers.labels)), "true labels by given labels"),
     ]
     if answers.positive is None:
         shares = ("precision", "recall", "f1")
         table = [
-            [label, figures[f"support/{label}"], *(_percent(figures[f"{share}/{label}"]) for share in shares)]
+            [label, figures[f"support/{label}"], *(percent(figures[f"{share}/{label}"]) for share in shares)]
             for label in answers.labels
         ]
         folded = f"All {len(table)} labels" if len(table) > MOST_ROWS else ""
@@ -141,28 +147,28 @@ def curves(answers: Answers, figures: dict[str, float], operating_point: dict[st
             f"{_with_interval(before, 'specificity')}."
         )
         words = f"threshold {threshold}"
-    point = figures["sensitivity"], figures["specificity"], figures[f"precision/{label}"]
+    scores, found = answers.probability, figures["sensitivity"]
+    roc = tabular_plots.roc(scores, positive, (1 - figures["specificity"], found), words=words)
+    precision = figures[f"precision/{label}"]
+    precision_recall = tabular_plots.precision_recall(scores, positive, (found, precision), words=words)
+    curves = [
+        Picture("roc", svg(roc), "ROC curve, with the point at which rows are given their labels"),
+        Picture("precision_recall", svg(precision_recall), "precision-recall curve, with the same point"),
+    ]
     return Section(
         "What another threshold would do",
         [
             Text(f"{said} A lower threshold finds more of these rows, and takes more others for them."),
-            Picture(
-                "curves",
-                png(tabular_plots.detection(answers.probability, positive, point, words=words)),
-                "ROC curve and precision-recall curve, with the point at which rows are given their labels",
-            ),
+            Panels(curves),
             Text(
                 f"The area below the ROC curve says how often a row that is “{label}” scores above another row: "
-                f"{figures['roc_auc']:.4f} (95% interval {figures['roc_auc_low']:.4f} to "
-                f"{figures['roc_auc_high']:.4f})."
+                f"{figures['roc_auc']:.4f} (95% interval {between(figures['roc_auc_low'], figures['roc_auc_high'])})."
             ),
         ],
     )
 
 
-def relied_on(
-    answers: Answers, whole: Importance, members: Sequence[Importance], agreement: Stability | None
-) -> Section:
+def relied_on(answers: Answers, whole: Importance, alone: Sequence[Importance], agreement: Stability | None) -> Section:
     """How much worse shuffled columns make the answers, where the model looks, and whether its members agree."""
     low, high = whole.interval
     attention = None if answers.attention is None else answers.attention.mean(axis=0)
@@ -170,28 +176,31 @@ def relied_on(
         answers.columns,
         whole.mean,
         whole.interval,
-        members=np.array([member.mean for member in members]) if agreement else None,
+        members=np.array([member.mean for member in alone]) if agreement else None,
         attention=attention,
     )
-    heads = ["column", "rise of log loss", "95% interval", f"drop of {whole.figure}"]
+    heads = ["column", "rise of log loss (95% interval)", f"drop of {whole.figure}"]
     heads += [] if attention is None else ["attention"]
     heads += [f"in first {agreement.first}"] if agreement else []
     table = [
         [
             answers.columns[place],
-            round(float(whole.mean[place]), 4),
-            f"{low[place]:.4f} to {high[place]:.4f}",
+            _rise(whole.mean[place], low[place], high[place]),
             round(float(whole.drops[:, place].mean()), 4),
-            *([] if attention is None else [_percent(attention[place])]),
-            *([_percent(agreement.among_first[place])] if agreement else []),
+            *([] if attention is None else [percent(attention[place])]),
+            *([percent(agreement.among_first[place])] if agreement else []),
         ]
         for place in np.argsort(-whole.mean, kind="stable")
     ]
+    first = [answers.columns[place] for place in whole.relied_on]
     words = [
-        f"The values of one column at a time were shuffled among {whole.rows:,} rows, {len(whole.rises)} times: the "
-        "more the log loss (the surprise at the right labels) rises, the more the model relies on that column. The "
+        f"Beyond chance, the model relies on {listed(first)}."
+        if first
+        else "Of no single column can it be said beyond chance that the model relies on it.",
+        f"The values of one column at a time were shuffled among {count(whole.rows, 'row')}, {len(whole.rises)} times: "
+        "the more the log loss (the surprise at the right labels) rises, the more the model relies on that column. The "
         "interval says how far the shuffling leaves this uncertain. Columns that say the same stand in for each other, "
-        "so each may look less important than both are."
+        "so each may look less important than both are.",
     ]
     if attention is not None:
         words.append(
@@ -200,7 +209,7 @@ def relied_on(
         )
     if agreement:
         words.append(
-            f"The {len(members)} members of this ensemble rank the columns with a mean correlation of "
+            f"The {len(alone)} members of this ensemble rank the columns with a mean correlation of "
             f"{agreement.correlation:.2f} (1: all alike; 0: by chance). The last column of the table says how "
             f"many have a column among their first {agreement.first}."
         )
@@ -208,7 +217,7 @@ def relied_on(
         "What it relies on",
         [
             *map(Text, words),
-            Picture("importance", png(picture), "how much the model relies on each column"),
+            Picture("importance", svg(picture), "how much the model relies on each column"),
             Table(heads, table, folded=f"All {len(table)} columns" if len(table) > MOST_ROWS else ""),
         ],
     )
@@ -223,29 +232,28 @@ def mistakes(answers: Answers, whole: Importance) -> Section:
         return Section("The worst mistakes", [Text("There are none: every row got the right label.")])
     identifiers = answers.identifiers[:MOST_IDENTIFIERS]
     most = "it looked most at" if answers.attention is not None else "its values where the model relies most"
-    heads = [", ".join(identifiers) or "row", "mistake", "true label's score", most, "line"]
+    has_most = answers.attention is not None or len(whole.relied_on)
+    heads = [", ".join(identifiers) or "row", "mistake", "true label's score", *([most] if has_most else []), "line"]
     table = [
         [
             ", ".join(_short(answers.rows[number][name]) for name in identifiers or [ROW]),
             f"{answers.labels[answers.true[number]]} taken for {answers.labels[answers.given[number]]}",
-            _percent(answers.scores[number, answers.true[number]]),
-            _most(answers, whole, number),
+            percent(answers.scores[number, answers.true[number]]),
+            *([_most(answers, whole, number)] if has_most else []),
             answers.rows[number][ROW].rpartition(":")[2],
         ]
         for number in worst
     ]
-    shown = f"{len(worst)} of the {len(wrong):,}" if len(worst) < len(wrong) else f"All {len(wrong)}"
-    words = f"{shown} mistakes, the worst first. They are worth a look: at times it is the table that is wrong."
+    words = f"{shown_of(len(worst), len(wrong))}, the worst first: at times it is the table that is wrong."
     return Section("The worst mistakes", [Text(words), Table(heads, table)])
 
 
 def _most(answers: Answers, whole: Importance, number: int) -> str:
     if answers.attention is None:
-        weights, notes = whole.mean, [""] * len(answers.columns)
+        places, notes = whole.relied_on[:SHOWN_COLUMNS], [""] * len(answers.columns)
     else:
         weights = answers.attention[number]
-        notes = [f" ({weight:.0%})" for weight in weights]
-    places = np.argsort(-weights, kind="stable")[:SHOWN_COLUMNS]
+        places, notes = np.argsort(-weights, kind="stable")[:SHOWN_COLUMNS], [f" ({weight:.0%})" for weight in weights]
     names = [answers.columns[place] for place in places]
     return ", ".join(
         f"{name} = {_short(answers.rows[number][name])}{notes[place]}"
@@ -253,19 +261,20 @@ def _most(answers: Answers, whole: Importance, number: int) -> str:
     )
 
 
-def essential(answers: Answers, members: int) -> Section:
+def essential(answers: Answers, models: int) -> Section:
     """Which values the essential features have in the rows of each label."""
+    numbers = count(answers.essential.shape[1], "number")
     words = (
-        f"Between the columns and its answer the model keeps {answers.essential.shape[1]} numbers of a row; nothing "
-        "else decides. Where the labels lie apart in one of them, that number alone tells them apart. "
+        f"Between the columns and its answer the model keeps {numbers} of a row; nothing else decides. "
+        "Where the labels lie apart in one of them, that number alone tells them apart. "
         f"results.tsv has them for every row."
     )
-    if members > 1:
-        words += f" Each of the {members} members has its own; these are their means."
+    if models > 1:
+        words += f" Each of the {models} members has its own; these are their means."
     picture = tabular_plots.spreads(answers.essential, answers.true, answers.labels)
     return Section(
         "The essential features",
-        [Text(words), Picture("essential", png(picture), "values of each essential feature by true label")],
+        [Text(words), Picture("essential", svg(picture), "values of each essential feature by true label")],
     )
 
 
@@ -279,23 +288,25 @@ def certainty(answers: Answers, groups: Sequence[tuple[int, float, float]]) -> S
         "Whether scores can be taken at their word",
         [
             Text("They can as far as the dots lie on the dashed line."),
-            Picture("calibration", png(plots.reliability(groups, **names)), "what was right by score"),
+            Picture("calibration", svg(plots.reliability(groups, **names)), "what was right by score"),
         ],
     )
 
 
 def _with_interval(figures: dict[str, float], name: str) -> str:
-    low, high = _percent(figures[f"{name}_low"]), _percent(figures[f"{name}_high"])
-    return f"{_percent(figures[name])} ({low} to {high})"
+    return f"{percent(figures[name])} ({percents(figures[f'{name}_low'], figures[f'{name}_high'])})"
+
+
+def _rise(mean: float, low: float, high: float) -> str:
+    """With its interval, in as many decimals as the interval needs; a column that the model ignores has none."""
+    if low == high:
+        return number(mean)
+    return f"{fixed(mean, needed(low, high, decimals=4))} ({between(low, high)})"
 
 
 def _threshold(threshold: float) -> str:
     """In as many digits as tell it from 0 and 1."""
     return f"{threshold:.4g}" if threshold < 0.9995 else f"{threshold:.7g}"
-
-
-def _percent(share: float) -> str:
-    return f"{share:.1%}"
 
 
 def _short(value: str) -> str:

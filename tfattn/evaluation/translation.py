@@ -11,13 +11,15 @@ from sacrebleu.metrics import CHRF
 
 from tfattn import console
 from tfattn.data.split import VALIDATION
-from tfattn.evaluation import evaluate, plots
+from tfattn.drawing.figures import svg
+from tfattn.evaluation import doubts, evaluate, plots
 from tfattn.evaluation.alignment_plot import alignment
 from tfattn.evaluation.evaluate import Evaluated
-from tfattn.evaluation.figures import png
 from tfattn.evaluation.report import Headline, Picture, Section, Table, Text
+from tfattn.evaluation.wording import between, count, percent
 from tfattn.tasks import text_metrics
 
+SEED = 0  # of the intervals: one evaluation of one model always says the same
 SHOWN = 15
 PICTURES = 4
 READABLE = 18  # words of a source that is pictured
@@ -35,6 +37,7 @@ class Written:
         scores: (N,), as the search gives them.
         near: (N,) chrF of each text, 0 to 100.
         places: file and line of each row.
+        leaked: (N,) whether a training row repeats the row.
     """
 
     sources: Sequence[str]
@@ -43,6 +46,7 @@ class Written:
     scores: np.ndarray
     near: np.ndarray
     places: Sequence[str]
+    leaked: np.ndarray
 
 
 def report(folder: str | Path, evaluated: Evaluated) -> dict[str, float]:
@@ -53,7 +57,9 @@ def report(folder: str | Path, evaluated: Evaluated) -> dict[str, float]:
         evaluated: what was answered, as `Translation.answers` gives it.
 
     Returns:
-        the metrics by flat names: `loss` and those of `Translation.measure`.
+        the metrics by flat names: `loss`, those of `Translation.measure`, `bleu_low` and `bleu_high`, the 95 % interval
+        of BLEU, `baseline_bleu`, what copying the source would reach, `leaked_rows`, and if these are some but not all,
+        `bleu_without_leaked` with its interval.
     """
     (source,), (target,) = evaluated.columns, evaluated.preprocessor.target_fields
     references = [row[target] for row in evaluated.rows]
@@ -68,41 +74,74 @@ def report(folder: str | Path, evaluated: Evaluated) -> dict[str, float]:
             [chrf.sentence_score(*pair).score for pair in zip(texts, ([r] for r in references), strict=True)]
         ),
         places=[row["row"] for row in evaluated.rows],
+        leaked=evaluated.is_leaked,
     )
-    metrics = {"loss": evaluated.loss, **evaluated.task.measure(evaluated.answers, evaluated.targets)}
+    metrics = {
+        "loss": evaluated.loss,
+        **evaluated.task.measure(evaluated.answers, evaluated.targets),
+        **_trust(written),
+    }
     findings = evaluate.Findings(
         metrics=metrics,
         predictions=_predictions(written),
         headline=_headline(written, metrics, evaluated.split),
         sections=[_samples(written), _by_length(written), *_attention(written, evaluated)],
+        thing="pair",
     )
     evaluate.write(
         findings,
         folder,
         evaluated,
         title=f"{evaluated.name}: what does it make of a text?",
-        subtitle=f"{len(texts):,} {evaluated.split} texts, evaluated on {datetime.now():%d %B %Y at %H:%M}",
+        subtitle=f"{count(len(texts), f'{evaluated.split} text')}, evaluated on {datetime.now():%d %B %Y at %H:%M}",
     )
     console.note(
-        f"BLEU {metrics['bleu']:.2f} ({text_metrics.signature()}), chrF {metrics['chrf']:.2f}, "
+        f"BLEU {metrics['bleu']:.2f} (95% interval {between(metrics['bleu_low'], metrics['bleu_high'], decimals=2)}; "
+        f"{text_metrics.signature()}), chrF {metrics['chrf']:.2f}, "
         f"perplexity {metrics['perplexity']:.3g}"
     )
     return metrics
 
 
+def _trust(written: Written) -> dict[str, float]:
+    """How far the BLEU of these texts can be trusted, and what it has to be held against."""
+    pairs = list(zip(written.texts, written.references, strict=True))
+    low, high = text_metrics.bleu_interval(written.texts, written.references, seed=SEED)
+    figures = {
+        "bleu_low": low,
+        "bleu_high": high,
+        "baseline_bleu": text_metrics.translation(written.sources, written.references)["bleu"],
+        "leaked_rows": int(written.leaked.sum()),
+    }
+    if written.leaked.any() and not written.leaked.all():
+        texts, references = zip(*(pairs[row] for row in np.flatnonzero(~written.leaked)), strict=True)
+        low, high = text_metrics.bleu_interval(texts, references, seed=SEED)
+        alone = text_metrics.translation(texts, references)["bleu"]
+        figures |= {"bleu_without_leaked": alone, "bleu_without_leaked_low": low, "bleu_without_leaked_high": high}
+    return figures
+
+
 def _headline(written: Written, metrics: dict[str, float], split: str) -> Headline:
     unseen = "No weight was trained on these texts"
     unseen += ", but they chose which epoch to keep: new ones may fare slightly worse." if split == VALIDATION else "."
+    interval = between(metrics["bleu_low"], metrics["bleu_high"], decimals=1)
     return Headline(
         figure=f"{metrics['bleu']:.1f} BLEU",
-        sentence=f"{len(written.texts):,} texts were written and held against one reference each.",
+        sentence=f"{count(len(written.texts), 'text')} written, each held against one reference.",
+        doubts=[
+            *doubts.of_written(written.texts, written.references, metrics),
+            *doubts.of_unseen(written.leaked, metrics, split=split, thing="pair", metric="bleu"),
+        ],
         remarks=[
+            f"With other texts of this kind BLEU would be {interval} (95% interval, by drawing from these texts); a "
+            " difference smaller than that may be chance.",
+            f"Copying the source would reach {metrics['baseline_bleu']:.1f}.",
             f"sacrebleu {text_metrics.signature()}; cased. The same text can be said in many ways: 40 is good.",
             unseen,
         ],
         facts={
             "chrF": f"{metrics['chrf']:.1f}",
-            "equal to the reference": f"{metrics['exact_match']:.1%}",
+            "equal to the reference": percent(metrics["exact_match"]),
             "perplexity of a token, of a word": f"{metrics['perplexity']:.2f}, {metrics['word_perplexity']:.2f}",
         },
     )
@@ -145,14 +184,14 @@ def _by_length(written: Written) -> Section:
         low = BUCKETS[max(0, bucket - 1)]
         name = f"{low} to {BUCKETS[bucket] - 1} words" if bucket < len(BUCKETS) else f"{low} words or more"
         score = text_metrics.translation([written.texts[r] for r in rows], [written.references[r] for r in rows])
-        bleu[name], notes[name] = score["bleu"] / 100, f"({len(rows):,} texts)"
+        bleu[name], notes[name] = score["bleu"] / 100, f"({count(len(rows), 'text')})"
     title = "BLEU by length of the source"
     picture = plots.bars(bleu, title=title, notes=notes, ranked=False, percent=False)
     return Section(
         "Long and short",
         [
             Text("BLEU of sources of about the same length; of few texts it says little."),
-            Picture("by_length", png(picture), "BLEU by length"),
+            Picture("by_length", svg(picture), "BLEU by length"),
         ],
     )
 
@@ -162,12 +201,15 @@ def _attention(written: Written, evaluated: Evaluated) -> list[Section]:
     fitting = [row for row, source in enumerate(written.sources) if 4 <= len(source.split()) <= READABLE][:PICTURES]
     aligned = evaluated.task.aligned([written.sources[row] for row in fitting]) if fitting else []
     pictures = [
-        Picture(f"attention_{number + 1}", png(alignment(*one)), f"alignment of “{written.sources[row]}”")
+        Picture(f"attention_{number + 1}", svg(alignment(*one)), f"alignment of “{written.sources[row]}”")
         for number, (row, one) in enumerate(zip(fitting, aligned, strict=False))
     ]
     if not pictures:
         return []
-    words = "Each line shows where the model looked as it wrote a piece: source across, written text down, darker more."
+    words = (
+        "Each line shows where the model looked as it wrote a piece: source across, written text down. The scale says "
+        "what part of its attention a shade stands for."
+    )
     return [Section("What it looks at", [Text(words), *pictures])]
 
 

@@ -1,0 +1,110 @@
+"""Pictures as SVG: text is text, in whatever script, and nothing in it reaches beyond it."""
+
+import re
+import warnings
+from xml.etree import ElementTree
+
+import pytest
+
+from tfattn.drawing.colours import DARK, LIGHT
+from tfattn.drawing.figures import MOST_CHARACTERS, new_figure, png, short, styled, svg, width_of
+from tfattn.drawing.svg import NAMESPACE, part_of_page
+
+NAMES = [
+    "财经新闻",
+    "मशीन",
+    "ماكينة",
+    "🏭 plant",
+    "$5 and $10",
+    "x^2_1",
+    "<script>",
+    'a "b" & c',
+    "line\nbreak",
+    "\x07",
+]
+
+
+@styled
+def named(names):
+    figure = new_figure(6, 4)
+    axes = figure.add_subplot()
+    axes.barh(range(len(names)), range(1, len(names) + 1))
+    axes.set_yticks(range(len(names)), [short(name) for name in names])
+    return figure
+
+
+def texts(drawn):
+    return [element.text for element in ElementTree.fromstring(drawn).iter(f"{{{NAMESPACE}}}text")]
+
+
+def test_every_script_is_text_and_nothing_warns():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        shown = texts(svg(named(NAMES)))
+    assert {*NAMES[:8], "line break"} <= set(shown)
+    assert "�" in shown  # XML has no sign for a bell
+
+
+def test_a_png_of_a_script_without_a_font_does_not_warn():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert png(named(NAMES[:5])).startswith(b"\x89PNG\r\n")
+
+
+def test_fonts_are_those_of_the_reader():
+    drawn = svg(named(["a"]))
+    assert re.findall("font-family: ([^;]*)", drawn) == [re.search("font-family: ([^;]*)", drawn).group(1)]
+    assert "font-family: system-ui" in drawn and "sans-serif" in drawn
+
+
+def test_wide_letters_are_given_room():
+    root = ElementTree.fromstring(svg(named(["财" * 12, "b"])))
+    (name,) = (text for text in root.iter(f"{{{NAMESPACE}}}text") if text.text == "财" * 12)
+    assert "text-anchor: end" in name.get("style")
+    assert float(name.get("x")) > 12 * 10  # twelve letters of ten points, which end there
+
+
+def test_equal_figures_give_equal_files_that_need_nothing_else():
+    drawn = svg(named(NAMES))
+    assert drawn == svg(named(NAMES))
+    assert "<style" not in drawn and "metadata" not in drawn and "<image" not in drawn
+    assert set(re.findall('https?://[^ "]*', drawn)) == {NAMESPACE}
+    root = ElementTree.fromstring(drawn)
+    ids = {element.get("id") for element in root.iter() if element.get("id")}
+    used = {
+        found
+        for element in root.iter()
+        for value in element.attrib.values()
+        for found in re.findall("#([mp]\\w+)", value)
+    }
+    assert ids == used
+
+
+def test_a_part_of_a_page_names_its_colours_and_its_ids():
+    part = part_of_page(svg(named(["#ffffff"])), "bars")
+    assert "#ffffff</text>" in part  # a name stays what it is
+    assert not re.search("(fill|stroke): #", part) and "fill: var(--paper)" in part
+    assert all(name.startswith("bars-") for name in re.findall(' id="([^"]*)"', part))
+    assert "<svg" in part and "xmlns" not in part
+
+
+@pytest.mark.parametrize("tones", [LIGHT, DARK])
+def test_ink_can_be_read_on_paper(tones):
+    def luminance(tone):
+        parts = [int(tone[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    def contrast(one, other):  # WCAG 2.2, relative luminance and contrast ratio
+        high, low = sorted((luminance(tones[one]), luminance(tones[other])), reverse=True)
+        return (high + 0.05) / (low + 0.05)
+
+    assert contrast("ink", "paper") > 7 and contrast("soft", "paper") > 4.5 and contrast("blue", "paper") > 4.5
+    assert all(contrast(name, "paper") > 2.5 for name in ("orange", "green", "purple", "red"))
+
+
+def test_long_names_keep_both_ends():
+    shown = short("a label with a very long name that ends in 17")
+    assert len(shown) == MOST_CHARACTERS and shown.startswith("a label") and shown.endswith("17")
+    assert short("财" * 20) == f"{'财' * 8}…{'财' * 5}"
+    assert width_of(["财财"]) == width_of(["abcd"])

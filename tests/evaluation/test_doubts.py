@@ -1,0 +1,82 @@
+"""What stands against a figure is said where it is so, and only there."""
+
+import numpy as np
+import pytest
+
+from tfattn.evaluation import doubts
+from tfattn.evaluation.metrics import classification, detection
+
+LABELS = ["No", "Yes", "Maybe"]
+TRUE = np.repeat([0, 1], [80, 20])
+
+
+def said(given, true=TRUE, **more):
+    return doubts.of_labels({**classification(true, given, LABELS), **more}, LABELS, true, given)
+
+
+def test_always_the_most_frequent_label_is_no_better_than_that():
+    first, second = said(np.zeros(100, int))
+    assert first.startswith("The model is not better than always answering “No”, which would be right for 80.0%")
+    assert "between 71.1% and 86.7%" in first
+    assert second == "It never answers “Yes”."  # nor Maybe, which no row is
+
+
+def test_an_interval_below_the_baseline_is_worse():
+    assert said(1 - TRUE)[0].startswith("The model is worse than always answering “No”")
+
+
+@pytest.mark.parametrize(("found", "doubted"), [(7, True), (8, False)])
+def test_better_is_what_lies_beyond_the_interval(found, doubted):
+    given = TRUE.copy()
+    given[80 + found :] = 0  # found: of the 20 rows that are Yes
+    assert bool(said(given)) == doubted
+
+
+def test_scores_that_rank_rows_are_mentioned():
+    scores = np.linspace(0.1, 0.4, 100)  # never enough for Yes, but all of these rows are on top
+    figures = detection(TRUE == 1, np.zeros(100, bool), scores)
+    assert any("ROC AUC 1.0000" in doubt for doubt in said(np.zeros(100, int), **figures))
+    assert not any(
+        "ROC AUC" in doubt for doubt in said(np.zeros(100, int), **detection(TRUE == 1, TRUE > 1, scores * 0))
+    )
+
+
+def test_many_labels_that_are_never_given_are_counted():
+    labels = [f"label {number}" for number in range(30)]
+    true, given = np.arange(30).repeat(10), np.zeros(300, int)
+    *_, never = doubts.of_labels(classification(true, given, labels), labels, true, given)
+    assert never.endswith("“label 5” or 24 more.")
+
+
+def test_leaked_rows_are_counted_and_left_out():
+    leaked, right = np.arange(10) < 4, np.arange(10) % 5 != 4  # right: 4 of 4, 4 of 6
+    figures = doubts.accuracy_without(leaked, right)
+    assert figures["leaked_rows"] == 4 and figures["accuracy_without_leaked"] == pytest.approx(4 / 6)
+    (doubt,) = doubts.of_unseen(leaked, figures, split="test", thing="text")
+    assert doubt.startswith("4 of the 10 test texts (40.0%) stand among the training rows too")
+    assert doubt.endswith("Without them: an accuracy of 66.7% (30.0% to 90.3%).")
+
+
+def test_without_leaks_nothing_is_said_and_where_all_leak_nothing_is_left():
+    none, all_of_them = np.zeros(3, bool), np.ones(3, bool)
+    assert doubts.of_unseen(none, doubts.accuracy_without(none, none), split="test", thing="row") == []
+    assert doubts.of_unseen(None, {}, split="test", thing="row") == []
+    (doubt,) = doubts.of_unseen(all_of_them, doubts.accuracy_without(all_of_them, none), split="test", thing="row")
+    assert "the figures say nothing about new rows" in doubt
+
+
+def test_rows_with_several_labels_are_named():
+    (doubt,) = doubts.of_data({"conflicts": {"rows": 3, "first": ["a.csv:2", "a.csv:9", "a.csv:11"]}}, thing="text")
+    assert doubt.startswith("3 texts of the data stand there with different labels, such as a.csv:2, a.csv:9:")
+    assert (
+        doubts.of_data({"conflicts": {"rows": 0, "first": []}}, thing="text") == doubts.of_data({}, thing="row") == []
+    )
+
+
+def test_a_translator_that_copies_or_writes_one_text_only():
+    figures = {"baseline_bleu": 5.0, "bleu_low": 4.0, "bleu_high": 7.0}
+    copying, same = doubts.of_written(["a dog"] * 9 + ["a cat"], list("abcdefghij"), figures)
+    assert copying.startswith("The model is not better than copying the source, which would reach a BLEU of 5.0")
+    assert same == "It writes “a dog” to 90.0% of the sources."
+    assert doubts.of_written(list("abcdefghij"), list("abcdefghij"), figures | {"baseline_bleu": 1.0}) == []
+    assert doubts.of_written(["yes"] * 9, ["yes"] * 9, figures | {"baseline_bleu": 1.0}) == []  # so it should be

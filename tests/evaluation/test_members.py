@@ -1,0 +1,64 @@
+"""Several models of one run: each alone beside all together."""
+
+import numpy as np
+import pytest
+
+from tfattn.evaluation import members
+from tfattn.evaluation.evaluate import Member
+from tfattn.evaluation.metrics import classification
+
+LABELS = ["no", "yes"]
+
+
+def member(name, right, rows=10):
+    true = np.arange(rows) % 2
+    return Member(name, {"label_ids": np.where(np.arange(rows) < right, true, 1 - true)}, {"label_ids": true})
+
+
+def measured(some):
+    return members.measured(
+        some, lambda one: classification(one.targets["label_ids"], one.answers["label_ids"], LABELS)
+    )
+
+
+def test_the_spread_of_three():
+    alone, spread = measured([member("seed 7", 6), member("seed 8", 9), member("seed 9", 9)])
+    assert {name: metrics["accuracy"] for name, metrics in alone.items()} == {
+        "seed 7": 0.6,
+        "seed 8": 0.9,
+        "seed 9": 0.9,
+    }
+    assert spread == pytest.approx(
+        {"accuracy_members_min": 0.6, "accuracy_members_mean": 0.8, "accuracy_members_max": 0.9}
+    )
+    assert members.facts(spread) == {"each model alone": "60.0% to 90.0%, mean 80.0%"}
+
+
+def test_a_single_model_has_no_spread():
+    assert measured([]) == ({}, {}) and members.facts({}) == {}
+
+
+@pytest.mark.parametrize(
+    ("rows", "num_rows", "words"),
+    [
+        ((10, 10), 10, "the mean of their scores"),
+        ((10, 12), 22, "by the one model that was not trained on it"),
+        ((10, 10, 12, 12), 22, "Those that were not trained on a row answer it together"),
+    ],
+    ids=["seeds", "folds", "seeds of folds"],
+)
+def test_what_each_was_measured_on_is_said(rows, num_rows, words):
+    some = [member(f"model {number}", 8, rows=size) for number, size in enumerate(rows)]
+    alone, spread = measured(some)
+    together = {**classification(np.zeros(num_rows, int), np.zeros(num_rows, int), LABELS), **spread}
+    text, picture = members.section(alone, together, some, num_rows).parts
+    assert text.text.startswith(f"{len(rows)} models were trained.") and words in text.text
+    assert "all together 100.0%" in text.text and "model 0" in picture.svg
+
+
+def test_a_dot_for_each_and_one_for_all():
+    alone, _ = measured([member("seed 7", 6), member("seed 8", 9)])
+    axes = members.dots({**alone, members.ALL: alone["seed 8"]}).axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["seed 7", "seed 8", "all together"]
+    assert [text.get_text() for text in axes.texts] == ["60.0%", "90.0%", "90.0%"]
+    assert axes.get_xlim()[1] <= 1

@@ -1,0 +1,84 @@
+"""The report on a translator: its figure with an interval, held against copying, without what it may know by heart."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tfattn import files
+from tfattn.evaluation import translation
+from tfattn.evaluation.evaluate import Evaluated
+from tfattn.tasks import text_metrics
+
+WORDS = ["rot", "grün", "blau", "gold", "grau", "weiß", "rosa", "lila", "braun", "红色"]
+DRAW = np.random.default_rng(0)
+PAIRS = [(" ".join(words), " ".join(words[::-1])) for words in (DRAW.choice(WORDS, 6) for _ in range(40))]
+PAIRS[0] = "<b>gold</b> und rot", "rot und <b>gold</b>"
+
+
+class Writer:
+    """A task that has written these texts; its metrics are the true ones."""
+
+    def __init__(self, texts):
+        self.written = texts
+
+    def texts(self, token_ids):
+        return self.written
+
+    def measure(self, answers, targets):
+        references = [target for _, target in PAIRS]
+        return {**text_metrics.translation(self.written, references), "perplexity": 2.0, "word_perplexity": 3.0}
+
+    def aligned(self, sources):
+        return [(np.full((2, 3), 1 / 3), ["_红", "$a$", "</s>"], ["_b", "</s>"]) for _ in sources]
+
+
+def reported(folder, texts, leaked=()):
+    files.write_json(folder / "manifest.json", {"files": {}})
+    rows = [
+        {"row": f"p.tsv:{number + 2}", "source": source, "target": target}
+        for number, (source, target) in enumerate(PAIRS)
+    ]
+    metrics = translation.report(
+        folder,
+        Evaluated(
+            name="words",
+            split="test",
+            prepared=folder,
+            configuration="",
+            rows=rows,
+            answers={"token_ids": np.zeros((40, 1)), "scores": np.zeros(40)},
+            targets={},
+            loss=1.0,
+            leaked=set(leaked),
+            task=Writer(texts),
+            columns=["source"],
+            preprocessor=SimpleNamespace(target_fields=["target"]),
+        ),
+    )
+    return metrics, (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_good_one_has_an_interval_and_no_doubts(tmp_path):
+    texts = [target if number % 4 else target[::-1] for number, (_, target) in enumerate(PAIRS)]
+    metrics, page = reported(tmp_path, texts)
+    assert metrics["baseline_bleu"] < metrics["bleu_low"] < metrics["bleu"] < metrics["bleu_high"]
+    assert f"BLEU would be {metrics['bleu_low']:.1f} to {metrics['bleu_high']:.1f} (95% interval" in page
+    assert 'class="doubts"' not in page and metrics["leaked_rows"] == 0
+    assert "&lt;b&gt;gold" in page and "<b>gold" not in page
+    assert "_红<" in (tmp_path / "plots/attention_1.svg").read_text(encoding="utf-8")
+
+
+def test_one_that_copies_and_knows_rows_by_heart_is_doubted(tmp_path):
+    texts = [target if number < 4 else source for number, (source, target) in enumerate(PAIRS)]
+    metrics, page = reported(tmp_path, texts, leaked=[f"p.tsv:{number + 2}" for number in range(4)])
+    assert "4 of the 40 test pairs (10.0%) stand among the training rows too" in page
+    assert metrics["bleu_without_leaked"] < metrics["bleu"]
+    assert f"Without them: BLEU {metrics['bleu_without_leaked']:.1f} (" in page
+    assert "than copying the source" in page
+
+
+@pytest.mark.parametrize("name", ["bleu_low", "bleu_high"])
+def test_the_interval_is_always_the_same(tmp_path, name):
+    texts = [source for source, _ in PAIRS]
+    assert reported(tmp_path / "one", texts)[0][name] == reported(tmp_path / "two", texts)[0][name]

@@ -1,0 +1,115 @@
+"""What stands against a figure and is said above it: no better than a guess, or rows that were not unseen."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfattn.evaluation.wording import between, count, listed, percent, percents
+from tfattn.tasks.intervals import counted_share
+
+SHOWN_ROWS = 2
+MUCH_THE_SAME = 0.2  # of the sources
+MOST_CHARACTERS = 80
+
+
+def of_labels(figures: dict[str, float], labels: Sequence[str], true: np.ndarray, given: np.ndarray) -> list[str]:
+    """Whether a classifier is no better than always answering with one label, and which labels it never gives.
+
+    Args:
+        figures: as metrics.classification gives them; of a search for a positive label, those of metrics.detection too.
+        labels: C labels.
+        true: (N,) ids of the right labels.
+        given: (N,) ids of the given labels.
+    """
+    doubts = []
+    rows = np.bincount(true, minlength=len(labels))
+    baseline, low, high = (figures[name] for name in ("baseline_accuracy", "accuracy_low", "accuracy_high"))
+    if baseline >= low:
+        better_or_not = "worse than" if baseline > high else "not better than"
+        doubts.append(
+            f"The model is {better_or_not} always answering “{labels[rows.argmax()]}”, which would be right for "
+            f"{percent(baseline)}: its accuracy lies between {percents(low, high, word='and')}."
+        )
+        if figures.get("roc_auc_low", 0) > 0.5:
+            doubts.append(
+                f"Its scores do tell the rows apart to some degree (ROC AUC {figures['roc_auc']:.4f}): another "
+                "threshold may use it better."
+            )
+    times = np.bincount(given, minlength=len(labels))
+    never = [label for label, here, so_often in zip(labels, rows, times, strict=True) if here and not so_often]
+    if never:
+        doubts.append(f"It never answers {listed(never, word='or')}.")
+    return doubts
+
+
+def of_written(texts: Sequence[str], references: Sequence[str], figures: dict[str, float]) -> list[str]:
+    """Whether a translator is no better than copying the source, and whether it writes the same whatever it reads.
+
+    Args:
+        texts: N texts that were written.
+        references: what they should have been.
+        figures: `bleu_low`, `bleu_high`, and `baseline_bleu` of the sources themselves.
+    """
+    doubts = []
+    baseline, low, high = (figures[name] for name in ("baseline_bleu", "bleu_low", "bleu_high"))
+    if baseline >= low:
+        better_or_not = "worse than" if baseline > high else "not better than"
+        doubts.append(
+            f"The model is {better_or_not} copying the source, which would reach a BLEU of {baseline:.1f}: its "
+            f"own lies between {between(low, high, decimals=1, word='and')}."
+        )
+    (text, times), (_, wanted) = (Counter(some).most_common(1)[0] for some in (texts, references))
+    if times > len(texts) * MUCH_THE_SAME and times > wanted:
+        doubts.append(f"It writes “{text[:MOST_CHARACTERS]}” to {percent(times / len(texts))} of the sources.")
+    return doubts
+
+
+def of_unseen(
+    leaked: np.ndarray | None, figures: dict[str, float], *, split: str, thing: str, metric: str = "accuracy"
+) -> list[str]:
+    """What it does to the figures that training rows repeat some of the rows that measure.
+
+    Args:
+        leaked: (N,) bool, which they are; None if that is not known.
+        figures: hold `METRIC_without_leaked` with its interval, where some rows are left.
+        split: "validation" or "test".
+        thing: "text" or "row".
+        metric: which figure is told for the other rows.
+    """
+    if leaked is None or not leaked.any():
+        return []
+    said = (
+        f"{leaked.sum():,} of the {count(len(leaked), f'{split} {thing}')} ({percent(leaked.mean())}) stand among the "
+        "training rows too, where the model may have learnt them by heart"
+    )
+    if leaked.all():
+        return [f"{said}: the figures say nothing about new {thing}s."]
+    name = f"{metric}_without_leaked"
+    low, high = figures[f"{name}_low"], figures[f"{name}_high"]
+    if metric == "accuracy":
+        without = f"an accuracy of {percent(figures[name])} ({percents(low, high)})"
+    else:
+        without = f"{metric.upper()} {figures[name]:.1f} ({between(low, high, decimals=1)})"
+    return [f"{said}: the figures may promise too much for new {thing}s. Without them: {without}."]
+
+
+def of_data(summary: dict[str, Any], *, thing: str) -> list[str]:
+    """What the summary of the prepared data says against any figure: rows whose labels contradict each other."""
+    rows = summary.get("conflicts", {}).get("rows", 0)
+    if not rows:
+        return []
+    such = ", ".join(summary["conflicts"]["first"][:SHOWN_ROWS])
+    return [
+        f"{count(rows, thing)} of the data stand there with different labels, such as {such}: no model can be right "
+        "about all of them."
+    ]
+
+
+def accuracy_without(leaked: np.ndarray, right: np.ndarray) -> dict[str, float]:
+    """How many rows are leaked and, where there are others too, the accuracy of these with its interval."""
+    figures: dict[str, float] = {"leaked_rows": int(leaked.sum())}
+    if leaked.any() and not leaked.all():
+        figures |= counted_share("accuracy_without_leaked", int(right[~leaked].sum()), int((~leaked).sum()))
+    return figures
