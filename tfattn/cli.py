@@ -238,8 +238,8 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
 
 def main() -> None:
     """The entry point: one clear line instead of a traceback where the user can mend it."""
-    # What goes wrong comes as an exception. TensorFlow's log calls more than that an error, such as that there is no GPU
-    # or that oneDNN has no kernel for a type.
+    # What goes wrong comes as an exception. TensorFlow's log calls more than that an error, such as that there is no
+    # GPU, or that oneDNN has no kernel for a type.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")  # processes are started anew, never forked

@@ -32,7 +32,7 @@ def test_a_run_leaves_everything_that_it_promises(finished):
 
 def test_a_run_and_its_report_say_what_it_was_trained_on(finished):
     folder, answer = finished
-    (line,) = [line for line in answer.errors.splitlines() if "parameters, all trained" in line]
+    (line,) = [line for line in answer.errors.splitlines() if " parameters, " in line]
     assert " core" in line and " · float32: as configured · " in line
     assert line in (folder / "runs/tiny/latest/report.html").read_text()
 
@@ -75,14 +75,16 @@ def test_another_setting_is_another_run_on_the_same_prepared_data(project, comma
         assert len(list((project / "runs" / "tiny").glob("[0-9a-f]*"))) == 2
 
 
-def test_native_libraries_say_nothing(tmp_path):
+def test_native_libraries_say_nothing():
     """oneDNN has no kernel for a type, and says so as an error."""
     program = (
-        "import sys; from tfattn import cli; sys.argv[1:] = ['list', 'models']; cli.app(standalone_mode=False)\n"
+        "import contextlib, sys; from tfattn import cli; sys.argv[1:] = ['list', 'models']\n"
+        "with contextlib.suppress(SystemExit): cli.main()\n"
         "import tensorflow as tf; tf.transpose(tf.constant([[1]], tf.int64))"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stderr == ""
+    environment = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
+    assert "bert" in done.stdout and done.stderr == ""
 
 
 def test_the_program_starts_as_a_process():

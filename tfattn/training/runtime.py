@@ -161,8 +161,11 @@ class Runtime:
     @functools.cached_property
     def _sum(self) -> Callable:
         """Sums a number over all replicas."""
-        replica_sum = lambda value: tf.distribute.get_replica_context().all_reduce("SUM", value)  # noqa: E731
-        return compiled(lambda value: self.run(replica_sum, value))
+
+        def of_replica(value):  # copied, because a collective asks for the device, and an argument has none yet
+            return tf.distribute.get_replica_context().all_reduce("SUM", tf.identity(value))
+
+        return compiled(lambda value: self.run(of_replica, value))
 
     def _make_strategy(self) -> tf.distribute.Strategy:
         gpus = tf.config.list_physical_devices("GPU")
