@@ -82,7 +82,7 @@ def dots(metrics: dict[str, dict[str, float]]) -> Figure:
         np.array([one[name] for one in metrics.values()]) for name in (ACCURACY, f"{ACCURACY}_low", f"{ACCURACY}_high")
     )
     colours = [BLUE] * (len(names) - 1) + [ORANGE]
-    figure = new_figure(5.6 + width_of(names), 1.0 + 0.3 * len(names))
+    figure = new_figure(3.8 + width_of(names), 1.0 + 0.3 * len(names))
     axes = figure.add_subplot()
     axes.axvline(values[-1], color=SOFT, linewidth=1, linestyle="--")
     axes.hlines(places, low, high, color=colours, linewidth=2, alpha=0.45)

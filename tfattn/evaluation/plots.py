@@ -142,7 +142,7 @@ def bars(
     """
     sign = "%" if percent else ""
     shown = sorted(values.items(), key=lambda one: -one[1] if ranked else 0)[-MOST_BARS:]
-    figure = new_figure(5.2 + width_of(name for name, _ in shown), 0.8 + 0.36 * len(shown))
+    figure = new_figure(4.4 + width_of(name for name, _ in shown), 0.8 + 0.36 * len(shown))
     axes = figure.add_subplot()
     axes.barh(range(len(shown)), [value for _, value in shown], color=BLUE, height=0.66)
     for place, (name, value) in enumerate(shown):
