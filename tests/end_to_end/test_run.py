@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tfattn import files
+from tfattn import catalog, files
 
 
 @pytest.fixture(autouse=True)
@@ -92,7 +92,9 @@ def test_the_program_starts_as_a_process():
     assert "prepare" in done.stdout and "export" in done.stdout
 
 
-def test_a_plugin_joins_the_catalog_without_a_fork(project, command):
+def test_a_plugin_joins_the_catalog_without_a_fork(project, command, monkeypatch):
+    monkeypatch.setattr(catalog, "PLUGINS", [])  # for this process as well, but not for other tests
+    monkeypatch.setitem(catalog.CATALOGS, "models", dict(catalog.CATALOGS["models"]))
     (project / "my_model.py").write_text(
         "from tfattn.models.bert import Bert\n\n\nclass Mine(Bert):\n    '''A model of my own.'''\n"
     )
