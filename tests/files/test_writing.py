@@ -11,8 +11,8 @@ import pytest
 from tfattn import files
 from tfattn.errors import TfattnError
 
-# In folders 0, 1, 2, ...: replaces x.txt and data/ and removes gone/, in a process that kills itself at its first, second,
-# third, ... call to the file system, until one comes to its end.
+# In folders 0, 1, 2, ...: replaces x.txt and data/ and removes gone/, in a process that kills itself at its first,
+# second, third, ... call to the file system, until one comes to its end.
 KILLED = """
 import itertools, os, signal
 from tfattn import files

@@ -67,10 +67,7 @@ def _said(validate: Callable[..., Shape], text: bytes, *, where: str, remedy: st
         return validate(text, strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        if first["type"] == "json_invalid":
-            what, received = f"the file is damaged: {first['msg']}", ""
-        else:
-            key = ".".join(map(str, first["loc"]))
-            what = f"the file is damaged: {f'`{key}`: ' if key else ''}{first['msg']}"
-            received = repr(first["input"])[:60]
+        key = ".".join(map(str, first["loc"]))
+        what = f"the file is damaged: {f'`{key}`: ' if key else ''}{first['msg']}"
+        received = "" if first["type"] in ("json_invalid", "missing") else repr(first["input"])[:60]
         raise DataError(what, where=where, received=received, remedy=remedy) from None

@@ -69,8 +69,8 @@ class Engine:
         }
         self.numeric = frozenset(name for name, dtype in self._types.items() if dtype != np.dtype(object))
         columns = self.folder / "assets.extra" / "columns.json"
-        named = files.read_json(columns, dict[str, str], remedy=EXPORT_AGAIN) if columns.is_file() else {}
-        self.columns = {name: name for name in self.inputs} | named
+        trained_on = files.read_json(columns, dict[str, str], remedy=EXPORT_AGAIN) if columns.is_file() else {}
+        self.columns = {name: name for name in self.inputs} | trained_on
         labels = self.folder / "assets" / "labels.txt"
         self.labels = tuple(labels.read_text(encoding="utf-8").split("\n")[:-1]) if labels.is_file() else ()
 
