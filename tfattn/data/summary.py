@@ -62,7 +62,7 @@ class Summary(TypedDict):
         unknown_remedy: what to do where that is much.
     """
 
-    __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
     made_of: Literal["texts", "columns"]
     rows: dict[str, int]

@@ -33,7 +33,7 @@ class File(TypedDict):
 class Manifest(TypedDict):
     """What every manifest holds beside its facts; `files` by their paths in the folder."""
 
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
+    __pydantic_config__ = ConfigDict(extra="allow")
 
     files: dict[str, File]
 
@@ -71,8 +71,8 @@ def read_record(path: str | Path, shape: type[Facts] = Manifest, *, remedy: str 
     content = parse_json(text, dict[str, Any], where=str(path), remedy=remedy)
     seal = content.pop(SEAL, None)
     if seal != digest(content):
-        what = "it holds no SHA-256 of itself" if seal is None else "its SHA-256 of itself differs"
-        raise DataError(f"the file was changed: {what}", where=str(path), remedy=remedy)
+        what = "holds no SHA-256 of itself, or is of an older version" if seal is None else "differs from its own SHA-256"
+        raise DataError(f"the file is damaged: it {what}", where=str(path), remedy=remedy)
     return parse_json(text, shape, where=str(path), remedy=remedy)
 
 

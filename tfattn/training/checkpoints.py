@@ -47,7 +47,7 @@ class Best(TypedDict):
 class State(TypedDict):
     """What every `state.json` holds; where training stands comes with it."""
 
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
+    __pydantic_config__ = ConfigDict(extra="allow")
 
     step: int
     best: Best | None
