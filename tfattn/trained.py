@@ -16,6 +16,7 @@ from tfattn.data.raw_rows import read_rows
 from tfattn.data.reader import Reader
 from tfattn.data.records import PREPARE_AGAIN
 from tfattn.data.split import TEST, TRAIN, VALIDATION
+from tfattn.data.summary import read_summary
 from tfattn.errors import DataError
 from tfattn.evaluation.evaluate import Member
 from tfattn.export.served import Served
@@ -108,7 +109,7 @@ class Trained:
 
     def leaked(self, split: str) -> set[str]:
         """The places of rows of a split that rows repeat which a model was trained on that answers them."""
-        summaries = [files.read_json(run.prepared / "summary.json") for run in self.runs]
+        summaries = [read_summary(run.prepared) for run in self.runs]
         return {place for summary in summaries for place in summary["crossing"][split]["places"]}
 
     def expected(self) -> tuple[Answers, list[dict[str, str]]]:

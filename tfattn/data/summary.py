@@ -10,8 +10,10 @@ import numpy as np
 from pydantic import ConfigDict
 from typing_extensions import TypedDict
 
+from tfattn import files
 from tfattn.console import note, table
 from tfattn.data.findings import findings, sentences
+from tfattn.data.records import PREPARE_AGAIN
 from tfattn.data.source import Row
 from tfattn.data.split import TRAIN
 from tfattn.preprocessing.unknown import Unknown
@@ -142,6 +144,16 @@ def show(summary: Summary) -> None:
         table("Worth a look", ["what", "rows", "such as"], rows)
     for sentence in sentences(summary):
         note(sentence)
+
+
+def read_summary(folder: str | Path) -> Summary:
+    """The summary of a prepared folder.
+
+    Raises:
+        DataError: the file, or the manifest beside it, is missing or damaged.
+    """
+    files.verify(folder, SUMMARY, remedy=PREPARE_AGAIN)
+    return files.read_json(Path(folder) / SUMMARY, Summary, remedy=PREPARE_AGAIN)
 
 
 def normalized(row: Row, roles: Iterable[str]) -> str:

@@ -10,8 +10,7 @@ import numpy as np
 
 from tfattn import files
 from tfattn.console import note
-from tfattn.data.records import PREPARE_AGAIN
-from tfattn.data.summary import SUMMARY, Summary
+from tfattn.data.summary import SUMMARY, read_summary
 from tfattn.evaluation import doubts, report, sections
 
 
@@ -118,8 +117,8 @@ def write(
     headline, shown = findings.headline, list(findings.sections)
     if history.is_file() and (lines := files.read_json_lines(history, dict[str, int | float])):
         shown.append(sections.training(lines))
-    if SUMMARY in files.verify(prepared, SUMMARY, remedy=PREPARE_AGAIN)["files"]:
-        found = files.read_json(prepared / SUMMARY, Summary, remedy=PREPARE_AGAIN)
+    if (prepared / SUMMARY).is_file():
+        found = read_summary(prepared)
         headline = replace(headline, doubts=[*headline.doubts, *doubts.of_data(found, thing=findings.thing)])
         shown.append(sections.data(found))
     shown.append(sections.configuration(evaluated.configuration, evaluated.environment))

@@ -71,8 +71,8 @@ def read_record(path: str | Path, shape: type[Facts] = Manifest, *, remedy: str 
     content = parse_json(text, dict[str, Any], where=str(path), remedy=remedy)
     seal = content.pop(SEAL, None)
     if seal != digest(content):
-        what = "holds no SHA-256 of itself, or is of an older version" if seal is None else "differs from its own SHA-256"
-        raise DataError(f"the file is damaged: it {what}", where=str(path), remedy=remedy)
+        what = "holds no SHA-256 of itself" if seal is None else "differs from the SHA-256 that it holds of itself"
+        raise DataError(f"the file is damaged, or of an older version: it {what}", where=str(path), remedy=remedy)
     return parse_json(text, shape, where=str(path), remedy=remedy)
 
 
