@@ -2,6 +2,7 @@
 
 import pytest
 
+from tfattn import files
 from tfattn.config.resolve import resolve
 from tfattn.inputs import Inputs
 from tfattn.runs import Run
@@ -98,3 +99,46 @@ def test_any_seed_may_be_that_of_training(run, seed, training_seed):
     several = run(f"training.seed={seed}", "training.seeds=2")
     assert several.training_seed == training_seed and several.seed == 7
     assert [member.training_seed for member in several.members] == [training_seed, training_seed + 1]
+
+
+@pytest.fixture
+def trained(run):
+    """A run of which `train` is done; it left a history."""
+    done = run()
+    with done.stage("train", leaves=("history.jsonl",)) as needed:
+        assert needed
+        files.write_text(done.folder / "history.jsonl", "{}\n")
+    assert done.is_done("train") and run().is_done("train")
+    return done
+
+
+def test_a_stage_of_other_inputs_is_not_done(trained, run):
+    assert not run().is_done("train", inputs="others")
+
+
+@pytest.mark.parametrize("name", ["history.jsonl", "stages/train.json"])
+@pytest.mark.parametrize("content", [None, b"", b"{}", b"\xff"])
+def test_a_stage_is_done_again_once_what_it_left_is_damaged(name, content, trained, run, capsys):
+    path = trained.folder / name
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    again = run()
+    assert not again.is_done("train")
+    if content is not None or name == "history.jsonl":  # without its record it was never done
+        assert f"train is done again, because of damage: {path}: " in capsys.readouterr().err
+    with again.stage("train", leaves=("history.jsonl",)) as needed:
+        assert needed
+        files.write_text(trained.folder / "history.jsonl", "{}\n")
+    assert run().is_done("train")
+
+
+def test_a_damaged_configuration_of_a_run_is_written_again(trained, run, capsys):
+    path = trained.folder / "config.yaml"
+    whole = path.read_bytes()
+    for damage in (b"", whole[:99], whole.replace(b"epochs: 1", b"epochs: 2")):
+        path.write_bytes(damage)
+        with run().stage("train") as needed:
+            assert not needed
+        assert path.read_bytes() == whole
+        assert "config.yaml" in capsys.readouterr().err

@@ -17,16 +17,18 @@ from tfattn.checks import check, check_prepared
 from tfattn.config.build import build
 from tfattn.config.resolve import resolve
 from tfattn.config.schema import Config
+from tfattn.config.seal import sealed
 from tfattn.config.show import to_yaml
 from tfattn.data.prepare import prepare as prepare_data
 from tfattn.data.records import write_encoded
 from tfattn.data.section import Data
 from tfattn.data.split import TRAIN, VALIDATION
 from tfattn.drawing.figures import png
-from tfattn.errors import ConfigError
+from tfattn.errors import ConfigError, DataError
 from tfattn.evaluation.alignment_plot import alignment
 from tfattn.evaluation.evaluate import Evaluated
 from tfattn.export.saved_model import export as write_export
+from tfattn.export.saved_model import exported, finish
 from tfattn.features import TEXT
 from tfattn.inputs import code_of, inputs_of
 from tfattn.runs import Run
@@ -92,7 +94,8 @@ def evaluate(run: Run, *, force: bool = False, workers: int = 1) -> None:
         extent = f"epochs: {run.config.at('training', 'epochs')}, models: {len(run.members)}"
         console.note(f"evaluate needs trained weights: it trains first ({extent}); Ctrl-C stops it, nothing is lost")
     train(run, workers=workers)
-    with run.stage("evaluate", force=force, inputs=_answering(run, "reports")) as needed:
+    left = ("metrics.json", "predictions.jsonl", "*.tsv", "report.html", "plots/*")
+    with run.stage("evaluate", force=force, inputs=_answering(run, "reports"), leaves=left) as needed:
         if needed:
             trained = Trained(run)
             decisions = trained.settle()
@@ -114,7 +117,7 @@ def evaluate(run: Run, *, force: bool = False, workers: int = 1) -> None:
                 columns=trained.fields,
                 preprocessor=trained.preprocessors[0],
                 asks=trained.asks(),
-                environment=str(Environment(**files.read_json(trained.runs[0].folder / ENVIRONMENT))),
+                environment=str(files.read_json(trained.runs[0].folder / ENVIRONMENT, Environment)),
             )
             report(run.folder, evaluated)
 
@@ -122,27 +125,30 @@ def evaluate(run: Run, *, force: bool = False, workers: int = 1) -> None:
 def export(run: Run, *, force: bool = False) -> None:
     """The best weights to a SavedModel that answers as they do."""
     evaluate(run)
-    record = run.folder / "export.json"
-    gone = not (record.is_file() and Path(files.read_json(record)["folder"]).is_dir())
+    section = build(run.config, "export")
     inputs = [_answering(run, "signatures"), run.config.values["export"]]
-    with run.stage("export", force=force or gone, inputs=inputs) as needed:
-        if needed:
+    made_of = files.digest([run.id, inputs])
+    version = None if force else exported(run.name, section, made_of)
+    with run.stage("export", force=version is None, inputs=inputs) as needed:
+        if needed and version is not None:  # an export was killed after its version had appeared
+            finish(version, section)
+        elif needed:
             trained = Trained(run)
             trained.settle()
             served = trained.served()
             answers, rows = trained.expected()
-            folder = write_export(
+            write_export(
                 served,
                 name=run.name,
-                section=build(run.config, "export"),
+                section=section,
                 rows=rows,
                 expected=answers,
-                config=to_yaml(run.config),
+                config=sealed(to_yaml(run.config)),
                 columns=_columns(run, served.raw_fields),
-                metrics=files.read_json(run.folder / "metrics.json"),
+                metrics=files.read_json(run.folder / "metrics.json", dict[str, int | float]),
                 measured_on=trained.split,
+                made_of=made_of,
             )
-            files.write_json(record, {"folder": str(folder)})
 
 
 def attention(model: str, text: str, output: Path, *, folder: Path) -> None:
@@ -155,7 +161,8 @@ def attention(model: str, text: str, output: Path, *, folder: Path) -> None:
 
 
 def _train(run: Run) -> None:
-    with run.stage("train", helps=_helps()) as needed, telling_out_of_memory():
+    left = ("history.jsonl", ENVIRONMENT, "checkpoints/*/*")
+    with run.stage("train", leaves=left, helps=_helps()) as needed, telling_out_of_memory():
         if not needed:
             return
         with run.runtime.scope():
@@ -227,7 +234,7 @@ def _answering(run: Run, kind: str) -> list[Any]:
 def _encoded(run: Run, task: Task, runtime: Runtime) -> Path:
     """What the frozen encoder makes of every row, computed once and kept with the run."""
     folder = run.folder / "encoded"
-    if not folder.exists():
+    if not _stands(folder):
         splits = {}
         for split in (TRAIN, VALIDATION):
             encoded, targets = encode(task, reader_of(run, split), runtime)
@@ -236,3 +243,13 @@ def _encoded(run: Run, task: Task, runtime: Runtime) -> Path:
             write_encoded(folder, splits, labels=facts_of(run)["labels"])
         runtime.agree(0)  # nobody reads before the chief has written
     return folder
+
+
+def _stands(folder: Path) -> bool:
+    if folder.exists():
+        try:
+            files.verify(folder)
+            return True
+        except DataError as error:
+            console.note(f"computed again, because of damage: {error.where}: {error.what}")
+    return False

@@ -1,6 +1,5 @@
 """What a run has trained: its models with their best weights, and what they answer together."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +11,12 @@ import tensorflow as tf
 from tfattn import catalog, files
 from tfattn.config.build import build
 from tfattn.config.schema import Config
+from tfattn.data.prepare import Facts, read_facts
+from tfattn.data.raw_rows import read_rows
 from tfattn.data.reader import Reader
+from tfattn.data.records import PREPARE_AGAIN
 from tfattn.data.split import TEST, TRAIN, VALIDATION
+from tfattn.data.summary import read_summary
 from tfattn.errors import DataError
 from tfattn.evaluation.evaluate import Member
 from tfattn.export.served import Served
@@ -106,7 +109,7 @@ class Trained:
 
     def leaked(self, split: str) -> set[str]:
         """The places of rows of a split that rows repeat which a model was trained on that answers them."""
-        summaries = [files.read_json(run.prepared / "summary.json") for run in self.runs]
+        summaries = [read_summary(run.prepared) for run in self.runs]
         return {place for summary in summaries for place in summary["crossing"][split]["places"]}
 
     def expected(self) -> tuple[Answers, list[dict[str, str]]]:
@@ -186,6 +189,7 @@ def task_from(
 def preprocessor_of(run: Run) -> Preprocessor:
     """The preprocessing of a run, as it was fitted."""
     preprocessor: Preprocessor = build(run.config, "data", "preprocessing")
+    files.verify(run.prepared, "preprocessing/*", remedy=PREPARE_AGAIN)
     preprocessor.load(run.prepared / "preprocessing")
     return preprocessor
 
@@ -196,15 +200,14 @@ def reader_of(run: Run, split: str, **options: Any) -> Reader:
     return Reader(split=split, batching=build(run.config, "data", "batching"), **options)
 
 
-def facts_of(run: Run) -> dict[str, Any]:
+def facts_of(run: Run) -> Facts:
     """What was written down about the prepared data."""
-    return files.read_manifest(run.prepared)
+    return read_facts(run.prepared)
 
 
 def rows_of(run: Run, split: str) -> list[dict[str, str]]:
     """The raw rows of a split, in the order of its records."""
-    lines = (run.prepared / f"{split}.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
+    return read_rows(run.prepared, split)
 
 
 def labels_of(runs: Sequence[Run]) -> list[str]:

@@ -25,12 +25,13 @@ ROWS = [
     {"row": f"reports.csv:{number + 2}", "text": text, "label": LABELS[TRUE[number]]}
     for number, text in enumerate(TEXTS)
 ]
+NO_ROWS = {"splits": {}, "features": {}, "preprocessing": {}, "sources": {}, "seed": 0}  # of a prepared folder
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder, prepared = tmp_path_factory.mktemp("run"), tmp_path_factory.mktemp("prepared")
-    files.write_json(prepared / "manifest.json", {"labels": LABELS, "files": {}})
+    files.write_manifest(prepared, labels=LABELS, **NO_ROWS)
     history = [{"epoch": 1, "step": 3, "loss": 1.0, "validation_loss": 1.1, "validation_accuracy": 0.5}]
     files.write_text(folder / "history.jsonl", "".join(json.dumps(line) + "\n" for line in history))
     metrics = classification.report(
@@ -84,7 +85,7 @@ def test_the_report_says_the_figure_its_interval_and_the_baseline(run):
 
 
 def test_a_run_without_history_and_summary_is_reported_too(tmp_path):
-    files.write_json(tmp_path / "manifest.json", {"labels": LABELS, "files": {}})
+    files.write_manifest(tmp_path, labels=LABELS, **NO_ROWS)
     classification.report(
         tmp_path,
         Evaluated(

@@ -31,6 +31,9 @@ def ask_three(rows):
     return np.concatenate([0.8 * two, np.full((len(rows), 1), 0.2)], axis=1)
 
 
+NO_ROWS = {"splits": {}, "features": {}, "preprocessing": {}, "sources": {}, "seed": 0}  # of a prepared folder
+
+
 def evaluated(folder, num_classes=2, positive=1, **changes):
     noise = np.random.default_rng(1).normal(size=80)
     true = (3 * NUMBERS[:, 0] + NUMBERS[:, 1] + noise > 0).astype(int)
@@ -47,7 +50,8 @@ def evaluated(folder, num_classes=2, positive=1, **changes):
         for number, line in enumerate(NUMBERS)
     ]
     scores = (ask if num_classes == 2 else ask_three)(rows)
-    files.write_json(folder / "prepared" / "manifest.json", {"labels": LABELS[:num_classes], "files": {}})
+    with files.atomic_folder(folder / "prepared", labels=LABELS[:num_classes], **NO_ROWS):
+        pass
     return Evaluated(
         **{
             "name": "variants",

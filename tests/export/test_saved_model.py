@@ -1,6 +1,7 @@
 """An export is whole, checked and the newest, or it is not there at all."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 from tfattn import files
-from tfattn.errors import ExportError, TfattnError
+from tfattn.errors import DataError, ExportError, TfattnError
 from tfattn.export import parity, saved_model
 from tfattn.export.saved_model import export
 from tfattn.export.section import Export
@@ -29,9 +30,9 @@ def quick(monkeypatch):
 def write(served, rows, expected, tmp_path):
     """Exports into tmp_path/models with the given settings."""
 
-    def write(*, name="reports", expected=expected, **settings) -> Path:
+    def write(*, name="reports", expected=expected, made_of="", **settings) -> Path:
         section = Export(folder=str(tmp_path / "models"), **{"version": "next", **settings})
-        return export(served, name=name, section=section, rows=rows, expected=expected, config="")
+        return export(served, name=name, section=section, rows=rows, expected=expected, config="", made_of=made_of)
 
     return write
 
@@ -113,10 +114,29 @@ def test_an_interrupted_export_leaves_nothing(error, write, tmp_path, quick, mon
 
 
 def test_what_a_killed_export_left_is_removed_by_the_next(write, tmp_path, quick):
-    left = tmp_path / "models/reports/.7.abcd/variables"
+    left = tmp_path / "models/reports/.7.abcd.unfinished/new"
     left.mkdir(parents=True)
     write()
     assert not left.parent.exists()
+
+
+def test_a_version_is_found_by_what_it_is_made_of(write, tmp_path, quick, capsys):
+    section = Export(folder=str(tmp_path / "models"))
+    assert saved_model.exported("reports", section, "a") is None
+    first, second, third = (write(made_of=made_of) for made_of in "aba")
+    assert [saved_model.exported("reports", section, made_of) for made_of in "abc"] == [third, second, None]
+    (third / "saved_model.pb").write_text("moved")
+    assert saved_model.exported("reports", section, "a") == first
+    assert f"passed over a damaged export: {third}/saved_model.pb" in capsys.readouterr().err
+
+
+def test_what_a_killed_export_did_not_come_to_is_done_for_the_version_that_stands(write, tmp_path, quick):
+    for number in range(3):
+        newest = write(made_of=str(number))
+    (tmp_path / "models/models.config").unlink()
+    saved_model.finish(newest, Export(folder=str(tmp_path / "models"), keep=2))
+    assert list(files.numbered(newest.parent)) == [2, 3]
+    assert 'name: "reports"' in (tmp_path / "models/models.config").read_text()
 
 
 def test_old_versions_stay_up_to_a_number(write, quick):
@@ -156,6 +176,13 @@ def test_a_disk_that_takes_no_more_is_one_message(write, tmp_path, monkeypatch):
 def test_there_must_be_rows_to_compare(served, tmp_path):
     with pytest.raises(ExportError, match="no validation row"):
         export(served, name="x", section=Export(folder=str(tmp_path)), rows=[], expected={}, config="")
+
+
+def test_an_export_that_has_lost_its_manifest_does_not_answer(exported, tmp_path):
+    shutil.copytree(exported, tmp_path / "1")
+    (tmp_path / "1/manifest.json").unlink()
+    with pytest.raises(DataError, match=r"1/manifest.json: the file is missing. Copy the version's whole folder"):
+        engine.load(str(tmp_path / "1"))
 
 
 def test_what_is_exported_answers_new_rows(exported, rows, expected):

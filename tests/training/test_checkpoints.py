@@ -94,7 +94,7 @@ def test_a_worker_that_does_not_write_writes_nothing(tmp_path, variable):
 
 
 def test_left_overs_of_a_killed_process_are_removed(checkpoints, variable):
-    left = checkpoints.folder / ".step-00000001.abc"
+    left = checkpoints.folder / ".step-00000001.abc.unfinished"
     left.mkdir(parents=True)
     checkpoints.save_frozen({})
     assert not left.exists()

@@ -1,4 +1,4 @@
-"""What is seen of a run on a terminal."""
+"""What is seen of a run on a terminal, and kept of it for TensorBoard."""
 
 import io
 import re
@@ -19,7 +19,7 @@ def seen(tmp_path, monkeypatch):
     def show(*steps):
         terminal = Console(file=io.StringIO(), width=80, force_terminal=True)
         monkeypatch.setattr(progress, "console", terminal)
-        with Display(tmp_path, steps=123456, epochs=100, monitor="accuracy", visible=True) as display:
+        with Display(tmp_path, start=0, steps=123456, epochs=100, monitor="accuracy", visible=True) as display:
             for step in steps:
                 speeds = {"examples_per_second": 12345.0, "tokens_per_second": 123456.0}
                 display.steps(99, step, np.full((1, len(RECORD)), 0.5, "float32"), speeds)
@@ -36,3 +36,26 @@ def test_a_line_of_80_columns_has_room_for_the_time_left(seen):
 
 def test_before_the_first_step_is_done_it_says_why_nothing_moves(seen):
     assert any("compiling the first step" in line for line in seen())
+
+
+@pytest.fixture
+def begin(tmp_path):
+    """Shows a run from a step on; how many files of curves there are then."""
+
+    def begin(start):
+        with Display(tmp_path, start=start, steps=9, epochs=1, monitor="accuracy", visible=True):
+            pass
+        return len(list(tmp_path.glob("events.out.tfevents.*")))
+
+    return begin
+
+
+def test_curves_that_are_drawn_again_are_not_kept_twice(begin):
+    assert [begin(0), begin(0)] == [1, 1]
+    assert [begin(3), begin(6)] == [2, 3], "what goes on from a checkpoint keeps the curves up to there"
+    assert [begin(6), begin(3), begin(0)] == [3, 2, 1]
+
+
+def test_files_of_others_stay(begin, tmp_path):
+    (tmp_path / "events.out.tfevents.1.host.2.0.v2").touch()
+    assert begin(0) == 2

@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from tfattn.config.seal import check_seal
 from tfattn.errors import ConfigError
 
 MAX_BYTES = 1_000_000
@@ -48,11 +49,13 @@ def read_yaml(path: str | Path) -> Tree:
             f"cannot read the file ({error.strerror})", where=str(path), remedy=_neighbours(path)
         ) from None
     try:
-        return parse_yaml(data.decode("utf-8-sig"), str(path))
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(
             f"not UTF-8 at byte {error.start}", where=str(path), remedy="Save the file as UTF-8."
         ) from None
+    check_seal(text, str(path))
+    return parse_yaml(text, str(path))
 
 
 def parse_yaml(text: str, name: str) -> Tree:

@@ -1,6 +1,5 @@
 """From raw files to a folder that training reads: checked, divided, turned into numbers, summed up."""
 
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,12 @@ from tfattn import files
 from tfattn.data.class_plot import class_bars
 from tfattn.data.division import divided
 from tfattn.data.findings import COLUMNS, TEXTS
-from tfattn.data.records import STORED_NAMES, Feature, described, write_records
+from tfattn.data.raw_rows import write_rows
+from tfattn.data.records import PREPARE_AGAIN, STORED_NAMES, Feature, Split, Stored, described, write_records
 from tfattn.data.section import Data
 from tfattn.data.source import Row
 from tfattn.data.split import TRAIN
-from tfattn.data.summary import show, summarize
+from tfattn.data.summary import SUMMARY, show, summarize
 from tfattn.data.targets import ClassLabels, NoLabels
 from tfattn.drawing.figures import svg
 from tfattn.errors import DataError
@@ -29,18 +29,36 @@ ROWS_AT_ONCE = 1024
 CHARACTERS_AT_ONCE = 1 << 20
 
 
+class PreparedSplit(Split):
+    """The rows of each class, in the order of the labels, and how many rows were cut at a limit of preprocessing."""
+
+    class_counts: list[int]
+    truncated: int
+
+
+class Facts(Stored):
+    """What the manifest of a prepared folder says beside its files.
+
+    Attributes:
+        splits: by name.
+        labels: the classes in the order of their ids; none where rows have no labels.
+        preprocessing: the SHA-256 of its saved files together.
+        sources: by key, the SHA-256 of each file read.
+        seed: of the split, and of the order of the training records.
+    """
+
+    splits: dict[str, PreparedSplit]
+    labels: list[str]
+    preprocessing: dict[str, str]
+    sources: dict[str, str]
+    seed: int
+
+
 def prepare(data: Data, folder: str | Path, seed: int) -> None:
     """Reads, checks and divides the rows, fits the preprocessing on training rows, and writes the whole as one folder.
 
     The folder holds TFRecord shards of each split, the raw rows of validation and test (`validation.jsonl`, in record
-    order), `preprocessing/`, `labels.txt`, `summary.json`, `classes.svg` and `manifest.json`, whose facts are:
-
-        splits      {split: {rows, shards, class_counts, truncated}}
-        features    {name in the records: {dtype, kind, size, mask}}
-        labels      the classes in the order of their ids; none where rows have no labels
-        target_fields   the raw fields that are to be written
-        preprocessing   {sha256}: of its saved files together
-        sources     {key: sha256} of the files read
+    order), `preprocessing/`, `labels.txt`, `summary.json`, `classes.svg` and `manifest.json` with its `Facts`.
 
     Args:
         data: the built `data` section; its preprocessing is fitted here.
@@ -83,7 +101,7 @@ def prepare(data: Data, folder: str | Path, seed: int) -> None:
                 "truncated": len(truncated[split]),
             }
             if split != TRAIN:
-                _write_rows(new / f"{split}.jsonl", rows)
+                write_rows(new, split, rows)
         summary = summarize(
             parts,
             made_of=COLUMNS if data.preprocessing.reads_columns else TEXTS,
@@ -96,10 +114,19 @@ def prepare(data: Data, folder: str | Path, seed: int) -> None:
             unknown=unknown,
             unknown_remedy=data.preprocessing.unknown_remedy,
         )
-        files.write_json(new / "summary.json", summary)
+        files.write_json(new / SUMMARY, summary)
         if summary["classes"]:
             files.write_text(new / "classes.svg", svg(class_bars(summary["classes"])))
     show(summary)
+
+
+def read_facts(folder: str | Path) -> Facts:
+    """What was written down about a prepared folder.
+
+    Raises:
+        DataError: its manifest is missing or damaged.
+    """
+    return files.read_manifest(folder, Facts, remedy=PREPARE_AGAIN)
 
 
 def _fit(data: Data, rows: list[Row]) -> None:
@@ -189,11 +216,6 @@ def _fields(rows: list[Row], preprocessor: Preprocessor) -> dict[str, tf.Tensor]
 
 def _values(output: tf.Tensor | tf.RaggedTensor) -> list[Any]:
     return output.to_list() if isinstance(output, tf.RaggedTensor) else output.numpy().tolist()
-
-
-def _write_rows(path: Path, rows: list[Row]) -> None:
-    lines = (json.dumps({"row": row.where, **row.fields}, ensure_ascii=False) for row in rows)
-    files.write_text(path, "".join(f"{line}\n" for line in lines))
 
 
 def _lengths(folder: Path, splits: Iterable[str]) -> dict[str, np.ndarray]:

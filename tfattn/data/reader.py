@@ -1,13 +1,13 @@
 """Batches of records in a reproducible order, from any position, for any number of replicas."""
 
 import functools
-import json
 from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
 
 from tfattn.data.batching import Batching, Window
+from tfattn.data.raw_rows import read_rows
 from tfattn.data.records import Records, parse
 from tfattn.features import WEIGHTS
 
@@ -35,7 +35,6 @@ class Reader:
     Attributes:
         num_rows: rows of the split.
         longest: tokens of the longest sequence.
-        manifest: what was written down about the folder: splits, features, labels.
 
     Raises:
         DataError: the split is missing, or a file is damaged.
@@ -48,12 +47,12 @@ class Reader:
     """
 
     def __init__(self, folder: str | Path, split: str, *, batching: Batching, seed: int, shuffle: bool):
+        self._folder, self._split = folder, split
         self._records = Records(folder, split)
         self._batching = batching
         self._seed = seed
         self._shuffle = shuffle
         self._lengths = np.concatenate(self._records.lengths)
-        self.manifest = self._records.manifest
         self.num_rows = len(self._lengths)
         self.longest = int(self._lengths.max())
         self.plan = functools.lru_cache(maxsize=2)(self._plan)  # of an epoch: asked for by several methods
@@ -65,13 +64,13 @@ class Reader:
         Args:
             row_ids: (n,), numbers of rows that measure.
         """
-        fields = self.manifest.get("target_fields", ())
+        fields = self._records.manifest.get("target_fields", ())
         rows = self._rows if fields else ()
         return {field: np.array([rows[number][field] for number in row_ids], object) for field in fields}
 
     @functools.cached_property
     def _rows(self) -> list[dict[str, str]]:
-        return [json.loads(line) for line in self._records.raw_rows().splitlines()]
+        return read_rows(self._folder, self._split)
 
     def num_batches(self, epoch: int) -> int:
         """How many batches `dataset(epoch)` holds, before they are divided among replicas."""

@@ -14,10 +14,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired
 
 import numpy as np
 import tensorflow as tf
+from typing_extensions import TypedDict
 
 from tfattn import files
 from tfattn.errors import DataError
@@ -27,6 +28,7 @@ INPUT_MASK = "input_mask"  # in files that others padded: 1 at real tokens
 STORED_NAMES = {TOKEN_IDS: "input_ids"}  # what a model reads -> the name in our files, where they differ
 MODEL_NAMES = {"input_ids": TOKEN_IDS, "input_word_ids": TOKEN_IDS, "input_type_ids": SEGMENT_IDS}
 ROWS_PER_SHARD = 8192
+PREPARE_AGAIN = "Prepare the data again: `tfattn prepare PIPELINE --force`."
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,27 @@ def write_encoded(folder: str | Path, splits: dict[str, dict[str, np.ndarray]], 
             counts[split] = write_records(new, split, examples, features=features, num_rows=len(columns[ENCODED]))
 
 
+class Split(TypedDict):
+    """How many rows a split has, in how many shards."""
+
+    rows: int
+    shards: int
+
+
+class Stored(files.Manifest):
+    """What the manifest of a folder of records says beside its files.
+
+    Attributes:
+        splits: by name.
+        features: what a record holds, by the names in the file.
+        target_fields: the raw fields that are to be written, where there are any.
+    """
+
+    splits: dict[str, Split]
+    features: dict[str, Feature]
+    target_fields: NotRequired[list[str]]
+
+
 def described(features: dict[str, Feature]) -> dict[str, dict[str, Any]]:
     """The features as a manifest holds them."""
     return {name: asdict(feature) for name, feature in features.items()}
@@ -147,8 +170,8 @@ class Records:
     """
 
     def __init__(self, folder: str | Path, split: str):
-        self._folder, self._split = folder, split = Path(folder), split
-        self.manifest = _verified(folder)
+        folder = Path(folder)
+        self.manifest = _verified(folder, split)
         if split not in self.manifest["splits"]:
             raise DataError(
                 f"there are no {split} rows",
@@ -159,12 +182,8 @@ class Records:
         shards = self.manifest["splits"][split]["shards"]
         self.paths = [folder / f"{split}-{shard:05d}-of-{shards:05d}.tfrecord" for shard in range(shards)]
         self.lengths = self._beside(".lengths.npy")
-        self.features = {name: Feature(**fact) for name, fact in self.manifest["features"].items()}
+        self.features = self.manifest["features"]
         self.label_ids = self._beside(".label_ids.npy") if LABEL_IDS in self.features else None
-
-    def raw_rows(self) -> str:
-        """The raw rows of a split that measures, JSON lines in the order of its records."""
-        return (self._folder / f"{self._split}.jsonl").read_text(encoding="utf-8")
 
     def _beside(self, suffix: str) -> list[np.ndarray]:
         return [np.load(path.with_suffix(suffix), allow_pickle=False) for path in self.paths]
@@ -224,14 +243,13 @@ def _disk_errors(path: Path) -> Iterator[None]:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path)) from None
 
 
-def _verified(folder: Path) -> dict[str, Any]:
+def _verified(folder: Path, split: str) -> Stored:
     try:
-        return files.verify(folder)
+        return files.verify(folder, f"{split}-*", shape=Stored, remedy=PREPARE_AGAIN)
     except DataError as error:
         path = Path(error.where)
         if path.suffix == ".tfrecord" and path.is_file():
             error.where = f"{path}, byte {_first_damage(path)}"
-        error.remedy = "Run the stage that wrote it again, with --force."
         raise
 
 

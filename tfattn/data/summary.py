@@ -4,19 +4,80 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired
 
 import numpy as np
+from pydantic import ConfigDict
+from typing_extensions import TypedDict
 
+from tfattn import files
 from tfattn.console import note, table
 from tfattn.data.findings import findings, sentences
+from tfattn.data.records import PREPARE_AGAIN
 from tfattn.data.source import Row
 from tfattn.data.split import TRAIN
 from tfattn.preprocessing.unknown import Unknown
 
+SUMMARY = "summary.json"
 SHOWN_ROWS = 5
 SHOWN_CLASSES = 30
 SHOWN_VALUES = 10
+
+
+class Finding(TypedDict):
+    """How many rows, and the places of the first."""
+
+    rows: int
+    first: list[str]
+
+
+class Crossing(Finding):
+    """The places of all, so that they can be measured apart."""
+
+    places: list[str]
+
+
+class UnknownValues(TypedDict):
+    """How many tokens, or values of a column, the preprocessing does not know, and the most frequent of them."""
+
+    counted: int
+    unknown: int
+    fraction: float
+    most_frequent: dict[str, int]
+
+
+class Summary(TypedDict):
+    """What stands in the data.
+
+    Attributes:
+        made_of: what rows consist of.
+        rows: of each split.
+        classes: of each class, the most frequent first, the rows of each split; empty where rows have no labels.
+        tokens: where rows have tokens, by rows: shortest, median, mean, 95 %, longest.
+        missing: by role, rows left out because they have no value for it.
+        left_out: training rows that the limits of preprocessing leave out.
+        truncated: of each split, rows cut at the limit of preprocessing.
+        duplicates: rows whose text, or columns, an earlier row has.
+        conflicts: rows whose text another row has with another label.
+        crossing: of each split, rows whose text a training row has.
+        unknown: by field and split, what the preprocessing does not know.
+        unknown_remedy: what to do where that is much.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    made_of: Literal["texts", "columns"]
+    rows: dict[str, int]
+    classes: dict[str, dict[str, int]]
+    tokens: NotRequired[dict[str, dict[str, int | float]]]
+    missing: dict[str, Finding]
+    left_out: Finding
+    truncated: dict[str, Finding]
+    duplicates: Finding
+    conflicts: Finding
+    crossing: dict[str, Crossing]
+    unknown: dict[str, dict[str, UnknownValues]]
+    unknown_remedy: str
 
 
 def summarize(
@@ -31,24 +92,8 @@ def summarize(
     truncated: dict[str, list[str]],
     unknown: dict[str, dict[str, Unknown]],
     unknown_remedy: str,
-) -> dict[str, Any]:
+) -> Summary:
     """Collects the figures that `show` prints and summary.json keeps.
-
-        made_of     texts, or columns
-        rows        {split: rows}
-        classes     {class: {split: rows}}, the most frequent first; empty where rows have no labels
-        tokens      where rows have tokens: {rows: shortest, median, mean, 95 %, longest}
-        missing     {role: finding}: rows left out because they have no value for it
-        left_out    finding: training rows that the limits of preprocessing leave out
-        truncated   {split: finding}: rows cut at the limit of preprocessing
-        duplicates  finding: rows whose text, or columns, an earlier row has
-        conflicts   finding: rows whose text another row has with another label
-        crossing    {split: finding}: rows whose text a training row has
-        unknown     {field: {split: {counted, unknown, fraction, most_frequent}}}: tokens, or values of a column, that
-                    the preprocessing does not know
-        unknown_remedy  what to do where these are many
-
-    A finding counts rows and names the first; `crossing` names all, as `places`, so that they can be measured apart.
 
     Args:
         parts: the rows of each split.
@@ -78,7 +123,7 @@ def summarize(
     }
 
 
-def show(summary: dict[str, Any]) -> None:
+def show(summary: Summary) -> None:
     """Prints a summary for people."""
     splits = list(summary["rows"])
     classes = [[name, *counts.values()] for name, counts in summary["classes"].items()]
@@ -101,12 +146,22 @@ def show(summary: dict[str, Any]) -> None:
         note(sentence)
 
 
+def read_summary(folder: str | Path) -> Summary:
+    """The summary of a prepared folder.
+
+    Raises:
+        DataError: the file, or the manifest beside it, is missing or damaged.
+    """
+    files.verify(folder, SUMMARY, remedy=PREPARE_AGAIN)
+    return files.read_json(Path(folder) / SUMMARY, Summary, remedy=PREPARE_AGAIN)
+
+
 def normalized(row: Row, roles: Iterable[str]) -> str:
     """A text as it is compared: case, width and spaces make no difference."""
     return "\n".join(" ".join(unicodedata.normalize("NFKC", row.fields[role]).casefold().split()) for role in roles)
 
 
-def _unknown(unknown: dict[str, dict[str, Unknown]]) -> dict[str, dict[str, Any]]:
+def _unknown(unknown: dict[str, dict[str, Unknown]]) -> dict[str, dict[str, UnknownValues]]:
     """Split and field to field and split, as JSON holds it."""
     return {
         name: {
@@ -148,7 +203,7 @@ def _duplicates(
     }
 
 
-def _finding(places: list[str]) -> dict[str, Any]:
+def _finding(places: list[str]) -> Finding:
     return {"rows": len(places), "first": sorted(places, key=_in_file_order)[:SHOWN_ROWS]}
 
 

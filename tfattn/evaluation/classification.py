@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tfattn import console, files
+from tfattn import console
+from tfattn.data.prepare import read_facts
 from tfattn.data.split import VALIDATION
 from tfattn.drawing.figures import svg
 from tfattn.evaluation import doubts, evaluate, members, metrics, plots
@@ -74,7 +75,7 @@ def report(folder: str | Path, evaluated: Evaluated) -> dict[str, float]:
         models those of members.measured.
     """
     rows, answers = evaluated.rows, evaluated.answers
-    labels = files.read_manifest(evaluated.prepared)["labels"]
+    labels = read_facts(evaluated.prepared)["labels"]
     found = Answers(
         rows, labels, evaluated.targets[LABEL_IDS], answers[LABEL_IDS], answers["scores"], evaluated.is_leaked
     )

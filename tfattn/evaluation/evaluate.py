@@ -10,6 +10,7 @@ import numpy as np
 
 from tfattn import files
 from tfattn.console import note
+from tfattn.data.summary import SUMMARY, read_summary
 from tfattn.evaluation import doubts, report, sections
 
 
@@ -112,12 +113,12 @@ def write(
         the metrics.
     """
     folder, prepared = Path(folder), Path(evaluated.prepared)
-    history, summary = folder / "history.jsonl", prepared / "summary.json"
+    history = folder / "history.jsonl"
     headline, shown = findings.headline, list(findings.sections)
-    if history.is_file() and (lines := _read_lines(history)):
+    if history.is_file() and (lines := files.read_json_lines(history, dict[str, int | float])):
         shown.append(sections.training(lines))
-    if summary.is_file():
-        found = files.read_json(summary)
+    if (prepared / SUMMARY).is_file():
+        found = read_summary(prepared)
         headline = replace(headline, doubts=[*headline.doubts, *doubts.of_data(found, thing=findings.thing)])
         shown.append(sections.data(found))
     shown.append(sections.configuration(evaluated.configuration, evaluated.environment))
@@ -131,7 +132,3 @@ def write(
         note(f"note: {doubt}")
     note(f"report: {folder / 'report.html'}")
     return findings.metrics
-
-
-def _read_lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

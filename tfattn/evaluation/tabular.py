@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfattn import console, files
+from tfattn.data.prepare import read_facts
 from tfattn.evaluation import doubts, evaluate, importance, members, metrics, tabular_sections
 from tfattn.evaluation.evaluate import Evaluated, Member
 from tfattn.evaluation.importance import Ask
@@ -42,7 +43,7 @@ def report(folder: str | Path, evaluated: Evaluated) -> dict[str, float]:
         several members `importance_agreement`, their rank correlation, and those of members.measured.
     """
     rows, columns, answers = evaluated.rows, evaluated.columns, evaluated.answers
-    labels = files.read_manifest(evaluated.prepared)["labels"]
+    labels = read_facts(evaluated.prepared)["labels"]
     found = Answers(
         rows,
         columns,

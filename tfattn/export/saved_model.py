@@ -1,6 +1,5 @@
 """A SavedModel that appears under its version only when it is complete and answers as the trained model did."""
 
-import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,11 +11,18 @@ from tensorflow.core.protobuf import saved_model_pb2
 from tensorflow.python.saved_model import fingerprinting_utils
 
 from tfattn import console, files
-from tfattn.errors import ExportError
+from tfattn.errors import DataError, ExportError
 from tfattn.export import card, parity, serving_config, warmup
 from tfattn.export.operations import operations
 from tfattn.export.section import Export
 from tfattn.export.served import Served
+
+
+class Version(files.Manifest):
+    """What the manifest of a version says beside its files: the model's name, and what it is made of."""
+
+    model: str
+    made_of: str
 
 
 def export(
@@ -30,6 +36,7 @@ def export(
     columns: Mapping[str, str] | None = None,
     metrics: Mapping[str, float] | None = None,
     measured_on: str = "",
+    made_of: str = "",
 ) -> Path:
     """Writes `<folder>/<name>/<version>/` as TF Serving wants it, checked before it appears.
 
@@ -55,6 +62,7 @@ def export(
         columns: input to the column of the source files that it was read from, so that such files can be answered.
         metrics: what the evaluation measured, by the names of metrics.json.
         measured_on: the split that was measured.
+        made_of: says what weights and settings it is made of; `exported` finds it by that.
 
     Returns:
         the version's folder.
@@ -72,9 +80,8 @@ def export(
     assert all(len(values) == len(rows) for values in expected.values())
     folder = Path(section.folder)
     with files.lock(folder / name):
-        _remove_leftovers(folder / name)
         target = folder / name / str(section.next_version(name))
-        with files.atomic_folder(target, model=name) as temporary:
+        with files.atomic_folder(target, model=name, made_of=made_of) as temporary:
             _save(served, temporary)
             extra = temporary / "assets.extra"
             extra.mkdir()
@@ -86,12 +93,34 @@ def export(
             warmup.write(temporary, served, served.warm_up(rows), name=name)
             report = _check(served, temporary, section, rows, expected)
             files.write_json(extra / "parity.json", report)
-        for version in list(files.numbered(folder / name).values())[: -section.keep]:
-            if version != target:
-                files.remove_folder(version)
-        serving_config.write(folder, served_from=section.served_from)
-    console.note(f"exported {target}")
+        _finish(target, section)
     return target
+
+
+def exported(name: str, section: Export, made_of: str) -> Path | None:
+    """The newest version of a model that is made of this, or None where there is none; damaged ones do not count."""
+    for version in reversed(files.numbered(Path(section.folder) / name).values()):
+        try:
+            if files.read_manifest(version, Version)["made_of"] == made_of:
+                files.verify(version)
+                return version
+        except DataError as error:
+            console.note(f"passed over a damaged export: {error.where}: {error.what}")
+    return None
+
+
+def finish(version: Path, section: Export) -> None:
+    """Does what an export does once its version has appeared: removes old ones and writes models.config."""
+    with files.lock(version.parent):
+        _finish(version, section)
+
+
+def _finish(target: Path, section: Export) -> None:
+    for version in list(files.numbered(target.parent).values())[: -section.keep]:
+        if version != target:
+            files.remove_folder(version)
+    serving_config.write(target.parent.parent, served_from=section.served_from)
+    console.note(f"exported {target}")
 
 
 def _save(served: Served, folder: Path) -> None:
@@ -109,6 +138,7 @@ def _name_methods(folder: Path, methods: Mapping[str, str]) -> None:
     saved = saved_model_pb2.SavedModel.FromString(path.read_bytes())
     for signature, method in methods.items():
         saved.meta_graphs[0].signature_def[signature].method_name = method
+    saved.meta_graphs[0].meta_info_def.meta_graph_version = files.SEALED
     path.write_bytes(saved.SerializeToString(deterministic=True))
     fingerprinting_utils.write_fingerprint(str(folder))
 
@@ -128,9 +158,3 @@ def _check(
         expected={name: np.asarray(values)[chosen] for name, values in expected.items()},
         tolerance=section.tolerance,
     )
-
-
-def _remove_leftovers(folder: Path) -> None:
-    """What a killed export left behind; the lock says that no other is at work here."""
-    for path in folder.glob(".[0-9]*.*"):
-        shutil.rmtree(path, ignore_errors=True)

@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal
 import sentencepiece
 import tensorflow as tf
 from pydantic import Field, PositiveInt
+from typing_extensions import TypedDict
 
 from tfattn import files
-from tfattn.errors import ConfigError, DataError, TfattnError
+from tfattn.errors import ConfigError, TfattnError
 from tfattn.features import SOURCE, TARGET, TARGET_IDS, TOKEN_IDS
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.sentencepiece_model import SentencePieceModel
@@ -19,6 +20,17 @@ from tfattn.preprocessing.unknown import Unknown
 TRAIN = "train"
 
 _SETTINGS = "tokenizer_config.json"
+
+
+class Settings(TypedDict):
+    """What tokenizer_config.json holds."""
+
+    tokenizer_class: str
+    joint: bool
+    model_max_length: int
+    target_max_length: int | None
+    max_ratio: float | None
+    sentencepiece_version: str
 
 
 class SentencePiece(Preprocessor):
@@ -112,7 +124,7 @@ class SentencePiece(Preprocessor):
             with files.atomic_file(Path(folder) / f"{name}.model") as path:
                 path.write_bytes(model.content)
             files.write_text(Path(folder) / f"{name}.vocab", model.vocabulary)
-        settings = {
+        settings: Settings = {
             "tokenizer_class": type(self).__name__,
             "joint": self.joint,
             "model_max_length": self.max_length,
@@ -128,16 +140,10 @@ class SentencePiece(Preprocessor):
         Raises:
             DataError: a file is missing or damaged; names it.
         """
-        path = Path(folder) / _SETTINGS
-        try:
-            settings = files.read_json(path)
-            self.joint = settings["joint"]
-            self.max_length, self.target_max_length = settings["model_max_length"], settings["target_max_length"]
-            self.max_ratio = settings["max_ratio"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise DataError(
-                f"cannot read the tokenizer's settings ({error})", where=str(path), remedy="Prepare the data again."
-            ) from None
+        settings = files.read_json(Path(folder) / _SETTINGS, Settings, remedy="Prepare the data again.")
+        self.joint = settings["joint"]
+        self.max_length, self.target_max_length = settings["model_max_length"], settings["target_max_length"]
+        self.max_ratio = settings["max_ratio"]
         self._models = tuple(SentencePieceModel.read(Path(folder) / f"{name}.model") for name in self._names)
 
     @property

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import tensorflow as tf
 from pydantic import FiniteFloat, NonNegativeInt, PositiveFloat
+from typing_extensions import TypedDict
 
 from tfattn import files
 from tfattn.errors import ConfigError, DataError, TfattnError, nearest
@@ -19,6 +20,16 @@ from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.unknown import Unknown
 
 _SAVED = "table.json"
+
+
+class Saved(TypedDict):
+    """What table.json holds: the settings, and what is known of each column."""
+
+    scaling: str
+    bins: int
+    missing: list[str]
+    numeric: dict[str, NumericColumn]
+    categorical: dict[str, list[str]]
 
 
 class Table(Preprocessor):
@@ -146,16 +157,10 @@ class Table(Preprocessor):
         Raises:
             DataError: the file is missing or damaged.
         """
-        path = Path(folder) / _SAVED
-        try:
-            saved = files.read_json(path)
-            self.numeric, self.categorical = tuple(saved["numeric"]), tuple(saved["categorical"])
-            self.scaling, self.bins, self.missing = saved["scaling"], saved["bins"], tuple(saved["missing"])
-            self._use({name: NumericColumn(**fact) for name, fact in saved["numeric"].items()}, saved["categorical"])
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DataError(
-                f"cannot read what is known of the columns ({error})", where=str(path), remedy="Prepare the data again."
-            ) from None
+        saved = files.read_json(Path(folder) / _SAVED, Saved, remedy="Prepare the data again.")
+        self.numeric, self.categorical = tuple(saved["numeric"]), tuple(saved["categorical"])
+        self.scaling, self.bins, self.missing = saved["scaling"], saved["bins"], tuple(saved["missing"])
+        self._use(saved["numeric"], saved["categorical"])
 
     @property
     def sizes(self) -> dict[str, Any]:

@@ -1,12 +1,12 @@
 """WordPiece, as BERT reads text."""
 
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import tensorflow as tf
 import tokenizers
 from pydantic import PositiveInt
+from typing_extensions import TypedDict
 
 from tfattn import files
 from tfattn.errors import ConfigError, DataError, TfattnError
@@ -22,6 +22,18 @@ PRETRAINED = "pretrained"
 
 _VOCABULARY = "vocab.txt"
 _SETTINGS = "tokenizer_config.json"
+
+
+class Settings(TypedDict):
+    """What tokenizer_config.json holds, with the names that transformers gives to settings."""
+
+    tokenizer_class: str
+    do_lower_case: bool
+    strip_accents: bool
+    model_max_length: int
+    fields: list[str]
+    tokenizers_version: str
+    characters_sha256: str
 
 
 class WordPiece(Preprocessor):
@@ -114,10 +126,10 @@ class WordPiece(Preprocessor):
         self._pieces = Pieces(known, lower_case=lower_case, strip_accents=strip_accents)
 
     def save(self, folder: Path) -> None:
-        """Writes vocab.txt and tokenizer_config.json, with the names that transformers gives to files and settings."""
+        """Writes vocab.txt and tokenizer_config.json, files of the names that transformers gives them."""
         pieces = self._fitted
         files.write_text(Path(folder) / _VOCABULARY, "".join(f"{token}\n" for token in pieces.vocabulary.tokens))
-        settings = {
+        settings: Settings = {
             "tokenizer_class": "BertTokenizer",
             "do_lower_case": pieces.lower_case,
             "strip_accents": pieces.strip_accents,
@@ -136,18 +148,12 @@ class WordPiece(Preprocessor):
                 was installed when it was saved.
         """
         path = Path(folder) / _SETTINGS
-        try:
-            settings = json.loads(path.read_text(encoding="utf-8"))
-            self.lower_case = settings["do_lower_case"]
-            self.strip_accents = settings["strip_accents"]
-            self.max_length = settings["model_max_length"]
-            self.fields = tuple(settings["fields"])
-            characters = settings["characters_sha256"]
-            version = settings["tokenizers_version"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise DataError(
-                f"cannot read the tokenizer's settings ({error})", where=str(path), remedy="Prepare the data again."
-            ) from None
+        settings = files.read_json(path, Settings, remedy="Prepare the data again.")
+        self.lower_case = settings["do_lower_case"]
+        self.strip_accents = settings["strip_accents"]
+        self.max_length = settings["model_max_length"]
+        self.fields = tuple(settings["fields"])
+        characters, version = settings["characters_sha256"], settings["tokenizers_version"]
         known = Vocabulary.read(Path(folder) / _VOCABULARY)
         pieces = Pieces(known, lower_case=self.lower_case, strip_accents=self.strip_accents)
         if pieces.characters.fingerprint != characters:

@@ -1,6 +1,5 @@
 """An exported model in this process: rows in, answers out."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,11 +7,12 @@ from typing import Any
 import numpy as np
 from grpc import StatusCode
 
+from tfattn import files
 from tfattn.errors import RefusedError, ServingError
 from tfattn.serving import model_store
 from tfattn.serving.answers import decoded, named
 from tfattn.serving.failure import Failure
-from tfattn.serving.saved_model import SavedModel
+from tfattn.serving.saved_model import EXPORT_AGAIN, SavedModel
 from tfattn.serving.signature import DEFAULT
 from tfattn.serving.tensors import strings
 
@@ -37,7 +37,7 @@ class Engine:
     """A SavedModel and the names of what goes in and what comes out.
 
     Args:
-        folder: the version's folder. Where it has a manifest, its files are held against it.
+        folder: the version's folder, as `SavedModel` takes it.
 
     Attributes:
         folder: the version's folder.
@@ -68,7 +68,9 @@ class Engine:
             for name, tensor in self._model.signatures[DEFAULT].inputs.items()
         }
         self.numeric = frozenset(name for name, dtype in self._types.items() if dtype != np.dtype(object))
-        self.columns = {name: name for name in self.inputs} | self._extra("columns.json")
+        columns = self.folder / "assets.extra" / "columns.json"
+        trained_on = files.read_json(columns, dict[str, str], remedy=EXPORT_AGAIN) if columns.is_file() else {}
+        self.columns = {name: name for name in self.inputs} | trained_on
         labels = self.folder / "assets" / "labels.txt"
         self.labels = tuple(labels.read_text(encoding="utf-8").split("\n")[:-1]) if labels.is_file() else ()
 
@@ -124,7 +126,3 @@ class Engine:
         if is_number:
             return np.array(values, self._types[name])
         return strings([value.encode("utf-8") for value in values])
-
-    def _extra(self, name: str) -> dict[str, Any]:
-        path = self.folder / "assets.extra" / name
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from tfattn import files
 from tfattn.errors import ServingError, nearest
 from tfattn.serving import versions_on_disk
 
@@ -17,11 +18,11 @@ def find(model: str, folder: str | Path = "saved_models") -> Path:
         ServingError: there is none; lists the names and suggests the nearest.
     """
     for place in (Path(model), Path(folder) / model):
-        if (place / "saved_model.pb").is_file():
+        if _is_version(place):
             return place
-        complete = versions(place)
-        if complete:
-            return complete[max(complete)]
+        there = [version for version in files.numbered(place).values() if _is_version(version)]
+        if there:
+            return there[-1]
     known = names(folder)
     first = "" if known else "Export one first with `tfattn run` or `tfattn export`."
     raise ServingError(
@@ -30,6 +31,11 @@ def find(model: str, folder: str | Path = "saved_models") -> Path:
         received=repr(model),
         remedy=nearest(model, known) or first,
     )
+
+
+def _is_version(folder: Path) -> bool:
+    """A version of ours that has lost its graph is damaged: an older one must not answer in its place."""
+    return any((folder / name).is_file() for name in ("saved_model.pb", files.MANIFEST))
 
 
 def names(folder: str | Path) -> list[str]:

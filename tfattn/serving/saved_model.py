@@ -13,12 +13,13 @@ from tensorflow.core.protobuf import config_pb2
 from tensorflow.python.saved_model.loader_impl import SavedModelLoader
 
 from tfattn import files
-from tfattn.errors import ServingError
+from tfattn.errors import DataError, ServingError
 from tfattn.serving.failure import Failure
 from tfattn.serving.signature import Signature
 
 # A pool of TensorFlow's own would add a change of threads to each call, and gains nothing with one thread.
 _IN_THE_CALLING_THREAD = config_pb2.RunOptions(inter_op_thread_pool=-1)
+EXPORT_AGAIN = "Copy the version's whole folder once more, or export it again: `tfattn export PIPELINE --force`."
 _CODES = {code.value[0]: code for code in StatusCode}
 
 
@@ -26,7 +27,8 @@ class SavedModel:
     """One version of an exported model in memory: tensors in, tensors out; any number of threads may call it.
 
     Args:
-        folder: the version's folder. Where it has a manifest, its files are held against it.
+        folder: the version's folder. Where it has a manifest, its files are held against it; an export of ours must
+            have one.
         operation_threads: the threads of one operation (TensorFlow's intra-op parallelism); 0 for one per CPU core.
             TensorFlow keeps to what the first model of a process asked for.
 
@@ -42,20 +44,22 @@ class SavedModel:
     def __init__(self, folder: Path, *, operation_threads: int = 0):
         self.folder = Path(folder)
         if (self.folder / files.MANIFEST).is_file():
-            files.verify(self.folder)
+            files.verify(self.folder, remedy=EXPORT_AGAIN)
         self._graph = tf.Graph()
         self._run_options = _IN_THE_CALLING_THREAD if operation_threads == 1 else config_pb2.RunOptions()
         options = config_pb2.ConfigProto(intra_op_parallelism_threads=operation_threads, allow_soft_placement=True)
         try:
             with self._graph.as_default():
                 self._session = tf.compat.v1.Session(config=options)
-                loaded = SavedModelLoader(str(self.folder)).load(self._session, [tf.saved_model.SERVING])
+                loader = SavedModelLoader(str(self.folder))
+                self._check_manifest(loader)
+                loaded = loader.load(self._session, [tf.saved_model.SERVING])
         except (OSError, ValueError, KeyError, RuntimeError, TypeError, tf.errors.OpError) as error:
             raise ServingError(
                 "cannot load the SavedModel",
                 where=str(self.folder),
                 received=(str(error).splitlines() or [type(error).__name__])[0],
-                remedy="Export it again.",
+                remedy=EXPORT_AGAIN,
             ) from None
         self.signatures = {
             name: Signature.of(name, message)
@@ -64,6 +68,13 @@ class SavedModel:
         }
         self._functions: dict[Any, Callable[..., list]] = {}
         self._lock = threading.Lock()
+
+    def _check_manifest(self, loader: SavedModelLoader) -> None:
+        """Refuses an export of ours without its manifest: nobody can tell whether its files are the right ones."""
+        version = loader.get_meta_graph_def_from_tags([tf.saved_model.SERVING]).meta_info_def.meta_graph_version
+        path = self.folder / files.MANIFEST
+        if version == files.SEALED and not path.is_file():
+            raise DataError("the file is missing", where=str(path), remedy=EXPORT_AGAIN)
 
     def run(
         self, signature: str, inputs: Mapping[str, np.ndarray], outputs: Sequence[str] = ()

@@ -13,16 +13,18 @@ checkpoints/
         manifest.json
 """
 
-import shutil
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import keras
 import numpy as np
 import tensorflow as tf
+from pydantic import ConfigDict
 from safetensors.numpy import load_file, save_file
+from typing_extensions import TypedDict
 
 from tfattn import files
 from tfattn.console import note
@@ -30,8 +32,25 @@ from tfattn.errors import CheckpointError, DataError, listed
 from tfattn.tasks.task import Task
 
 NAMED = 5  # tensors that an error lists
+STATE = "state.json"
 
 Group = Mapping[str, tf.Variable]
+Shape = TypeVar("Shape")
+
+
+class Best(TypedDict):
+    """The best epoch so far."""
+
+    step: int
+
+
+class State(TypedDict):
+    """What every `state.json` holds; where training stands comes with it."""
+
+    __pydantic_config__ = ConfigDict(extra="allow")
+
+    step: int
+    best: Best | None
 
 
 @dataclass(frozen=True)
@@ -39,7 +58,15 @@ class Checkpoint:
     """One folder that is complete and undamaged."""
 
     folder: Path
-    state: dict[str, Any]
+
+    @property
+    def state(self) -> State:
+        """How far it is, and which is the best so far."""
+        return self.read(State)
+
+    def read(self, shape: type[Shape]) -> Shape:
+        """What was written down beside the tensors, in the shape of a dataclass or a TypedDict."""
+        return files.read_json(self.folder / STATE, shape)
 
     @property
     def fingerprint(self) -> str:
@@ -82,7 +109,7 @@ class Checkpoints:
         with files.atomic_folder(target) as folder:
             for group, variables in groups.items():
                 save_file(_values(variables), folder / f"{group}.safetensors")
-            files.write_json(folder / "state.json", state)
+            files.write_json(folder / STATE, state)
         files.verify(target)
         self._prune()
 
@@ -90,8 +117,7 @@ class Checkpoints:
         """Writes what is not trained, unless it stands there already; removes what a killed process left half done."""
         if not self.writes:
             return
-        for left in self.folder.glob(".*"):
-            shutil.rmtree(left, ignore_errors=True)
+        files.remove_leftovers(self.folder)
         if variables and not (self.folder / "frozen").exists():
             with files.atomic_folder(self.folder / "frozen") as folder:
                 save_file(_values(variables), folder / "weights.safetensors")
@@ -110,7 +136,7 @@ class Checkpoints:
                 damaged = error
                 note(f"passed over a damaged checkpoint: {error.where}: {error.what}")
                 continue
-            return Checkpoint(folder, files.read_json(folder / "state.json"))
+            return Checkpoint(folder)
         if damaged:
             raise CheckpointError(
                 "no checkpoint can be read",
@@ -132,7 +158,7 @@ class Checkpoints:
             raise CheckpointError("there is no checkpoint", where=str(self.folder), remedy="Train first.")
         folder = self.folder / _name(newest.state["best"]["step"] if newest.state["best"] else newest.state["step"])
         _verify(folder)
-        return Checkpoint(folder, files.read_json(folder / "state.json"))
+        return Checkpoint(folder)
 
     def restore_frozen(self, variables: Group) -> None:
         """Assigns what is not trained.
@@ -149,13 +175,16 @@ class Checkpoints:
         return sorted(self.folder.glob("step-*"))
 
     def _prune(self) -> None:
-        newest = self._folders()[-self.keep :]
+        kept = set(self._folders()[-self.keep :])
         # The best of each kept one is kept too: should the newest be damaged, the one before still finds its best.
-        states = [files.read_json(folder / "state.json") for folder in newest if (folder / "state.json").is_file()]
-        kept = {*newest, *(self.folder / _name(state["best"]["step"]) for state in states if state["best"])}
+        for folder in list(kept):
+            with contextlib.suppress(DataError):  # it was damaged since; the newest has just been verified
+                files.verify(folder, STATE)
+                best = Checkpoint(folder).state["best"]
+                kept |= {self.folder / _name(best["step"])} if best else set()
         for folder in self._folders():
             if folder not in kept:
-                shutil.rmtree(folder)
+                files.remove_folder(folder)
 
 
 def load_weights(task: Task, folder: str | Path) -> Checkpoint:

@@ -1,10 +1,10 @@
 """Where a run stands, beside its weights: enough to go on at the very step."""
 
-import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from typing_extensions import TypedDict
 
 from tfattn.training.loop import RECORD, Counters
 
@@ -37,6 +37,13 @@ class Totals:
         return {"examples_per_second": self.examples / seconds, "tokens_per_second": self.tokens / seconds}
 
 
+class Identity(TypedDict):
+    """Which run a checkpoint belongs to; it is in `state.json`, too."""
+
+    seed: int
+    fingerprint: str
+
+
 @dataclass
 class Position:
     """Where a run stands, beside its weights; all of it is in `state.json`."""
@@ -47,9 +54,3 @@ class Position:
     counters: Counters = field(default_factory=Counters)
     totals: Totals = field(default_factory=Totals)
     history: list[dict[str, Any]] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, state: dict[str, Any]) -> "Position":
-        """The position that a state says."""
-        nested = {"counters": Counters(**state["counters"]), "totals": Totals(**state["totals"])}
-        return cls(**{item.name: state[item.name] for item in dataclasses.fields(cls)} | nested)

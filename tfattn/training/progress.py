@@ -20,18 +20,20 @@ class Display:
     """The bar, the lines and the curves of one run; silent in workers other than the chief.
 
     Args:
-        folder: where TensorBoard's files are written.
+        folder: where TensorBoard's files are written; those that others began here or later, and never came to a
+            checkpoint after, are removed: their steps come again.
+        start: the steps that are done already.
         steps: of the whole run.
         epochs: of the whole run.
         monitor: the validation metric that is shown beside the losses; TensorBoard has all.
         visible: False to show and write nothing.
     """
 
-    def __init__(self, folder: Path, *, steps: int, epochs: int, monitor: str, visible: bool):
+    def __init__(self, folder: Path, *, start: int, steps: int, epochs: int, monitor: str, visible: bool):
         self._epochs = epochs
         self._shown = dict.fromkeys(("validation_loss", f"validation_{monitor}"))
         self._visible = visible
-        self._writer = tf.summary.create_file_writer(str(folder)) if visible else tf.summary.create_noop_writer()
+        self._writer = _writer(folder, start) if visible else tf.summary.create_noop_writer()
         self._bar = Progress(
             SpinnerColumn(),  # turns while a step is compiled or rows are measured, when the bar stands still
             TextColumn("{task.description}"),
@@ -83,6 +85,15 @@ class Display:
         parts += [f"{line[name]:,.0f} {_unit(name)}" for name in line if name.endswith("_per_second") and line[name]]
         best = " · best" if is_best else ""
         note(f"epoch {line['epoch']}/{self._epochs}: {' · '.join(parts)} · {line['seconds']:.0f} s{best}")
+
+
+def _writer(folder: Path, start: int) -> tf.summary.SummaryWriter:
+    """Writes curves from a step on; the file's name ends with that step, by which the next start finds it."""
+    for path in folder.glob("events.out.tfevents.*"):
+        begun = path.suffix.removeprefix(".from-")
+        if begun.isdigit() and int(begun) >= start:
+            path.unlink()
+    return tf.summary.create_file_writer(str(folder), filename_suffix=f".from-{start}")
 
 
 def _unit(name: str) -> str:

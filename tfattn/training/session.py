@@ -20,7 +20,7 @@ from tfattn.training.callbacks import best_epoch
 from tfattn.training.interruption import Interruption, Stopped
 from tfattn.training.loop import Loop
 from tfattn.training.not_finite import not_finite
-from tfattn.training.position import Position, Totals
+from tfattn.training.position import Identity, Position, Totals
 from tfattn.training.prediction import Predictor
 from tfattn.training.progress import Display
 from tfattn.training.runtime import Runtime
@@ -50,7 +50,7 @@ class Session:
         self.validation = validation
         self.folder = folder
         self.runtime = runtime
-        self.identity = {"seed": seed, "fingerprint": fingerprint}
+        self.identity = Identity(seed=seed, fingerprint=fingerprint)
         self.total_steps = sum(train.num_batches(epoch) for epoch in range(trainer.epochs))
         self.monitor, self.mode = trainer.monitored(task)
         weights = [variable.value for variable in task.trainable_weights]
@@ -78,23 +78,27 @@ class Session:
 
     def run(self) -> list[dict[str, Any]]:
         """Trains to the end; returns the history."""
-        display = Display(
-            self.folder / "tensorboard",
-            steps=self.total_steps,
-            epochs=self.trainer.epochs,
-            monitor=self.monitor,
-            visible=self.runtime.is_chief,
-        )
-        with Interruption() as interruption, display, self.runtime.telling_lost_workers():
+        with Interruption() as interruption, self.runtime.telling_lost_workers():
             self._resume()
-            while not self.position.finished:
-                self._train_epoch(display, interruption)
-                self._end_epoch(display)
+            with self._display() as display:
+                while not self.position.finished:
+                    self._train_epoch(display, interruption)
+                    self._end_epoch(display)
             self.runtime.agree(self.position.counters.step)  # nobody reads before the chief has written
         checkpoints.load_weights(self.task, self.checkpoints.folder)
         if interruption.signal:
             raise Stopped(interruption.status)
         return self.position.history
+
+    def _display(self) -> Display:
+        return Display(
+            self.folder / "tensorboard",
+            start=self.position.counters.step,
+            steps=self.total_steps,
+            epochs=self.trainer.epochs,
+            monitor=self.monitor,
+            visible=self.runtime.is_chief and not self.position.finished,
+        )
 
     def _resume(self) -> None:
         self.checkpoints.save_frozen(checkpoints.frozen(self.task))
@@ -103,7 +107,7 @@ class Session:
             self._check_identity(newest)
             for group, variables in self.groups.items():
                 newest.restore(group, variables)
-            self.position = Position.of(newest.state)
+            self.position = newest.read(Position)
             if self.runtime.is_chief:
                 self._write_history()
                 note(f"goes on at step {self.position.counters.step} of {self.total_steps}")
@@ -218,7 +222,7 @@ class Session:
         raise Stopped(interruption.status)
 
     def _check_identity(self, checkpoint: checkpoints.Checkpoint) -> None:
-        found = {name: checkpoint.state[name] for name in self.identity}
+        found = dict(checkpoint.read(Identity))
         if found != self.identity:
             raise CheckpointError(
                 "the checkpoint belongs to another run",

@@ -1,0 +1,28 @@
+"""Raw rows come back as they were, or not at all."""
+
+import pytest
+
+from tfattn import files
+from tfattn.data.raw_rows import read_rows, write_rows
+from tfattn.data.source import Row
+from tfattn.errors import DataError
+
+TEXTS = ["plain", "a\u2028line\x85separator\x1c", '"é"', "two\nlines"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    with files.atomic_folder(tmp_path / "prepared") as new:
+        write_rows(new, "test", [Row({"text": text}, f"a.csv:{number}") for number, text in enumerate(TEXTS)])
+    return tmp_path / "prepared"
+
+
+def test_they_come_back_whatever_they_hold(folder):
+    assert read_rows(folder, "test") == [{"row": f"a.csv:{n}", "text": text} for n, text in enumerate(TEXTS)]
+
+
+def test_a_changed_row_is_refused(folder):
+    path = folder / "test.jsonl"
+    path.write_text(path.read_text(encoding="utf-8").replace("plain", "prain"), encoding="utf-8")
+    with pytest.raises(DataError, match="test.jsonl: the file's SHA-256 differs.*tfattn prepare PIPELINE --force"):
+        read_rows(folder, "test")

@@ -1,0 +1,87 @@
+"""A command that is killed and given again comes to the same end, and leaves nothing of the killed one behind."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+
+# The command line, in a process that kills itself when it has put so many files and folders in their places.
+KILLED = """
+import itertools, os, signal, sys
+from tfattn import cli
+
+after = int(sys.argv.pop(1))
+calls = itertools.count()
+
+def killing(call):
+    def called(*arguments, **named):
+        if next(calls) == after:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return call(*arguments, **named)
+    return called
+
+os.rename, os.replace = killing(os.rename), killing(os.replace)
+cli.main()
+"""
+
+
+def killed(after, *arguments):
+    command = [sys.executable, "-c", KILLED, str(after), *arguments]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return subprocess.run(command, env=environment, capture_output=True).returncode == -signal.SIGKILL
+
+
+def left_behind(project):
+    hidden = [path for path in project.rglob(".*.*") if path.is_dir() and not path.name.endswith(".lock")]
+    curves = list(project.glob("runs/tiny/[0-9a-f]*/tensorboard/*"))
+    return [*hidden, *(curves if len(curves) > 1 else [])]
+
+
+@pytest.fixture
+def project(finished, tmp_path, monkeypatch):
+    """A whole run in a folder of its own, entered."""
+    shutil.copytree(finished[0], tmp_path / "project", symlinks=True)
+    monkeypatch.chdir(tmp_path / "project")
+    return tmp_path / "project"
+
+
+def versions(project):
+    return [path for path in project.glob("saved_models/tiny/*") if path.name.isdigit()]
+
+
+def test_an_export_that_was_killed_before_its_record_is_taken_over(project, command):
+    (version,) = versions(project)
+    (project / "saved_models/models.config").unlink()
+    for record in project.glob("runs/tiny/[0-9a-f]*/stages/export.json"):
+        record.unlink()
+    answer = command("export", "tiny.yaml")
+    assert answer.status == 0 and f"exported {version.relative_to(project)}" in answer.errors
+    assert versions(project) == [version] and (project / "saved_models/models.config").exists()
+    assert "export: nothing has changed" in command("export", "tiny.yaml").errors
+
+
+@pytest.mark.slow
+def test_whenever_an_export_is_killed_one_version_comes_of_it(project, command):
+    after = 0
+    shutil.rmtree("saved_models")
+    while killed(after, "export", "tiny.yaml"):
+        assert command("export", "tiny.yaml").status == 0
+        assert len(versions(project)) == 1, f"killed after {after}"
+        assert not left_behind(project)
+        shutil.rmtree("saved_models")
+        after += 1
+    assert after > 6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("after", range(0, 40, 5))
+def test_whenever_a_run_is_killed_it_comes_to_its_end(after, project, command):
+    shutil.rmtree("runs")
+    killed(after, "run", "tiny.yaml")
+    assert command("run", "tiny.yaml").status == 0
+    assert len(versions(project)) == 1
+    assert not left_behind(project)
+    assert command("run", "tiny.yaml").errors.count("nothing has changed") == 4

@@ -1,0 +1,69 @@
+"""A folder is held by one process, and what a process leaves behind is told from what another is at."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tfattn import files
+from tfattn.errors import TfattnError
+
+WRITES_UNTIL_TOLD = """
+import sys
+from tfattn import files
+
+with files.atomic_file(sys.argv[1]) as path:
+    path.write_text("new")
+    print(path.parent.name, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def writer(tmp_path):
+    """A process that is at work on x.txt, until its standard input ends."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", WRITES_UNTIL_TOLD, str(tmp_path / "x.txt")]
+    with subprocess.Popen(
+        command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        process.workplace = tmp_path / process.stdout.readline().strip()
+        yield process
+        process.kill()
+
+
+def test_a_folder_is_held_by_one_process(tmp_path):
+    with files.lock(tmp_path), pytest.raises(TfattnError, match="another process"), files.lock(tmp_path):
+        pass
+    with files.lock(tmp_path):
+        pass
+
+
+def test_a_living_writer_is_left_alone(writer, tmp_path):
+    files.write_text(tmp_path / "y.txt", "")
+    with files.lock(tmp_path):
+        assert writer.workplace.is_dir()
+    writer.communicate()
+    assert (tmp_path / "x.txt").read_text() == "new"
+    assert not writer.workplace.exists()
+
+
+@pytest.mark.parametrize("how", ["by whoever writes there", "by whoever holds the folder"])
+def test_what_a_killed_writer_left_is_removed(how, writer, tmp_path):
+    writer.kill()
+    writer.wait()
+    assert writer.workplace.is_dir()
+    if how == "by whoever writes there":
+        files.write_text(tmp_path / "y.txt", "")
+    else:
+        with files.lock(tmp_path):
+            pass
+    assert not writer.workplace.exists()
+    assert not (tmp_path / "x.txt").exists()
+
+
+def test_hidden_folders_of_others_are_not_touched(tmp_path):
+    (tmp_path / ".git").mkdir()
+    files.remove_leftovers(tmp_path)
+    assert (tmp_path / ".git").is_dir()

@@ -1,0 +1,55 @@
+"""The one writer of files: what is written appears whole or not at all, and what is read back is what was written.
+
+Everything is written in a hidden workplace beside its target, forced to the disk and renamed. A folder carries a
+`manifest.json` with the size and SHA-256 of each of its files, and of itself; `verify` holds the files against it.
+"""
+
+from tfattn.files.locks import lock, remove_leftovers
+from tfattn.files.manifests import (
+    MANIFEST,
+    SEALED,
+    Manifest,
+    check,
+    digest,
+    read_manifest,
+    read_record,
+    record,
+    sha256,
+    verify,
+    write_manifest,
+)
+from tfattn.files.reading import read_json, read_json_lines
+from tfattn.files.writing import (
+    atomic_file,
+    atomic_folder,
+    atomic_link,
+    numbered,
+    remove_folder,
+    write_json,
+    write_text,
+)
+
+__all__ = [
+    "MANIFEST",
+    "SEALED",
+    "Manifest",
+    "atomic_file",
+    "atomic_folder",
+    "atomic_link",
+    "check",
+    "digest",
+    "lock",
+    "numbered",
+    "read_json",
+    "read_json_lines",
+    "read_manifest",
+    "read_record",
+    "record",
+    "remove_folder",
+    "remove_leftovers",
+    "sha256",
+    "verify",
+    "write_json",
+    "write_manifest",
+    "write_text",
+]

@@ -1,0 +1,108 @@
+"""Who is at work where: a lock on a folder, and the hidden workplaces in which files are written.
+
+A writer holds a lock in its workplace. The system frees it when the process ends, however that comes about: so a
+workplace whose lock is free was left behind by a process that was killed, and whoever works beside it next removes it.
+"""
+
+import contextlib
+import errno
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from tfattn.errors import TfattnError
+
+LOCK = ".lock"
+UNFINISHED = ".unfinished"
+
+
+@contextlib.contextmanager
+def lock(folder: str | Path, *, wait: bool = False) -> Iterator[None]:
+    """Holds a folder for this process until the block ends, or the process does; removes what others left unfinished.
+
+    Args:
+        folder: made if it does not stand yet.
+        wait: whether to wait for another process that holds it.
+
+    Raises:
+        TfattnError: another process holds it.
+    """
+    folder = Path(folder)
+    with disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        file = open(folder / LOCK, "a+")  # noqa: SIM115 (held until the block ends, in `with` below)
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise TfattnError(
+                "another process is at work in this folder",
+                where=str(folder),
+                remedy="Wait until it ends, or give this run another `name`.",
+            ) from None
+        remove_leftovers(folder)
+        yield
+
+
+@contextlib.contextmanager
+def workplace(target: Path) -> Iterator[Path]:
+    """Yields a hidden folder beside a target, on the same disk; it goes when the block ends, with all that is in it."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(target.parent)
+    held = None
+    while held is None:  # another process may have taken it for a leftover before it was held
+        place = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.", suffix=UNFINISHED))
+        held = _hold(place)
+    with held:
+        try:
+            yield place
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def remove_leftovers(folder: str | Path) -> None:
+    """Removes the workplaces in a folder whose processes have ended; those of living ones stay."""
+    for place in Path(folder).glob(f".*{UNFINISHED}"):
+        with contextlib.suppress(OSError):
+            held = _hold(place)
+            if held is not None:
+                with held:
+                    shutil.rmtree(place, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def disk_errors(target: Path) -> Iterator[None]:
+    """Says plainly that a disk is full, or that a folder may not be written to."""
+    try:
+        yield
+    except Exception as error:
+        # TensorFlow and safetensors raise errors of their own that only say it in words.
+        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error):
+            remedy = "Free some space, or choose another folder; what stood there before is unchanged."
+            raise TfattnError("no space left on the disk", where=str(target), remedy=remedy) from None
+        if getattr(error, "errno", None) in (errno.EACCES, errno.EROFS, errno.ENOTDIR):
+            what = f"cannot write here ({os.strerror(error.errno)})"
+            raise TfattnError(what, where=str(target), remedy="Choose a folder that you may write to.") from None
+        raise
+
+
+def _hold(place: Path) -> IO[str] | None:
+    """The lock of a workplace, open and held; None where another process holds it, or has just removed it."""
+    try:
+        file = open(place / LOCK, "a+")  # noqa: SIM115 (the caller closes it)
+    except FileNotFoundError:
+        return None
+    with contextlib.ExitStack() as closing:
+        closing.enter_context(file)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return None
+        if os.fstat(file.fileno()).st_nlink == 0:
+            return None
+        closing.pop_all()
+    return file
