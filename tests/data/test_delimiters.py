@@ -1,5 +1,7 @@
 """What seems to stand between fields: what divides every line alike."""
 
+import csv
+
 import pytest
 
 from tfattn.data.delimiters import likely_delimiter
@@ -21,3 +23,8 @@ from tfattn.data.delimiters import likely_delimiter
 )
 def test_what_divides_all_lines_alike_and_finds_columns(lines, columns, delimiter):
     assert likely_delimiter([f"{line}\n" for line in lines], columns) == delimiter
+
+
+def test_a_line_too_long_to_be_one_field_is_no_error():
+    limit = csv.field_size_limit()
+    assert likely_delimiter(["a;b\n", "c" * limit + ";" + "d" * limit], ["a"]) == ";"

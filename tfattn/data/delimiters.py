@@ -22,7 +22,10 @@ def likely_delimiter(lines: Sequence[str], columns: Collection[str]) -> str | No
     """
     found = []
     for delimiter in DELIMITERS:
-        rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]
+        try:
+            rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]
+        except csv.Error:  # such as a field that is too long, where nothing divides it
+            continue
         whole = rows[:-1] if len(rows) > 2 else rows  # the last row may go on behind these lines
         widths = set(map(len, whole))
         if len(widths) == 1 and (width := widths.pop()) > 1:

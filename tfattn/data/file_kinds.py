@@ -7,7 +7,8 @@ from pathlib import Path
 
 from tfattn.errors import DataError
 
-HEAD = 4096  # bytes that are looked at
+HEAD = 4096  # bytes by which a kind is known
+CHUNK = 1 << 16  # bytes that are decoded together
 NUL = "a NUL character"
 
 _SAVE = "Save it as text, such as CSV in UTF-8, and name that file as `path`."
@@ -93,7 +94,7 @@ def first_undecodable(path: Path, encoding: str) -> Place:
     line = 1
     with open(path, "rb") as file:
         while True:
-            chunk = file.read(HEAD)
+            chunk = file.read(CHUNK)
             state = decoder.getstate()
             try:
                 line += decoder.decode(chunk, final=not chunk).count("\n")
