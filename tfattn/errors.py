@@ -21,6 +21,13 @@ def nearest(word: str, words: Iterable[str]) -> str:
     return f"Did you mean `{near[0]}`?" if near else ""
 
 
+def listed(words: Iterable[str], most: int = 20) -> str:
+    """Words for a message: the first few, and how many more there are; quoted where spaces would not be seen."""
+    words = list(words)
+    shown = [word if word and word == word.strip() else repr(word) for word in words[:most]]
+    return ", ".join(shown) + f" and {len(words) - most:,} more" * (len(words) > most)
+
+
 class TfattnError(Exception):
     """One clear message: `where: what happened: expected X, received Y. remedy`.
 

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfattn.data.csv_files import CsvFile
+from tfattn.data.text_files import LONGEST_TEXT
 from tfattn.errors import ConfigError, DataError
 
 FIELDS = {"text": "Description", "label": "Category"}
@@ -100,10 +101,55 @@ def test_a_missing_column_suggests_the_nearest(table):
     )
 
 
-def test_a_column_twice(table):
-    assert "two columns have the same name: expected one column 'Category', received 2" in message(
-        table("Description,Category,Category\na,b,c\n")
+def test_a_column_several_times_is_told_with_its_places(table):
+    assert message(table("Category,Description,Category\na,b,c\n")).endswith(
+        "reports.csv:1: several columns are called 'Category': expected one, for `label`, received columns 1, 3. "
+        "Rename all but one of them in the first row."
     )
+    assert read(table("Note,Description,Note,Category\na,b,c,d\n")) == [("b", "d", "2")]
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "written", "name"),
+    [(";", '";"', "a.csv"), ("\t", '"\\t"', "a.csv"), ("|", '"|"', "a.csv"), (",", '","', "a.tsv")],
+)
+def test_another_delimiter_is_named_as_it_is_to_be_written(table, delimiter, written, name):
+    lines = ["Description;Category", '"hot, and loud";Leak', "wet;Noise"]
+    content = "\n".join(line.replace(";", delimiter) for line in lines)
+    assert message(table(content, name)).endswith(
+        f"The file seems to be separated by {delimiter!r}: set `delimiter: {written}`."
+    )
+    numbered = table(content, name, fields={"text": 1, "label": 2}, header=False)
+    assert f"set `delimiter: {written}`" in message(numbered)
+    assert len(read(table(content, name, delimiter=delimiter))) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "remedy"),
+    [
+        ('{"Description": "a", "Category": "b"}\n', "The file seems to hold JSON lines: set `name: jsonl`."),
+        ("<!DOCTYPE html>\n<html>\n", "The file seems to be a web page or XML: check where it came from."),
+        (
+            "# of Monday\nDescription,Category\na,b\n",
+            "take out what stands before it; if it is data, set `header: false`.",
+        ),
+        ("Text\nloud; hot\nwet\n", "if it is data, set `header: false`."),
+    ],
+)
+def test_a_first_row_that_names_no_columns(table, content, remedy):
+    assert message(table(content)).endswith(remedy)
+
+
+def test_of_very_many_columns_some_are_shown(table):
+    found = message(table(",".join([" Category", "", *map(str, range(5000))]) + "\n"))
+    assert "expected one of ' Category', '', 0, 1, " in found
+    assert "and 4,982 more, received 'Description'" in found
+
+
+def test_a_very_wide_table_is_read_in_no_time(table):
+    names = [f"c{number}" for number in range(20_000)]
+    source = table(",".join(names) + "\n" + ",".join("1" for _ in names) + "\n", fields={name: name for name in names})
+    assert [len(row.fields) for row in source.rows()] == [20_000]
 
 
 @pytest.mark.parametrize("row, received", [("only", 1), ("a,b,c", 3)])
@@ -111,6 +157,18 @@ def test_a_ragged_row(table, row, received):
     found = message(table(f'Description,Category\n"x\ny",b\n{row}\n'))
     assert f"reports.csv:4: the row is ragged: expected 2 fields, received {received}. Fields that hold ','" in found
     assert "`quoting: false`" in found
+
+
+@pytest.mark.parametrize(
+    ("row", "remedy"),
+    [
+        ("a,b,", "The row ends in a delimiter and the first row does not: let both of them, or neither."),
+        ('a, "b, c"', "A quote opens a field only right behind the delimiter: take out the spaces between them."),
+    ],
+)
+def test_slips_that_make_a_row_ragged(table, row, remedy):
+    assert message(table(f"Description,Category\n{row}\n")).endswith(remedy)
+    assert read(table("Description,Category,\na,b,\n")) == [("a", "b", "2")]
 
 
 def test_a_row_that_cannot_be_decoded(table):
@@ -125,7 +183,7 @@ def test_the_undecodable_row_is_found_in_a_long_file(table):
 
 def test_utf_16_read_as_utf_8_names_the_remedy(table):
     content = "Description,Category\na,b\n"
-    assert "Set `encoding: utf-16`" in message(table(content.encode("utf-16"))).replace("set", "Set")
+    assert "set `encoding: utf-16`" in message(table(content.encode("utf-16")))
     assert "received a NUL character" in message(table(content.encode("utf-16-le")))
     assert "reports.csv:1" in message(table(content.encode("utf-8"), encoding="utf-16"))
 
@@ -145,17 +203,39 @@ def test_nothing_to_read(table, content, what):
     assert message(table(content)).endswith(f"reports.csv: {what}")
 
 
-@pytest.mark.parametrize(
-    "row, what", [('"never closed,b\nmore,c\n', "unexpected end of data"), ('"a"b,c\n', "',' expected after '\"'")]
-)
-def test_broken_quotes(table, row, what):
-    found = message(table("Description,Category\n" + row))
-    assert f"reports.csv:2: the row cannot be read ({what}" in found
+def test_broken_quotes(table):
+    found = message(table('Description,Category\n"a"b,c\n'))
+    assert "reports.csv:2: the row cannot be read (',' expected after '\"'" in found
     assert "`quoting: false`" in found
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_quote_that_is_never_closed_is_found_where_it_opens(table, end):
+    rows = ["Description,Category", '"two', 'lines","b', "more,c"]
+    found = message(table(end.join(rows) + end))
+    assert "reports.csv:3: the double quote that opens the field in column 2 is never closed. Close it; " in found
 
 
 def test_a_very_long_field_is_read(table):
     assert len(read(table(f"Description,Category\n{'word ' * 100_000},b\n"))[0][0]) == 500_000
+    longest = "x" * LONGEST_TEXT
+    assert read(table(f"Description,Category\n{longest},b\n"))[0][0] == longest
+
+
+def test_a_field_beyond_the_limit_is_found_where_it_begins(table):
+    found = message(table(f"Description,Category\n{'x' * LONGEST_TEXT}y,b\n"))
+    assert "reports.csv:2: the field in column 1 is too long: expected at most 1,048,576 characters, received " in found
+    assert found.endswith("cut it: models read their first `max_length` tokens alone.")
+    swallowed = message(table('Description,Category\nok,a\n"two\nlines","b\n' + "more,c\n" * 200_000))
+    assert "reports.csv:4: the field in column 2 is too long" in swallowed
+    assert "If a double quote opens it that is never closed, close it; if quotes are plain text" in swallowed
+
+
+def test_a_row_beyond_the_limit_is_found(table, monkeypatch):
+    monkeypatch.setattr("tfattn.data.csv_files.LONGEST_ROW", 50)
+    rows = 'Description,Category\nok,a\n"{}",b\n'
+    assert len(read(table(rows.format("of\nlines\n" * 4)))) == 2
+    assert "reports.csv:3: the row is too long: expected at most 50" in message(table(rows.format("of\nlines\n" * 8)))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tfattn.data.jsonl_files import JsonLinesFile
+from tfattn.data.text_files import LONGEST_TEXT
 from tfattn.errors import DataError
 
 
@@ -41,6 +42,10 @@ def test_values_become_text_and_blank_lines_are_left_out(source):
         ("\n \n", "reports.jsonl: the file holds no rows"),
         (line("a", "b") + "{'a': 1}\n", r"reports.jsonl:2: the row is not JSON \(Expecting property name"),
         ("[" * 100_000 + "\n", "reports.jsonl:1: the row is not JSON"),
+        (
+            '[\n{"description": "a", "category": "b"}\n]\n',
+            r"reports.jsonl:1: the row is not JSON .* `jq -c '.\[\]'` the objects of a list",
+        ),
         ('["a"]\n', r"reports.jsonl:1: the row is not an object: .* received \[\"a\"\]"),
         (
             '{"Description": "a", "category": "b"}\n',
@@ -54,6 +59,12 @@ def test_values_become_text_and_blank_lines_are_left_out(source):
 )
 def test_what_cannot_be_read_is_located(source, content, expected):
     with pytest.raises(DataError, match=expected):
+        list(source(content).rows())
+
+
+def test_a_value_beyond_the_limit_is_located(source):
+    content = line("a", "b") + line("x" * (LONGEST_TEXT + 1), "b")
+    with pytest.raises(DataError, match="jsonl:2: the value of 'description' is too long: expected at most 1,048,576"):
         list(source(content).rows())
 
 

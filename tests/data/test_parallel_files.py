@@ -5,6 +5,7 @@ import pytest
 from tfattn.data.csv_files import CsvFile
 from tfattn.data.jsonl_files import JsonLinesFile
 from tfattn.data.parallel_files import ParallelFiles
+from tfattn.data.text_files import LONGEST_TEXT
 from tfattn.errors import ConfigError, DataError
 
 
@@ -60,6 +61,20 @@ def test_other_encodings_are_read_when_named(source):
     assert read(files) == [("heiß", "hot"), ("kalt", "cold")]
     with pytest.raises(ConfigError, match="unknown encoding"):
         source("a\n", "b\n", encoding="utf-9")
+
+
+def test_a_file_without_line_feeds_is_told(source):
+    found = message(source("a b\rc d\r", "x y\nz\n"))
+    assert found.endswith(
+        "train.en: carriage returns stand where lines should end: expected a line feed behind each line. "
+        r"Replace them by line feeds, as `tr '\r' '\n'` does."
+    )
+
+
+def test_a_line_beyond_the_limit_is_located(source):
+    assert "train.de:2: the line is too long: expected at most 1,048,576 characters" in message(
+        source("a\nb\n", "x\n" + "y" * (LONGEST_TEXT + 1))
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,23 @@
 """Rows of a table in a text file: comma, tab or otherwise separated."""
 
 import csv
+import json
+import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
-from tfattn.data.source import Row, Source, check_encoding, lines
-from tfattn.errors import ConfigError, DataError, nearest
+from tfattn.data.delimiters import likely_delimiter
+from tfattn.data.source import Row, Source
+from tfattn.data.text_files import LONGEST_ROW, LONGEST_TEXT, check_encoding, lines, too_long
+from tfattn.errors import ConfigError, DataError, listed, nearest
 
-# Python's own limit, 131,072 characters, is shorter than some documents.
-LONGEST_FIELD = 1 << 26
+SNIFFED_LINES = 20
 
 
 class CsvFile(Source):
-    """Reads a table, such as a spreadsheet saves it.
+    """Reads a table, such as a spreadsheet saves it. A field may have 1,048,576 characters, a row 16,777,216.
 
     Args:
         path: the file.
@@ -73,14 +78,7 @@ class CsvFile(Source):
                 if self.header:
                     continue
             if len(record) != width:
-                raise DataError(
-                    "the row is ragged",
-                    where=where,
-                    expected=f"{width} fields",
-                    received=str(len(record)),
-                    remedy=f"Fields that hold {self.delimiter!r} must stand in double quotes; if quotes are plain "
-                    "text, set `quoting: false`; if something else separates fields, set `delimiter`.",
-                )
+                raise self._ragged(record, width, where)
             count += 1
             yield Row({role: record[column] for role, column in columns.items()}, where)
         if count == 0:
@@ -90,36 +88,135 @@ class CsvFile(Source):
             )
 
     def _records(self) -> Iterator[tuple[str, list[str]]]:
-        csv.field_size_limit(LONGEST_FIELD)
-        quoting = csv.QUOTE_MINIMAL if self.quoting else csv.QUOTE_NONE
-        reader = csv.reader(lines(self.path, self.encoding), delimiter=self.delimiter, quoting=quoting, strict=True)
+        csv.field_size_limit(LONGEST_TEXT)
+        row = _RowLines(self.path, self.encoding)
+        reader = csv.reader(row, strict=True, **self._dialect)
         while True:
-            where = f"{self.path}:{reader.line_num + 1}"
+            row.begin()
             try:
                 record = next(reader)
             except StopIteration:
                 return
             except csv.Error as error:
-                raise DataError(
-                    f"the row cannot be read ({error})",
-                    where=where,
-                    remedy='A double quote inside a quoted field is written twice (""); if quotes are plain text, set '
-                    "`quoting: false`.",
-                ) from None
+                raise self._unreadable(row, str(error)) from None
             if record:
-                yield where, record
+                yield row.where, record
+
+    @property
+    def _dialect(self) -> dict[str, Any]:
+        return {"delimiter": self.delimiter, "quoting": csv.QUOTE_MINIMAL if self.quoting else csv.QUOTE_NONE}
+
+    def _unreadable(self, row: "_RowLines", error: str) -> DataError:
+        """The error that a row gives, with the place where the field begins that is to blame."""
+        quotes = "if quotes are plain text, set `quoting: false`."
+        if error.startswith("field larger"):
+            line, column = self._unfinished(row)
+            slip = f"If a double quote opens it that is never closed, close it; {quotes}" if self.quoting else ""
+            return too_long(f"the field in column {column}", f"{self.path}:{line}", LONGEST_TEXT, slip=slip)
+        if error.startswith("unexpected end"):
+            line, column = self._unfinished(row)
+            return DataError(
+                f"the double quote that opens the field in column {column} is never closed",
+                where=f"{self.path}:{line}",
+                remedy=f"Close it; {quotes}",
+            )
+        remedy = f'A double quote inside a quoted field is written twice (""); {quotes}'
+        return DataError(f"the row cannot be read ({error})", where=row.where, remedy=remedy)
+
+    def _unfinished(self, row: "_RowLines") -> tuple[int, int]:
+        """Line and column, from 1, of the field that is too long, or else of the last, which does not end."""
+        csv.field_size_limit(2 * LONGEST_ROW)
+        [fields] = csv.reader(row.lines, **self._dialect)
+        column = next((place for place, field in enumerate(fields) if len(field) > LONGEST_TEXT), len(fields) - 1)
+        lines_before = sum(len(re.findall("\r\n|\r|\n", field)) for field in fields[:column])
+        return row.first + lines_before, column + 1
+
+    def _ragged(self, record: list[str], width: int, where: str) -> DataError:
+        """The error of a row that has another number of fields than the first."""
+        if len(record) == width + 1 and not record[-1]:
+            remedy = "The row ends in a delimiter and the first row does not: let both of them, or neither."
+        elif any(field != field.lstrip() and field.lstrip().startswith('"') for field in record):
+            remedy = "A quote opens a field only right behind the delimiter: take out the spaces between them."
+        else:
+            remedy = (
+                f"Fields that hold {self.delimiter!r} must stand in double quotes; if quotes are plain text, set "
+                "`quoting: false`; if something else separates fields, set `delimiter`."
+            )
+        return DataError(
+            "the row is ragged", where=where, expected=f"{width} fields", received=str(len(record)), remedy=remedy
+        )
 
     def _columns(self, first: list[str], where: str) -> dict[str, int]:
         """Where the column of each role stands."""
-        if not self.header:
-            first = [str(number) for number in range(1, len(first) + 1)]
+        names = first if self.header else [str(number) for number in range(1, len(first) + 1)]
+        places: dict[str, list[int]] = {}
+        for place, name in enumerate(names):
+            places.setdefault(name, []).append(place)
         for role, column in self.fields.items():
-            if first.count(column) != 1:
+            if column not in places:
                 raise DataError(
-                    f"there is no column for `{role}`" if column not in first else "two columns have the same name",
+                    f"there is no column for `{role}`",
                     where=where,
-                    expected=f"one of {', '.join(first)}" if column not in first else f"one column {column!r}",
-                    received=repr(column) if column not in first else str(first.count(column)),
-                    remedy=nearest(column, first),
+                    expected=f"one of {listed(names)}",
+                    received=repr(column),
+                    remedy=self._remedy(column, first),
                 )
-        return {role: first.index(column) for role, column in self.fields.items()}
+            if len(places[column]) > 1:
+                raise DataError(
+                    f"several columns are called {column!r}",
+                    where=where,
+                    expected=f"one, for `{role}`",
+                    received=f"columns {listed(str(place + 1) for place in places[column])}",
+                    remedy="Rename all but one of them in the first row.",
+                )
+        return {role: places[column][0] for role, column in self.fields.items()}
+
+    def _remedy(self, column: str, first: list[str]) -> str:
+        """What to do where a column is not found among the fields of the first row."""
+        start = first[0].lstrip().lower()
+        if start.startswith("{"):
+            return "The file seems to hold JSON lines: set `name: jsonl`."
+        if start.startswith(("<!doctype", "<html", "<?xml")):
+            return "The file seems to be a web page or XML: check where it came from."
+        delimiter = likely_delimiter(list(islice(lines(self.path, self.encoding), SNIFFED_LINES)), self.fields.values())
+        if delimiter not in (None, self.delimiter):
+            return f"The file seems to be separated by {delimiter!r}: set `delimiter: {json.dumps(delimiter)}`."
+        if not self.header:
+            return ""
+        return nearest(column, first) or (
+            "The first row has to name the columns: take out what stands before it; if it is data, set `header: false`."
+        )
+
+
+class _RowLines:
+    """The lines of a file for a csv.reader, of which those of the row that is being read are kept.
+
+    Attributes:
+        lines: those of the row, so far.
+        first: the number of the first of them.
+    """
+
+    def __init__(self, path: Path, encoding: str):
+        self.lines: list[str] = []
+        self.first = 1
+        self._path = path
+        self._read = lines(path, encoding)
+        self._size = 0
+
+    @property
+    def where(self) -> str:
+        return f"{self._path}:{self.first}"
+
+    def begin(self) -> None:
+        """The next line is the first of a row."""
+        self.first += len(self.lines)
+        self.lines.clear()
+        self._size = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._read:
+            self.lines.append(line)
+            self._size += len(line)
+            if self._size > LONGEST_ROW:
+                raise too_long("the row", self.where, LONGEST_ROW)
+            yield line

@@ -5,12 +5,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tfattn.data.source import Row, Source, check_encoding, lines
-from tfattn.errors import DataError, nearest
+from tfattn.data.source import Row, Source
+from tfattn.data.text_files import LONGEST_TEXT, check_encoding, lines, too_long
+from tfattn.errors import DataError, listed, nearest
 
 
 class JsonLinesFile(Source):
     """Reads a JSON object per line; numbers and booleans become text, null an empty value.
+
+    A value may have 1,048,576 characters, a line 16,777,216.
 
     Args:
         path: the file.
@@ -49,9 +52,8 @@ def _object(line: str, where: str) -> dict[str, Any]:
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise DataError(
-            f"the row is not JSON ({error})", where=where, remedy="Each line is one whole object."
-        ) from None
+        remedy = "Each line is one whole object; `jq -c .` writes it so, `jq -c '.[]'` the objects of a list."
+        raise DataError(f"the row is not JSON ({error})", where=where, remedy=remedy) from None
     if not isinstance(entry, dict):
         raise DataError(
             "the row is not an object", where=where, expected='{"key": value, ...}', received=line.strip()[:40]
@@ -61,7 +63,7 @@ def _object(line: str, where: str) -> dict[str, Any]:
 
 def _value(entry: dict[str, Any], key: str, where: str) -> str:
     if key not in entry:
-        expected = f"one of {', '.join(entry)}"
+        expected = f"one of {listed(entry)}"
         raise DataError(
             "a key is missing", where=where, expected=expected, received=repr(key), remedy=nearest(key, entry)
         )
@@ -71,6 +73,8 @@ def _value(entry: dict[str, Any], key: str, where: str) -> str:
             f"the value of {key!r} is nested", where=where, expected="text", received=json.dumps(value)[:40]
         )
     text = "" if value is None else value if isinstance(value, str) else json.dumps(value)
+    if len(text) > LONGEST_TEXT:
+        raise too_long(f"the value of {key!r}", where, LONGEST_TEXT)
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
         raise DataError(f"the value of {key!r} holds half of a surrogate pair", where=where, remedy="Repair the row.")
     return text

@@ -6,7 +6,8 @@ from itertools import zip_longest
 from pathlib import Path
 
 from tfattn import files
-from tfattn.data.source import Row, Source, check_encoding, fingerprint, lines
+from tfattn.data.source import Row, Source
+from tfattn.data.text_files import LONGEST_TEXT, check_encoding, fingerprint, lines
 from tfattn.errors import DataError
 from tfattn.features import SOURCE, TARGET
 
@@ -17,7 +18,7 @@ class ParallelFiles(Source):
     """Reads sentences and their translations from two plain text files, one a line.
 
     Only a line feed ends a line, alone or behind a carriage return; other characters that may break lines, such as
-    U+2028, are text. An empty line is an empty value.
+    U+2028, are text. An empty line is an empty value, and none may have more than 1,048,576 characters.
 
     Args:
         path: the file of sources.
@@ -69,8 +70,16 @@ class ParallelFiles(Source):
 
 def _sentences(path: Path, encoding: str, key: str) -> Iterator[str]:
     with _naming(key):
-        for line in lines(path, encoding, end="\n"):
-            yield line.removesuffix("\n").removesuffix("\r")
+        for line in lines(path, encoding, end="\n", longest=LONGEST_TEXT):
+            text = line.removesuffix("\n").removesuffix("\r")
+            if "\r" in text and not line.endswith("\n"):
+                raise DataError(
+                    "carriage returns stand where lines should end",
+                    where=str(path),
+                    expected="a line feed behind each line",
+                    remedy="Replace them by line feeds, as `tr '\\r' '\\n'` does.",
+                )
+            yield text
 
 
 @contextlib.contextmanager

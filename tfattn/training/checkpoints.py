@@ -26,7 +26,7 @@ from safetensors.numpy import load_file, save_file
 
 from tfattn import files
 from tfattn.console import note
-from tfattn.errors import CheckpointError, DataError
+from tfattn.errors import CheckpointError, DataError, listed
 from tfattn.tasks.task import Task
 
 NAMED = 5  # tensors that an error lists
@@ -203,7 +203,7 @@ def assign(variables: Group, tensors: Mapping[str, np.ndarray], *, where: str) -
         if name in tensors and tuple(variable.shape) != tuple(tensors[name].shape)
     ]
     faults = {"missing": missing, "not in the model": unknown, "of another shape": different}
-    received = "; ".join(f"{kind}: {_listed(names)}" for kind, names in faults.items() if names)
+    received = "; ".join(f"{kind}: {listed(names, NAMED)}" for kind, names in faults.items() if names)
     if received:
         raise CheckpointError(
             "the checkpoint does not fit the model",
@@ -221,7 +221,7 @@ def _by_path(variables: list[keras.Variable]) -> Group:
     if len(group) != len(variables):
         paths = [variable.path for variable in variables]
         twice = sorted({path for path in paths if paths.count(path) > 1})
-        raise CheckpointError("two weights share a path", where=_listed(twice), remedy="Give their layers names.")
+        raise CheckpointError("two weights share a path", where=listed(twice, NAMED), remedy="Give their layers names.")
     return group
 
 
@@ -242,8 +242,3 @@ def _verify(folder: Path) -> None:
 
 def _name(step: int) -> str:
     return f"step-{step:08d}"
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more

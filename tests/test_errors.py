@@ -1,0 +1,9 @@
+"""Words of messages."""
+
+from tfattn.errors import listed
+
+
+def test_a_list_is_bounded_and_shows_blanks():
+    assert listed(["a b", "", " c"]) == "a b, '', ' c'"
+    assert listed(map(str, range(1500)), 3) == "0, 1, 2 and 1,497 more"
+    assert listed([]) == ""

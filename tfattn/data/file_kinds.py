@@ -1,0 +1,131 @@
+"""What a file seems to be that cannot be read as text, or not in the encoding that was stated."""
+
+import codecs
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from tfattn.errors import DataError
+
+HEAD = 4096  # bytes by which a kind is known
+CHUNK = 1 << 16  # bytes that are decoded together
+NUL = "a NUL character"
+
+_SAVE = "Save it as text, such as CSV in UTF-8, and name that file as `path`."
+_UNPACK = "Unpack it, and name the file inside as `path`."
+# What files begin with: the first that fits tells. Workbooks are ZIP archives with certain names in them.
+_KINDS: tuple[tuple[bytes, str, str], ...] = (
+    (rb"PK\x03\x04.*(xl/|docProps/|_rels/|\[Content_Types\]|opendocument)", "a workbook, such as Excel's .xlsx", _SAVE),
+    (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a workbook of an older Excel (.xls)", _SAVE),
+    (rb"PK\x03\x04", "a ZIP archive", _UNPACK),
+    (rb"\x1f\x8b", "a file compressed by gzip", _UNPACK),
+    (rb"BZh[1-9]1AY&SY", "a file compressed by bzip2", _UNPACK),
+    (rb"\xfd7zXZ\0", "a file compressed by xz", _UNPACK),
+    (rb"\x28\xb5\x2f\xfd", "a file compressed by Zstandard", _UNPACK),
+    (rb"7z\xbc\xaf\x27\x1c", "a 7z archive", _UNPACK),
+    (rb".{257}ustar", "a tar archive", _UNPACK),
+    (rb"PAR1", "a Parquet file", _SAVE),
+    (rb"ARROW1", "an Arrow file", _SAVE),
+    (rb"Obj\x01", "an Avro file", _SAVE),
+    (rb"SQLite format 3\0", "an SQLite database", _SAVE),
+    (rb"\x89HDF\r\n\x1a\n", "an HDF5 file", _SAVE),
+    (rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|GIF8[79]a", "a picture", "Check `path`."),
+    (rb"%PDF-", "a PDF document", _SAVE),
+    (rb"version https://git-lfs", "a pointer of Git LFS to a file that is not here", "Fetch it: `git lfs pull`."),
+)
+# What text begins with in an encoding that says its name; UTF-32's first, because UTF-16's is the start of it.
+_BYTE_ORDER_MARKS = {
+    b"\xff\xfe\0\0": "utf-32",
+    b"\0\0\xfe\xff": "utf-32",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+    b"\xef\xbb\xbf": "utf-8",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in a file something stands that is not text, and what it is."""
+
+    line: int
+    received: str
+
+
+def check_kind(path: Path) -> None:
+    """Refuses a file that begins as one of a kind that is not text.
+
+    Raises:
+        DataError: says what the file seems to be, and what to do with it.
+        OSError: it cannot be read.
+    """
+    head = _head(path)
+    for start, kind, remedy in _KINDS:
+        if re.match(start, head, re.DOTALL):
+            raise DataError(
+                "the file is not text",
+                where=str(path),
+                expected="rows of text",
+                received=f"what seems to be {kind}",
+                remedy=remedy,
+            )
+
+
+def not_text(path: Path, encoding: str, place: Place) -> DataError:
+    """The error that says that a line cannot be decoded, and in which encoding the file seems to be."""
+    likely = _likely_encoding(_head(path), codecs.lookup(encoding).name)
+    if likely:
+        remedy = f"The file seems to be {likely}: set `encoding: {likely}`."
+    elif place.received == NUL:
+        remedy = "Take it out, or check that the file is text."
+    else:
+        remedy = "Set `encoding:` to that of the file, such as cp1252, latin-1, utf-16 or gb18030."
+    return DataError(
+        "the row cannot be decoded",
+        where=f"{path}:{place.line}",
+        expected=f"{encoding} text",
+        received=place.received,
+        remedy=remedy,
+    )
+
+
+def first_undecodable(path: Path, encoding: str) -> Place:
+    """Where a file that could not be decoded fails: Python reads ahead and does not say in which line it did."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    line = 1
+    with open(path, "rb") as file:
+        while True:
+            chunk = file.read(CHUNK)
+            state = decoder.getstate()
+            try:
+                line += decoder.decode(chunk, final=not chunk).count("\n")
+            except UnicodeDecodeError as error:
+                decoder.setstate(state)
+                good = decoder.decode(error.object[len(state[0]) : error.start])
+                return Place(line + good.count("\n"), f"byte 0x{error.object[error.start]:02x}")
+            except UnicodeError as error:  # such as UTF-16 without its byte-order mark
+                return Place(line, str(error))
+            if not chunk:
+                return Place(line, "something else")
+
+
+def _head(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(HEAD)
+
+
+def _likely_encoding(head: bytes, stated: str) -> str:
+    """The encoding that text which begins so seems to be in; empty where nothing tells, or that was stated."""
+    for mark, name in _BYTE_ORDER_MARKS.items():
+        if head.startswith(mark):
+            return name if name != stated else ""
+    # Letters of ASCII in UTF-16 have NUL for their other byte, and never for their own.
+    first, second = head[0::2].count(0), head[1::2].count(0)
+    if max(first, second) > len(head) / 4 and min(first, second) == 0:
+        return "utf-16-le" if second else "utf-16-be"
+    if stated.startswith("utf-8") or b"\0" in head or (head.isascii() and not stated.startswith(("utf-16", "utf-32"))):
+        return ""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)  # a character may be cut at the end
+    except UnicodeDecodeError:
+        return ""
+    return "utf-8"

@@ -1,0 +1,119 @@
+"""How every text file is opened: line by line, within limits, and nothing that is not a file of text."""
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from tfattn import files
+from tfattn.data.file_kinds import NUL, Place, check_kind, first_undecodable, not_text
+from tfattn.errors import ConfigError, DataError
+
+# Characters of one text, as much as a long book has, and of all that belongs to a row. What is longer is a slip most
+# often, such as a quote that is never closed, and would take minutes and gigabytes to encode.
+LONGEST_TEXT = 1 << 20
+LONGEST_ROW = 1 << 24
+
+_MARK = "\ufeff"
+_REVERSED_MARK = "\ufffe"
+_OTHERS = {
+    stat.S_ISDIR: "a folder",
+    stat.S_ISFIFO: "a named pipe",
+    stat.S_ISSOCK: "a socket",
+    stat.S_ISCHR: "a device",
+    stat.S_ISBLK: "a device",
+}
+
+
+def check_encoding(encoding: str) -> None:
+    """Refuses what Python does not know as an encoding of text.
+
+    Raises:
+        ConfigError: there is no such encoding.
+    """
+    try:
+        "".encode(encoding)
+    except LookupError:
+        raise ConfigError(
+            "unknown encoding",
+            key="encoding",
+            expected="a name such as utf-8, utf-16, latin-1, cp1252, gb18030",
+            received=repr(encoding),
+        ) from None
+
+
+def fingerprint(path: Path) -> str:
+    """The SHA-256 of a file.
+
+    Raises:
+        DataError: it is not a regular file, or cannot be read.
+    """
+    try:
+        _check_is_file(path)
+        return files.sha256(path)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def lines(path: Path, encoding: str, *, end: Literal["", "\n"] = "", longest: int = LONGEST_ROW) -> Iterator[str]:
+    """The lines of a text file with their ends; byte-order marks are left out.
+
+    Args:
+        path: the file.
+        encoding: its encoding.
+        end: what ends a line: "\\n" alone, or if empty "\\n", "\\r" or both.
+        longest: the most characters of a line; no more are ever held.
+
+    Raises:
+        DataError: the file is missing, empty, not a regular file, not text or not in this encoding, or a line is too
+            long; names the line.
+    """
+    try:
+        _check_is_file(path)
+        check_kind(path)
+        with open(path, encoding=encoding, newline=end) as file:
+            number = 0
+            for number, line in enumerate(iter(lambda: file.readline(longest + 2), ""), start=1):
+                if "\0" in line:
+                    raise not_text(path, encoding, Place(number, NUL))
+                if number == 1:
+                    if line.startswith(_REVERSED_MARK):
+                        raise not_text(path, encoding, Place(number, "a byte-order mark with its bytes reversed"))
+                    line = line.lstrip(_MARK)  # several, where programs have added one each
+                if len(line) > longest and len(line.rstrip("\r\n")) > longest:
+                    raise too_long("the line", f"{path}:{number}", longest)
+                yield line
+            if number == 0:
+                raise DataError("the file is empty", where=str(path), remedy="Check `path`.")
+    except UnicodeError:
+        raise not_text(path, encoding, first_undecodable(path, encoding)) from None
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def too_long(what: str, where: str, longest: int, *, slip: str = "") -> DataError:
+    """The error that says that more characters belong together than are read; `slip` is what may have made it so."""
+    return DataError(
+        f"{what} is too long",
+        where=where,
+        expected=f"at most {longest:,} characters",
+        received="more",
+        remedy=f"{slip} If it really is so long, cut it: models read their first `max_length` tokens alone.".lstrip(),
+    )
+
+
+def _check_is_file(path: Path) -> None:
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        raise DataError(
+            "not a regular file",
+            where=str(path),
+            expected="a file of rows, which is read more than once",
+            received=next((name for is_so, name in _OTHERS.items() if is_so(mode)), "something else"),
+            remedy="Name a file as `path`; what comes from a program is written to one first.",
+        )
+
+
+def _unreadable(path: Path, error: OSError) -> DataError:
+    remedy = "Check `path`." if path.is_absolute() else f"Check `path`; it counts from {Path.cwd()}."
+    return DataError(f"cannot read the file ({error.strerror})", where=str(path), remedy=remedy)
