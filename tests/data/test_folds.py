@@ -68,8 +68,11 @@ def test_too_little_to_divide_is_told():
     with pytest.raises(ConfigError, match="too few rows to divide: expected at most 3, received 4") as caught:
         parts_of(["a", "b", "c"], stratify=False)
     assert caught.value.key == "folds"
-    with pytest.raises(ConfigError, match="expected at most 2, the rows of the rarest class, received 4"):
-        parts_of(["a"] * 9 + ["b"] * 2)
+    with pytest.raises(
+        ConfigError,
+        match=r"at most 2, the rows of the rarest class, received 4. Classes of fewer rows: 'b' \(2\), 'c' \(3\)\.",
+    ):
+        parts_of(["a"] * 9 + ["b"] * 2 + ["c"] * 3)
 
 
 def test_whole_groups_may_leave_a_part_without_a_rare_class():

@@ -93,6 +93,28 @@ def test_a_table_does_not_read_the_label():
     assert caught.value.key == "preprocessing"
 
 
+@pytest.mark.parametrize(
+    ("parts", "split", "remedy"),
+    [
+        ({"validation_source": True}, "validation", "Add rows of this class to `source`, or take them out of `valid"),
+        (
+            {"validation_source": True, "split": Split(hold_out={"text": ["x"]})},
+            "test",
+            "`split.hold_out` keeps all of",
+        ),
+        ({"split": Split(hold_out={"text": ["x"]}, stratify=False)}, "validation", "Set `split.stratify: true`"),
+        ({"split": Split(group="text")}, "validation", "Add rows of this class to more groups; `split.group` keeps"),
+        ({"split": Split(group="text", folds=3)}, "validation", "Add rows of this class to more groups"),
+        ({"split": Split(stratify=False)}, "validation", "Set `split.stratify: true`"),
+        ({"split": Split()}, "test", "Add training rows of this class."),
+    ],
+)
+def test_the_remedy_for_a_new_class_follows_how_rows_are_divided(parts, split, remedy):
+    if "validation_source" in parts:
+        parts = parts | {"validation_source": CsvFile(path="v.csv", fields={"text": "a", "label": "b"})}
+    assert remedy in data(**parts).remedy_of_new_class(split)
+
+
 def test_folds_measure_in_place_of_a_share_or_a_file():
     data(split=Split(validation=0, folds=3))
     with pytest.raises(ConfigError, match="given twice: expected either folds or a `validation_source`") as caught:

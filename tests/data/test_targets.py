@@ -3,7 +3,7 @@
 import pytest
 
 from tfattn.data.source import Row
-from tfattn.data.targets import ClassLabels
+from tfattn.data.targets import ClassLabels, seem_numbers
 from tfattn.errors import DataError
 
 
@@ -29,6 +29,22 @@ def test_a_label_never_seen_in_training_is_located():
     assert str(error.value).startswith(
         "x.csv:3: a label that no training row has: expected one of leak, noise, received 'Leak'. Did you mean `leak`?"
     )
+
+
+@pytest.mark.parametrize("written", ["{}.1", "{}", "1e{}", "-{},?"])
+def test_many_numbers_are_no_classes(written):
+    values = [text for number in range(21) for text in written.format(number).split(",")]
+    assert seem_numbers(values)
+    target = ClassLabels()
+    target.fit(rows(*values))
+    with pytest.raises(DataError, match="received '77'. Numbers are no classes: name another column in `fields.label`"):
+        target.encode(rows("77")[0])
+
+
+def test_a_few_numbers_or_names_may_be_classes():
+    assert not seem_numbers([str(grade) for grade in range(1, 11)])
+    assert not seem_numbers([f"item {number}" for number in range(50)])
+    assert not seem_numbers([*map(str, range(50)), "none of them"])
 
 
 def test_one_class_is_nothing_to_learn():

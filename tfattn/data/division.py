@@ -6,9 +6,7 @@ from tfattn.data.section import Data
 from tfattn.data.source import Row, Source
 from tfattn.data.split import TEST, TRAIN, VALIDATION
 from tfattn.data.targets import ClassLabels, NoLabels
-from tfattn.errors import DataError, nearest
-
-SHOWN_VALUES = 20
+from tfattn.errors import DataError, listed, nearest
 
 
 def divided(data: Data, target: ClassLabels | NoLabels, seed: int) -> tuple[dict[str, list[Row]], dict[str, list[str]]]:
@@ -64,7 +62,7 @@ def _held_out(data: Data, rows: list[Row]) -> list[Row]:
                     "no row is kept aside by `split.hold_out`",
                     where=str(data.source.path),
                     expected=f"some rows with {role}: {value}",
-                    received=", ".join(sorted(present)[:SHOWN_VALUES]) + ", ..." * (len(present) > SHOWN_VALUES),
+                    received=listed(sorted(present)),
                     remedy=nearest(value, present),
                 )
     return [row for row in rows if data.split.is_held_out(row.fields)]

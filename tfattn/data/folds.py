@@ -1,12 +1,13 @@
 """Rows in equal parts, none of which shares a group with another."""
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
-from tfattn.errors import ConfigError, DataError
+from tfattn.errors import ConfigError, DataError, listed
 
 
 def fold_of_rows(
@@ -34,16 +35,18 @@ def fold_of_rows(
         raise DataError(
             "there are too few groups to divide", expected=f"at least {folds}", received=str(len(set(groups)))
         )
-    counts = np.unique(np.asarray(classes), return_counts=True)[1]
+    counts = Counter(classes)
     # Groups cannot be divided: a part may go without a rare class.
-    rows = (min(counts) if groups is None else max(counts)) if stratify else len(classes)
+    rows = (min if groups is None else max)(counts.values()) if stratify else len(classes)
     if rows < folds:
         kind = "rarest" if groups is None else "most frequent"
+        fewer = [f"{name!r} ({count})" for name, count in counts.items() if count < folds]
         raise ConfigError(
             "there are too few rows to divide",
             key="folds",
             expected=f"at most {rows}, the rows of the {kind} class" if stratify else f"at most {rows}",
             received=str(folds),
+            remedy=f"Classes of fewer rows: {listed(fewer)}." if stratify else "",
         )
     if groups is None:
         divide = (StratifiedKFold if stratify else KFold)(folds, shuffle=True, random_state=seed)

@@ -3,7 +3,7 @@
 from tfattn.config.types import Part, Section
 from tfattn.data.batching import Batching
 from tfattn.data.source import Source
-from tfattn.data.split import Split
+from tfattn.data.split import TEST, VALIDATION, Split
 from tfattn.data.targets import ClassLabels, NoLabels
 from tfattn.errors import ConfigError, nearest
 from tfattn.features import LABEL
@@ -83,6 +83,18 @@ class Data:
     def target(self) -> ClassLabels | NoLabels:
         """What rows are to teach beside what the preprocessing reads."""
         return ClassLabels(self.labels) if LABEL in self.source.fields else NoLabels()
+
+    def remedy_of_new_class(self, split: str) -> str:
+        """What to do where rows of a split have a class that no training row has."""
+        if split == VALIDATION and self.validation_source is not None:
+            return "Add rows of this class to `source`, or take them out of `validation_source`."
+        if split == TEST and self.split.hold_out:
+            return "Add training rows of this class; `split.hold_out` keeps all of its rows aside."
+        if self.split.group:
+            return "Add rows of this class to more groups; `split.group` keeps those that it has together."
+        if not self.split.stratify:
+            return "Set `split.stratify: true`, which leaves rows of each class to train on."
+        return "Add training rows of this class."
 
     @property
     def needed_roles(self) -> tuple[str, ...]:

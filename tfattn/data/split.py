@@ -9,11 +9,13 @@ from pydantic import Field, NonNegativeInt
 
 from tfattn.config.types import Share
 from tfattn.data.folds import fold_of_rows
-from tfattn.errors import ConfigError, DataError
+from tfattn.data.targets import NUMBERS, seem_numbers
+from tfattn.errors import ConfigError, DataError, listed
 
 TRAIN, VALIDATION, TEST = "train", "validation", "test"
 # The most parts that groups are divided into to meet a share, so that each part has its share of the classes.
 MOST_PARTS = 20
+SHOWN_NUMBERS = 5
 
 
 class Split:
@@ -102,8 +104,8 @@ class Split:
             The row numbers of each part that is not empty, ascending.
 
         Raises:
-            DataError: a class has one row only, which cannot both train and measure; or there are too few rows, or
-                groups.
+            DataError: some classes have one row only, which cannot both train and measure; or there are too few rows,
+                or groups.
             ConfigError: there are more folds than rows of some class.
         """
         if (with_validation and (self.validation or self.folds)) or self.test:
@@ -167,11 +169,26 @@ def _shares(counts: np.ndarray, share: float, most: np.ndarray) -> np.ndarray:
 
 
 def _check_classes(classes: Sequence[str], places: Sequence[str] | None) -> None:
-    names, first, counts = np.unique(np.asarray(classes), return_index=True, return_counts=True)
-    for name, row in zip(names[counts == 1], first[counts == 1], strict=True):
+    counts = Counter(classes)
+    rare = {name: row for row, name in enumerate(classes) if counts[name] == 1}
+    if not rare:
+        return
+    places = places or [f"row:{row}" for row in range(len(classes))]
+    name, row = next(iter(rare.items()))
+    if seem_numbers(counts):
         raise DataError(
-            f"the class {str(name)!r} has one row",
-            where=places[row] if places is not None else f"row {row}",
-            expected="at least 2, one to train and one to measure",
-            remedy="Add rows of this class, take it out, or give a `validation_source`.",
+            "the column of the label seems to hold numbers",
+            where=places[row].rpartition(":")[0],
+            expected="a few classes, each in several rows",
+            received=f"{len(counts):,} different values in {len(classes):,} rows, {len(rare):,} of them in one row each"
+            f", such as {listed(rare, SHOWN_NUMBERS)}",
+            remedy=NUMBERS,
         )
+    lines = [f"{name!r} in line {places[row].rpartition(':')[2]}" for name, row in rare.items()]
+    raise DataError(
+        f"the class {name!r} has one row" if len(rare) == 1 else f"{len(rare):,} classes have one row each",
+        where=places[row],
+        expected="at least 2, one to train and one to measure",
+        received=listed(lines) if len(rare) > 1 else "",
+        remedy="Add rows of such classes, take them out, or give a `validation_source`.",
+    )

@@ -6,14 +6,25 @@ A kind of target is a class like these: the `roles` it reads, the `features` it 
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
 from tfattn.data.records import Feature
 from tfattn.data.source import Row
-from tfattn.errors import DataError, nearest
+from tfattn.errors import DataError, listed, nearest
 from tfattn.features import LABEL, LABEL_IDS
+from tfattn.preprocessing.numbers import MISSING, read
+
+MANY_CLASSES = 10  # more would be odd where they are numbers
+NUMBERS = (
+    "Numbers are no classes: name another column in `fields.label`, or write classes such as low and high into one."
+)
+
+
+def seem_numbers(classes: Collection[str]) -> bool:
+    """Whether classes seem to be what a numeric column holds: many of them, and all numbers, but what is missing."""
+    return len(classes) > MANY_CLASSES and all(read(name) is not None for name in classes if name not in MISSING)
 
 
 class NoLabels:
@@ -80,7 +91,7 @@ class ClassLabels:
             raise DataError(
                 "not a label of `data.labels`",
                 where=row.where,
-                expected=f"one of {', '.join(self._known)}",
+                expected=f"one of {listed(self._known)}",
                 received=repr(name),
                 remedy=nearest(name, self._known) or "Correct the row, or list the label.",
             )
@@ -109,12 +120,13 @@ class ClassLabels:
         """
         name = self.of(row)
         if name not in self._ids:
+            remedy = NUMBERS if seem_numbers(self.names) else nearest(name, self.names)
             raise DataError(
                 "a label that no training row has",
                 where=row.where,
-                expected=f"one of {', '.join(self.names[:20])}{', ...' if len(self.names) > 20 else ''}",
+                expected=f"one of {listed(self.names)}",
                 received=repr(name),
-                remedy=nearest(name, self.names) or "Add training rows of this class, or set `split.stratify: true`.",
+                remedy=remedy,
             )
         return {LABEL_IDS: self._ids[name]}
 
