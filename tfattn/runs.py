@@ -26,7 +26,7 @@ from tfattn.console import note
 from tfattn.training.runtime import Runtime
 
 # Raised when prepared data or checkpoints of an older version can no longer be used.
-FORMAT = 3
+FORMAT = 4
 
 
 class Run:

@@ -13,6 +13,7 @@ from tfattn.data.section import Data
 from tfattn.data.split import Split
 from tfattn.errors import DataError
 from tfattn.preprocessing.table import Table
+from tfattn.preprocessing.wordpiece import WordPiece
 
 ROWS = [
     (f"report {number} " + "very " * (number % 4) + "loud", "noise" if number % 3 else "leak") for number in range(30)
@@ -135,8 +136,13 @@ def test_what_is_wrong_is_located_and_nothing_is_written(table, section, tmp_pat
         assert {path.suffix for path in tmp_path.iterdir()} == {".csv"}
 
     unseen = table([("loud", "noise"), ("wet", "lake")], "validation.csv")
-    message = r"validation.csv:3: a label that no training row has: .* received 'lake'. Did you mean `leak`"
+    message = (
+        r"validation.csv:3: a label that no training row has: .* received 'lake'. Did you mean `leak`\? "
+        "Add rows of this class to `source`, or take them out of `validation_source`."
+    )
     refused(ROWS, message, validation_source=unseen)
+    priced = [(text, f"{number}.5") for number, (text, _) in enumerate(ROWS)]
+    refused(priced, "reports.csv: the column of the label seems to hold numbers.*30 different values in 30 rows")
     refused([*ROWS, ("wet", "lake")], "reports.csv:32: the class 'lake' has one row")
     refused([("", "a"), ("b", "")], "no row is complete: .* received 1 rows without text, 1 rows without label")
     refused([("a", "x"), ("b", "x")], "nothing to tell apart")
@@ -162,6 +168,35 @@ def test_raw_rows_stand_in_the_order_of_the_records(table, section, tmp_path, mo
     raw = [json.loads(line)["label"] for line in (tmp_path / "prepared/validation.jsonl").read_text().splitlines()]
     labels = files.read_manifest(tmp_path / "prepared")["labels"]
     assert [labels[label] for _, _, label in read(tmp_path / "prepared", "validation")] == raw
+
+
+def test_what_is_unknown_is_counted_in_each_split(table, section, tmp_path, monkeypatch):
+    monkeypatch.setattr("tfattn.data.prepare.ROWS_AT_ONCE", 2)
+    validation = table([("report 1 is quite loud", "leak"), ("very quite new one", "noise")], "validation.csv")
+    words = WordPiece(vocabulary_size=400)
+    prepare(section(table(ROWS), preprocessing=words, validation_source=validation), tmp_path / "prepared", seed=3)
+    found = json.loads((tmp_path / "prepared/summary.json").read_text())["unknown"]["text"]
+    assert found["train"]["unknown"] == 0 and found["train"]["counted"] > 90
+    assert found["validation"] | {"counted": None, "fraction": None} == {
+        "counted": None, "unknown": 5, "fraction": None, "most_frequent": {"quite": 2, "is": 1, "new": 1, "one": 1},
+    }  # fmt: skip
+    assert found["validation"]["fraction"] == round(5 / found["validation"]["counted"], 4)
+
+
+def test_long_texts_are_encoded_a_few_at_a_time(table, section, words, tmp_path, monkeypatch):
+    monkeypatch.setattr("tfattn.data.prepare.CHARACTERS_AT_ONCE", 60)
+    sizes = []
+
+    class Watched(words):
+        def __call__(self, fields):
+            sizes.append(sum(map(len, fields["text"].numpy())))
+            return super().__call__(fields)
+
+    rows = [*ROWS, ("loud " * 20, "noise"), ("wet " * 30, "leak")]
+    prepare(section(table(rows), preprocessing=Watched()), tmp_path / "prepared", seed=3)
+    assert sorted(sizes)[-2:] == [100, 120]  # alone, because longer than the limit
+    assert all(size <= 60 for size in sorted(sizes)[:-2])
+    assert sum(files.verify(tmp_path / "prepared")["splits"][split]["rows"] for split in ("train", "validation")) == 32
 
 
 PEOPLE = [

@@ -1,5 +1,7 @@
 """The summary: what is counted is what is there."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from tfattn import console
 from tfattn.data.class_plot import draw_classes
 from tfattn.data.source import Row
 from tfattn.data.summary import normalized, show, summarize
+from tfattn.preprocessing.unknown import Unknown
 
 TRAIN = [("Pump leaks", "leak"), ("pump  LEAKS", "noise"), ("loud", "noise"), ("new", "noise")]
 VALIDATION = [("Ｌoud", "noise"), ("other", "leak")]
@@ -21,17 +24,24 @@ def summary():
     parts = {"train": rows(TRAIN, "a.csv"), "validation": rows(VALIDATION, "b.csv")}
     return summarize(
         parts,
+        made_of="texts",
         classes={split: [row.fields["label"] for row in part] for split, part in parts.items()},
         roles=["text"],
         dropped={"text": ["/data/a.csv:11", "/data/a.csv:9"], "label": []},
         left_out=["/data/a.csv:7"],
         lengths={"train": np.array([2, 2, 1, 7]), "validation": np.array([1, 1])},
         truncated={"train": ["/data/a.csv:5"], "validation": []},
+        unknown={
+            "train": {"text": Unknown(12)},
+            "validation": {"text": Unknown(3, 2, Counter({"Ｌoud": 1, "other": 1}))},
+        },
+        unknown_remedy="Learn more words.",
     )
 
 
 def test_figures(summary):
     assert summary == {
+        "made_of": "texts",
         "rows": {"train": 4, "validation": 2},
         "classes": {"noise": {"train": 3, "validation": 1}, "leak": {"train": 1, "validation": 1}},
         "tokens": {
@@ -47,6 +57,18 @@ def test_figures(summary):
         "duplicates": {"rows": 2, "first": ["/data/a.csv:3", "/data/b.csv:2"]},
         "conflicts": {"rows": 2, "first": ["/data/a.csv:2", "/data/a.csv:3"]},
         "crossing": {"validation": {"rows": 1, "first": ["/data/b.csv:2"]}},
+        "unknown": {
+            "text": {
+                "train": {"counted": 12, "unknown": 0, "fraction": 0.0, "most_frequent": {}},
+                "validation": {
+                    "counted": 3,
+                    "unknown": 2,
+                    "fraction": 0.6667,
+                    "most_frequent": {"Ｌoud": 1, "other": 1},
+                },
+            }
+        },
+        "unknown_remedy": "Learn more words.",
     }
 
 
@@ -65,24 +87,12 @@ def printed(monkeypatch):
 
 def test_people_read_what_is_worth_a_look(summary, printed):
     text = printed(summary)
-    assert "no text: left out" in text
+    assert "left out: no text" in text
     assert "a.csv:9, 11" in text
     assert "a.csv:3; b.csv:2" in text
-    assert "too long to be trained on: left out" in text
+    assert "left out: too long to be trained on" in text
     assert "no label" not in text
-
-
-def test_clean_data_are_said_to_be_clean(summary, printed):
-    clean = {"rows": 0, "first": []}
-    nothing = {
-        "missing": {"text": clean},
-        "left_out": clean,
-        "truncated": {"train": clean},
-        "duplicates": clean,
-        "conflicts": clean,
-        "crossing": {"validation": clean},
-    }
-    assert "No missing values, no duplicates, no text longer than the limit." in printed(summary | nothing)
+    assert "Unknown tokens of `text`: 0.0% in train, 66.7% in validation" in text
 
 
 def test_many_or_odd_classes_are_shown_as_they_are(summary, printed):
@@ -110,12 +120,15 @@ def test_rows_without_tokens_have_no_lengths(printed):
     parts = {"train": rows(TRAIN, "a.csv"), "validation": rows(VALIDATION, "b.csv")}
     summary = summarize(
         parts,
+        made_of="columns",
         classes={split: [row.fields["label"] for row in part] for split, part in parts.items()},
         roles=["text"],
         dropped={"label": []},
         left_out=[],
         lengths={},
         truncated={"train": [], "validation": []},
+        unknown={"train": {}, "validation": {}},
+        unknown_remedy="",
     )
     assert "tokens" not in summary
     assert "Tokens per row" not in printed(summary)

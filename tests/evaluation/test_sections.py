@@ -2,14 +2,18 @@ from tfattn.evaluation import sections
 from tfattn.evaluation.report import Table, Text
 
 SUMMARY = {
+    "made_of": "texts",
     "rows": {"train": 8, "validation": 2},
     "classes": {"Leak": {"train": 5, "validation": 1}, "Other": {"train": 3, "validation": 1}},
     "tokens": {"train": {"shortest": 3, "longest": 9}, "validation": {"shortest": 4, "longest": 5}},
     "missing": {"text": {"rows": 0, "first": []}},
+    "left_out": {"rows": 0, "first": []},
     "truncated": {"train": {"rows": 0, "first": []}},
     "duplicates": {"rows": 0, "first": []},
     "conflicts": {"rows": 0, "first": []},
     "crossing": {"validation": {"rows": 0, "first": []}},
+    "unknown": {},
+    "unknown_remedy": "",
 }
 
 
@@ -34,6 +38,16 @@ def test_data_names_what_is_worth_a_look():
     assert found.rows == [["validation text that is also a training row's", 2, "a.csv:3, a.csv:9"]]
 
 
+def test_data_says_what_the_model_cannot_read():
+    unknown = {"text": {"train": {"fraction": 0.6, "most_frequent": {"泵": 3, "漏": 1}}}}
+    *_, clean, said = sections.data({**SUMMARY, "unknown": unknown, "unknown_remedy": "Learn it."}).parts
+    assert said.text == (
+        "Unknown tokens of `text`: 60.0% in train; most frequently 泵, 漏. The model cannot tell them apart. Learn it."
+    )
+    assert clean.text.startswith("No value is missing")
+
+
 def test_data_without_classes_or_tokens():
-    [rows, _] = sections.data({"rows": {"train": 8}}).parts
+    plain = {name: found for name, found in SUMMARY.items() if name != "tokens"} | {"rows": {"train": 8}, "classes": {}}
+    [rows, _] = sections.data(plain).parts
     assert rows.rows == [["all", 8]]

@@ -255,3 +255,26 @@ def test_an_export_needs_tensorflow_and_tensorflow_text_only(tmp_path):
     assert printed.strip() == ascii({name: tensor.numpy().tolist() for name, tensor in sorted(expected.items())})
     assert not list((tmp_path / "export" / "assets").glob("*"))
     assert not any("PyFunc" in node.op for node in serve.get_concrete_function().graph.as_graph_def().node)
+
+
+def test_unknown_words_are_counted_each_for_itself():
+    unknown = fitted(model_type="word").unknown(fields(("a 泵漏 水 dog cat", "ein Hund"), ("a ﬁne dog", ""), ("", "x")))
+    assert unknown["source"].counted == 8 and unknown["source"].values == {"泵漏": 1, "水": 1, "cat": 1, "ﬁne": 1}
+    assert (unknown["target"].counted, unknown["target"].values) == (3, {"x": 1})
+
+
+def test_each_side_is_held_against_its_own_vocabulary():
+    unknown = fitted(joint=False).unknown(fields(("a Hund", "ein dog")))
+    assert [unknown[name].values for name in ("source", "target")] == [{"Hund": 1}, {"dog": 1}]
+
+
+def test_with_bytes_nothing_is_unknown():
+    settings = {"model_type": "bpe", "vocabulary_size": 400}
+    assert fitted(**settings).unknown(fields(("a 泵", "½")))["source"].values == {"泵": 1}
+    assert fitted(**settings, byte_fallback=True).unknown(fields(("a 泵", "½")))["source"].unknown == 0
+
+
+def test_the_remedy_follows_the_settings():
+    assert "`model_type: bpe`" in fitted().unknown_remedy
+    assert "`byte_fallback: true`" in fitted(model_type="bpe").unknown_remedy
+    assert "`vocabulary: train`" in SentencePiece(vocabulary="known.model").unknown_remedy

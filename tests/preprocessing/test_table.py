@@ -297,3 +297,14 @@ def test_rows_do_not_depend_on_each_other():
     for place, row in enumerate(ROWS):
         for name, values in table(columns([row])).items():
             np.testing.assert_array_equal(values[0], together[name][place])
+
+
+def test_values_that_no_training_row_has_are_counted_and_missing_ones_are_not():
+    rows = [{"job": job, "town": town} for job, town in [("a", "x"), ("b", "y"), ("c", "")]]
+    table = fitted(rows, numeric=(), categorical=("job", "town"), caps=None)
+    unknown = table.unknown({"job": tf.constant([" a", "new one", "?"]), "town": tf.constant(["", "x", "z"])})
+    assert {name: (one.counted, dict(one.values)) for name, one in unknown.items()} == {
+        "job": (2, {"new one": 1}),
+        "town": (2, {"z": 1}),
+    }
+    assert fitted(categorical=()).unknown(columns(ROWS)) == {}

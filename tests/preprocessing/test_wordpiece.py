@@ -81,6 +81,22 @@ def test_bytes_that_are_not_utf8_are_dropped(write_vocabulary):
     assert read(tokenizer, b"a\xffb \xe2\x82 \xed\xa0\x80") == [["[CLS]", "ab", "[SEP]"]]
 
 
+def test_words_that_become_unknown_are_counted_in_the_whole_text(write_vocabulary):
+    tokenizer = fitted(write_vocabulary("a", "b", "##b"), fields=("text_a", "text_b"), max_length=5)
+
+    texts = ["a abb 泵漏 ab", "", "Zebra a", "a" * 101 + b"\xff".decode("latin-1")]
+    unknown = tokenizer.unknown({"text_a": tf.constant(texts), "text_b": tf.constant([b"a \xff b", b"", b"", b""])})
+
+    assert (unknown["text_a"].counted, unknown["text_a"].unknown) == (5 + 3 + 2 + 1, 4)
+    assert unknown["text_a"].values == {"泵": 1, "漏": 1, "zebra": 1, "a" * 40: 1}
+    assert (unknown["text_b"].counted, unknown["text_b"].unknown) == (2, 0)
+
+
+def test_the_remedy_follows_the_vocabulary(write_vocabulary):
+    assert "`vocabulary: train`" in WordPiece(vocabulary=write_vocabulary("a")).unknown_remedy
+    assert "`vocabulary_size`" in WordPiece(vocabulary="train").unknown_remedy
+
+
 def test_case_follows_the_vocabulary_unless_told(write_vocabulary):
     lower, cased = write_vocabulary("mixer"), write_vocabulary("Mixer", "mixer", "e", "\u00e9")
 

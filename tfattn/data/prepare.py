@@ -11,16 +11,21 @@ import tensorflow as tf
 from tfattn import files
 from tfattn.data.class_plot import draw_classes
 from tfattn.data.division import divided
+from tfattn.data.findings import COLUMNS, TEXTS
 from tfattn.data.records import STORED_NAMES, Feature, described, write_records
 from tfattn.data.section import Data
 from tfattn.data.source import Row
 from tfattn.data.split import TRAIN
 from tfattn.data.summary import show, summarize
+from tfattn.data.targets import ClassLabels, NoLabels
 from tfattn.errors import DataError
 from tfattn.features import MASKS, PADDING_MASK
 from tfattn.preprocessing.preprocessor import Preprocessor
+from tfattn.preprocessing.unknown import Unknown
 
-ROWS_AT_ONCE = 1024  # read together
+# Encoded together: at most so many rows, and where texts are long fewer, because memory follows characters.
+ROWS_AT_ONCE = 1024
+CHARACTERS_AT_ONCE = 1 << 20
 
 
 def prepare(data: Data, folder: str | Path, seed: int) -> None:
@@ -49,9 +54,10 @@ def prepare(data: Data, folder: str | Path, seed: int) -> None:
     target.fit(parts[TRAIN])
     _fit(data, parts[TRAIN])
     parts[TRAIN], left_out = _fitting(data, parts[TRAIN])
-    targets = {split: [target.encode(row) for row in rows] for split, rows in parts.items()}
+    targets = {split: _targets(data, target, split, rows) for split, rows in parts.items()}
     features = {**_features(data.preprocessing, parts[TRAIN][0]), **target.features}
     truncated: dict[str, list[str]] = {split: [] for split in parts}
+    unknown: dict[str, dict[str, Unknown]] = {split: {} for split in parts}
 
     # The manifest is written when the block ends, with what has been put into these two by then.
     splits: dict[str, dict[str, Any]] = {}
@@ -69,7 +75,7 @@ def prepare(data: Data, folder: str | Path, seed: int) -> None:
         preprocessing["sha256"] = _hash(new / "preprocessing")
         target.save(new)
         for split, rows in parts.items():
-            examples = _examples(rows, targets[split], data.preprocessing, truncated[split])
+            examples = _examples(rows, targets[split], data.preprocessing, truncated[split], unknown[split])
             splits[split] = {
                 **write_records(new, split, examples, features=features, num_rows=len(rows)),
                 "class_counts": target.counts(rows),
@@ -79,12 +85,15 @@ def prepare(data: Data, folder: str | Path, seed: int) -> None:
                 _write_rows(new / f"{split}.jsonl", rows)
         summary = summarize(
             parts,
+            made_of=COLUMNS if data.preprocessing.reads_columns else TEXTS,
             classes={split: [target.of(row) for row in rows] for split, rows in parts.items()},
             roles=(*data.preprocessing.fields, *data.preprocessing.target_fields),
             dropped=dropped,
             left_out=left_out,
             lengths=_lengths(new, parts) if data.preprocessing.max_length else {},
             truncated=truncated,
+            unknown=unknown,
+            unknown_remedy=data.preprocessing.unknown_remedy,
         )
         files.write_json(new / "summary.json", summary)
         if summary["classes"]:
@@ -104,8 +113,7 @@ def _fitting(data: Data, rows: list[Row]) -> tuple[list[Row], list[str]]:
     """The training rows that the preprocessing wants to learn from, and the places of the others."""
     kept: list[Row] = []
     left_out: list[str] = []
-    for first in range(0, len(rows), ROWS_AT_ONCE):
-        some = rows[first : first + ROWS_AT_ONCE]
+    for some in _batches(rows):
         for row, is_out in zip(some, data.preprocessing.leaves_out(_fields(some, data.preprocessing)), strict=True):
             (left_out if is_out else kept).append(row.where if is_out else row)
     if not kept:
@@ -118,16 +126,44 @@ def _fitting(data: Data, rows: list[Row]) -> tuple[list[Row], list[str]]:
     return kept, left_out
 
 
+def _targets(data: Data, target: ClassLabels | NoLabels, split: str, rows: list[Row]) -> list[dict[str, Any]]:
+    try:
+        return [target.encode(row) for row in rows]
+    except DataError as error:  # of a class that is new in this split, which does not know how rows were divided
+        error.remedy = f"{error.remedy} {data.remedy_of_new_class(split)}".lstrip()
+        raise
+
+
+def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    some: list[Row] = []
+    characters = 0
+    for row in rows:
+        more = sum(map(len, row.fields.values()))
+        if some and (len(some) == ROWS_AT_ONCE or characters + more > CHARACTERS_AT_ONCE):
+            yield some
+            some, characters = [], 0
+        some.append(row)
+        characters += more
+    if some:
+        yield some
+
+
 def _examples(
-    rows: list[Row], targets: list[dict[str, Any]], preprocessor: Preprocessor, truncated: list[str]
+    rows: list[Row],
+    targets: list[dict[str, Any]],
+    preprocessor: Preprocessor,
+    truncated: list[str],
+    unknown: dict[str, Unknown],
 ) -> Iterator[dict[str, Any]]:
-    for first in range(0, len(rows), ROWS_AT_ONCE):
-        some = rows[first : first + ROWS_AT_ONCE]
+    of_rows = iter(targets)
+    for some in _batches(rows):
         fields = _fields(some, preprocessor)
         columns = {STORED_NAMES.get(name, name): _values(output) for name, output in preprocessor(fields).items()}
         truncated += [row.where for row, cut in zip(some, preprocessor.truncated(fields).numpy(), strict=True) if cut]
+        for name, found in preprocessor.unknown(fields).items():
+            unknown[name] = unknown.get(name, Unknown()) + found
         for place in range(len(some)):
-            yield {**{name: values[place] for name, values in columns.items()}, **targets[first + place]}
+            yield {**{name: values[place] for name, values in columns.items()}, **next(of_rows)}
 
 
 def _features(preprocessor: Preprocessor, row: Row) -> dict[str, Feature]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from tfattn.data.findings import findings, sentences
 from tfattn.evaluation import plots
 from tfattn.evaluation.figures import png
 from tfattn.evaluation.report import Listing, Picture, Section, Table, Text
@@ -43,7 +44,7 @@ def training(history: Sequence[dict[str, Any]]) -> Section:
 def data(summary: dict[str, Any]) -> Section:
     """Rows by class and split, lengths, and what is worth a look, from the summary that `prepare` keeps."""
     splits = list(summary["rows"])
-    counts = [[name, *split.values()] for name, split in summary.get("classes", {}).items()]
+    counts = [[name, *split.values()] for name, split in summary["classes"].items()]
     whole = ["all", *summary["rows"].values()]
     folded = f"Rows of all {len(counts)} labels" if len(counts) > MOST_CLASSES else ""
     parts: list[Any] = [Table(["label" if counts else "", *splits], [*counts, whole], folded=folded)]
@@ -51,26 +52,10 @@ def data(summary: dict[str, Any]) -> Section:
         spreads = summary["tokens"]
         columns = ["tokens per row", *next(iter(spreads.values()))]
         parts.append(Table(columns, [[split, *spread.values()] for split, spread in spreads.items()]))
-    found = [
-        [what, finding["rows"], ", ".join(finding["first"])] for what, finding in _findings(summary) if finding["rows"]
-    ]
-    if found:
-        parts.append(Table(["worth a look", "rows", "such as"], found))
-    else:
-        parts.append(Text("No value is missing, no row occurs twice, and no text is longer than the limit."))
-    return Section("The data", parts)
-
-
-def _findings(summary: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """What the summary found, in words; `crossing` matters most: such rows were not really unseen."""
-    return [
-        *((f"{split} text that is also a training row's", one) for split, one in summary.get("crossing", {}).items()),
-        *([("same text, different labels", summary["conflicts"])] if "conflicts" in summary else []),
-        *([("text that repeats an earlier row's", summary["duplicates"])] if "duplicates" in summary else []),
-        *((f"{split} text cut at the limit", one) for split, one in summary.get("truncated", {}).items()),
-        *([("left out: too long to be trained on", summary["left_out"])] if "left_out" in summary else []),
-        *((f"left out: no {role}", one) for role, one in summary.get("missing", {}).items()),
-    ]
+    if found := findings(summary):
+        rows = [[what, finding["rows"], ", ".join(finding["first"])] for what, finding in found.items()]
+        parts.append(Table(["worth a look", "rows", "such as"], rows))
+    return Section("The data", [*parts, *map(Text, sentences(summary))])
 
 
 def configuration(text: str) -> Section:

@@ -70,6 +70,14 @@ class Pieces(tf.Module):
             last_sources.with_values(tf.cast(last_sources.values - text_starts + 1, tf.int32)),
         )
 
+    def unknown(self, texts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """How many pieces texts (B,) have, a scalar, and the words among them that are unknown, (N,) strings."""
+        words = split(texts, self.characters)
+        ids, _ = self._pieces(words)
+        strings = tf.strings.unicode_encode(words.characters, "UTF-8")
+        is_unknown = tf.gather(ids.values, ids.row_starts()) == self.vocabulary.id(UNKNOWN)  # a whole word is, or none
+        return tf.size(ids.values), strings[is_unknown]
+
     def _pieces(self, words: Words) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
         """Ids of pieces and the bytes at which they start in their words, both ragged (words, (pieces))."""
         strings = tf.strings.unicode_encode(words.characters, "UTF-8")

@@ -6,6 +6,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfattn.preprocessing.unknown import Unknown
+
 
 class Preprocessor(tf.Module):
     """Turns one batch of raw fields into features, in the graph.
@@ -68,6 +70,15 @@ class Preprocessor(tf.Module):
     def leaves_out(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
         """(B,) bool, whether a row is not to be trained on: too long, or of too unequal lengths; by default none is."""
         return tf.zeros(tf.shape(fields[self.fields[0]]), tf.bool)
+
+    @property
+    def unknown_remedy(self) -> str:
+        """What a user can do where too much is unknown, full sentences."""
+        return ""
+
+    def unknown(self, fields: dict[str, tf.Tensor]) -> dict[str, Unknown]:
+        """What of a batch of raw fields is unknown, by field; by default nothing can be."""
+        return {}
 
     def __call__(self, fields: dict[str, tf.Tensor]) -> dict[str, Any]:
         """Raw fields, each (B,), to features; sequences are ragged (B, (T))."""

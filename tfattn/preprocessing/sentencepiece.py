@@ -14,6 +14,7 @@ from tfattn.features import SOURCE, TARGET, TARGET_IDS, TOKEN_IDS
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.sentencepiece_model import SentencePieceModel
 from tfattn.preprocessing.side import Side
+from tfattn.preprocessing.unknown import Unknown
 
 TRAIN = "train"
 
@@ -181,6 +182,20 @@ class SentencePiece(Preprocessor):
     def truncated(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
         """Whether the source, or where there is one the target, is too long and is cut, (B,) bool."""
         return tf.reduce_any([side.measured(texts)[1] for side, texts in self._sides(fields)], axis=0)
+
+    def unknown(self, fields: dict[str, tf.Tensor]) -> dict[str, Unknown]:
+        """What of each side has no piece."""
+        models = {SOURCE: self._source, TARGET: self._target}
+        found = {name: models[name].unknown(texts) for name, texts in fields.items()}
+        return {name: Unknown.of(pieces, words.numpy()) for name, (pieces, words) in found.items()}
+
+    @property
+    def unknown_remedy(self) -> str:
+        if self.vocabulary != TRAIN:
+            return "Name another `vocabulary`, or let `vocabulary: train` learn one."
+        if self.model_type == "word":
+            return "Raise `vocabulary_size`, or set `model_type: bpe`, which divides rare words."
+        return "Raise `character_coverage`, or set `byte_fallback: true`."
 
     def leaves_out(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
         """Whether a row is not to be trained on, (B,) bool.

@@ -62,6 +62,7 @@ class SentencePieceModel(tf.Module):
                 remedy="Sequences are padded with 0: train it with --pad_id=0 --unk_id=1 --bos_id=2 --eos_id=3.",
             )
         ids = range(processor.vocab_size())
+        self._unknown_id = processor.unk_id()
         self.content = content
         self.tokens: tuple[str, ...] = tuple(map(processor.id_to_piece, ids))
         self.start_id, self.end_id = special["start"], special["end"]
@@ -149,9 +150,20 @@ class SentencePieceModel(tf.Module):
 
     def split(self, texts: Any) -> tf.RaggedTensor:
         """Texts (B,), UTF-8, to the ids of their pieces, ragged (B, (T)) int32."""
-        texts = tf.strings.substr(tf.convert_to_tensor(texts, tf.string), 0, LONGEST_TEXT)
-        texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace", replacement_char=0xFFFD)
-        return self._tokenizer.tokenize(texts)
+        return self._tokenizer.tokenize(_legible(texts))
+
+    def unknown(self, texts: Any) -> tuple[tf.Tensor, tf.Tensor]:
+        """How many pieces texts (B,) have, a scalar, and what of the texts is unknown, (N,) strings.
+
+        A run of unknown words, which is read as one piece, counts as so many.
+        """
+        texts = _legible(texts)
+        ids, starts, ends = self._tokenizer.tokenize_with_offsets(texts)
+        is_unknown = ids.values == self._unknown_id
+        starts, ends = starts.values[is_unknown], ends.values[is_unknown]
+        runs = tf.strings.substr(tf.gather(texts, ids.value_rowids()[is_unknown]), starts, ends - starts)
+        words = tf.strings.split(runs).values
+        return tf.size(ids.values) - tf.size(runs) + tf.size(words), words
 
     def join(self, token_ids: Any) -> tf.Tensor:
         """Ids, (B, L) or ragged, to texts (B,). What is no piece vanishes; an unknown one becomes " ⁇ "."""
@@ -171,6 +183,12 @@ class SentencePieceModel(tf.Module):
             return tf.cast(tf.where((ids >= 0) & (ids < len(self.tokens)), ids, PADDING_ID), tf.int32)
 
         return tf.ragged.map_flat_values(known, token_ids)
+
+
+def _legible(texts: Any) -> tf.Tensor:
+    """As much of texts (B,) as is read, UTF-8."""
+    texts = tf.strings.substr(tf.convert_to_tensor(texts, tf.string), 0, LONGEST_TEXT)
+    return tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace", replacement_char=0xFFFD)
 
 
 def _opened(content: bytes, where: str) -> sentencepiece.SentencePieceProcessor:

@@ -12,10 +12,11 @@ from pydantic import FiniteFloat, NonNegativeInt, PositiveFloat
 from tfattn import files
 from tfattn.errors import ConfigError, DataError, TfattnError, nearest
 from tfattn.features import CATEGORY_IDS, LABEL
-from tfattn.preprocessing.categories import Categories, distinct
+from tfattn.preprocessing.categories import EMPTY_ID, UNKNOWN_ID, Categories, distinct
 from tfattn.preprocessing.numbers import MISSING, read, read_in_graph, stripped
 from tfattn.preprocessing.numeric_columns import NumericColumn, NumericColumns
 from tfattn.preprocessing.preprocessor import Preprocessor
+from tfattn.preprocessing.unknown import Unknown
 
 _SAVED = "table.json"
 
@@ -200,6 +201,25 @@ class Table(Preprocessor):
         if categories:
             features[CATEGORY_IDS] = categories(tf.stack([fields[name] for name in self.categorical], axis=1))
         return features
+
+    def unknown(self, fields: dict[str, tf.Tensor]) -> dict[str, Unknown]:
+        """Which values of categorical columns no training row has; missing ones do not count."""
+        _, categories = self._fitted
+        if categories is None:
+            return {}
+        columns = [fields[name] for name in self.categorical]
+        ids = categories(tf.stack(columns, axis=1)).numpy().T
+        return {
+            name: Unknown.of(np.count_nonzero(numbers != EMPTY_ID), column.numpy()[numbers == UNKNOWN_ID])
+            for name, column, numbers in zip(self.categorical, columns, ids, strict=True)
+        }
+
+    @property
+    def unknown_remedy(self) -> str:
+        return (
+            "No training row has them. Take a column out whose values are new in every row, such as an id, or make its "
+            "categories wider."
+        )
 
     def outside(self, numbers: tf.Tensor) -> tf.Tensor:
         """Which of `numbers(fields)` lie beyond the training values by more than their whole range: (B, N) bool."""

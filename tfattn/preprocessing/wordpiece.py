@@ -14,6 +14,7 @@ from tfattn.features import SEGMENT_IDS, TEXT, TOKEN_IDS
 from tfattn.preprocessing.pieces import Pieces
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.segments import Layout
+from tfattn.preprocessing.unknown import Unknown
 from tfattn.preprocessing.vocabulary import END, START, Vocabulary
 
 TRAIN = "train"
@@ -208,6 +209,19 @@ class WordPiece(Preprocessor):
     def truncated(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
         """Whether a row is longer than max_length and is cut, (B,) bool."""
         return Layout(self._ids(fields), max_length=self.max_length).is_cut
+
+    def unknown(self, fields: dict[str, tf.Tensor]) -> dict[str, Unknown]:
+        """What of the whole texts is [UNK], word by word."""
+        found = {name: self._fitted.unknown(fields[name]) for name in self.fields}
+        return {name: Unknown.of(pieces, words.numpy()) for name, (pieces, words) in found.items()}
+
+    @property
+    def unknown_remedy(self) -> str:
+        if self.vocabulary == TRAIN:
+            return (
+                "Raise `vocabulary_size`, if it leaves no room for their characters, or train on texts that have them."
+            )
+        return "Take a vocabulary of this language, with its pretrained weights, or let `vocabulary: train` learn one."
 
     def offsets(self, fields: dict[str, tf.Tensor]) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
         """Where the tokens of `self(fields)` stand in their texts.

@@ -1,0 +1,50 @@
+"""How much of some raw values a preprocessor does not know, which the model therefore cannot tell apart."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+# Different values that are counted each for itself; beyond twice as many, only the most frequent go on being counted.
+MOST_VALUES = 10_000
+LONGEST_VALUE = 40  # characters
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Counts that can be added, of one batch or of many.
+
+    Attributes:
+        counted: tokens, or values of a column, known and unknown.
+        unknown: those that are unknown.
+        values: how often each unknown one occurs; of very many different ones, the most frequent.
+
+    Example:
+        >>> Unknown.of(4, [b"pump", b"leak"]) + Unknown.of(2, [b"pump"])
+        Unknown(counted=6, unknown=3, values=Counter({'pump': 2, 'leak': 1}))
+    """
+
+    counted: int = 0
+    unknown: int = 0
+    values: Counter[str] = field(default_factory=Counter)
+
+    @staticmethod
+    def of(counted: int, unknown: Iterable[bytes]) -> "Unknown":
+        """The counts of one batch.
+
+        Args:
+            counted: tokens or values, known and unknown.
+            unknown: each of those that are unknown, UTF-8.
+        """
+        texts = [text.decode("utf-8", errors="replace").strip() for text in unknown]
+        return Unknown(int(counted), len(texts), Counter(text[:LONGEST_VALUE] for text in texts))
+
+    def __add__(self, other: "Unknown") -> "Unknown":
+        values = self.values + other.values
+        if len(values) > 2 * MOST_VALUES:
+            values = Counter(dict(values.most_common(MOST_VALUES)))
+        return Unknown(self.counted + other.counted, self.unknown + other.unknown, values)
+
+    @property
+    def fraction(self) -> float:
+        """Of all that was counted, how much is unknown; 0 where nothing was."""
+        return self.unknown / max(self.counted, 1)
