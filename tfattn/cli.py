@@ -98,10 +98,16 @@ def predict(
     token_file: Annotated[
         Path | None, typer.Option("--token-file", help="A file with the bearer token that the server asks for.")
     ] = None,
+    allow_operation: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-operation", metavar="NAME", help="Load an export that has this operation, such as ReadFile."
+        ),
+    ] = None,
 ) -> None:
     """Answer a file of inputs from an export or a server, one JSON object a line."""
     options = {"format": format, "batch_size": batch_size, "folder": folder, "token_file": token_file}
-    _serving().predict(model, input, output, **options)
+    _serving().predict(model, input, output, allow_operations=allow_operation or (), **options)
 
 
 app.command("translate", help="Translate a file or standard input: `tfattn predict` under another name.")(predict)

@@ -7,6 +7,7 @@ TfattnError
 ├── CheckpointError   a checkpoint or a published weight file that does not fit
 ├── TrainingError     training cannot go on (not a number, a lost worker, a folder in use)
 ├── ExportError       a SavedModel that cannot be written, or does not answer as the trained model
+├── SavedModelError   a SavedModel that would do what it must not, or is none
 └── ServingError      a request or a server
     └── RefusedError      a row that the model does not take
 """
@@ -86,6 +87,10 @@ class TrainingError(TfattnError):
 
 class ExportError(TfattnError):
     """An export cannot be written, or does not answer as the trained model did."""
+
+
+class SavedModelError(TfattnError):
+    """A SavedModel would do what it must not: run code, read or write files that are not its own."""
 
 
 class ServingError(TfattnError):

@@ -9,13 +9,14 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 from tensorflow.python.saved_model import fingerprinting_utils
+from tensorflow.python.saved_model.loader_impl import parse_saved_model
 
 from tfattn import console, files
 from tfattn.errors import DataError, ExportError
 from tfattn.export import card, parity, serving_config, warmup
-from tfattn.export.operations import operations
 from tfattn.export.section import Export
 from tfattn.export.served import Served
+from tfattn.graphs import operations
 
 
 class Version(files.Manifest):
@@ -68,7 +69,8 @@ def export(
         the version's folder.
 
     Raises:
-        ExportError: the version stands already, an operation is refused, or the answers differ.
+        ExportError: the version stands already, or the answers differ.
+        SavedModelError: an operation is refused.
 
     Example:
         >>> served = TextClassifier(members=[(preprocessor, task)], labels=labels)
@@ -85,7 +87,7 @@ def export(
             _save(served, temporary)
             extra = temporary / "assets.extra"
             extra.mkdir()
-            (extra / "operations.txt").write_text("\n".join(operations(temporary)) + "\n")
+            (extra / "operations.txt").write_text("\n".join(_operations(temporary)) + "\n")
             (extra / "config.yaml").write_text(config, encoding="utf-8")
             columns = dict(columns or {field: field for field in served.inputs})
             files.write_json(extra / "columns.json", columns)
@@ -141,6 +143,12 @@ def _name_methods(folder: Path, methods: Mapping[str, str]) -> None:
     saved.meta_graphs[0].meta_info_def.meta_graph_version = files.SEALED
     path.write_bytes(saved.SerializeToString(deterministic=True))
     fingerprinting_utils.write_fingerprint(str(folder))
+
+
+def _operations(folder: Path) -> list[str]:
+    """The names of all that it consists of."""
+    (meta_graph,) = parse_saved_model(str(folder)).meta_graphs
+    return operations.check(meta_graph, remedy="Use operations of TensorFlow and tensorflow-text that only compute.")
 
 
 def _check(

@@ -1,7 +1,7 @@
 """The commands that need an export and no pipeline: predict, serve, conformance. A few lines of glue each."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from tfattn import console
@@ -26,9 +26,13 @@ def predict(
     batch_size: int,
     folder: Path,
     token_file: Path | None,
+    allow_operations: Collection[str],
 ) -> None:
     """Answers a file of inputs from an export, or from a model on a server."""
-    answering = Remote(model, token_file=token_file) if is_address(model) else engine.load(model, folder)
+    if is_address(model):
+        answering = Remote(model, token_file=token_file)
+    else:
+        answering = engine.load(model, folder, allow_operations=allow_operations)
     predict_rows(answering, input, output, kind=format, batch_size=batch_size)
 
 

@@ -1,6 +1,6 @@
 """An exported model in this process: rows in, answers out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +17,22 @@ from tfattn.serving.signature import DEFAULT
 from tfattn.serving.tensors import strings
 
 
-def load(model: str, folder: str | Path = "saved_models") -> "Engine":
+def load(model: str, folder: str | Path = "saved_models", *, allow_operations: Collection[str] = ()) -> "Engine":
     """Loads the newest version of a model.
 
     Args:
         model: a version's folder, a model's folder or its name.
         folder: the folder of all exported models.
+        allow_operations: the names of operations that it may have although they do more than compute.
 
     Returns:
         what answers rows.
 
     Raises:
         ServingError: there is no such model, or it is damaged or not a SavedModel.
+        SavedModelError: it would do more than compute, or one of its files stands elsewhere.
     """
-    return Engine(model_store.find(model, folder))
+    return Engine(model_store.find(model, folder), allow_operations=allow_operations)
 
 
 class Engine:
@@ -38,6 +40,7 @@ class Engine:
 
     Args:
         folder: the version's folder, as `SavedModel` takes it.
+        allow_operations: the names of operations that it may have although they do more than compute.
 
     Attributes:
         folder: the version's folder.
@@ -52,9 +55,9 @@ class Engine:
         'Leak'
     """
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, *, allow_operations: Collection[str] = ()):
         self.folder = Path(folder)
-        self._model = SavedModel(self.folder)
+        self._model = SavedModel(self.folder, allow_operations=allow_operations)
         if DEFAULT not in self._model.signatures:
             raise ServingError(
                 "the SavedModel has no default signature",

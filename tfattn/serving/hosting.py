@@ -2,6 +2,7 @@
 
 import contextlib
 import threading
+from collections.abc import Collection
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from tfattn.serving.line import OK, Line
 from tfattn.serving.saved_model import SavedModel
 
 
-def host(folder: Path, line: Line, *, threads: int, background: Executor) -> None:
+def host(folder: Path, line: Line, *, threads: int, allow_operations: Collection[str], background: Executor) -> None:
     """Answers what comes over the line, until that is closed.
 
     The first frames to the server have the number 0: the signatures, when the model is loaded, and how many warm-up
@@ -24,11 +25,13 @@ def host(folder: Path, line: Line, *, threads: int, background: Executor) -> Non
         folder: the version's folder.
         line: the line to the server.
         threads: how many requests are computed at a time, each by one thread.
+        allow_operations: the operations that the model may have although they do more than compute.
         background: where to load, and to answer each warm-up request for the first time, which takes longest.
     """
     with ThreadPoolExecutor(threads) as pool:
         try:
-            model = background.submit(SavedModel, folder, operation_threads=1).result()
+            options = {"allow_operations": allow_operations, "operation_threads": 1}
+            model = background.submit(SavedModel, folder, **options).result()
             line.send(0, OK, messages.signatures(model.signatures.values()))
             requests = background.submit(_warmed, model).result()
             _warm(model, requests, pool, threads)

@@ -7,7 +7,7 @@ import itertools
 import multiprocessing
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from grpc import StatusCode
@@ -55,12 +55,13 @@ class Process:
         self.ended: asyncio.Task[str] | None = None
 
     @classmethod
-    async def start(cls, folder: Path, *, threads: int, gently: bool) -> "Process":
+    async def start(cls, folder: Path, *, threads: int, allow_operations: Collection[str], gently: bool) -> "Process":
         """Starts a process and waits until its model is loaded and warm.
 
         Args:
             folder: the version's folder.
             threads: how many requests it computes at a time.
+            allow_operations: the operations that the model may have although they do more than compute.
             gently: whether to load when nothing else wants to run.
 
         Raises:
@@ -69,7 +70,7 @@ class Process:
         line, their_line = socket.socketpair()
         errors, their_errors = socket.socketpair()
         _FORKS.set_forkserver_preload(PRELOADED)
-        arguments = (their_line, their_errors, folder, threads, gently)
+        arguments = (their_line, their_errors, folder, threads, tuple(allow_operations), gently)
         process = _FORKS.Process(target=worker.main, args=arguments, daemon=True)
         with their_line, their_errors:
             try:

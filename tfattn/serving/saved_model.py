@@ -1,7 +1,8 @@
 """A SavedModel in this process, loaded and run as TF Serving does it: a session, fed and fetched by signature."""
 
+import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,13 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  registers the operations of tokenizers
 from grpc import StatusCode
-from tensorflow.core.protobuf import config_pb2
-from tensorflow.python.saved_model.loader_impl import SavedModelLoader
+from tensorflow.core.protobuf import config_pb2, meta_graph_pb2
+from tensorflow.python.saved_model.loader_impl import SavedModelLoader, get_asset_tensors
 
 from tfattn import files
-from tfattn.errors import DataError, ServingError
+from tfattn.errors import DataError, SavedModelError, ServingError
+from tfattn.graphs import operations
+from tfattn.serving import links
 from tfattn.serving.failure import Failure
 from tfattn.serving.signature import Signature
 
@@ -21,14 +24,23 @@ from tfattn.serving.signature import Signature
 _IN_THE_CALLING_THREAD = config_pb2.RunOptions(inter_op_thread_pool=-1)
 EXPORT_AGAIN = "Copy the version's whole folder once more, or export it again: `tfattn export PIPELINE --force`."
 _CODES = {code.value[0]: code for code in StatusCode}
+_TAGS = [tf.saved_model.SERVING]
+_LARGEST = 2**31 - 1  # bytes; more than that no message of protocol buffers has
+_REMEDY = (
+    "Who trusts its maker may allow it: `tfattn serve --set allow_operations=[{names}]`, "
+    "`tfattn predict` with --allow-operation for each."
+)
 
 
 class SavedModel:
     """One version of an exported model in memory: tensors in, tensors out; any number of threads may call it.
 
+    Before anything of it runs, it is held against what a SavedModel should do (graphs/operations.py).
+
     Args:
         folder: the version's folder. Where it has a manifest, its files are held against it; an export of ours must
             have one.
+        allow_operations: the names of operations that it may have although they do more than compute.
         operation_threads: the threads of one operation (TensorFlow's intra-op parallelism); 0 for one per CPU core.
             TensorFlow keeps to what the first model of a process asked for.
 
@@ -38,22 +50,29 @@ class SavedModel:
 
     Raises:
         ServingError: it is not a SavedModel, or needs what is not here.
+        SavedModelError: it would do more than compute, or one of its files stands elsewhere.
         DataError: its files are not those of its manifest.
     """
 
-    def __init__(self, folder: Path, *, operation_threads: int = 0):
+    def __init__(self, folder: Path, *, allow_operations: Collection[str] = (), operation_threads: int = 0):
         self.folder = Path(folder)
+        links.check_files(self.folder)
         if (self.folder / files.MANIFEST).is_file():
             files.verify(self.folder, remedy=EXPORT_AGAIN)
         self._graph = tf.Graph()
         self._run_options = _IN_THE_CALLING_THREAD if operation_threads == 1 else config_pb2.RunOptions()
         options = config_pb2.ConfigProto(intra_op_parallelism_threads=operation_threads, allow_soft_placement=True)
         try:
+            loader = _loader(self.folder)
+            loaded = loader.get_meta_graph_def_from_tags(_TAGS)
+            _check_manifest(loaded, self.folder)
+            _check_operations(loaded, self.folder, allow_operations)
+            links.check_inside(map(os.fsdecode, get_asset_tensors(str(self.folder), loaded).values()), self.folder)
             with self._graph.as_default():
                 self._session = tf.compat.v1.Session(config=options)
-                loader = SavedModelLoader(str(self.folder))
-                self._check_manifest(loader)
-                loaded = loader.load(self._session, [tf.saved_model.SERVING])
+                saver, _ = loader.load_graph(self._graph, _TAGS)
+                loader.restore_variables(self._session, saver)
+                loader.run_init_ops(self._session, _TAGS)
         except (OSError, ValueError, KeyError, RuntimeError, TypeError, tf.errors.OpError) as error:
             raise ServingError(
                 "cannot load the SavedModel",
@@ -68,13 +87,6 @@ class SavedModel:
         }
         self._functions: dict[Any, Callable[..., list]] = {}
         self._lock = threading.Lock()
-
-    def _check_manifest(self, loader: SavedModelLoader) -> None:
-        """Refuses an export of ours without its manifest: nobody can tell whether its files are the right ones."""
-        version = loader.get_meta_graph_def_from_tags([tf.saved_model.SERVING]).meta_info_def.meta_graph_version
-        path = self.folder / files.MANIFEST
-        if version == files.SEALED and not path.is_file():
-            raise DataError("the file is missing", where=str(path), remedy=EXPORT_AGAIN)
 
     def run(
         self, signature: str, inputs: Mapping[str, np.ndarray], outputs: Sequence[str] = ()
@@ -110,3 +122,26 @@ class SavedModel:
                     options.fetch.extend(signature.outputs[name].place for name in names)
                     self._functions[key] = self._session._make_callable_from_options(options)
         return self._functions[key]
+
+
+def _loader(folder: Path) -> SavedModelLoader:
+    path = folder / "saved_model.pb"
+    if path.is_file() and path.stat().st_size > _LARGEST:
+        raise ValueError(f"{path.name} is larger than 2 GiB, which no SavedModel is")
+    return SavedModelLoader(str(folder))
+
+
+def _check_manifest(meta_graph: meta_graph_pb2.MetaGraphDef, folder: Path) -> None:
+    """Refuses an export of ours without its manifest: nobody can tell whether its files are the right ones."""
+    path = folder / files.MANIFEST
+    if meta_graph.meta_info_def.meta_graph_version == files.SEALED and not path.is_file():
+        raise DataError("the file is missing", where=str(path), remedy=EXPORT_AGAIN)
+
+
+def _check_operations(meta_graph: meta_graph_pb2.MetaGraphDef, folder: Path, allow_operations: Collection[str]) -> None:
+    """Refuses what would do more than compute."""
+    try:
+        operations.check(meta_graph, allowed=allow_operations, remedy=_REMEDY)
+    except SavedModelError as error:
+        error.where = ": ".join(filter(None, (str(folder), error.where)))
+        raise

@@ -24,6 +24,7 @@ class Serving:
         load_seconds: how long a version may take to be loaded and warm.
         load_retries: how many more times a version that failed to load is tried.
         load_retry_seconds: the time between such tries.
+        allow_operations: the operations that a model may have although they do more than compute, such as ReadFile.
         labels_for_unavailable: whether a new label may be given to a version that is not available.
         timeout_seconds: how long a REST request may take to be answered.
         max_body_mib: the largest request body, inflated, and the largest gRPC message, in MiB.
@@ -59,6 +60,7 @@ class Serving:
         load_seconds: PositiveFloat = 600.0,
         load_retries: NonNegativeInt = 5,
         load_retry_seconds: NonNegativeFloat = 60.0,
+        allow_operations: list[str] | None = None,
         labels_for_unavailable: bool = False,
         timeout_seconds: PositiveFloat = 30.0,
         max_body_mib: PositiveInt = 16,
@@ -86,6 +88,7 @@ class Serving:
         self.load_seconds = load_seconds
         self.load_retries = load_retries
         self.load_retry_seconds = load_retry_seconds
+        self.allow_operations = tuple(allow_operations or ())
         self.labels_for_unavailable = labels_for_unavailable
         self.timeout_seconds = timeout_seconds
         self.max_body_mib = max_body_mib

@@ -22,6 +22,7 @@ from tfattn.serving.section import Serving
 
 NAME = "tensorflow_model_server"
 WITHOUT_EFFECT = (
+    "allow_operations",
     "max_body_mib",
     "max_gzip_ratio",
     "max_nesting",
@@ -121,6 +122,7 @@ def _serving(path: Path, serving: Serving, scratch: Path) -> dict[str, object]:
 def _notes(serving: Serving, unknown: list[str]) -> Iterator[str]:
     if serving.host != "0.0.0.0":
         yield f"{NAME} listens on all addresses, not on {serving.host} alone: keep its ports behind a firewall"
+    yield f"{NAME} loads SavedModels that read files, write files or run code, too: serve only what you trust"
     yield f"{NAME} has no such settings: {', '.join(WITHOUT_EFFECT)}"
     if serving.tls_certificate:
         yield f"{NAME} speaks TLS over gRPC only: REST is off"

@@ -65,6 +65,7 @@ class Version:
         self.error: Failure | None = None
         self.signatures: dict[str, Signature] = {}
         self._load_seconds = serving.load_seconds
+        self._allow_operations = serving.allow_operations
         self._threads = serving.worker_threads or (parameters.num_threads if parameters else os.cpu_count() or 1)
         self._parameters = parameters
         self._metrics = metrics
@@ -142,7 +143,9 @@ class Version:
     async def _start(self, *, gently: bool = False) -> Process:
         started = time.monotonic()
         try:
-            process = await Process.start(self.folder, threads=self._threads, gently=gently)
+            process = await Process.start(
+                self.folder, threads=self._threads, allow_operations=self._allow_operations, gently=gently
+            )
         except Failure as failure:
             self.state, self.error = State.END, failure
             self._metrics.loaded(self.folder, seconds=time.monotonic() - started, ok=False)

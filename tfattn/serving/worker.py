@@ -8,6 +8,7 @@ nobody notices.
 import os
 import signal
 import socket
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,7 +17,14 @@ from tfattn.serving.line import Line
 NICENESS = 5  # below the server's, which must answer, refuse and stay alive while models compute
 
 
-def main(line: socket.socket, errors: socket.socket, folder: Path, threads: int, gently: bool) -> None:
+def main(
+    line: socket.socket,
+    errors: socket.socket,
+    folder: Path,
+    threads: int,
+    allow_operations: Collection[str],
+    gently: bool,
+) -> None:
     """Runs until the server closes the line.
 
     Args:
@@ -24,6 +32,7 @@ def main(line: socket.socket, errors: socket.socket, folder: Path, threads: int,
         errors: where standard error goes.
         folder: the version's folder.
         threads: how many requests are computed at a time.
+        allow_operations: the operations that the model may have although they do more than compute.
         gently: whether to load when nothing else wants to run.
     """
     from tfattn.serving import hosting  # TensorFlow, which the server need not load for this file
@@ -35,7 +44,7 @@ def main(line: socket.socket, errors: socket.socket, folder: Path, threads: int,
     errors.close()
     os.nice(NICENESS)
     with ThreadPoolExecutor(1, initializer=_run_when_idle if gently else None) as background:
-        hosting.host(folder, Line(line), threads=threads, background=background)
+        hosting.host(folder, Line(line), threads=threads, allow_operations=allow_operations, background=background)
     for thread in os.listdir("/proc/self/task"):  # giving back the memory takes a while, too
         _run_when_idle(int(thread))
     os._exit(0)  # nothing is left to write, and TensorFlow would take a second to take itself apart

@@ -1,0 +1,24 @@
+"""The texts of a constant, in whichever of its two forms it holds them."""
+
+from collections.abc import Iterable
+
+import tensorflow as tf
+from tensorflow.core.framework import tensor_pb2, types_pb2
+
+from tfattn.errors import SavedModelError
+
+
+def strings_of(tensor: tensor_pb2.TensorProto) -> Iterable[bytes]:
+    """The texts of a constant; none where it holds something else.
+
+    Raises:
+        SavedModelError: they are damaged.
+    """
+    if tensor.dtype != types_pb2.DT_STRING:
+        return ()
+    if not tensor.tensor_content:
+        return tensor.string_val
+    try:
+        return tf.io.parse_tensor(tensor.SerializeToString(), tf.string).numpy().ravel().tolist()
+    except tf.errors.InvalidArgumentError as error:
+        raise SavedModelError(f"a constant's texts cannot be read ({error.message})") from None
