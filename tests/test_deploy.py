@@ -27,8 +27,7 @@ from tfattn.serving.section import Serving
 PROJECT = Path(__file__).resolve().parent.parent
 DEPLOY = PROJECT / "deploy"
 DOCKERFILES = ["Dockerfile", "builtin.Dockerfile"]
-METADATA = "/v1/models/factory_reports/metadata"
-STATUS = "/v1/models/factory_reports"
+METRICS = "/monitoring/prometheus/metrics"
 NOBODY = 65534
 
 # Every flag of tensorflow_model_server 2.20, as its main.cc lists them.
@@ -220,10 +219,20 @@ def test_probes_ask_what_tells_the_state():
     assert ports == {"grpc": 8500, "rest": 8501}
     asked = {kind: container()[f"{kind}Probe"]["httpGet"] for kind in ("startup", "readiness", "liveness")}
     assert [one["port"] for one in asked.values()] == ["rest"] * 3
-    assert [one["path"] for one in asked.values()] == [METADATA, METADATA, STATUS]
-    assert kserve()["readinessProbe"]["httpGet"] == {"path": METADATA, "port": 8080}
+    assert [one["path"] for one in asked.values()] == [METRICS] * 3
+    model = flags(kserve()["args"])["model_name"]
+    assert kserve()["readinessProbe"]["httpGet"] == {"path": f"/v1/models/{model}/metadata", "port": 8080}
     patience = container()["livenessProbe"]
     assert patience["periodSeconds"] * patience["failureThreshold"] >= 60
+
+
+def test_a_model_is_named_only_where_one_is_served():
+    whole = yaml.safe_load((DEPLOY / "kserve.yaml").read_text())
+    model = flags(kserve()["args"])["model_name"]
+    assert whole["metadata"]["name"] == model.replace("_", "-")
+    assert kserve()["storageUri"].endswith(f"/{model}")
+    named = {path.name for path in DEPLOY.iterdir() if re.search(model.replace("_", "[_-]"), path.read_text())}
+    assert named == {"kserve.yaml", "README.md"}
 
 
 def test_a_pod_that_goes_answers_to_the_end():
@@ -312,9 +321,9 @@ def health_commands() -> dict[str, tuple[list[str], str]]:
     found = {name: json.loads(dockerfile(name)["HEALTHCHECK"][0].split(" CMD ")[1]) for name in DOCKERFILES}
     composed = [word.replace("$$", "$") for word in compose()["healthcheck"]["test"][1:]]
     return {
-        "Dockerfile": (found["Dockerfile"], "/monitoring/prometheus/metrics"),
+        "Dockerfile": (found["Dockerfile"], METRICS),
         "builtin.Dockerfile": (found["builtin.Dockerfile"], "/v1/health/ready"),
-        "compose.yaml": (composed, METADATA),
+        "compose.yaml": (composed, METRICS),
     }
 
 
@@ -329,7 +338,7 @@ def test_a_health_check_tells_well_from_ill(name, server):
 
     server.paths = {path}
     assert is_well()
-    server.paths = {STATUS}
+    server.paths = {"/v1/models/any"}
     assert not is_well()
     server.shutdown()
     server.server_close()

@@ -1,11 +1,9 @@
 """The command line: it parses, calls a stage and prints. Nothing heavy is imported before a command needs it."""
 
-import contextlib
 import importlib
 import json
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -279,8 +277,9 @@ def _serving() -> Any:
 
 def _with_tensorflow(module: str) -> Any:
     import tfattn.console  # noqa: F401 (it looks at standard error as it is made: not while that is hidden)
+    from tfattn import native
 
-    with _native_errors_hidden():
+    with native.errors_hidden():
         import tensorflow
 
         loaded = importlib.import_module(module)
@@ -291,21 +290,6 @@ def _with_tensorflow(module: str) -> Any:
 def _print(line: str) -> None:
     """Prints a line at once, whoever reads it."""
     print(line, flush=True)
-
-
-@contextlib.contextmanager
-def _native_errors_hidden() -> Iterator[None]:
-    """TensorFlow notes missing accelerators on standard error before any setting can stop it."""
-    sys.stderr.flush()
-    kept = os.dup(2)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
 
 
 def _summary(kind: str, name: str) -> str:

@@ -354,6 +354,12 @@ def test_a_model_that_failed_to_load_is_not_there(protocol):
         pytest.raises(ServingError, client.inputs, "half_plus_two").match("It may still be loading")
 
 
+def test_a_client_is_quiet():
+    code = "from tfattn.serving import Client; Client('grpc://127.0.0.1:1').close()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout + done.stderr == ""
+
+
 def test_rest_does_without_tensorflow():
     code = (
         "import sys; from tfattn.serving import Client; Client('http://127.0.0.1:1')\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from grpc import StatusCode
 
-from tfattn.serving.logs import Log, log
+from tfattn.serving.logs import Errors, Log, Problems, log
 
 
 @pytest.fixture
@@ -106,3 +106,39 @@ def test_lines_of_several_processes_do_not_mix(tmp_path):
         writers = [subprocess.Popen([sys.executable, "-c", code], stderr=file) for _ in range(3)]
         assert [writer.wait() for writer in writers] == [0, 0, 0]
     assert len([json.loads(line) for line in path.read_text().splitlines()]) == 1500
+
+
+def logged(capfd) -> list[dict]:
+    return [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+
+
+def test_a_problem_is_said_once_for_as_long_as_it_lasts(capfd):
+    problems = Problems("problem_on_disk", model="reports")
+    for now in (["a"], ["a", "b"], ["a", "b"], ["b"], [], ["a"]):
+        problems.tell(*now)
+    assert [line["problem"] for line in logged(capfd)] == ["a", "b", "a"]
+
+
+def test_an_error_that_comes_again_and_again_is_said_now_and_then_with_how_often(capfd):
+    errors = Errors(model="reports")
+
+    def goes_wrong(kind: type[Exception]) -> None:
+        try:
+            raise kind("quotes a request")
+        except Exception as error:
+            errors.came(error)
+
+    for _ in range(150):
+        goes_wrong(OSError)
+    goes_wrong(ValueError)
+    errors.ended()
+    goes_wrong(ValueError)
+    lines = logged(capfd)
+    assert [(line["error"], line["times"]) for line in lines] == [
+        ("OSError", 1),
+        ("OSError", 10),
+        ("OSError", 100),
+        ("ValueError", 1),
+        ("ValueError", 1),
+    ]
+    assert all(line["event"] == "internal_error" and "quotes" not in str(line) for line in lines)

@@ -33,3 +33,25 @@ def test_an_unknown_name_gets_the_nearest(models):
 def test_where_nothing_is_exported_yet_it_says_how(tmp_path):
     with pytest.raises(ServingError, match="there are none yet.*Export one first"):
         model_store.find("reports", tmp_path / "none")
+
+
+def test_a_name_stays_in_the_folder_and_a_path_is_what_somebody_means(models, tmp_path):
+    folder = tmp_path / "saved_models"
+    (folder / "own/7").mkdir(parents=True)
+    (folder / "own/7/saved_model.pb").touch()
+    (folder / "inside").symlink_to("own")
+    (folder / "outside").symlink_to(models / "reports")
+    (tmp_path / "beside").symlink_to(models / "reports")
+    assert model_store.names(folder) == ["inside", "own"]
+    assert model_store.find("inside", folder) == folder / "inside/7"
+    assert model_store.find(str(folder / "outside")) == folder / "outside/10"
+    for name in ("outside", "../beside"):
+        with pytest.raises(ServingError, match="it is a link out of"):
+            model_store.find(name, folder)
+
+
+def test_a_version_that_leads_out_of_its_model_is_named(models, tmp_path):
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own/8").symlink_to(models / "reports/9")
+    with pytest.raises(ServingError, match="own/8: it is a link out of"):
+        model_store.find("own", tmp_path)

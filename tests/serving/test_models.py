@@ -18,7 +18,7 @@ from google.protobuf import text_format
 from grpc import StatusCode
 from tensorflow_serving.config.model_server_config_pb2 import ModelConfig, ModelServerConfig
 
-from tfattn.serving import versions_on_disk
+from tfattn.serving import model, versions_on_disk
 from tfattn.serving.failure import Failure
 from tfattn.serving.metrics import Metrics
 from tfattn.serving.models import Models
@@ -415,14 +415,34 @@ async def test_versions_that_die_for_good_are_loaded_again(server):
 
 
 @serves(load_retries=1)
-async def test_a_version_that_dies_and_cannot_be_loaded_again_is_given_up(server):
+async def test_a_version_that_dies_and_cannot_be_loaded_again_is_never_given_up(server):
     (server.disk / "m/2/saved_model.pb").write_text("bad")
-    server.models.find("m").die()
-    await server.until(lambda: ("failed", "m", 2) in server.history)
-    await server.stays()
-    assert server.history.count(("failed", "m", 2)) <= 2
+    with mock.patch.object(model, "FIRST_WAIT", 0.0):
+        server.models.find("m").die()
+        await server.until(lambda: server.history.count(("failed", "m", 2)) > 5)
     server.write("3")
     await server.becomes(3)
+
+
+def test_waits_double_from_death_to_death_until_it_has_been_well_for_a_while(tmp_path, capfd):
+    waits = {"FIRST_WAIT": 0.001, "WELL_SECONDS": 60.0}
+
+    @serves(load_retry_seconds=0.005)
+    async def dies(server):
+        async def dies(times):
+            for _ in range(times):
+                server.models.find("m").die()
+                await server.becomes(2)
+
+        with mock.patch.multiple(model, **waits):
+            await dies(5)
+        with mock.patch.multiple(model, **waits | {"WELL_SECONDS": 0.0}):
+            await dies(1)
+
+    dies(tmp_path)
+    lines = [json.loads(line) for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
+    failed = [line["next_try_seconds"] for line in lines if line["event"] == "version_failed"]
+    assert failed == [0.001, 0.002, 0.004, 0.005, 0.005, 0.001]
 
 
 @serves(versions=())

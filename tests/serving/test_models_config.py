@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tfattn.errors import ServingError
-from tfattn.serving.models_config import read_config
+from tfattn.serving.models_config import read_config, strays
 
 
 def version(folder: Path) -> None:
@@ -71,6 +71,25 @@ def test_a_folder_of_models_serves_those_that_have_a_version(folder):
 def test_a_models_config_comes_before_what_stands_beside_it(folder):
     path = write_config(folder, entry("mine", folder / "reports"))
     assert read(folder) == read(path) == {"mine": str(folder / "reports")}
+
+
+def test_a_model_that_is_a_link_out_of_the_folder_is_left_alone_unless_a_config_names_it(folder, tmp_path):
+    version(tmp_path / "elsewhere/1")
+    (folder / "link").symlink_to(tmp_path / "elsewhere")
+    (folder / "current").symlink_to("reports")
+    assert list(read(folder)) == ["current", "pairs", "reports"]
+    assert strays(folder) == [f"model link is left alone: it leads out of {folder}, to {tmp_path}/elsewhere"]
+    assert read(write_config(folder, entry("link", folder / "link"))) == {"link": str(folder / "link")}
+    assert strays(folder) == []
+
+
+@pytest.mark.parametrize("base_path", ["link", "../elsewhere", "/models/link"])
+def test_only_an_absolute_path_leads_away_from_the_config(base_path, folder, tmp_path):
+    version(tmp_path / "elsewhere/1")
+    (folder / "link").symlink_to(tmp_path / "elsewhere")
+    message = refused(write_config(folder, entry(base_path=base_path)))
+    assert message.startswith(f"{folder}/models.config:5: the base path leads out of the folder of the file")
+    assert f"Write it from / on if you mean it: {tmp_path}/elsewhere." in message
 
 
 def test_policy_and_labels_are_kept(folder):

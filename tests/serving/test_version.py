@@ -4,6 +4,7 @@ import asyncio
 import json
 import multiprocessing
 import os
+import resource
 import shutil
 import signal
 
@@ -20,7 +21,7 @@ from tfattn.serving.failure import Failure
 from tfattn.serving.metrics import Metrics
 from tfattn.serving.section import Serving
 from tfattn.serving.tensors import strings, to_proto
-from tfattn.serving.version import State, Version
+from tfattn.serving.version import RESTARTS, State, Version
 
 SHORT, LONG = {"text": strings([b"x"])}, {"text": strings([b"x" * 30])}
 
@@ -64,7 +65,65 @@ def test_a_version_lives_answers_dies_is_started_again_and_ends(folder, capfd):
 
     asyncio.run(life())
     died = json.loads(capfd.readouterr().err.splitlines()[0])
-    assert died["event"] == "process_died" and died["model"] == "reports" and "exit status -9" in died["last_words"]
+    assert died["event"] == "process_died" and died["model"] == "reports" and died["reason"] == "SIGKILL"
+
+
+def test_a_version_that_dies_again_and_again_is_not_started_again_at_once(folder):
+    async def life():
+        served = version(folder)
+        await served.load()
+        for _ in range(RESTARTS):
+            process = await served._process
+            os.kill(process._process.pid, signal.SIGKILL)
+            await process.ended
+            assert served.state is State.AVAILABLE
+        process = await served._process
+        os.kill(process._process.pid, signal.SIGKILL)
+        with pytest.raises(Failure) as failure:
+            await label(served, LONG)
+        assert failure.value.code is StatusCode.UNAVAILABLE
+        assert served.state is State.END and "dies again and again: SIGKILL" in served.error.message
+
+    asyncio.run(life())
+
+
+def test_what_a_version_may_do_more_than_compute_is_a_setting(tmp_path):
+    module = tf.Module()
+    names = [tf.TensorSpec([None], tf.string, name="text")]
+    reads = tf.function(lambda text: {"label": tf.map_fn(tf.io.read_file, text)}, input_signature=names)
+    tf.saved_model.save(module, str(tmp_path / "1"), signatures=reads)
+    (tmp_path / "file").write_text("content")
+
+    async def life():
+        with pytest.raises(Failure, match="needs the operation ReadFile, which reads files") as failure:
+            await version(tmp_path / "1").load()
+        assert failure.value.code is StatusCode.FAILED_PRECONDITION
+        served = version(tmp_path / "1", allow_operations=["ReadFile"])
+        await served.load()
+        assert await label(served, {"text": strings([str(tmp_path / "file").encode()])}) == "content"
+        await served.unload()
+
+    asyncio.run(life())
+
+
+def test_a_process_that_cannot_be_started_is_a_failure_like_others(folder):
+    """Whatever is missing: here, file descriptors."""
+
+    async def life():
+        served = version(folder)
+        await served.load()
+        await served.unload()
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+        try:
+            with pytest.raises(Failure) as failure:
+                await version(folder).load()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert failure.value.code is StatusCode.RESOURCE_EXHAUSTED
+        assert "Too many open files" in failure.value.message
+
+    asyncio.run(life())
 
 
 def damage_the_graph(folder):

@@ -77,12 +77,19 @@ def test_a_missing_folder_is_not_an_empty_one(tmp_path):
     assert look(tmp_path, policy()).wanted == {}
 
 
-def test_links_to_folders_count(tmp_path):
-    write(tmp_path / "store", "abc")
-    (tmp_path / "models").mkdir()
-    (tmp_path / "models/5").symlink_to(tmp_path / "store/abc")
-    (tmp_path / "models/6").symlink_to(tmp_path / "store/gone")
-    assert list(wanted(tmp_path / "models", "all {}")) == [5]
+def test_links_within_the_folder_count_and_those_out_of_it_are_named(tmp_path):
+    """Also as a volume of Kubernetes has them, whose folder is a link and holds links by way of `..data`."""
+    write(tmp_path / "models/store", "abc")
+    write(tmp_path, "elsewhere")
+    (tmp_path / "models/..data").symlink_to("store")
+    (tmp_path / "models/5").symlink_to("..data/abc")
+    (tmp_path / "models/6").symlink_to(tmp_path / "models/store/gone")
+    (tmp_path / "models/7").symlink_to("../elsewhere")
+    (tmp_path / "current").symlink_to("models")
+    for base in (tmp_path / "models", tmp_path / "current"):
+        assert list(wanted(base, "all {}")) == [5]
+        (problem,) = look(base, policy()).problems
+        assert problem == f"version 7 is left alone: it leads out of {base}, to {tmp_path}/elsewhere"
 
 
 def test_files_tell_whether_a_version_changed(tmp_path):

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from grpc import StatusCode
 
+from tfattn import native
 from tfattn.errors import RefusedError, ServingError, nearest
 from tfattn.serving.answers import named
 from tfattn.serving.failure import Failure
@@ -232,8 +233,8 @@ def _transport(address: Address, *, token: str | None, authority: str | Path | N
     try:
         if address.scheme.startswith("http"):
             return Rest(address, token=token, authority=authority, timeout=timeout)
-        from tfattn.serving.transports.rpc import Rpc  # TensorFlow, which REST does without
-
+        with native.errors_hidden():
+            from tfattn.serving.transports.rpc import Rpc  # TensorFlow, which REST does without
         return Rpc(address, token=token, authority=authority, timeout=timeout)
     except OSError as error:
         raise ServingError(f"cannot read the certificates ({error})", where=str(authority)) from None

@@ -60,6 +60,26 @@ class Log:
 log = Log()
 
 
+class Problems:
+    """Says what is wrong when it turns up, and no more of it for as long as it lasts.
+
+    Args:
+        event: under which it is said.
+        facts: what is said with each.
+    """
+
+    def __init__(self, event: str, **facts: object):
+        self._event, self._facts = event, facts
+        self._known: frozenset[str] = frozenset()
+
+    def tell(self, *problems: str) -> None:
+        """Takes all that is wrong now, and says what is new of it."""
+        for problem in problems:
+            if problem not in self._known:
+                log(self._event, **self._facts, problem=problem)
+        self._known = frozenset(problems)
+
+
 def log_error(error: BaseException, **facts: object) -> None:
     """Writes what went wrong in the server itself and where, innermost first, but not what the error says.
 
@@ -67,9 +87,38 @@ def log_error(error: BaseException, **facts: object) -> None:
         error: what was raised; its own text may quote a request.
         facts: what else is known.
     """
+    log("internal_error", error=type(error).__name__, place=_place(error), **facts)
+
+
+class Errors:
+    """Says what goes wrong in the server itself, where it may go wrong each time that something is tried.
+
+    The same error is said the first time, the tenth, the hundredth, and so on, with how often it has come.
+
+    Args:
+        facts: what is said with each.
+    """
+
+    def __init__(self, **facts: object):
+        self._facts = facts
+        self._last, self._times = "", 0
+
+    def came(self, error: BaseException) -> None:
+        """Counts an error, and says it or not."""
+        what = f"{type(error).__name__} {_place(error)}"
+        self._times = self._times + 1 if what == self._last else 1
+        self._last = what
+        if self._times == 10 ** (len(str(self._times)) - 1):
+            log_error(error, **self._facts, times=self._times)
+
+    def ended(self) -> None:
+        """What was tried went well."""
+        self._last, self._times = "", 0
+
+
+def _place(error: BaseException) -> str:
     frames = reversed(traceback.extract_tb(error.__traceback__)[-MOST_FRAMES:])
-    place = " < ".join(f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames)
-    log("internal_error", error=type(error).__name__, place=place, **facts)
+    return " < ".join(f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames)
 
 
 def _plain(fact: object) -> object:

@@ -10,13 +10,14 @@ from tensorflow_serving.config.model_server_config_pb2 import ModelConfig
 
 from tfattn.serving import versions_on_disk
 from tfattn.serving.failure import Failure
-from tfattn.serving.logs import log, log_error
+from tfattn.serving.logs import Errors, Problems, log
 from tfattn.serving.section import Serving
-from tfattn.serving.version import State, Version
+from tfattn.serving.version import WELL_SECONDS, State, Version
 from tfattn.serving.versions_on_disk import Found, Look
 
 MOST_ENDED = 10  # versions that are gone and still shown in the status
 NEVER = float("inf")
+FIRST_WAIT, MOST_DOUBLINGS = 1.0, 16  # seconds before a version that died is loaded again, which double each time
 
 
 @dataclass
@@ -27,15 +28,17 @@ class Served:
         version: the version itself; each try to load it makes a new one.
         found: its folder and files, as they were when they last changed.
         due: when it is to be loaded, in the event loop's time.
-        failures: how many tries have failed.
-        was_available: whether it could be loaded.
+        failures: how many tries have failed, and how often it has died, since it was last well for a while.
+        available_since: when it was loaded, in the event loop's time; None while it does not answer.
+        has_answered: whether it was ever available. If so it is never given up.
     """
 
     version: Version
     found: Found
     due: float
     failures: int = 0
-    was_available: bool = False
+    available_since: float | None = None
+    has_answered: bool = False
 
 
 class Model:
@@ -76,7 +79,7 @@ class Model:
         self._ended: dict[int, Version] = {}
         self._unloads: set[asyncio.Task[None]] = set()
         self._is_first_look = True
-        self._known_problems: frozenset[str] = frozenset()
+        self._problems, self._errors = Problems("problem_on_disk", model=config.name), Errors(model=config.name)
         self._changed = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._running = self._loop.create_task(self._run())
@@ -117,7 +120,9 @@ class Model:
                 has_loaded = await self._step()
             except Exception as error:  # whatever it is, the next look may fare better
                 has_loaded = False
-                log_error(error, model=self.config.name)
+                self._errors.came(error)
+            else:
+                self._errors.ended()
             if has_loaded or self._changed.is_set():
                 continue
             self.settled.set()
@@ -145,24 +150,20 @@ class Model:
                 loaded=[version.number for version in self._available()],
             )
         except OSError as error:  # perhaps a disk that is away for a moment: nothing changes
-            self._tell(f"cannot look for versions: {error}")
+            self._problems.tell(f"cannot look for versions: {error}")
             return False
         if config is not self.config:
             return False
-        self._tell(*seen.problems)
+        self._problems.tell(*seen.problems)
         self._follow(seen)
         return True
 
-    def _tell(self, *problems: str) -> None:
-        for problem in problems:
-            if problem not in self._known_problems:
-                log("problem_on_disk", model=self.config.name, problem=problem)
-        self._known_problems = frozenset(problems)
-
     def _follow(self, seen: Look) -> None:
         for served in self._served.values():
-            if served.was_available and served.version.state is State.END:  # its process died, more than once
-                served.was_available = False
+            if served.available_since is not None and served.version.state is State.END:  # its process died too often
+                if self._loop.time() - served.available_since >= WELL_SECONDS:
+                    served.failures = 0
+                served.available_since = None
                 self._failed(served)
         for number, found in seen.wanted.items():
             if number not in self._ending:
@@ -203,14 +204,18 @@ class Model:
         except Failure:
             self._failed(served)
         else:
-            served.due, served.failures, served.was_available = NEVER, 0, True
+            served.due, served.available_since, served.has_answered = NEVER, self._loop.time(), True
             seconds = round(self._loop.time() - started, 3)
             log("version_available", model=version.model, version=version.number, seconds=seconds)
 
     def _failed(self, served: Served) -> None:
         served.failures += 1
-        left = self._serving.load_retries + 1 - served.failures
-        served.due = self._loop.time() + self._serving.load_retry_seconds if left > 0 else NEVER
+        longest, left, wait = self._serving.load_retry_seconds, None, NEVER
+        if served.has_answered:
+            wait = min(FIRST_WAIT * 2 ** min(served.failures - 1, MOST_DOUBLINGS), longest)
+        elif left := max(0, self._serving.load_retries + 1 - served.failures):
+            wait = longest
+        served.due = self._loop.time() + wait
         version = served.version
         log(
             "version_failed",
@@ -218,6 +223,7 @@ class Model:
             version=version.number,
             error=version.error.message if version.error else "",
             tries_left=left,
+            next_try_seconds=wait if wait < NEVER else None,
         )
 
     def _take_away(self, number: int) -> None:

@@ -10,6 +10,7 @@ from tensorflow_serving.config.model_server_config_pb2 import ModelConfig, Model
 
 from tfattn.errors import ServingError, nearest
 from tfattn.serving import model_store
+from tfattn.serving.links import stays_inside
 
 FILE = "models.config"
 PLATFORM = "tensorflow"
@@ -27,9 +28,9 @@ def read_config(path: Path) -> ModelServerConfig:
             a model's folder, with versions in it, which is served under the folder's name;
             one version's folder, which alone is served;
             a folder with a models.config;
-            a folder of models, of which each that has a version is served;
+            a folder of models, of which each that has a version is served, but none that is a link out of it;
             a models.config. Where a base path in it does not exist, the folder of that name beside the file is taken:
-            exports write the paths that containers see.
+            exports write the paths that containers see. Only an absolute path may lead away from the file.
 
     Raises:
         ServingError: there is nothing to serve, or the file is not right; says where, and what would be.
@@ -55,10 +56,15 @@ def read_config(path: Path) -> ModelServerConfig:
             "there is nothing to serve",
             where=str(path),
             expected=f"<version>/saved_model.pb, <model>/<version>/saved_model.pb or {FILE}, a version being a number",
-            received=", ".join(inside[:8]) or "an empty folder",
+            received=", ".join(strays(path) or inside[:8]) or "an empty folder",
             remedy="Export a model first with `tfattn run` or `tfattn export`.",
         )
     return _listing(*(_model(path / name) for name in names))
+
+
+def strays(path: Path) -> list[str]:
+    """A line for each link that leads out of a folder of models, and is not served for that."""
+    return [] if os.path.isfile(path / FILE) else model_store.strays(path)
 
 
 def check(model: ModelConfig, *, earlier: Collection[str]) -> None:
@@ -109,8 +115,8 @@ def _read(path: Path) -> ModelServerConfig:
     if not models:
         raise ServingError("there is nothing to serve", where=str(path), remedy=EXAMPLE)
     for index, model in enumerate(models):
-        model.base_path = _found(model.base_path, beside=path.parent)
         try:
+            model.base_path = _found(model.base_path, beside=path.parent)
             check(model, earlier=[one.name for one in models[:index]])
             _check_folder(model, path)
         except ServingError as error:
@@ -130,11 +136,18 @@ def _check_folder(model: ModelConfig, path: Path) -> None:
 
 
 def _found(base: str, *, beside: Path) -> str:
-    """The folder that a base path means."""
+    """The folder that a base path means. Whoever writes an absolute one means it; others stay beside the file."""
     if os.path.isdir(base) and os.path.isabs(base):
         return base
     for place in (beside / base, beside / Path(base).name):
         if base and place.is_dir():
+            if not stays_inside(place, beside):
+                raise ServingError(
+                    "the base path leads out of the folder of the file",
+                    expected=f"something in {beside}",
+                    received=base,
+                    remedy=f"Write it from / on if you mean it: {os.path.realpath(place)}.",
+                )
             return str(place)
     return base
 

@@ -5,11 +5,9 @@ A process with one thread may be forked without care; the libraries of linear al
 
 import os
 
+from tfattn import native
+
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
-errors = os.dup(2)
-os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # TensorFlow has much to say; what goes wrong, each process says itself
 
-from tfattn.serving import hosting  # noqa: E402, F401
-
-os.dup2(errors, 2)
-os.close(errors)
+with native.errors_hidden():  # what goes wrong, each process says itself
+    from tfattn.serving import hosting  # noqa: F401

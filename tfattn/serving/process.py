@@ -1,7 +1,6 @@
 """The server's handle on the process of a version."""
 
 import asyncio
-import collections
 import contextlib
 import itertools
 import multiprocessing
@@ -12,13 +11,13 @@ from pathlib import Path
 
 from grpc import StatusCode
 
-from tfattn.serving import messages, worker
+from tfattn.serving import death, messages, worker
 from tfattn.serving.failure import Failure
 from tfattn.serving.line import HEAD, OK, frame
 from tfattn.serving.messages import Arrays
 from tfattn.serving.signature import Signature
 
-LAST_WORDS = 20  # lines of a process's standard error that are kept, to be logged should it die
+LAST_WORDS = 1 << 15  # bytes of a process's standard error that are kept, to find in them why it died
 ENDING_SECONDS = 10  # for what a process still computes
 PRELOADED = ["tfattn.serving.preload"]
 _FORKS = multiprocessing.get_context("forkserver")
@@ -35,7 +34,7 @@ class Process:
     Attributes:
         signatures: the model's functions by name.
         warm_up_requests, warm_up_seconds: how many there were, and how long they took.
-        ended: done once the process has ended or closed its line; gives its last words.
+        ended: done once the process has ended or closed its line; gives the reason.
     """
 
     def __init__(
@@ -50,7 +49,7 @@ class Process:
         self._reader, self._writer = line
         self._answers: dict[int, asyncio.Future] = {}
         self._numbers = itertools.count(1)
-        self._last_words: collections.deque[bytes] = collections.deque(maxlen=LAST_WORDS)
+        self._kills = death.out_of_memory_kills()
         self._exit = asyncio.create_task(self._listen_to_errors(*errors))
         self.ended: asyncio.Task[str] | None = None
 
@@ -67,20 +66,7 @@ class Process:
         Raises:
             Failure: the model cannot be loaded, or a warm-up request fails.
         """
-        line, their_line = socket.socketpair()
-        errors, their_errors = socket.socketpair()
-        _FORKS.set_forkserver_preload(PRELOADED)
-        arguments = (their_line, their_errors, folder, threads, tuple(allow_operations), gently)
-        process = _FORKS.Process(target=worker.main, args=arguments, daemon=True)
-        with their_line, their_errors:
-            try:
-                await asyncio.to_thread(process.start)
-            except BaseException as error:
-                line.close()
-                errors.close()
-                if isinstance(error, OSError | EOFError):
-                    raise Failure(StatusCode.RESOURCE_EXHAUSTED, f"cannot start a process: {error}") from None
-                raise
+        process, line, errors = await _forked(folder, threads, tuple(allow_operations), gently)
         started = cls(process, await asyncio.open_connection(sock=line), await asyncio.open_connection(sock=errors))
         try:
             started.signatures = messages.read_signatures(await started._first_frame())
@@ -129,8 +115,8 @@ class Process:
         try:
             _, code, body = await self._frame()
         except (asyncio.IncompleteReadError, ConnectionError):
-            said = await asyncio.shield(self._exit)
-            raise Failure(StatusCode.INTERNAL, f"the process ended while it loaded: {said}") from None
+            reason = await asyncio.shield(self._exit)
+            raise Failure(StatusCode.INTERNAL, f"the process ended while it loaded: {reason}") from None
         if code != OK:
             raise Failure(_CODES[code], body.decode("utf-8", "replace"))
         return body
@@ -153,11 +139,32 @@ class Process:
         return number, code, await self._reader.readexactly(length)
 
     async def _listen_to_errors(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
-        """Reads what the process says until it has ended; its last words."""
-        with contextlib.suppress(ValueError, ConnectionError):  # a line beyond all measure
-            async for line in reader:
-                self._last_words.append(line)
+        """Reads what the process says until it has ended; the reason why it has."""
+        said = b""
+        with contextlib.suppress(ConnectionError):
+            while more := await reader.read(LAST_WORDS):
+                said = (said + more)[-LAST_WORDS:]
         await asyncio.to_thread(self._process.join)
         writer.close()
-        words = b"".join(self._last_words).decode("utf-8", "replace").strip()
-        return f"{words}\nexit status {self._process.exitcode}".strip()
+        return death.reason(
+            self._process.exitcode,
+            said.decode("utf-8", "replace"),
+            out_of_memory=death.out_of_memory_kills() > self._kills,
+        )
+
+
+async def _forked(*arguments: object) -> tuple[multiprocessing.Process, socket.socket, socket.socket]:
+    """A process that runs `worker.main`, and the lines to it: for requests, and what it says on standard error."""
+    _FORKS.set_forkserver_preload(PRELOADED)
+    with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+        try:
+            pairs = [socket.socketpair() for _ in range(2)]
+            for mine, yours in pairs:
+                ours.enter_context(mine)
+                theirs.enter_context(yours)
+            process = _FORKS.Process(target=worker.main, args=(*(yours for _, yours in pairs), *arguments), daemon=True)
+            await asyncio.to_thread(process.start)
+        except (OSError, EOFError) as error:
+            raise Failure(StatusCode.RESOURCE_EXHAUSTED, f"cannot start a process: {error}") from None
+        ours.pop_all()
+    return process, *(mine for mine, _ in pairs)

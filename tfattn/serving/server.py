@@ -13,13 +13,13 @@ import uvloop
 from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
 
 from tfattn.errors import ServingError
-from tfattn.serving import batching_parameters, models_config
+from tfattn.serving import batching_parameters, descriptors, models_config
 from tfattn.serving.announcement import Announcement
 from tfattn.serving.batching_parameters import BatchingParameters
 from tfattn.serving.failure import Failure
 from tfattn.serving.health import Health
 from tfattn.serving.listening import cannot_listen, shown
-from tfattn.serving.logs import log
+from tfattn.serving.logs import Problems, log
 from tfattn.serving.metrics import Metrics
 from tfattn.serving.models import Models
 from tfattn.serving.rest.application import application
@@ -47,6 +47,10 @@ def serve(path: Path, serving: Serving, announce: Callable[[Announcement], None]
         ServingError: there is nothing to serve, a port is taken, or a file of the settings cannot be read.
     """
     config = models_config.read_config(path)
+    # As many as leave room for what the server itself opens.
+    serving.max_connections = descriptors.connections(
+        serving.max_connections, models=len(config.model_config_list.config)
+    )
     # gRPC waits for events in a thread, which must not wait long for its turn.
     sys.setswitchinterval(SWITCH_SECONDS)
     for library in ("grpc", "asyncio"):
@@ -101,18 +105,19 @@ async def _serve(
 
 async def _follow(path: Path, config: ModelServerConfig, models: Models, serving: Serving) -> None:
     """Serves what the file or folder says, whenever it says something else."""
-    refused = ""
+    refused, on_disk = Problems("config_refused", path=path), Problems("problem_on_disk", path=path)
     while True:
-        await asyncio.sleep(serving.config_poll_seconds)
         try:
+            on_disk.tell(*await asyncio.to_thread(models_config.strays, path))
             now = await asyncio.to_thread(models_config.read_config, path)
             if now != config:
                 config = now
                 await models.reload(now)
-        except (ServingError, Failure) as error:  # what is served stays as it is
-            if refused != str(error):
-                refused = str(error)
-                log("config_refused", path=path, error=refused)
+        except (ServingError, Failure, OSError) as error:  # what is served stays as it is
+            refused.tell(str(error))
+        else:
+            refused.tell()
+        await asyncio.sleep(serving.config_poll_seconds)
 
 
 async def _stop(rpc: grpc.aio.Server, serving: Serving) -> None:

@@ -1,8 +1,10 @@
 """One version of a model that is served: its process, its queue, and what state it is in."""
 
 import asyncio
+import collections
 import contextlib
 import enum
+import math
 import os
 import time
 from collections.abc import Iterator
@@ -20,7 +22,8 @@ from tfattn.serving.process import Died, Process
 from tfattn.serving.section import Serving
 from tfattn.serving.signature import Signature
 
-LAST_CHARACTERS = 500  # of what a process said before it died
+# A process that dies is started again at once, but not more often than so many times within so many seconds.
+RESTARTS, WELL_SECONDS = 3, 60.0
 
 
 class State(enum.Enum):
@@ -70,6 +73,7 @@ class Version:
         self._parameters = parameters
         self._metrics = metrics
         self._process: asyncio.Task[Process] | None = None
+        self._deaths: collections.deque[float] = collections.deque([-math.inf] * RESTARTS, maxlen=RESTARTS)
         self._batcher: Batcher | None = None
         self._users = 0
         self._unused = asyncio.Event()
@@ -156,16 +160,23 @@ class Version:
         return process
 
     def _restart_if_died(self, ended: asyncio.Task[str]) -> None:
-        if self.state is State.AVAILABLE:
-            log("process_died", model=self.model, version=self.number, last_words=ended.result()[-LAST_CHARACTERS:])
-            self._process = asyncio.create_task(self._start())
-            self._process.add_done_callback(lambda start: start.cancelled() or start.exception())  # `error` has it
+        if self.state is not State.AVAILABLE:
+            return
+        now, reason = time.monotonic(), ended.result()
+        log("process_died", model=self.model, version=self.number, reason=reason)
+        if now - self._deaths[0] < WELL_SECONDS:
+            self.state = State.END
+            self.error = Failure(StatusCode.UNAVAILABLE, f"The model's process dies again and again: {reason}")
+            return
+        self._deaths.append(now)
+        self._process = asyncio.create_task(self._start())
+        self._process.add_done_callback(lambda start: start.cancelled() or start.exception())  # `error` has it
 
     async def _compute(self, signature: str, inputs: Arrays, outputs: tuple[str, ...]) -> Arrays:
-        try:
+        with contextlib.suppress(Failure):  # `state` tells
             process = await asyncio.shield(self._process)
-        except Failure:
-            raise Failure(StatusCode.UNAVAILABLE, "The model's process died and cannot be started again") from None
+        if self.state is State.END:
+            raise Failure(StatusCode.UNAVAILABLE, "The model's process died and is not started again at once")
         try:
             return await process.run(signature, inputs, outputs)
         except Died:

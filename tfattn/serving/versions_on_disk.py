@@ -8,6 +8,8 @@ from pathlib import Path
 
 from tensorflow_serving.config.file_system_storage_path_source_pb2 import FileSystemStoragePathSourceConfig
 
+from tfattn.serving.links import stays_inside
+
 Policy = FileSystemStoragePathSourceConfig.ServableVersionPolicy
 Files = frozenset[tuple[str, int, int]]
 
@@ -44,6 +46,7 @@ def look(base: Path, policy: Policy, *, loaded: Collection[int] = ()) -> Look:
     """Looks which versions are to be served.
 
     A version is a folder whose name is a number, leading zeros or not, and it is there once it has a saved_model.pb.
+    It may be a link to a folder within the model's own, and to no other.
 
     Args:
         base: the model's folder.
@@ -82,13 +85,34 @@ def files(folder: Path) -> Files:
     return frozenset(found)
 
 
+def strays(base: Path) -> list[str]:
+    """A line for each version that is a link out of the model's folder.
+
+    Raises:
+        OSError: the folder is missing or cannot be read.
+    """
+    return [
+        f"version {path.name} is left alone: it leads out of {base}, to {os.path.realpath(path)}"
+        for path in _numbered(base)
+        if not stays_inside(path, base)
+    ]
+
+
 def _folders(base: Path) -> dict[int, list[Path]]:
     """The folders of each number, ascending; of several, TF Serving takes the last by name, which comes first here."""
     folders: dict[int, list[Path]] = {}
-    for name in sorted(os.listdir(base), reverse=True):
-        if name.isascii() and name.isdigit() and int(name) <= LARGEST and os.path.isdir(base / name):
-            folders.setdefault(int(name), []).append(base / name)
+    for path in _numbered(base):
+        if not path.is_symlink() or stays_inside(path, base):
+            folders.setdefault(int(path.name), []).append(path)
     return dict(sorted(folders.items()))
+
+
+def _numbered(base: Path) -> list[Path]:
+    return [
+        base / name
+        for name in sorted(os.listdir(base), reverse=True)
+        if name.isascii() and name.isdigit() and int(name) <= LARGEST and os.path.isdir(base / name)
+    ]
 
 
 def _complete(folders: dict[int, list[Path]]) -> dict[int, Path]:
@@ -110,6 +134,7 @@ def _chosen(versions: Collection[int], policy: Policy) -> list[int]:
 
 
 def _problems(base: Path, folders: dict[int, list[Path]], versions: dict[int, Path], policy: Policy) -> Iterator[str]:
+    yield from strays(base)
     if not versions:
         yield f"there is no version in {base}: a version is a folder named by a number, with saved_model.pb in it"
     for number, paths in folders.items():

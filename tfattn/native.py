@@ -1,0 +1,25 @@
+"""Native libraries, which write to standard error before any setting can stop them."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+
+
+@contextlib.contextmanager
+def errors_hidden() -> Iterator[None]:
+    """Hides standard error while the block runs, for the first import of TensorFlow.
+
+    It notes missing accelerators and what the processor can do. What goes wrong is raised as ever.
+    """
+    sys.stderr.flush()
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(kept)
