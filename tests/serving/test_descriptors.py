@@ -30,8 +30,8 @@ def limited(*numbers: int) -> tuple[str, list[dict]]:
 @pytest.mark.parametrize(
     ("soft", "hard", "left"),
     [
-        (1500, 2000, "1000 1500"),  # enough
-        (500, 2000, "1000 2000"),  # enough once it is raised
+        (2500, 3000, "1000 2500"),  # enough
+        (500, 3000, "1000 3000"),  # enough once it is raised
     ],
 )
 def test_the_limit_is_raised_where_it_has_to_be(soft, hard, left):
@@ -40,14 +40,14 @@ def test_the_limit_is_raised_where_it_has_to_be(soft, hard, left):
 
 def test_fewer_connections_are_taken_where_it_cannot_be_and_the_log_says_so():
     answer, (line,) = limited(300, 500, 1000, 2)
-    assert answer == "376 500"
+    assert answer == "188 500"
     assert line["event"] == "few_file_descriptors"
-    assert (line["limit"], line["wanted"], line["max_connections"]) == (500, 1125, 376)
+    assert (line["limit"], line["wanted"], line["max_connections"]) == (500, 2124, 188)
 
 
 def test_a_server_that_cannot_do_its_own_work_is_not_started():
     answer, _ = limited(100, 120, 10, 2)
     assert answer == (
-        "the server may open too few files: expected 134 file descriptors, for 2 models and 10 connections, "
-        "received a limit of 120. Raise it, such as with `ulimit -n 135`."
+        "the server may open too few files: expected 144 file descriptors, for 2 models and 10 connections of each "
+        "protocol, received a limit of 120. Raise it, such as with `ulimit -n 144`."
     )

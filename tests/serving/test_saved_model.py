@@ -119,6 +119,15 @@ def test_what_reads_files_is_refused_and_may_be_allowed(leak, tmp_path):
     assert answers(leak, str(tmp_path / "secret"), allow_operations=["ReadFile"]) == [b"secret"]
 
 
+def test_predict_is_told_what_it_may_load(leak, tmp_path, command):
+    (tmp_path / "secret").write_text("secret")
+    (tmp_path / "new.txt").write_text(f"{tmp_path}/secret\n")
+    refused = command("predict", leak, "--input", tmp_path / "new.txt")
+    assert refused.status == 1 and "needs the operation ReadFile" in refused.errors
+    allowed = command("predict", leak, "--input", tmp_path / "new.txt", "--allow-operation", "ReadFile")
+    assert allowed.status == 0 and '"content": "secret"' in allowed.output
+
+
 @pytest.mark.parametrize("name", ["../../secret", "/etc/hostname", "link"])
 def test_assets_stay_in_the_folder(folder, name):
     (folder.parent / "secret").write_text("secret")

@@ -23,7 +23,7 @@ class Serving:
         config_poll_seconds: how often models.config, or the folder of models, is looked through for models.
         load_seconds: how long a version may take to be loaded and warm.
         load_retries: how many more times a version that failed to load is tried.
-        load_retry_seconds: the time between such tries.
+        load_retry_seconds: the time between such tries, and the longest that a version waits whose process dies.
         allow_operations: the operations that a model may have although they do more than compute, such as ReadFile.
         labels_for_unavailable: whether a new label may be given to a version that is not available.
         timeout_seconds: how long a REST request may take to be answered.
@@ -32,7 +32,7 @@ class Serving:
         max_nesting: how deep JSON may be nested; 0 for no limit but Python's own.
         max_rows: the most rows of one request.
         max_header_kib: the largest head of a request, in KiB.
-        max_connections: the most REST connections at a time.
+        max_connections: the most connections at a time, of REST and of gRPC each.
         slow_client_seconds: how long a client may take to send a request's head, and between pieces of its body.
         cors: whether pages of other origins may ask.
         tls_certificate: a PEM file; with it both ports speak TLS only.

@@ -130,3 +130,15 @@ PREDICT = b"/tensorflow.serving.PredictionService/Predict"
 def test_no_bytes_end_the_server(server, sent):
     send(server, sent)
     assert server.model.GetModelStatus(asked(), timeout=10).model_version_status
+
+
+def test_connections_beyond_the_limit_are_closed_and_the_others_go_on(start):
+    with start(Models(half_plus_two()), max_connections=2) as server:
+        address = ("127.0.0.1", server.port)
+        with socket.create_connection(address), socket.create_connection(address) as second:
+            second.settimeout(5)
+            assert second.recv(9)  # it greets whom it takes
+            with socket.create_connection(address) as third:
+                third.settimeout(5)
+                with contextlib.suppress(ConnectionResetError):
+                    assert third.recv(9) == b""

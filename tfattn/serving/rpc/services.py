@@ -52,6 +52,7 @@ def server_options(serving: Serving) -> list[tuple[str, int]]:
         ("grpc.max_send_message_length", -1),
         ("grpc.max_metadata_size", head),
         ("grpc.absolute_max_metadata_size", head),
+        ("grpc.max_allowed_incoming_connections", serving.max_connections),
         ("grpc.server_handshake_timeout_ms", int(serving.slow_client_seconds * 1000)),
         ("grpc.keepalive_time_ms", KEEPALIVE_SECONDS * 1000),
         ("grpc.keepalive_timeout_ms", int(serving.slow_client_seconds * 1000)),
