@@ -12,13 +12,15 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from tfattn.errors import DataError, TfattnError
+from tfattn.errors import ConfigError, DataError, TfattnError
 
 MANIFEST = "manifest.json"
+
+Kind = TypeVar("Kind")
 
 
 @contextlib.contextmanager
@@ -76,6 +78,27 @@ def write_json(target: str | Path, value: Any) -> None:
 def read_json(path: str | Path) -> Any:
     """Reads a JSON file that `write_json` wrote."""
     return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def by_suffix(path: str | Path, kinds: Mapping[str, Kind]) -> Kind:
+    """What is to be written into a file, by the suffix of its name.
+
+    Args:
+        path: the file.
+        kinds: what each suffix stands for, in lower case with its dot.
+
+    Raises:
+        ConfigError: it stands for nothing; names those that there are.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in kinds:
+        raise ConfigError(
+            "the suffix does not say what to write",
+            where=str(path),
+            expected=f"one of {', '.join(kinds)}",
+            received=repr(suffix) if suffix else "none",
+        )
+    return kinds[suffix]
 
 
 def write_manifest(folder: Path, **facts: Any) -> None:

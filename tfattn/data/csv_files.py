@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tfattn.data.source import Row, Source, check_encoding, lines
+from tfattn.data.training_file import FileFormat
 from tfattn.errors import ConfigError, DataError, nearest
 
 # Python's own limit, 131,072 characters, is shorter than some documents.
@@ -50,6 +51,7 @@ class CsvFile(Source):
         self.encoding = encoding
         self.quoting = quoting
         self.header = header
+        self.format = FileFormat("csv", encoding, self.delimiter, quoting, header)
         if len(self.delimiter) != 1 or self.delimiter in '\r\n"':
             raise ConfigError(
                 "the delimiter cannot be used", key="delimiter", expected="one character", received=repr(delimiter)

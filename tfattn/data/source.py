@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from tfattn import files
+from tfattn.data.training_file import FileFormat
 from tfattn.errors import ConfigError, DataError
 
 # What a file begins with when it was saved in an encoding that nobody stated.
@@ -31,10 +32,12 @@ class Source:
     Attributes:
         path: the file.
         fields: role -> the column or key that holds it.
+        format: how rows stand in the file, so that `tfattn predict` can read others like it; None where it cannot.
     """
 
     path: Path
     fields: dict[str, str]
+    format: FileFormat | None = None
 
     def rows(self) -> Iterator[Row]:
         """Every row, in the order of the file.

@@ -21,6 +21,7 @@ BLUE, ORANGE, GREEN, RED, PURPLE = "#2f6db5", "#e08a1e", "#4f8a4b", "#c4453c", "
 SERIES = (BLUE, ORANGE, GREEN, PURPLE, RED)
 FONTS = ("DejaVu Sans", "Noto Sans CJK SC", "WenQuanYi Zen Hei", "PingFang SC", "Microsoft YaHei", "Noto Sans")
 MOST_CHARACTERS = 28
+FORMATS = {".png": "png", ".svg": "svg", ".pdf": "pdf"}  # by the suffix of a file
 
 
 def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
@@ -60,12 +61,17 @@ def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
 
 
 def png(figure: Figure) -> bytes:
-    """The figure as a PNG file with twice the pixels of a page, so that it stays sharp on dense screens and paper."""
+    """The figure as a PNG file."""
+    return drawn(figure, "png")
+
+
+def drawn(figure: Figure, kind: str) -> bytes:
+    """The figure as a file of a kind that `FORMATS` names; pixels are twice those of a page, to stay sharp on paper."""
     buffer = io.BytesIO()
     with warnings.catch_warnings():
         # A script that no font has is drawn as boxes; the page beside the picture spells it out.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
-        figure.savefig(buffer, format="png", dpi=192, facecolor="white")
+        figure.savefig(buffer, format=kind, dpi=192, facecolor="white")
     return buffer.getvalue()
 
 

@@ -12,6 +12,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 from tensorflow.python.saved_model import fingerprinting_utils
 
 from tfattn import console, files
+from tfattn.data.training_file import TrainingFile
 from tfattn.errors import ExportError
 from tfattn.export import parity, serving_config, warmup
 from tfattn.export.operations import operations
@@ -27,7 +28,7 @@ def export(
     rows: Sequence[Mapping[str, str]],
     expected: Mapping[str, np.ndarray],
     config: str,
-    columns: Mapping[str, str] | None = None,
+    trained_on: TrainingFile | None = None,
 ) -> Path:
     """Writes `<folder>/<name>/<version>/` as TF Serving wants it, checked before it appears.
 
@@ -35,7 +36,7 @@ def export(
         assets.extra/   tf_serving_warmup_requests   what a server answers before the version counts as available
                         parity.json                  how it compares with the trained model
                         operations.txt               every operation it consists of
-                        config.yaml, columns.json    the pipeline that made it; columns that its inputs were read from
+                        config.yaml, source.json     the pipeline that made it; how the file that trained it was read
         manifest.json   size and SHA-256 of each file
 
     A version is written to a temporary folder, checked there and renamed: a server never sees half of one, and after
@@ -49,7 +50,7 @@ def export(
             also the examples for the warm-up.
         expected: what the trained model answered for them, in float32, N values by name.
         config: the resolved configuration, as YAML.
-        columns: input to the column of the source files that it was read from, so that such files can be answered.
+        trained_on: how the source file was read, so that files like it can be answered.
 
     Returns:
         the version's folder.
@@ -75,7 +76,7 @@ def export(
             extra.mkdir()
             (extra / "operations.txt").write_text("\n".join(operations(temporary)) + "\n")
             (extra / "config.yaml").write_text(config, encoding="utf-8")
-            files.write_json(extra / "columns.json", dict(columns or {field: field for field in served.inputs}))
+            (trained_on or TrainingFile({name: name for name in served.inputs})).write(extra / "source.json")
             warmup.write(temporary, served, served.warm_up(rows), name=name)
             report = _check(served, temporary, section, rows, expected)
             files.write_json(extra / "parity.json", report)
