@@ -82,14 +82,13 @@ class InputLines:
 
     def _undecodable(self, found: re.Match) -> DataError:
         character = found.group()
-        received = f"the byte 0x{ord(character) & 0xFF:02x} at position {found.start() + 1}"
         start = found.string.encode(self._how.encoding, "surrogateescape")[:3]
-        likely = next((name for mark, name in BYTE_ORDER_MARKS.items() if start.startswith(mark)), None)
+        likely = next((f"-f {name} " for mark, name in BYTE_ORDER_MARKS.items() if start.startswith(mark)), "")
         return DataError(
             f"the line is not {self._how.encoding.upper()} text",
             where=self.where(),
-            received=received,
-            remedy=f"Convert the file, for example with `iconv {f'-f {likely} ' if likely else ''}-t utf-8`.",
+            received=f"the byte 0x{ord(character) & 0xFF:02x} at position {found.start() + 1}",
+            remedy=f"Save it as text in UTF-8; `iconv {likely}-t utf-8` converts text of another encoding.",
         )
 
 
