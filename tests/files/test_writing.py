@@ -103,6 +103,12 @@ def test_whenever_a_writer_is_killed_nothing_is_half_and_the_next_clears_up(tmp_
     assert hidden > 10, "there was something to clear up"
 
 
+def test_a_place_that_takes_no_file_is_said_plainly(tmp_path):
+    (tmp_path / "x.csv").mkdir()
+    with pytest.raises(TfattnError, match=r"x.csv: cannot write here \(Is a directory\)"):
+        files.write_text(tmp_path / "x.csv", "new")
+
+
 def test_a_full_disk_is_said_plainly_and_leaves_the_old_file(tmp_path):
     target = tmp_path / "x.txt"
     files.write_text(target, "old")

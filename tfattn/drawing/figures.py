@@ -1,4 +1,4 @@
-"""How pictures look: each is a matplotlib figure in the style of the house, which `svg` or `png` turns into a file.
+"""How pictures look: each is a matplotlib figure in the style of the house, which `svg` or `drawn` turns into a file.
 
 Figures are made without pyplot: nothing is global, and no display is needed. Text is drawn as it is, so a label may
 hold `$` or `_`.
@@ -21,6 +21,7 @@ from tfattn.drawing.svg import Canvas, write_svg
 
 # With DejaVu, which comes with matplotlib, all is measured; the others serve PNG files where the machine has them.
 FONTS = ("DejaVu Sans", "Noto Sans CJK SC", "WenQuanYi Zen Hei", "PingFang SC", "Microsoft YaHei", "Noto Sans")
+FORMATS = {".png": "png", ".svg": "svg", ".pdf": "pdf"}  # by the suffix of a file
 MOST_CHARACTERS = 28  # of a name; a wide one counts as two
 CHARACTER = 0.085  # inches
 STYLE = {
@@ -71,15 +72,17 @@ def svg(figure: Figure) -> str:
 
 
 @styled
-def png(figure: Figure) -> bytes:
-    """The figure as a PNG file with twice the pixels of a page, so that it stays sharp on dense screens and paper.
+def drawn(figure: Figure, kind: str) -> bytes:
+    """The figure as a file of a kind that `FORMATS` names; pixels are twice those of a page, to stay sharp on paper.
 
     A script that no font of this machine has is drawn as boxes; an SVG file leaves the fonts to its reader.
     """
+    if kind == "svg":
+        return svg(figure).encode("utf-8")
     buffer = io.BytesIO()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")
-        figure.savefig(buffer, format="png", dpi=192, facecolor="white")
+        figure.savefig(buffer, format=kind, dpi=192, facecolor="white")
     return buffer.getvalue()
 
 

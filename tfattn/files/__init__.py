@@ -19,6 +19,7 @@ from tfattn.files.manifests import (
     write_manifest,
 )
 from tfattn.files.reading import read_json, read_json_lines
+from tfattn.files.suffixes import by_suffix
 from tfattn.files.writing import (
     atomic_file,
     atomic_folder,
@@ -36,6 +37,7 @@ __all__ = [
     "atomic_file",
     "atomic_folder",
     "atomic_link",
+    "by_suffix",
     "check",
     "digest",
     "lock",
