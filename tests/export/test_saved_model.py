@@ -21,7 +21,7 @@ from tfattn.serving import engine
 def quick(monkeypatch):
     """Leaves out the model and its checks, where a test is about the folders around it."""
     monkeypatch.setattr(saved_model, "_save", lambda served, folder: (folder / "saved_model.pb").write_text("model"))
-    monkeypatch.setattr(saved_model, "operations", lambda folder: [])
+    monkeypatch.setattr(saved_model, "_operations", lambda folder: [])
     monkeypatch.setattr(saved_model.warmup, "write", lambda *_, **__: None)
     monkeypatch.setattr(parity, "check", lambda served, folder, **_: {"rows": 0})
 

@@ -120,7 +120,7 @@ def test_what_is_wrong_with_a_file_ends_it(read, name, content, message):
 
 
 def test_a_line_without_end_ends_the_file(read, monkeypatch):
-    monkeypatch.setattr("tfattn.serving.input_lines.LONGEST_FIELD", 1000)
+    monkeypatch.setattr("tfattn.serving.input_lines.LONGEST_ROW", 1000)
     assert len(read("a.txt", "x" * 999 + "\n")[0][0][0]) == 999
     with pytest.raises(DataError, match="a.txt:2: the line is too long: expected at most 1000 characters"):
         read("a.txt", "x\n" + "y" * 1001)

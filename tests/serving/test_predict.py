@@ -68,7 +68,7 @@ def test_answers_come_as_soon_as_a_batch_is_full(reports):
 def test_after_an_error_of_the_whole_old_answers_stand(reports, tmp_path, monkeypatch):
     (tmp_path / "bad.txt").write_text("good\n" + "x" * 100)
     (tmp_path / "out.jsonl").write_text("old")
-    monkeypatch.setattr("tfattn.serving.input_lines.LONGEST_FIELD", 50)
+    monkeypatch.setattr("tfattn.serving.input_lines.LONGEST_ROW", 50)
     with pytest.raises(DataError, match="bad.txt:2: the line is too long"):
         predict(reports, str(tmp_path / "bad.txt"), str(tmp_path / "out.jsonl"), batch_size=1)
     assert (tmp_path / "out.jsonl").read_text() == "old"

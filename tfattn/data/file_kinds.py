@@ -34,7 +34,7 @@ _KINDS: tuple[tuple[bytes, str, str], ...] = (
     (rb"version https://git-lfs", "a pointer of Git LFS to a file that is not here", "Fetch it: `git lfs pull`."),
 )
 # What text begins with in an encoding that says its name; UTF-32's first, because UTF-16's is the start of it.
-_BYTE_ORDER_MARKS = {
+BYTE_ORDER_MARKS = {
     b"\xff\xfe\0\0": "utf-32",
     b"\0\0\xfe\xff": "utf-32",
     b"\xff\xfe": "utf-16",
@@ -115,7 +115,7 @@ def _head(path: Path) -> bytes:
 
 def _likely_encoding(head: bytes, stated: str) -> str:
     """The encoding that text which begins so seems to be in; empty where nothing tells, or that was stated."""
-    for mark, name in _BYTE_ORDER_MARKS.items():
+    for mark, name in BYTE_ORDER_MARKS.items():
         if head.startswith(mark):
             return name if name != stated else ""
     # Letters of ASCII in UTF-16 have NUL for their other byte, and never for their own.

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from tfattn.data.csv_files import LONGEST_FIELD
-from tfattn.data.source import BYTE_ORDER_MARKS
+from tfattn.data.file_kinds import BYTE_ORDER_MARKS
+from tfattn.data.text_files import LONGEST_ROW
 from tfattn.data.training_file import FileFormat
 from tfattn.errors import DataError
 
@@ -68,7 +68,7 @@ class InputLines:
 
     def _next(self) -> str:
         try:
-            line = self._file.readline(LONGEST_FIELD + 1)
+            line = self._file.readline(LONGEST_ROW + 1)
         except UnicodeError as error:  # such as half a character of UTF-16
             raise DataError(
                 "the file cannot be decoded",
@@ -76,13 +76,13 @@ class InputLines:
                 expected=f"{self._how.encoding} text",
                 received=str(error),
             ) from None
-        if len(line) > LONGEST_FIELD:
-            raise DataError("the line is too long", where=self.where(1), expected=f"at most {LONGEST_FIELD} characters")
+        if len(line) > LONGEST_ROW:
+            raise DataError("the line is too long", where=self.where(1), expected=f"at most {LONGEST_ROW} characters")
         return line
 
     def _undecodable(self, found: re.Match) -> DataError:
         character = found.group()
-        start = found.string.encode(self._how.encoding, "surrogateescape")[:3]
+        start = found.string.encode(self._how.encoding, "surrogateescape")[:4]
         likely = next((f"-f {name} " for mark, name in BYTE_ORDER_MARKS.items() if start.startswith(mark)), "")
         return DataError(
             f"the line is not {self._how.encoding.upper()} text",

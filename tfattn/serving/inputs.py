@@ -5,13 +5,14 @@ What is wrong with a row is said of that row, and the next one is read; what is 
 
 import csv
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from tfattn.data.csv_files import LONGEST_FIELD
+from tfattn.data.delimiters import likely_delimiter
 from tfattn.data.jsonl_files import object_of, text_of
+from tfattn.data.text_files import LONGEST_TEXT
 from tfattn.data.training_file import FileFormat, TrainingFile
 from tfattn.errors import DataError
 from tfattn.serving.input_lines import InputLines, opened
@@ -25,7 +26,6 @@ FORMATS: dict[Kind, FileFormat] = {
     "jsonl": FileFormat("jsonl"),
 }
 KINDS: dict[str, Kind] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-DELIMITERS = ",;\t|"
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def _text(lines: InputLines, columns: Mapping[str, str], how: FileFormat) -> Ite
 
 
 def _table(lines: InputLines, columns: Mapping[str, str], how: FileFormat) -> Iterator[Row]:
-    csv.field_size_limit(LONGEST_FIELD)
+    csv.field_size_limit(LONGEST_TEXT)
     quoting = csv.QUOTE_MINIMAL if how.quoting else csv.QUOTE_NONE
     reader = csv.reader(iter(lines), delimiter=how.delimiter, quoting=quoting, strict=True)
     positions: dict[str, int] | None = None
@@ -152,7 +152,7 @@ def _positions(header: Sequence[str], columns: Mapping[str, str], how: FileForma
     try:
         names = {name: _column(name, wanted, present, where) for name, wanted in columns.items()}
     except DataError as error:
-        error.remedy = _other_delimiter(header, how) or error.remedy
+        error.remedy = _other_delimiter(header, columns.values(), how) or error.remedy
         raise
     for name in names.values():
         if present.count(name) > 1:
@@ -174,10 +174,10 @@ def _column(name: str, trained_on: str, present: list[str], where: str) -> str:
     )
 
 
-def _other_delimiter(header: Sequence[str], how: FileFormat) -> str:
+def _other_delimiter(header: Sequence[str], columns: Collection[str], how: FileFormat) -> str:
     """What to do about a header that is one cell, but would be several with another delimiter."""
-    seeming = next((one for one in DELIMITERS if one != how.delimiter and one in header[0]), None)
-    if len(header) > 1 or seeming is None:
+    seeming = likely_delimiter(header, columns) if len(header) == 1 else None
+    if seeming is None:
         return ""
     options = {",": "`--format csv` reads such a file.", "\t": "`--format tsv` reads such a file."}
     remedy = options.get(seeming, "Save it with commas, and give `--format csv`.")
