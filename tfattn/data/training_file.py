@@ -1,7 +1,7 @@
 """What an export keeps of the file that it was trained on, so that others like it can be answered."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -43,7 +43,7 @@ class TrainingFile:
     columns: Mapping[str, str]
     missing: tuple[str, ...] = MISSING
     suffix: str = ""
-    format: FileFormat | None = field(default=None)
+    format: FileFormat | None = None
 
     def write(self, path: Path) -> None:
         """Writes it as JSON."""
