@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfattn.data.folds import fold_of_rows
@@ -18,6 +18,7 @@ def parts_of(classes=CLASSES, groups=None, *, folds=4, seed=7, stratify=True):
     return fold_of_rows(classes, groups, folds=folds, seed=seed, stratify=stratify)
 
 
+@settings(deadline=None)
 @given(rows=st.integers(5, 60), folds=st.integers(2, 5), seed=st.integers(0, 2**31 - 1), stratify=st.booleans())
 def test_sizes_differ_by_one_at_most(rows, folds, seed, stratify):
     parts = parts_of(["a"] * rows, folds=folds, seed=seed, stratify=stratify)
@@ -26,6 +27,7 @@ def test_sizes_differ_by_one_at_most(rows, folds, seed, stratify):
     assert sizes.max() - sizes.min() <= 1
 
 
+@settings(deadline=None)
 @given(sizes=st.lists(st.integers(5, 30), min_size=1, max_size=4), seed=st.integers(0, 1000))
 def test_each_part_has_its_share_of_each_class(sizes, seed):
     classes = [f"class {number}" for number, size in enumerate(sizes) for _ in range(size)]
@@ -37,6 +39,7 @@ def test_each_part_has_its_share_of_each_class(sizes, seed):
 
 
 @pytest.mark.parametrize("stratify", [True, False])
+@settings(deadline=None)
 @given(groups=st.lists(st.integers(0, 9), min_size=20, max_size=60), seed=st.integers(0, 1000))
 def test_a_group_stands_in_one_part(stratify, groups, seed):
     if len(set(groups)) < 3:

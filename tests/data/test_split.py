@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfattn.data.split import Split
@@ -18,6 +18,7 @@ def classes_of(sizes):
     return [f"class {number}" for number, size in enumerate(sizes) for _ in range(size)]
 
 
+@settings(deadline=None)
 @given(sizes=class_sizes, shares=shares, seed=st.integers(0, 2**31 - 1), stratify=st.booleans())
 def test_every_row_is_in_one_part(sizes, shares, seed, stratify):
     classes = classes_of(sizes)
@@ -26,6 +27,7 @@ def test_every_row_is_in_one_part(sizes, shares, seed, stratify):
     assert all((np.diff(rows) > 0).all() for rows in parts.values())
 
 
+@settings(deadline=None)
 @given(sizes=class_sizes, shares=shares, seed=st.integers(0, 1000))
 def test_each_class_has_its_share_and_a_row_in_each_part(sizes, shares, seed):
     classes = classes_of(sizes)
@@ -108,6 +110,7 @@ def samples_of(rows, samples=SAMPLES):
     return {samples[row] for row in rows}
 
 
+@settings(deadline=None)
 @given(
     samples=st.lists(st.integers(0, 11), min_size=12, max_size=60),
     shares=st.sampled_from([(0.2, 0.2), (0.34, 0.0), (0.1, 0.3)]),
