@@ -48,7 +48,7 @@ FILES = {
             "assets/vocab.txt",
             "assets/tokenizer_config.json",
             "assets.extra/card.json",
-            "assets.extra/columns.json",
+            "assets.extra/source.json",
             "assets.extra/config.yaml",
             "assets.extra/operations.txt",
             "assets.extra/parity.json",
