@@ -108,7 +108,7 @@ class Trained:
         )
 
     def leaked(self, split: str) -> set[str]:
-        """The places of rows of a split that rows repeat which a model was trained on that answers them."""
+        """The places of the rows of a split that repeat what the model that answers them was trained on."""
         summaries = [read_summary(run.prepared) for run in self.runs]
         return {place for summary in summaries for place in summary["crossing"][split]["places"]}
 
