@@ -135,7 +135,7 @@ def test_paired_and_long_texts_are_shown_short():
 
 
 def _page(folder, rows, true, scores, **more):
-    files.write_json(folder / "manifest.json", {"labels": LABELS, "files": {}})
+    files.write_manifest(folder, labels=LABELS, **NO_ROWS)
     answers = {"label_ids": scores.argmax(axis=1), "scores": scores}
     given = {"name": "plain", "split": "test", "prepared": folder, "configuration": "", "loss": 0.5}
     metrics = classification.report(

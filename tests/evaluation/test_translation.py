@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tfattn import files
 from tfattn.evaluation import translation
 from tfattn.evaluation.evaluate import Evaluated
 from tfattn.tasks import text_metrics
@@ -34,7 +33,6 @@ class Writer:
 
 
 def reported(folder, texts, leaked=()):
-    files.write_json(folder / "manifest.json", {"files": {}})
     rows = [
         {"row": f"p.tsv:{number + 2}", "source": source, "target": target}
         for number, (source, target) in enumerate(PAIRS)
