@@ -67,6 +67,7 @@ def message(path, encoding="utf-8"):
         (b"PAR1\x15\x04\x15", "a Parquet file", "Save it as text"),
         (b"version https://git-lfs.github.com/spec/v1\noid ...", "a pointer of Git LFS", "git lfs pull"),
     ],
+    ids=lambda value: "content" if isinstance(value, bytes) else value,  # some contents hold the time
 )
 def test_each_kind_is_named_whatever_the_encoding(tmp_path, content, kind, remedy, encoding):
     path = tmp_path / "reports.csv"
