@@ -86,10 +86,12 @@ def predict(
         ),
     ],
     input: Annotated[str, typer.Option("--input", help="Text lines, csv, tsv or jsonl; - is standard input.")] = "-",
-    output: Annotated[str, typer.Option("--output", help="A JSONL file; - is standard output.")] = "-",
+    output: Annotated[
+        str, typer.Option("--output", help=".jsonl, .csv or .tsv, or .txt for texts alone; - is standard output.")
+    ] = "-",
     format: Annotated[
         Literal["text", "csv", "tsv", "jsonl"] | None,
-        typer.Option("--format", help="How to read the input, where its suffix does not tell."),
+        typer.Option("--format", help="How to read the input, where neither its suffix nor the training file tells."),
     ] = None,
     batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Rows answered at once.")] = 64,
     folder: Annotated[Path, typer.Option("--folder", help="Where exports stand.")] = Path("saved_models"),
@@ -103,7 +105,7 @@ def predict(
         ),
     ] = None,
 ) -> None:
-    """Answer a file of inputs from an export or a server, one JSON object a line."""
+    """Answer a file of inputs from an export or a server, a line for each row."""
     options = {"format": format, "batch_size": batch_size, "folder": folder, "token_file": token_file}
     _serving().predict(model, input, output, allow_operations=allow_operation or (), **options)
 
@@ -115,7 +117,7 @@ app.command("translate", help="Translate a file or standard input: `tfattn predi
 def attention(
     model: Annotated[str, typer.Argument(help="A translator's export: its folder, or its name under saved_models/.")],
     text: Annotated[str, typer.Option("--text", help="What to translate.")],
-    output: Annotated[Path, typer.Option("--output", help="The PNG file.")] = Path("attention.png"),
+    output: Annotated[Path, typer.Option("--output", help="A .png, .svg or .pdf.")] = Path("attention.png"),
     folder: Annotated[Path, typer.Option("--folder", help="Where exports stand.")] = Path("saved_models"),
 ) -> None:
     """Draw what a translator looks at as it writes: source across, written text down."""

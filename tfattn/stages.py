@@ -22,13 +22,17 @@ from tfattn.config.show import to_yaml
 from tfattn.data.prepare import prepare as prepare_data
 from tfattn.data.records import write_encoded
 from tfattn.data.section import Data
+from tfattn.data.source import Source
 from tfattn.data.split import TRAIN, VALIDATION
-from tfattn.drawing.figures import png
-from tfattn.errors import ConfigError, DataError
+from tfattn.data.training_file import TrainingFile
+from tfattn.drawing.figures import FORMATS
+from tfattn.errors import ConfigError, DataError, ServingError
 from tfattn.evaluation.alignment_plot import alignment
 from tfattn.evaluation.evaluate import Evaluated
 from tfattn.export.saved_model import export as write_export
 from tfattn.export.saved_model import exported, finish
+from tfattn.export.served import Served
+from tfattn.export.translation import ALIGNMENT
 from tfattn.features import TEXT
 from tfattn.inputs import code_of, inputs_of
 from tfattn.runs import Run
@@ -144,7 +148,7 @@ def export(run: Run, *, force: bool = False) -> None:
                 rows=rows,
                 expected=answers,
                 config=sealed(to_yaml(run.config)),
-                columns=_columns(run, served.raw_fields),
+                trained_on=_trained_on(run, served),
                 metrics=files.read_json(run.folder / "metrics.json", dict[str, int | float]),
                 measured_on=trained.split,
                 made_of=made_of,
@@ -153,10 +157,21 @@ def export(run: Run, *, force: bool = False) -> None:
 
 def attention(model: str, text: str, output: Path, *, folder: Path) -> None:
     """Draws what an exported translator looks at as it writes."""
-    found = engine.load(model, folder).outputs([{TEXT: text}], signature="alignment")
+    as_format = files.by_suffix(output, FORMATS)
+    loaded = engine.load(model, folder)
+    if ALIGNMENT not in loaded.signatures:
+        raise ServingError(
+            "the model does not tell what it looks at as it writes",
+            where=str(loaded.folder),
+            expected=f"a translator whose model attends to its source, which has the signature `{ALIGNMENT}`",
+            received=f"the signatures {', '.join(loaded.signatures)}",
+        )
+    found = loaded.outputs([{TEXT: text}], signature=ALIGNMENT)
     weights, source, written = (found[name][0] for name in ("alignment", "source_tokens", "tokens"))
+    if not written:
+        raise ServingError("nothing is written to this text", where=str(loaded.folder), received=repr(text))
     with files.atomic_file(output) as path:
-        path.write_bytes(png(alignment(np.array(weights), source, written)))
+        path.write_bytes(as_format(alignment(np.array(weights), source, written)))
     console.note(f"attention: {output}")
 
 
@@ -204,10 +219,16 @@ def _data(config: Config) -> Data:
     return data
 
 
-def _columns(run: Run, raw_fields: dict[str, str]) -> dict[str, str]:
-    """For each input, the column of the source files that it was read from."""
+def _trained_on(run: Run, served: Served) -> TrainingFile:
+    """What is kept of the source file, so that the export can answer others like it."""
+    source: Source = build(run.config, "data", "source")
     given = run.config.values["data"]["source"].get("fields", {})
-    return {name: str(given.get(field, name)) for name, field in raw_fields.items()}
+    return TrainingFile(
+        columns={name: str(given.get(field, name)) for name, field in served.raw_fields.items()},
+        missing=served.missing,
+        suffix=source.path.suffix.lower(),
+        format=source.format,
+    )
 
 
 def _train_in_workers(run: Run, workers: int) -> None:

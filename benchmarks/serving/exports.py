@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 from tfattn import files
+from tfattn.data.training_file import TrainingFile
 from tfattn.samples import factory_reports
 from tfattn.serving import engine, inputs, model_store
 from tfattn.serving.batching_parameters import FILE as BATCHING_PARAMETERS
@@ -21,7 +22,7 @@ def reports(path: Path | None = None) -> list[str]:
         path: a file of text lines, or a csv file with a column `Description`; without one, the invented sample.
     """
     if path is not None:
-        return [row.fields["text"] for row in inputs.read(str(path), {"text": COLUMN})]
+        return [row.fields["text"] for row in inputs.read(str(path), TrainingFile({"text": COLUMN}))]
     with tempfile.TemporaryDirectory() as scratch:
         factory_reports.write(Path(scratch) / "reports.csv")
         return reports(Path(scratch) / "reports.csv")
@@ -30,8 +31,7 @@ def reports(path: Path | None = None) -> list[str]:
 def rows(path: Path, model: Path) -> list[dict[str, str | float]]:
     """The rows of a csv or tsv file as a model of tables takes them."""
     known = engine.load(str(model))
-    read = inputs.read(str(path), known.columns, numeric=known.numeric)
-    return [values(row, known.numeric) for row in read]
+    return [values(row, known) for row in inputs.read(str(path), known.trained_on)]
 
 
 class Export:

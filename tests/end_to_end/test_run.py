@@ -62,6 +62,30 @@ def test_predict_reads_the_file_that_it_was_trained_on(command):
         assert len(file.readlines()) == 480
 
 
+def test_a_file_like_the_one_that_trained_it_is_read_as_that_one_was(project, command):
+    text = (project / "reports.csv").read_text(encoding="utf-8-sig").replace("Description", "Störung", 1)
+    (project / "reports.csv").write_text(text.replace("Oil", "Öl"), encoding="latin-1")
+    source = "data.source={name: csv, path: reports.csv, encoding: latin-1, fields: {text: Störung, label: Category}}"
+    assert command("run", "tiny.yaml", "--set", source, "--set", "training.epochs=1").status == 0
+    answer = command("predict", "tiny", "--input", "reports.csv", "--output", "answers.tsv")
+    assert answer.status == 0, answer.errors
+    answers = (project / "answers.tsv").read_text().splitlines()
+    assert len(answers) == 481 and "\ttruncated\t" in answers[0]
+    assert sum(line.startswith("Öl ") for line in answers) == text.count("\nOil ") > 0
+
+
+def test_a_classifier_has_no_attention_to_a_source(command):
+    answer = command("attention", "tiny", "--text", "Sorter blows fuses.")
+    assert answer.status == 1 and len(answer.errors.splitlines()) == 1
+    assert "saved_models/tiny/" in answer.errors and "expected a translator whose model attends" in answer.errors
+
+
+def test_a_picture_of_another_kind_is_refused_before_the_model_is_looked_for(command):
+    answer = command("attention", "no such model", "--text", "a", "--output", "a.html")
+    assert answer.status == 2
+    assert "a.html: the suffix does not say what to write: expected one of .png, .svg, .pdf" in answer.errors
+
+
 def test_the_configuration_of_a_run_is_a_pipeline_itself(command):
     answer = command("train", "runs/tiny/latest/config.yaml")
     assert answer.errors.count("nothing has changed, skipped") == 2

@@ -48,14 +48,29 @@ def test_lines_are_translated_in_their_order_and_what_is_cut_is_flagged(inside, 
     Path("new.txt").write_text("red green blue\n" + "teal " * 40 + "\n")
     answer = command("translate", "reversal", "--input", "new.txt")
     first, second = map(json.loads, answer.output.splitlines())
+    assert list(first)[:2] == ["source", "text"] and first["source"] == "red green blue"
     assert first["text"] == "blue green red" and first["length"] == 3 and not first["truncated"]
     assert second["truncated"]
 
 
-def test_the_alignment_of_a_pair_is_drawn(inside, command):
-    answer = command("attention", "reversal", "--text", "red green blue", "--output", "attention.png")
+def test_texts_alone_are_written_line_for_line(inside, command):
+    Path("new.txt").write_text("red green blue\n\n  \nblue red\n")
+    answer = command("translate", "reversal", "--input", "new.txt", "--output", "new.out.txt")
     assert answer.status == 0, answer.errors
-    assert Path("attention.png").read_bytes().startswith(b"\x89PNG")
+    assert Path("new.out.txt").read_text() == "blue green red\n\n\nred blue\n"
+
+
+@pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
+def test_the_alignment_of_a_pair_is_drawn(inside, command, suffix, start):
+    answer = command("attention", "reversal", "--text", "red green blue", "--output", f"attention.{suffix}")
+    assert answer.status == 0, answer.errors
+    assert Path(f"attention.{suffix}").read_bytes().startswith(start)
+
+
+def test_of_nothing_there_is_nothing_to_draw(inside, command):
+    answer = command("attention", "reversal", "--text", " ", "--output", "nothing.png")
+    assert answer.status == 1 and "nothing is written to this text: received ' '" in answer.errors
+    assert not Path("nothing.png").exists()
 
 
 def test_an_unknown_field_names_the_nearest(inside, command):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfattn.data.training_file import FileFormat, TrainingFile
 from tfattn.export.saved_model import export
 from tfattn.export.section import Export
 from tfattn.export.tabular import TabularClassifier
@@ -100,9 +101,14 @@ def rows() -> list[dict[str, str]]:
 def exported(served, expected, tmp_path_factory) -> Path:
     """saved_models/reports/1, exported and checked in a fresh process."""
     section = Export(folder=str(tmp_path_factory.mktemp("work") / "saved_models"), version="next")
-    columns = {"text": "Description"}
     return export(
-        served, name="reports", section=section, rows=ROWS, expected=expected, config="name: reports\n", columns=columns
+        served,
+        name="reports",
+        section=section,
+        rows=ROWS,
+        expected=expected,
+        config="name: reports\n",
+        trained_on=TrainingFile({"text": "Description"}, suffix=".csv", format=FileFormat("csv", delimiter=";")),
     )
 
 

@@ -48,10 +48,10 @@ def test_a_version_has_what_servers_and_people_look_for(exported):
     assert exported.parts[-3:] == ("saved_models", "reports", "1")
     assert shown(exported) == [
         "assets.extra/card.json",
-        "assets.extra/columns.json",
         "assets.extra/config.yaml",
         "assets.extra/operations.txt",
         "assets.extra/parity.json",
+        "assets.extra/source.json",
         "assets.extra/tf_serving_warmup_requests",
         "assets/labels.txt",
         "assets/tokenizer_config.json",
@@ -65,7 +65,6 @@ def test_a_version_has_what_servers_and_people_look_for(exported):
     assert files.verify(exported)["model"] == "reports"
     assert (exported / "assets/labels.txt").read_text() == "Leak\nÉlectronique\n机械\n"
     assert (exported / "assets.extra/config.yaml").read_text() == "name: reports\n"
-    assert json.loads((exported / "assets.extra/columns.json").read_text()) == {"text": "Description"}
     assert "FastWordpieceTokenizeWithOffsets" in (exported / "assets.extra/operations.txt").read_text()
     assert not [path for path in exported.parent.iterdir() if path.name not in ("1", ".lock")]
 
@@ -189,5 +188,5 @@ def test_what_is_exported_answers_new_rows(exported, rows, expected):
     loaded = engine.load("reports", exported.parent.parent)
     answers = loaded.answer(rows)
     assert [answer["label_id"] for answer in answers] == expected["label_ids"].tolist()
-    assert loaded.columns == {"text": "Description"}
+    assert loaded.trained_on.columns == {"text": "Description"} and loaded.trained_on.format.delimiter == ";"
     assert sum(answers[0]["scores"].values()) == pytest.approx(1.0)

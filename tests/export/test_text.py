@@ -18,6 +18,7 @@ def test_text_is_answered_by_name_and_type(loaded, rows, expected):
         "label": tf.string,
         "label_id": tf.int64,
         "scores": tf.float32,
+        "truncated": tf.bool,
     }
     np.testing.assert_allclose(answers["scores"], expected["scores"], atol=1e-6)
     np.testing.assert_array_equal(answers["label_id"], expected["label_ids"])
@@ -79,6 +80,13 @@ def test_tokens_are_told_from_a_servers_own_padding(loaded, served, rows, expect
 
 def _padded(values, length):
     return tf.pad(values, [[0, 0], [0, length - values.shape[1]]], constant_values=int(values[0, 0]))
+
+
+def test_a_text_that_is_cut_is_flagged(loaded, pair):
+    answers = loaded.signatures["serving_default"](text=tf.constant(["noise " * 14, "noise " * 15, "x" * 10_000, ""]))
+    assert answers["truncated"].numpy().tolist() == [False, True, False, False]  # the third is one unknown word
+    both = pair.signatures()["serving_default"](tf.constant(["noise " * 7] * 2), tf.constant(["it " * 6, "it " * 7]))
+    assert both["truncated"].numpy().tolist() == [False, True]
 
 
 def test_too_many_tokens_are_refused(loaded):

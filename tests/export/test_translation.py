@@ -77,7 +77,12 @@ def test_a_row_is_answered_alike_in_any_company(ask, signature):
 
 def test_no_row_gives_no_answer_and_empty_text_gives_one(ask):
     assert all(len(value) == 0 for value in ask("serving_default", []).values())
-    assert len(ask("serving_default", [""])["text"]) == 1
+    for nothing in ("", "  ", "\u200b"):
+        answers = ask("serving_default", [nothing, "red"])
+        assert answers["text"][0] == b"" and answers["text"][1] == ask("serving_default", ["red"])["text"][0]
+        assert (answers["length"][0], answers["score"][0], answers["truncated"][0]) == (0, 0, False)
+    assert ask("n_best", [""])["text"].tolist() == [[b"", b""]]
+    assert ask("alignment", [""])["tokens"].shape == (1, 0)
 
 
 def test_an_alignment_names_its_tokens_and_shares_one_among_those_of_the_source(ask):

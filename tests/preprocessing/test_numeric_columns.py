@@ -1,4 +1,4 @@
-"""Numeric columns: scales, saturation, what is far outside, and what is constant."""
+"""Numeric columns: scales, saturation, what is outside of training, and what is constant."""
 
 from statistics import NormalDist
 
@@ -78,15 +78,19 @@ def test_a_column_of_one_value_and_saturation_is_not_constant():
     assert np.isfinite(encode(table, [0, 1, 5000, ""])).all()
 
 
-def test_numbers_far_from_training_are_marked():
-    table = Table(numeric=("x", "y"), caps={"y": 100.0}, multiply={"x": 2.0})
-    table.fit([{"x": x, "y": y} for x, y in (("0", "1"), ("10", "5"), ("4", "100"))])
-    table_unsaturated = one_column([1, 5], caps={"x": 100.0})
-    fields = {"x": tf.constant(["-9", "-11", "19", "21"]), "y": tf.constant(["100", "999", "99", "9"])}
-    outside = table.outside(table.numbers(fields))
-    np.testing.assert_array_equal(outside, [[False, False], [True, False], [False, True], [True, False]])
-    unsaturated = table_unsaturated.outside(table_unsaturated.numbers({"x": tf.constant(["100", "9", "9.5", ""])}))
-    np.testing.assert_array_equal(unsaturated[:, 0], [True, False, True, False])
+def outside(table, values):
+    return table.outside(table.numbers({"x": tf.constant(values)})).numpy()[:, 0].tolist()
+
+
+def test_numbers_below_and_above_all_of_training_are_marked():
+    table = one_column(["0.1", "3", "72", ""], multiply={"x": 0.3})
+    assert outside(table, ["0.1", "72", "0.0999", "72.001", "-5", "1e30"]) == [False, False, True, True, True, True]
+
+
+def test_saturation_and_missing_numbers_are_marked_where_training_had_none():
+    capped = {"caps": {"x": 100.0}}
+    assert outside(one_column([1, 5, 100, ""], **capped), ["100", "999", "99", ""]) == [False, False, True, False]
+    assert outside(one_column([1, 5], **capped), ["100", "999", "99", ""]) == [True, True, True, True]
 
 
 @pytest.mark.parametrize(

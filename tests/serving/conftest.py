@@ -1,10 +1,11 @@
 """SavedModels made by hand: predicting needs nothing of the code that trained."""
 
-import json
 from pathlib import Path
 
 import pytest
 import tensorflow as tf
+
+from tfattn.data.training_file import TrainingFile
 
 LABELS = ["Leak", "Électronique"]
 
@@ -49,7 +50,7 @@ def save(folder: Path, fields: list[str], scratch: Path) -> None:
     tf.saved_model.save(model, str(folder), signatures=tf.function(model.answer, input_signature=texts))
     (folder / "assets.extra").mkdir()
     columns = {field: f"Description {field}" for field in fields}
-    (folder / "assets.extra/columns.json").write_text(json.dumps(columns))
+    TrainingFile(columns).write(folder / "assets.extra/source.json")
 
 
 @pytest.fixture(scope="session")

@@ -30,7 +30,7 @@ def test_a_row_is_answered_with_label_and_scores(reports):
 
 def test_inputs_are_known_by_name(reports, models):
     assert reports.inputs == ("text",)
-    assert reports.columns == {"text": "Description text"}
+    assert reports.trained_on.columns == {"text": "Description text"}
     pairs = engine.load("pairs", models)
     assert pairs.inputs == ("text_a", "text_b")
     assert pairs.answer([{"text_b": "b" * 9, "text_a": "a" * 9}])[0]["label"] == "Leak"

@@ -32,7 +32,10 @@ def test_rows_of_a_file_are_answered(server, tmp_path, command):
     (tmp_path / "new.csv").write_text("text,more\né,1\nb,2\n")
     answer = command("predict", f"{server.url}/shouts", "--input", tmp_path / "new.csv", "--batch-size", 1)
     assert answer.status == 0, answer.errors
-    assert [json.loads(line) for line in answer.output.splitlines()] == [{"text": "É"}, {"text": "B"}]
+    assert [json.loads(line) for line in answer.output.splitlines()] == [
+        {"source": "é", "text": "É"},
+        {"source": "b", "text": "B"},
+    ]
     assert len(server.models.find("shouts").calls) == 2
 
 
@@ -60,6 +63,6 @@ def test_the_token_comes_from_a_file(tmp_path, command):
         url = f"http://{server.host}/shouts"
         asked = ["predict", url, "--input", tmp_path / "new.txt"]
         assert "Give its token" in command(*asked).errors
-        assert json.loads(command(*asked, "--token-file", tmp_path / "token").output) == {"text": "A"}
+        assert json.loads(command(*asked, "--token-file", tmp_path / "token").output)["text"] == "A"
         with pytest.raises(ServingError, match="none: cannot read the token"):
             Remote(url, token_file=tmp_path / "none")

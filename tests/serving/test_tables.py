@@ -96,14 +96,16 @@ def predict_request(inputs):
 
 
 def test_a_row_is_answered_with_all_that_a_table_has_to_say(server):
-    status, answer = post(server, {"instances": [ROW, {**ROW, "age": 4e9, "hours-per-week": NAN}]})
+    status, answer = post(server, {"instances": [ROW, {"age": 4e9, "hours-per-week": NAN, "job": "pilot"}]})
     assert status == 200
     near, far = answer["predictions"]
     assert set(near) == {
-        "label", "label_id", "probability", "scores", "outside_training_range", "column_attention",
+        "label", "label_id", "probability", "scores", "outside_training_range", "unknown_categories",
+        "column_attention",
     }  # fmt: skip
     assert near["probability"] == near["scores"][1] and sum(near["column_attention"]) == pytest.approx(1, abs=1e-5)
     assert (near["outside_training_range"], far["outside_training_range"]) == ("hours-per-week", "age")
+    assert (near["unknown_categories"], far["unknown_categories"]) == ("", "job")
 
 
 @pytest.mark.parametrize(
@@ -120,7 +122,6 @@ def test_a_row_is_answered_with_all_that_a_table_has_to_say(server):
         ({**ROW, "age": [39.0]}, "key: age of .*Expecting shape|age"),
         ({**ROW, "job": 3}, "key: job of .*Type: Number is not of expected type: string"),
         ({**ROW, "job": None}, "key: job of .*Type: Null is not of expected type: string"),
-        ({**ROW, "age": NAN}, "the column `age` holds no finite number in row 2"),
         ({**ROW, "age": INFINITY}, "the column `age` holds no finite number in row 2"),
         ({**ROW, "hours-per-week": -INFINITY}, "the column `hours-per-week` holds no finite number in row 2"),
         ({**ROW, "hours-per-week": 1e39}, "the column `hours-per-week` holds no finite number in row 2"),
@@ -141,7 +142,6 @@ def test_a_number_that_no_double_holds_is_refused_by_the_columns_name(server):
         ({"age": ["39"]}, "Type: String is not of expected type: float in the input age"),
         ({"hours-per-week": [None]}, "Type: Null is not of expected type: float in the input hours-per-week"),
         ({"job": [3]}, "Type: Number is not of expected type: string in the input job"),
-        ({"age": [NAN]}, "the column `age` holds no finite number in row 1"),
         ({"hours-per-week": [INFINITY]}, "the column `hours-per-week` holds no finite number in row 1"),
     ],
 )
@@ -157,7 +157,7 @@ def test_a_column_that_is_not_taken_is_refused_by_its_name(server, change, messa
         ({"age": None}, "age"),
         ({"age": "39"}, "age"),
         ({"job": 3.5}, "job"),
-        ({"age": NAN}, "the column `age` holds no finite number in row 1"),
+        ({"age": INFINITY}, "the column `age` holds no finite number in row 1"),
     ],
 )
 def test_examples_are_refused_by_the_columns_name(server, change, message):
@@ -194,7 +194,7 @@ def test_both_protocols_answer_alike(server, stub):
         ({**arrays(ROW), "hours-per-week": np.int64([4])}, "but int64 is provided for the input hours-per-week"),
         ({**arrays(ROW), "age": strings([b"39"])}, "to be float but string is provided for the input age"),
         ({**arrays(ROW), "job": np.float32([1])}, "to be string but float is provided for the input job"),
-        (arrays({**ROW, "age": NAN}), "the column `age` holds no finite number in row 1"),
+        (arrays({**ROW, "age": -INFINITY}), "the column `age` holds no finite number in row 1"),
         (
             arrays(ROW, {**ROW, "hours-per-week": INFINITY}),
             "the column `hours-per-week` holds no finite number in row 2",
@@ -220,7 +220,7 @@ def test_examples_over_grpc_are_refused_by_the_columns_name(stub):
 
 
 def test_a_good_row_is_answered_beside_bad_ones_of_other_requests(server):
-    rows = [{**ROW, "age": NAN if number % 3 else 20.0 + number} for number in range(48)]
+    rows = [{**ROW, "age": INFINITY if number % 3 else 20.0 + number} for number in range(48)]
     with ThreadPoolExecutor(8) as threads:
         answers = list(threads.map(lambda row: post(server, {"instances": [row]}), rows))
     alone = [post(server, {"instances": [row]}) for row in rows[::3]]
@@ -254,6 +254,7 @@ def test_a_file_is_answered_as_the_server_does_it(server, folder, tmp_path, comm
             assert list(line["scores"].values()) == pytest.approx(one["scores"], abs=1e-6)
             assert line["probability"] == pytest.approx(one["probability"], abs=1e-6)
             assert line["outside_training_range"] == one["outside_training_range"]
+            assert line["unknown_categories"] == one["unknown_categories"]
             assert line["age"].strip() in ("39", "20.5", "3e1", "30")
 
 
@@ -261,17 +262,30 @@ def test_a_file_is_answered_as_the_server_does_it(server, folder, tmp_path, comm
     ("lines", "message"),
     [
         ("39\t40\tclerk\n39\tmany\tclerk\n", "new.tsv:3: the column `hours-per-week` holds no finite number"),
-        (
-            "39\t40\tclerk\n39\t40\tclerk\n?\t40\tclerk\n",
-            "new.tsv:4: the model refuses the row: .*column `age` holds no",
-        ),
         ("39\t40\tclerk\n39\t40\n", "new.tsv:3: the row does not fit the header: expected 3 cells, received 2"),
     ],
 )
 @pytest.mark.parametrize("place", ["folder", "rest", "grpc"])
-def test_a_row_of_a_file_that_is_not_taken_is_one_message(server, folder, tmp_path, command, place, lines, message):
+def test_a_row_of_a_file_that_is_not_taken_is_listed_and_the_others_are_answered(
+    server, folder, tmp_path, command, place, lines, message
+):
     model = {"folder": folder / "people", "rest": f"{server.rest}/people", "grpc": f"grpc://{server.grpc}/people"}
     (tmp_path / "new.tsv").write_text(f"age\thours-per-week\tjob\n{lines}")
     answer = command("predict", model[place], "--input", tmp_path / "new.tsv")
-    assert answer.status == 1 and len(answer.errors.splitlines()) == 1
-    assert refused_as(answer.errors, message)
+    assert answer.status == 1
+    said, total = answer.errors.splitlines()
+    assert refused_as(said, message) and total == "error: standard output: 1 of 2 rows could not be answered"
+    good, bad = map(json.loads, answer.output.splitlines())
+    assert good["label"] in ("noise", "real") and said == f"error: {bad['error']}"
+
+
+@pytest.mark.parametrize("place", ["folder", "rest", "grpc"])
+def test_an_empty_cell_is_answered_and_flagged_where_no_training_row_lacked_a_value(
+    server, folder, tmp_path, command, place
+):
+    model = {"folder": folder / "people", "rest": f"{server.rest}/people", "grpc": f"grpc://{server.grpc}/people"}
+    (tmp_path / "new.csv").write_text("age,hours-per-week,job\n,,\n")
+    answer = command("predict", model[place], "--input", tmp_path / "new.csv")
+    assert answer.status == 0, answer.errors
+    line = json.loads(answer.output)
+    assert (line["outside_training_range"], line["unknown_categories"]) == ("age", "")

@@ -120,6 +120,22 @@ def test_a_source_limits_its_text_and_batches_have_one_width():
     assert array(task.answers(task(without_end))["lengths"]).tolist() == [7]
 
 
+@pytest.mark.parametrize("max_ratio", [None, 2.0])
+def test_nothing_is_written_to_an_empty_source(max_ratio):
+    task = translation(certainty=2.0, decoding=Decoding(num_beams=2, max_ratio=max_ratio))
+    empty = {
+        "token_ids": np.array([[3, 0, 0, 0], [4, 5, 6, 3]], "int32"),
+        "padding_mask": np.array([[1, 0, 0, 0], [1, 1, 1, 1]], bool),
+    }
+    for n_best in (False, True):
+        written = task.written(task(empty), n_best=n_best, aligned=True)
+        assert not array(written.lengths)[0].any() and not array(written.token_ids)[0].any()
+        assert not array(written.scores)[0].any() and (array(written.scores)[1] < 0).all()
+        assert array(written.lengths)[1].any()
+    alone = task.answers(task({name: values[:1] for name, values in empty.items()}))
+    assert task.texts(array(alone["token_ids"])) == [""]
+
+
 def test_the_best_few_come_best_first():
     task = translation(certainty=2.0, decoding=Decoding(num_beams=4, num_results=3))
     written = task.written(task(FEATURES), n_best=True)

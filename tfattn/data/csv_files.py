@@ -11,6 +11,7 @@ from typing import Any
 from tfattn.data.delimiters import likely_delimiter
 from tfattn.data.source import Row, Source
 from tfattn.data.text_files import LONGEST_ROW, LONGEST_TEXT, check_encoding, lines, too_long
+from tfattn.data.training_file import FileFormat
 from tfattn.errors import ConfigError, DataError, listed, nearest
 
 SNIFFED_LINES = 20
@@ -55,6 +56,7 @@ class CsvFile(Source):
         self.encoding = encoding
         self.quoting = quoting
         self.header = header
+        self.format = FileFormat("csv", encoding, self.delimiter, quoting, header)
         if len(self.delimiter) != 1 or self.delimiter in '\r\n"':
             raise ConfigError(
                 "the delimiter cannot be used", key="delimiter", expected="one character", received=repr(delimiter)

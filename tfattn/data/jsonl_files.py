@@ -7,6 +7,7 @@ from typing import Any
 
 from tfattn.data.source import Row, Source
 from tfattn.data.text_files import LONGEST_TEXT, check_encoding, lines, too_long
+from tfattn.data.training_file import FileFormat
 from tfattn.errors import DataError, listed, nearest
 
 
@@ -34,6 +35,7 @@ class JsonLinesFile(Source):
         self.path = Path(path)
         self.fields = fields
         self.encoding = encoding
+        self.format = FileFormat("jsonl", encoding)
 
     def rows(self) -> Iterator[Row]:
         """The object of every line that is not blank, in the order of the file."""
@@ -42,13 +44,18 @@ class JsonLinesFile(Source):
             if line.strip():
                 count += 1
                 where = f"{self.path}:{number}"
-                entry = _object(line, where)
-                yield Row({role: _value(entry, key, where) for role, key in self.fields.items()}, where)
+                entry = object_of(line, where)
+                yield Row({role: text_of(entry, key, where) for role, key in self.fields.items()}, where)
         if count == 0:
             raise DataError("the file holds no rows", where=str(self.path))
 
 
-def _object(line: str, where: str) -> dict[str, Any]:
+def object_of(line: str, where: str) -> dict[str, Any]:
+    """The object that a line is.
+
+    Raises:
+        DataError: it is none; names the place.
+    """
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -61,7 +68,12 @@ def _object(line: str, where: str) -> dict[str, Any]:
     return entry
 
 
-def _value(entry: dict[str, Any], key: str, where: str) -> str:
+def text_of(entry: dict[str, Any], key: str, where: str) -> str:
+    """A value as text: numbers and booleans as JSON writes them, null as an empty one.
+
+    Raises:
+        DataError: the key is missing, or its value is nested or not Unicode text; names the place.
+    """
     if key not in entry:
         expected = f"one of {listed(entry)}"
         raise DataError(

@@ -8,6 +8,7 @@ from pathlib import Path
 from tfattn import files
 from tfattn.data.source import Row, Source
 from tfattn.data.text_files import LONGEST_TEXT, check_encoding, fingerprint, lines
+from tfattn.data.training_file import FileFormat
 from tfattn.errors import DataError
 from tfattn.features import SOURCE, TARGET
 
@@ -39,6 +40,7 @@ class ParallelFiles(Source):
         self.path = Path(path)
         self.target_path = Path(target_path)
         self.encoding = encoding
+        self.format = FileFormat("text", encoding)
         self.fields = {SOURCE: path, TARGET: target_path}
 
     def rows(self) -> Iterator[Row]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tfattn.data.text_files import fingerprint
+from tfattn.data.training_file import FileFormat
 
 
 @dataclass(frozen=True)
@@ -26,10 +27,12 @@ class Source:
     Attributes:
         path: the file.
         fields: role -> the column or key that holds it.
+        format: how rows stand in the file, so that `tfattn predict` can read others like it; None where it cannot.
     """
 
     path: Path
     fields: dict[str, str]
+    format: FileFormat | None = None
 
     def rows(self) -> Iterator[Row]:
         """Every row, in the order of the file.

@@ -1,4 +1,4 @@
-"""How pictures look: each is a matplotlib figure in the style of the house, which `svg` or `png` turns into a file.
+"""How pictures look: each is a matplotlib figure in the style of the house; `svg`, `png` or `pdf` makes a file of it.
 
 Figures are made without pyplot: nothing is global, and no display is needed. Text is drawn as it is, so a label may
 hold `$` or `_`.
@@ -76,10 +76,28 @@ def png(figure: Figure) -> bytes:
 
     A script that no font of this machine has is drawn as boxes; an SVG file leaves the fonts to its reader.
     """
+    return _saved(figure, "png")
+
+
+@styled
+def pdf(figure: Figure) -> bytes:
+    """The figure as a PDF file; its scripts as in a PNG file."""
+    return _saved(figure, "pdf")
+
+
+# How a figure becomes a file, by the suffix of the file's name.
+FORMATS: dict[str, Callable[[Figure], bytes]] = {
+    ".png": png,
+    ".svg": lambda figure: svg(figure).encode("utf-8"),
+    ".pdf": pdf,
+}
+
+
+def _saved(figure: Figure, kind: str) -> bytes:
     buffer = io.BytesIO()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")
-        figure.savefig(buffer, format="png", dpi=192, facecolor="white")
+        figure.savefig(buffer, format=kind, dpi=192, facecolor="white")
     return buffer.getvalue()
 
 

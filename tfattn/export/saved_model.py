@@ -12,6 +12,7 @@ from tensorflow.python.saved_model import fingerprinting_utils
 from tensorflow.python.saved_model.loader_impl import parse_saved_model
 
 from tfattn import console, files
+from tfattn.data.training_file import TrainingFile
 from tfattn.errors import DataError, ExportError
 from tfattn.export import card, parity, serving_config, warmup
 from tfattn.export.section import Export
@@ -34,7 +35,7 @@ def export(
     rows: Sequence[Mapping[str, str]],
     expected: Mapping[str, np.ndarray],
     config: str,
-    columns: Mapping[str, str] | None = None,
+    trained_on: TrainingFile | None = None,
     metrics: Mapping[str, float] | None = None,
     measured_on: str = "",
     made_of: str = "",
@@ -45,7 +46,7 @@ def export(
         assets.extra/   tf_serving_warmup_requests   what a server answers before the version counts as available
                         parity.json                  how it compares with the trained model
                         operations.txt               every operation it consists of
-                        config.yaml, columns.json    the pipeline that made it; columns that its inputs were read from
+                        config.yaml, source.json     the pipeline that made it; how the file that trained it was read
                         card.json                    what a person wants to know who tries it
         manifest.json   size and SHA-256 of each file
 
@@ -60,7 +61,7 @@ def export(
             also the examples for the warm-up.
         expected: what the trained model answered for them, in float32, N values by name.
         config: the resolved configuration, as YAML.
-        columns: input to the column of the source files that it was read from, so that such files can be answered.
+        trained_on: how the source file was read, so that files like it can be answered.
         metrics: what the evaluation measured, by the names of metrics.json.
         measured_on: the split that was measured.
         made_of: says what weights and settings it is made of; `exported` finds it by that.
@@ -89,8 +90,9 @@ def export(
             extra.mkdir()
             (extra / "operations.txt").write_text("\n".join(_operations(temporary)) + "\n")
             (extra / "config.yaml").write_text(config, encoding="utf-8")
-            columns = dict(columns or {field: field for field in served.inputs})
-            files.write_json(extra / "columns.json", columns)
+            trained_on = trained_on or TrainingFile({name: name for name in served.inputs})
+            trained_on.write(extra / "source.json")
+            columns = trained_on.columns
             card.write(temporary, served, rows=rows, columns=columns, metrics=metrics or {}, measured_on=measured_on)
             warmup.write(temporary, served, served.warm_up(rows), name=name)
             report = _check(served, temporary, section, rows, expected)

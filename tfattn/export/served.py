@@ -80,6 +80,11 @@ class Served(tf.Module):
         return {name: name for name in self.preprocessors[0].fields}
 
     @property
+    def missing(self) -> tuple[str, ...]:
+        """The texts that say that an input has no value; none where every text is a text."""
+        return ()
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """The names of the inputs of serving_default."""
         return tuple(self.raw_fields)

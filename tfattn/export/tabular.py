@@ -27,12 +27,15 @@ class TabularClassifier(Classifier):
         serving_default   numeric columns (B,) float32, NaN where missing; categorical columns (B,) string
                           -> label (B,) string, label_id (B,) int64, probability (B,) float32 of the positive label (of
                           the one that is given, where none is positive), scores (B, C) float32, outside_training_range
-                          (B,) string, the columns whose numbers are far from all in training, with commas; and as the
-                          model has them essential_features (B, E) and column_attention (B, N + M) float32
+                          and unknown_categories (B,) string, the columns whose number or category is not as in
+                          training, with commas; and as the model has them essential_features (B, E) and
+                          column_attention (B, N + M) float32
         classify          inputs (B,), each a serialized tf.Example with those columns
                           -> classes (B, C) string, scores (B, C) float32
 
-    A number that is infinite, or missing where none was in training, is refused with row and column.
+    A number is outside of the training range if it is below or above all that training rows had, a category is unknown
+    if none of them had it, and either if it is missing where it never was; of several members, all must say so. Such
+    rows are answered; a number that is infinite is refused with row and column.
 
     Args:
         members: the trained models, which read the same columns, each scaled as its own training rows were.
@@ -56,6 +59,10 @@ class TabularClassifier(Classifier):
     def check_fields(cls, fields: Sequence[str]) -> None:
         """Refuses columns whose names TensorFlow cannot tell apart, or would change."""
         _check_names(fields)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        return self._table.missing
 
     def signatures(self) -> dict[str, Any]:
         columns = [tf.TensorSpec([None], self._type(name), name=name) for name in self.inputs]
@@ -115,11 +122,8 @@ class TabularClassifier(Classifier):
     def _from_columns(self, *columns: tf.Tensor) -> dict[str, tf.Tensor]:
         fields = dict(zip(self.inputs, columns, strict=True))
         numbers = [table.numbers(fields) for table in self.preprocessors]
-        outputs = [
-            run(table.features(some, fields))
-            for run, table, some in zip(self._runs, self.preprocessors, numbers, strict=True)
-        ]
-        answers = self._answered(outputs)
+        features = [table.features(some, fields) for table, some in zip(self.preprocessors, numbers, strict=True)]
+        answers = self._answered([run(some) for run, some in zip(self._runs, features, strict=True)])
         scores, label_ids = tf.cast(answers["scores"], tf.float32), tf.cast(answers[LABEL_IDS], tf.int64)
         asked = label_ids if self._positive_id is None else tf.ones_like(label_ids) * self._positive_id
         return {
@@ -127,7 +131,14 @@ class TabularClassifier(Classifier):
             "label_id": label_ids,
             "probability": tf.gather(scores, asked, batch_dims=1),
             "scores": scores,
-            "outside_training_range": self._outside(numbers),
+            "outside_training_range": _named(
+                self._table.numeric,
+                [table.outside(some) for table, some in zip(self.preprocessors, numbers, strict=True)],
+            ),
+            "unknown_categories": _named(
+                self._table.categorical,
+                [table.unseen(some) for table, some in zip(self.preprocessors, features, strict=True)],
+            ),
             **{name: tf.cast(answers[name], tf.float32) for name in EXPLANATIONS if name in answers},
         }
 
@@ -138,13 +149,12 @@ class TabularClassifier(Classifier):
         scores = self._from_columns(*(fields[name] for name in self.inputs))["scores"]
         return {"classes": tf.broadcast_to(tf.constant(self.labels), tf.shape(scores)), "scores": scores}
 
-    def _outside(self, numbers: Sequence[tf.Tensor]) -> tf.Tensor:
-        """The names of columns that are outside for every member: (B,) string."""
-        far = [table.outside(some) for table, some in zip(self.preprocessors, numbers, strict=True)]
-        is_far = tf.reduce_all(tf.stack(far), axis=0)
-        names = tf.constant([f"{name}, " for name in self._table.numeric], tf.string)
-        joined = tf.strings.reduce_join(tf.where(is_far, names, ""), axis=1)
-        return tf.strings.regex_replace(joined, ", $", "")
+
+def _named(columns: Sequence[str], marked: Sequence[tf.Tensor]) -> tf.Tensor:
+    """The names, with commas, of those of K columns that all members mark, (B, K) bool each: (B,) string."""
+    names = tf.constant([f"{name}, " for name in columns], tf.string)
+    joined = tf.strings.reduce_join(tf.where(tf.reduce_all(tf.stack(marked), axis=0), names, ""), axis=1)
+    return tf.strings.regex_replace(joined, ", $", "")
 
 
 def _check_names(columns: Sequence[str]) -> None:

@@ -20,13 +20,14 @@ class TextClassifier(Classifier):
     Batches are padded to their longest row. Empty text is answered like any other.
 
         serving_default   text (B,), or text_a and text_b
-                          -> label (B,) string, label_id (B,) int64, scores (B, C) float32
+                          -> label (B,) string, label_id (B,) int64, scores (B, C) float32; truncated (B,) bool,
+                          whether the text was too long and its end was not read
         classify          inputs (B,), each a serialized tf.Example with those features
                           -> classes (B, C) string, scores (B, C) float32
         features          as serving_default
                           -> encoded (B, D) float32, what the head reads; of several members, one after the other
         tokens            token_ids, padding_mask, segment_ids, each (B, T) int32
-                          -> as serving_default
+                          -> label, label_id, scores as serving_default; more tokens than the model takes are refused
 
     Masks: `tokens` ignores what stands where padding_mask is 0. It also ignores a run of a row's first token at the end
     of that row: a server that batches requests of unequal length pads each input, the mask too, with its first element.
@@ -79,7 +80,8 @@ class TextClassifier(Classifier):
         return np.sum(self.tokens(fields)[PADDING_MASK], axis=1)
 
     def _from_text(self, *texts: tf.Tensor) -> dict[str, tf.Tensor]:
-        return self._named(self._features(texts))
+        truncated = self.preprocessors[0].truncated(self._fields(texts))
+        return {**self._named(self._features(texts)), "truncated": truncated}
 
     def _from_examples(self, inputs: tf.Tensor) -> dict[str, tf.Tensor]:
         fields = tf.io.parse_example(inputs, {name: tf.io.FixedLenFeature([], tf.string) for name in self.inputs})
@@ -107,9 +109,12 @@ class TextClassifier(Classifier):
         )
 
     def _features(self, texts: tuple[tf.Tensor, ...]) -> dict[str, tf.Tensor]:
-        ragged = self.preprocessors[0](dict(zip(self.inputs, texts, strict=True)))
+        ragged = self.preprocessors[0](self._fields(texts))
         mask = tf.sequence_mask(ragged[TOKEN_IDS].row_lengths())
         return {**{name: values.to_tensor() for name, values in ragged.items()}, PADDING_MASK: mask}
+
+    def _fields(self, texts: tuple[tf.Tensor, ...]) -> dict[str, tf.Tensor]:
+        return dict(zip(self.inputs, texts, strict=True))
 
     def _named(self, features: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         answers = self._answered([run(features) for run in self._runs])

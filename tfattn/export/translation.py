@@ -10,6 +10,8 @@ from tfattn.export.lengths import one_of_each_length
 from tfattn.export.served import Columns, Comparison, Member, Served
 from tfattn.features import PADDING_MASK, TEXT, TOKEN_IDS
 
+ALIGNMENT = "alignment"
+
 
 class Translator(Served):
     """Writes a text for each text.
@@ -49,7 +51,7 @@ class Translator(Served):
     def signatures(self) -> dict[str, Any]:
         text = [tf.TensorSpec([None], tf.string, name=TEXT)]
         functions = {"serving_default": self._translate, "n_best": self._several}
-        functions |= {"alignment": self._aligned} if self._aligns else {}
+        functions |= {ALIGNMENT: self._aligned} if self._aligns else {}
         return {
             name: tf.function(function, input_signature=text, autograph=False) for name, function in functions.items()
         }
@@ -62,7 +64,7 @@ class Translator(Served):
         (texts,) = one_of_each_length(self._lengths, self.request(rows)).values()
         for text in texts:
             yield "serving_default", {TEXT: [text]}
-        for signature in ("serving_default", "n_best", *(["alignment"] if self._aligns else [])):
+        for signature in ("serving_default", "n_best", *([ALIGNMENT] if self._aligns else [])):
             yield signature, {TEXT: texts}
 
     def compared(

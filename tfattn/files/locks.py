@@ -19,6 +19,8 @@ from tfattn.errors import TfattnError
 LOCK = ".lock"
 UNFINISHED = ".unfinished"
 
+_UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG)
+
 
 @contextlib.contextmanager
 def lock(folder: str | Path, *, wait: bool = False) -> Iterator[None]:
@@ -84,9 +86,9 @@ def disk_errors(target: Path) -> Iterator[None]:
         if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error):
             remedy = "Free some space, or choose another folder; what stood there before is unchanged."
             raise TfattnError("no space left on the disk", where=str(target), remedy=remedy) from None
-        if getattr(error, "errno", None) in (errno.EACCES, errno.EROFS, errno.ENOTDIR):
+        if getattr(error, "errno", None) in _UNWRITABLE:
             what = f"cannot write here ({os.strerror(error.errno)})"
-            raise TfattnError(what, where=str(target), remedy="Choose a folder that you may write to.") from None
+            raise TfattnError(what, where=str(target), remedy="Choose a place that you may write to.") from None
         raise
 
 

@@ -1,6 +1,6 @@
 """The categorical columns of a table: a number for each value that training rows have."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import tensorflow as tf
 
@@ -34,15 +34,18 @@ class Categories(tf.Module):
     Args:
         values: the known values of each of the M columns, by name, in order.
         missing: the texts that say that there is no value.
+        may_be_missing: the columns that lacked a value in some training rows.
 
     Attributes:
+        values, missing, may_be_missing: as given.
         counts: numbers of each column: its values, one for others and one for no value.
     """
 
-    def __init__(self, values: Mapping[str, Sequence[str]], *, missing: Sequence[str]):
+    def __init__(self, values: Mapping[str, Sequence[str]], *, missing: Sequence[str], may_be_missing: Collection[str]):
         super().__init__()
         self.values = {name: list(known) for name, known in values.items()}
         self.missing = list(missing)
+        self.may_be_missing = [name for name in values if name in may_be_missing]
         self.counts = [FIRST_ID + len(known) for known in values.values()]
         # One table for all: a value is looked up together with the place of its column.
         self._prefixes = [f"{place}{_BETWEEN}" for place in range(len(values))]
@@ -62,3 +65,8 @@ class Categories(tf.Module):
         texts = tf.strings.strip(texts)
         ids = self._table.lookup(tf.strings.join([tf.broadcast_to(self._prefixes, tf.shape(texts)), texts]))
         return tf.where(one_of(texts, self.missing), EMPTY_ID, ids)
+
+    def unseen(self, ids: tf.Tensor) -> tf.Tensor:
+        """Which of the ids (B, M) stand for what no training row had, a missing value too: (B, M) bool."""
+        never_missing = [name not in self.may_be_missing for name in self.values]
+        return (ids == UNKNOWN_ID) | ((ids == EMPTY_ID) & never_missing)

@@ -104,6 +104,7 @@ class NumericColumns:
             for name in ("factor", "median", "low", "high", "saturated")
         )
         self._never_saturated = np.array([not column.may_be_saturated for column in columns.values()])
+        self._never_missing = np.array([not column.may_be_missing for column in columns.values()])
 
     def described(self) -> dict[str, dict[str, Any]]:
         """The columns as JSON holds them."""
@@ -124,11 +125,15 @@ class NumericColumns:
         return features
 
     def outside(self, numbers: tf.Tensor) -> tf.Tensor:
-        """Which numbers are far from all that was seen in training: (B, N) float32 to (B, N) bool."""
+        """Which numbers are outside of what training rows had: (B, N) float32 to (B, N) bool.
+
+        A number is if it is below the lowest or above the highest, or saturated where none was; a missing one, if none
+        was missing.
+        """
         multiplied = numbers * self._factors
-        width = self._highs - self._lows
-        is_far = (multiplied < self._lows - width) | (multiplied > self._highs + width)
-        return tf.where(numbers >= self._caps, self._never_saturated, is_far)
+        is_beyond = (multiplied < self._lows) | (multiplied > self._highs)
+        is_outside = tf.where(numbers >= self._caps, self._never_saturated, is_beyond)
+        return tf.where(tf.math.is_nan(numbers), self._never_missing, is_outside)
 
     def checked(self, numbers: tf.Tensor) -> tf.Tensor:
         """The numbers themselves, if each is finite.

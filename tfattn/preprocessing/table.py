@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from tfattn import files
 from tfattn.errors import ConfigError, DataError, TfattnError, nearest
-from tfattn.features import CATEGORY_IDS, LABEL
+from tfattn.features import CATEGORY_IDS, LABEL, NUMERIC
 from tfattn.preprocessing.categories import EMPTY_ID, UNKNOWN_ID, Categories, distinct
 from tfattn.preprocessing.numbers import MISSING, read, read_in_graph, stripped
 from tfattn.preprocessing.numeric_columns import NumericColumn, NumericColumns
@@ -30,6 +30,7 @@ class Saved(TypedDict):
     missing: list[str]
     numeric: dict[str, NumericColumn]
     categorical: dict[str, list[str]]
+    categories_may_be_missing: list[str]
 
 
 class Table(Preprocessor):
@@ -114,7 +115,8 @@ class Table(Preprocessor):
             )
             for name in self.numeric
         }
-        self._use(numeric, {name: distinct(name, columns[name], self.missing) for name in self.categorical})
+        categories = {name: distinct(name, columns[name], self.missing) for name in self.categorical}
+        self._use(numeric, categories, [name for name in self.categorical if set(self.missing) & set(columns[name])])
 
     def check(self, row: dict[str, str], where: str) -> None:
         """Refuses a row that has text, or no finite number, in a numeric column.
@@ -148,6 +150,7 @@ class Table(Preprocessor):
             "missing": list(self.missing),
             "numeric": numeric.described() if numeric else {},
             "categorical": categories.described() if categories else {},
+            "categories_may_be_missing": categories.may_be_missing if categories else [],
         }
         files.write_json(Path(folder) / _SAVED, saved)
 
@@ -160,7 +163,7 @@ class Table(Preprocessor):
         saved = files.read_json(Path(folder) / _SAVED, Saved, remedy="Prepare the data again.")
         self.numeric, self.categorical = tuple(saved["numeric"]), tuple(saved["categorical"])
         self.scaling, self.bins, self.missing = saved["scaling"], saved["bins"], tuple(saved["missing"])
-        self._use(saved["numeric"], saved["categorical"])
+        self._use(saved["numeric"], saved["categorical"], saved["categories_may_be_missing"])
 
     @property
     def sizes(self) -> dict[str, Any]:
@@ -192,8 +195,7 @@ class Table(Preprocessor):
             columns; `category_ids` (B, M) int32, if there are categorical ones.
 
         Raises:
-            tf.errors.InvalidArgumentError: a numeric column holds no finite number, or NaN where no training row lacked
-                a number; names row (from 1) and column.
+            tf.errors.InvalidArgumentError: a numeric column holds no finite number; names row (from 1) and column.
         """
         return self.features(self.numbers(fields), fields)
 
@@ -202,14 +204,7 @@ class Table(Preprocessor):
         numeric, _ = self._fitted
         if numeric is None:
             return tf.zeros([tf.shape(fields[self.fields[0]])[0], 0])
-        columns = [fields[name] for name in self.numeric]
-        numbers = tf.stack([self._read(column) for column in columns], axis=1)
-        # A program that sends NaN says "missing" where that is usual; elsewhere its computation has gone wrong.
-        refused = [
-            column.dtype != tf.string and not known.may_be_missing
-            for column, known in zip(columns, numeric.columns.values(), strict=True)
-        ]
-        return numeric.checked(tf.where(tf.math.is_nan(numbers) & refused, np.inf, numbers))
+        return numeric.checked(tf.stack([self._read(fields[name]) for name in self.numeric], axis=1))
 
     def features(self, numbers: tf.Tensor, fields: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         """The features of `numbers(fields)` and of the categorical columns among `fields`."""
@@ -239,9 +234,20 @@ class Table(Preprocessor):
         )
 
     def outside(self, numbers: tf.Tensor) -> tf.Tensor:
-        """Which of `numbers(fields)` lie beyond the training values by more than their whole range: (B, N) bool."""
+        """Which of `numbers(fields)` are below or above all that training rows had, or missing where none was.
+
+        Returns:
+            (B, N) bool.
+        """
         numeric, _ = self._fitted
         return numeric.outside(numbers) if numeric else tf.zeros(tf.shape(numbers), tf.bool)
+
+    def unseen(self, features: dict[str, tf.Tensor]) -> tf.Tensor:
+        """Which categories among `features` no training row had, or lack where none did: (B, M) bool."""
+        _, categories = self._fitted
+        if categories is None:
+            return tf.zeros([tf.shape(features[NUMERIC])[0], 0], tf.bool)
+        return categories.unseen(features[CATEGORY_IDS])
 
     @property
     def _fitted(self) -> tuple[NumericColumns | None, Categories | None]:
@@ -249,9 +255,16 @@ class Table(Preprocessor):
             raise TfattnError("nothing is known of the columns yet", remedy="Call `fit` or `load` first.")
         return self._numeric_columns, self._categories
 
-    def _use(self, numeric: Mapping[str, NumericColumn], categorical: Mapping[str, Sequence[str]]) -> None:
+    def _use(
+        self,
+        numeric: Mapping[str, NumericColumn],
+        categorical: Mapping[str, Sequence[str]],
+        may_be_missing: Sequence[str],
+    ) -> None:
         self._numeric_columns = NumericColumns(numeric, scaling=self.scaling, bins=self.bins) if numeric else None
-        self._categories = Categories(categorical, missing=self.missing) if categorical else None
+        self._categories = (
+            Categories(categorical, missing=self.missing, may_be_missing=may_be_missing) if categorical else None
+        )
 
     def _read(self, column: tf.Tensor) -> tf.Tensor:
         is_text = column.dtype == tf.string

@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
+from tfattn.features import TEXT
+
 
 def named(answer: dict[str, Any], labels: Sequence[str]) -> dict[str, Any]:
-    """The outputs of one row; where there are label names, with the scores under them, and the label's own."""
+    """The outputs of one row, what was written first; where there are label names, with the scores under them, and the
+    label's own."""
     if not labels:
-        return answer
+        return {name: answer[name] for name in sorted(answer, key=lambda name: name != TEXT)}
     scores = dict(zip(labels, answer["scores"], strict=True))
     label = answer["label"]
     named = {"label": label, "label_id": answer["label_id"], "score": scores[label], "scores": scores}

@@ -7,7 +7,7 @@ from pathlib import Path
 from tfattn import console
 from tfattn.config.build import build
 from tfattn.config.resolve import resolve_section
-from tfattn.serving import engine, server, tensorflow_model_server
+from tfattn.serving import engine, outputs, server, tensorflow_model_server
 from tfattn.serving.announcement import Announcement
 from tfattn.serving.conformance import fixtures, run
 from tfattn.serving.predict import predict as predict_rows
@@ -29,6 +29,7 @@ def predict(
     allow_operations: Collection[str],
 ) -> None:
     """Answers a file of inputs from an export, or from a model on a server."""
+    outputs.format_of(output)  # what cannot be written is refused before anything is loaded
     if is_address(model):
         answering = Remote(model, token_file=token_file)
     else:

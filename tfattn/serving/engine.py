@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from grpc import StatusCode
 
-from tfattn import files
+from tfattn.data.training_file import TrainingFile
 from tfattn.errors import RefusedError, ServingError
+from tfattn.features import TEXT
 from tfattn.serving import model_store
 from tfattn.serving.answers import decoded, named
 from tfattn.serving.failure import Failure
@@ -44,9 +45,11 @@ class Engine:
 
     Attributes:
         folder: the version's folder.
+        signatures: the names of what it can be asked.
         inputs: the names of the fields that it reads.
-        columns: each input, and the column of a source file that it was trained on.
+        trained_on: each input, and the column of a source file that it was trained on, and how that file is read.
         numeric: the inputs that are numbers; the others are texts.
+        writes_text: whether it answers with a text.
         labels: the label names in the order of `scores`; empty where the model has none.
 
     Example:
@@ -65,15 +68,20 @@ class Engine:
                 expected=DEFAULT,
                 received=", ".join(self._model.signatures) or "none at all",
             )
+        self.signatures = tuple(self._model.signatures)
         self.inputs = tuple(self._model.signatures[DEFAULT].inputs)
         self._types = {
             name: np.dtype(tensor.dtype.as_numpy_dtype)
             for name, tensor in self._model.signatures[DEFAULT].inputs.items()
         }
         self.numeric = frozenset(name for name, dtype in self._types.items() if dtype != np.dtype(object))
-        columns = self.folder / "assets.extra" / "columns.json"
-        trained_on = files.read_json(columns, dict[str, str], remedy=EXPORT_AGAIN) if columns.is_file() else {}
-        self.columns = {name: name for name in self.inputs} | trained_on
+        self.writes_text = TEXT in self._model.signatures[DEFAULT].outputs
+        source = self.folder / "assets.extra" / "source.json"
+        self.trained_on = (
+            TrainingFile.read(source, remedy=EXPORT_AGAIN)
+            if source.is_file()
+            else TrainingFile({name: name for name in self.inputs})
+        )
         labels = self.folder / "assets" / "labels.txt"
         self.labels = tuple(labels.read_text(encoding="utf-8").split("\n")[:-1]) if labels.is_file() else ()
 

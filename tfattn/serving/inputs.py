@@ -1,19 +1,30 @@
-"""The rows of an input file, as they come: text lines, csv or tsv with named columns, or JSON lines."""
+"""The rows of an input file, as they come: text lines, csv or tsv with named columns, or JSON lines.
 
-import contextlib
+What is wrong with a row is said of that row, and the next one is read; what is wrong with the file ends it.
+"""
+
 import csv
 import difflib
-import json
-import sys
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Literal
 
-from tfattn.errors import DataError
+from tfattn.data.delimiters import likely_delimiter
+from tfattn.data.jsonl_files import object_of, text_of
+from tfattn.data.text_files import LONGEST_TEXT, too_long
+from tfattn.data.training_file import FileFormat, TrainingFile
+from tfattn.errors import DataError, listed
+from tfattn.serving.input_lines import InputLines, opened
 
 Kind = Literal["text", "csv", "tsv", "jsonl"]
 
+FORMATS: dict[Kind, FileFormat] = {
+    "text": FileFormat("text"),
+    "csv": FileFormat("csv"),
+    "tsv": FileFormat("csv", delimiter="\t"),
+    "jsonl": FileFormat("jsonl"),
+}
 KINDS: dict[str, Kind] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 
@@ -22,155 +33,160 @@ class Row:
     """The inputs of one answer.
 
     Attributes:
-        fields: input name to text.
-        where: file:line, the line on which it ends.
+        fields: input name to text; nothing where the row cannot be read.
+        where: file:line, the line on which it begins.
+        problem: why the row cannot be read; None where it can.
     """
 
-    fields: dict[str, str]
-    where: str
+    fields: dict[str, str] = field(default_factory=dict)
+    where: str = ""
+    problem: DataError | None = None
 
 
-def read(
-    path: str, columns: Mapping[str, str], *, numeric: Collection[str] = (), kind: Kind | None = None
-) -> Iterator[Row]:
-    """Reads UTF-8 rows without holding more than one of them.
+def read(path: str, trained_on: TrainingFile, *, kind: Kind | None = None) -> Iterator[Row]:
+    """Reads rows without holding more than one of them.
 
-    A text line is a row, an empty one too, so that line n is answered on line n. In csv, tsv and jsonl an input is
-    read from the column or key of its own name, or else from the one it was trained on; blank lines are no rows.
+    A file whose suffix is that of the training file is read as that one was; any other is UTF-8, of the kind that its
+    suffix says. A text line is a row, an empty one too, so that line n is answered on line n. In csv, tsv and jsonl an
+    input is read from the column or key that it was trained on, or else from that of its own name, and other columns
+    are left out; blank lines are no rows.
 
     Args:
         path: the file; `-` is standard input.
-        columns: each input that a row needs, and the column it was trained on.
-        numeric: the inputs that are numbers, which jsonl may hold as such, or as null where one is missing.
-        kind: how to read it; by the suffix where not given (.csv, .tsv, .jsonl, else text).
+        trained_on: each input that a row needs and the column it was trained on, and how that file was read.
+        kind: how to read it, in UTF-8; as above where not given.
 
     Raises:
-        DataError: a file or column is missing, or a row is not as it should be; names file and line.
+        DataError: the file cannot be read, is not text, has no rows, or lacks a column; names file and line.
     """
-    kind = kind or KINDS.get(Path(path).suffix.lower(), "text")
-    place = "standard input" if path == "-" else path
-    with _open(path) as file:
-        lines = _Lines(file, place)
-        if kind == "text":
-            yield from _text(lines, columns)
-        elif kind == "jsonl":
-            yield from _json_lines(lines, columns, numeric)
-        else:
-            yield from _table(lines, columns, delimiter="," if kind == "csv" else "\t")
+    how = _format(path, trained_on, kind)
+    with opened(path, how) as lines:
+        count = 0
+        for row in _READERS[how.kind](lines, trained_on.columns, how):
+            count += 1
+            yield row
+        if not count:
+            what = "the file holds a header but no rows" if how.kind == "csv" else "the file holds no rows"
+            raise DataError(what if lines.number else "the file is empty", where=lines.place)
 
 
-class _Lines:
-    """The decoded lines of a file, and where in it we are."""
-
-    def __init__(self, file: BinaryIO, place: str):
-        self.file, self.place, self.number = file, place, 0
-
-    @property
-    def where(self) -> str:
-        return f"{self.place}:{self.number}"
-
-    def __iter__(self) -> Iterator[str]:
-        for line in self.file:
-            self.number += 1
-            try:
-                yield line.decode("utf-8-sig" if self.number == 1 else "utf-8")
-            except UnicodeDecodeError as error:
-                raise DataError(
-                    "the line is not UTF-8",
-                    where=self.where,
-                    received=f"the byte 0x{line[error.start]:02x} at position {error.start + 1}",
-                    remedy="Convert the file, for example with `iconv -t utf-8`.",
-                ) from None
+def _format(path: str, trained_on: TrainingFile, kind: Kind | None) -> FileFormat:
+    suffix = Path(path).suffix.lower()
+    if kind is None and trained_on.format is not None and suffix == trained_on.suffix:
+        return trained_on.format
+    return FORMATS[kind or KINDS.get(suffix, "text")]
 
 
-def _text(lines: _Lines, columns: Mapping[str, str]) -> Iterator[Row]:
+def _text(lines: InputLines, columns: Mapping[str, str], how: FileFormat) -> Iterator[Row]:
     if len(columns) > 1:
         raise DataError(
             "the model reads more than one input, a text line is only one",
             where=lines.place,
             expected=f"csv, tsv or jsonl with {', '.join(columns)}",
             received="text lines",
+            remedy="`--format` says what the file is, where its suffix does not.",
         )
     (name,) = columns
     for line in lines:
-        yield Row({name: line.rstrip("\r\n")}, lines.where)
+        text = line.removesuffix("\n").removesuffix("\r")
+        if len(text) > LONGEST_TEXT:
+            yield Row(where=lines.where(), problem=too_long("the line", lines.where(), LONGEST_TEXT))
+        else:
+            yield _row({name: text}, lines.where(), lines)
 
 
-def _table(lines: _Lines, columns: Mapping[str, str], delimiter: str) -> Iterator[Row]:
-    # The csv module takes lines with their ends, which may stand inside quotes.
-    reader = csv.reader(iter(lines), delimiter=delimiter, strict=True)
-    try:
-        header = next(reader, None)
-        if header is None:
-            raise DataError("the file is empty", where=lines.place, expected="a line of column names and rows")
-        positions = {name: header.index(_column(name, wanted, header, lines)) for name, wanted in columns.items()}
-        for cells in reader:
-            if cells and len(cells) != len(header):
-                raise DataError(
-                    "the row does not fit the header",
-                    where=lines.where,
-                    expected=f"{len(header)} cells",
-                    received=str(len(cells)),
-                    remedy="Quote cells that contain the delimiter or quotes.",
-                )
-            if cells:
-                yield Row({name: cells[position] for name, position in positions.items()}, lines.where)
-    except csv.Error as error:
-        raise DataError(f"cannot read the row ({error})", where=lines.where) from None
+def _table(lines: InputLines, columns: Mapping[str, str], how: FileFormat) -> Iterator[Row]:
+    csv.field_size_limit(LONGEST_TEXT)
+    quoting = csv.QUOTE_MINIMAL if how.quoting else csv.QUOTE_NONE
+    reader = csv.reader(iter(lines), delimiter=how.delimiter, quoting=quoting, strict=True)
+    positions: dict[str, int] | None = None
+    width = 0
+    while True:
+        where = lines.where(1)
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            problem = DataError(f"cannot read the row ({error})", where=where, remedy=_QUOTES)
+            if positions is None:
+                raise problem from None
+            yield Row(where=where, problem=lines.take_problem() or problem)
+            continue
+        if not cells:
+            continue
+        if positions is None:
+            width, positions = len(cells), _positions(cells, columns, how, where)
+            if how.header:
+                continue
+        if len(cells) != width:
+            problem = DataError(
+                "the row does not fit the header" if how.header else "the row does not fit the first one",
+                where=where,
+                expected=f"{width} cells",
+                received=str(len(cells)),
+                remedy=_QUOTES,
+            )
+            yield Row(where=where, problem=lines.take_problem() or problem)
+        else:
+            yield _row({name: cells[position] for name, position in positions.items()}, where, lines)
 
 
-def _json_lines(lines: _Lines, columns: Mapping[str, str], numeric: Collection[str]) -> Iterator[Row]:
+def _json_lines(lines: InputLines, columns: Mapping[str, str], how: FileFormat) -> Iterator[Row]:
     for line in lines:
         if not line.strip():
             continue
+        where = lines.where()
         try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"not a line of JSON ({error})", where=lines.where) from None
-        if not isinstance(value, dict):
-            raise DataError("not a JSON object", where=lines.where, expected=f"an object with {', '.join(columns)}")
-        keys = {name: _column(name, wanted, value, lines) for name, wanted in columns.items()}
-        texts = {name: _json_text(value, key, lines, is_number=name in numeric) for name, key in keys.items()}
-        yield Row(texts, lines.where)
+            value = object_of(line, where)
+            keys = {name: _column(name, wanted, list(value), where) for name, wanted in columns.items()}
+            yield _row({name: text_of(value, key, where) for name, key in keys.items()}, where, lines)
+        except DataError as problem:
+            yield Row(where=where, problem=lines.take_problem() or problem)
 
 
-def _json_text(value: dict, key: str, lines: _Lines, *, is_number: bool) -> str:
-    text = value[key]
-    if is_number and (text is None or type(text) in (int, float)):
-        return "" if text is None else repr(text)
-    if not isinstance(text, str):
-        received = repr(text)[:80]
-        raise DataError(f"the value of `{key}` is no text", where=lines.where, expected="a string", received=received)
+def _row(fields: dict[str, str], where: str, lines: InputLines) -> Row:
+    problem = lines.take_problem()
+    return Row(where=where, problem=problem) if problem else Row(fields, where)
+
+
+def _positions(header: Sequence[str], columns: Mapping[str, str], how: FileFormat, where: str) -> dict[str, int]:
+    """Where the column of each input stands."""
+    present = list(header) if how.header else [str(number) for number in range(1, len(header) + 1)]
     try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        received = f"a lone surrogate at position {error.start + 1}"
-        raise DataError(f"the value of `{key}` is not Unicode text", where=lines.where, received=received) from None
-    return text
+        names = {name: _column(name, wanted, present, where) for name, wanted in columns.items()}
+    except DataError as error:
+        error.remedy = _other_delimiter(header, columns, how) or error.remedy
+        raise
+    for name in names.values():
+        if present.count(name) > 1:
+            raise DataError("two columns have the same name", where=where, received=repr(name))
+    return {name: present.index(column) for name, column in names.items()}
 
 
-def _column(name: str, trained_on: str, present: list[str] | dict, lines: _Lines) -> str:
-    for column in (name, trained_on):
+def _column(name: str, trained_on: str, present: list[str], where: str) -> str:
+    for column in (trained_on, name):
         if column in present:
             return column
     near = difflib.get_close_matches(name, present, n=1) or difflib.get_close_matches(trained_on, present, n=1)
     raise DataError(
         f"there is no column for the input `{name}`",
-        where=lines.where,
-        expected=" or ".join(dict.fromkeys((name, trained_on))),
-        received=", ".join(map(str, present)) or "nothing",
+        where=where,
+        expected=" or ".join(dict.fromkeys((trained_on, name))),
+        received=listed(present) or "nothing",
         remedy=f"Rename `{near[0]}`?" if near else "Rename the column that holds it.",
     )
 
 
-@contextlib.contextmanager
-def _open(path: str) -> Iterator[BinaryIO]:
-    if path == "-":
-        yield sys.stdin.buffer
-        return
-    with contextlib.ExitStack() as stack:
-        try:
-            file = stack.enter_context(open(path, "rb"))
-        except OSError as error:
-            raise DataError(f"cannot read the inputs ({error.strerror})", where=path) from None
-        yield file
+def _other_delimiter(header: Sequence[str], columns: Mapping[str, str], how: FileFormat) -> str:
+    """What to do about a header that is one cell, but would be several with another delimiter."""
+    likely = likely_delimiter(header, columns.values()) if len(header) == 1 else None
+    if likely is None:
+        return ""
+    options = {",": "`--format csv` reads such a file.", "\t": "`--format tsv` reads such a file."}
+    remedy = options.get(likely, "Save it with commas, and give `--format csv`.")
+    return f"The file seems to be separated by {likely!r}, not by {how.delimiter!r}. {remedy}"
+
+
+_QUOTES = "Quote cells that contain the delimiter or quotes."
+_READERS = {"text": _text, "csv": _table, "jsonl": _json_lines}

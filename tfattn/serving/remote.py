@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tfattn.data.training_file import TrainingFile
+from tfattn.features import TEXT
 from tfattn.serving.bearer import read_token
 from tfattn.serving.client import Client
 from tfattn.serving.transports.address import with_model
@@ -17,17 +19,19 @@ class Remote:
         token_file: a file with the bearer token, where the server asks for one.
 
     Attributes:
-        columns: each input, and the column of a source file that it is read from.
+        trained_on: each input, and the column of a source file that it is read from: a server knows its name alone.
         numeric: the inputs that are numbers; the others are texts.
+        writes_text: whether it answers with a text.
     """
 
     def __init__(self, address: str, *, token_file: Path | None = None):
         server, self._spec = with_model(address)
         self._client = Client(server, token=read_token(token_file) if token_file else None)
         known = self._client.metadata(self._spec.model, version=self._spec.version, label=self._spec.label)
-        inputs = known.signatures["serving_default"].inputs
-        self.columns = {name: name for name in sorted(inputs)}
-        self.numeric = frozenset(name for name, dtype in inputs.items() if dtype != "DT_STRING")
+        function = known.signatures["serving_default"]
+        self.trained_on = TrainingFile({name: name for name in sorted(function.inputs)})
+        self.numeric = frozenset(name for name, dtype in function.inputs.items() if dtype != "DT_STRING")
+        self.writes_text = TEXT in function.outputs
 
     def answer(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Answers a batch of rows, in their order."""

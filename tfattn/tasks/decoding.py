@@ -57,7 +57,7 @@ class Decoding:
         n_best: bool = False,
         aligned: bool = False,
     ) -> Decoded:
-        """Writes a text for each of B sources.
+        """Writes a text for each of B sources; to an empty one, of which there is only the end, nothing.
 
         Args:
             model: what writes.
@@ -70,18 +70,20 @@ class Decoding:
         Returns:
             texts of up to L tokens, or of as many as `max_ratio` leaves to the longest source.
         """
-        mask, longest, limit = memory[PADDING_MASK], self.longest(model), None
+        mask, longest = memory[PADDING_MASK], self.longest(model)
+        lengths = ops.sum(ops.cast(mask, "float32"), axis=1)
+        limit = ops.full_like(lengths, longest, dtype="int32")
         if self.max_ratio is not None:
-            limit = ops.cast(ops.sum(ops.cast(mask, "float32"), axis=1) * self.max_ratio, "int32") + 10
-            limit = ops.minimum(limit, longest)
+            limit = ops.minimum(limit, ops.cast(lengths * self.max_ratio, "int32") + 10)
             longest = ops.max(limit)
-        return beam_search(
+        is_empty = lengths <= 1
+        decoded = beam_search(
             lambda token_ids, index, state: _read(model, token_ids, index, *state),
             (memory, model.empty_state(memory, 0, self.num_beams)),
             start_ids=ops.full((ops.shape(mask)[0],), start_id, dtype="int32"),
             end_id=end_id,
             max_length=longest,
-            length_limit=limit,
+            length_limit=ops.where(is_empty, 0, limit),
             num_beams=self.num_beams,
             length_penalty=self.length_penalty,
             num_results=self.num_results if n_best else None,
@@ -90,6 +92,8 @@ class Decoding:
             follow=lambda state, beams: (state[0], model.follow(state[1], beams)),
             rows_leave=keras.backend.backend() == "tensorflow",
         )
+        # Where no token may be written the search finds no text at all, and scores it with minus infinity.
+        return decoded._replace(scores=ops.where(is_empty[:, None] if n_best else is_empty, 0.0, decoded.scores))
 
 
 def _read(model: EncoderDecoder, token_ids: Any, index: Any, memory: dict[str, Any], state: Any) -> tuple:

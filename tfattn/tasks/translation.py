@@ -22,7 +22,10 @@ MEMORY = "memory"
 
 @runtime_checkable
 class Writer(Protocol):
-    """What a preprocessor has to know for a text to be written: beside these, `start_id`, `end_id`, `unwritten_ids`."""
+    """What a preprocessor has to know for a text to be written: beside these, `start_id`, `end_id`, `unwritten_ids`.
+
+    The sources that it makes have a token at their end, so that one of a single token is empty.
+    """
 
     def detokenize(self, token_ids: Any) -> Any:
         """(B, L) token ids to texts (B,)."""

@@ -1,0 +1,81 @@
+"""The lines of a file of answers: JSON, a table, or the plain texts that a model wrote."""
+
+import csv
+import functools
+import io
+import itertools
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from tfattn import files
+from tfattn.features import TEXT
+
+EMPTY, ERROR = "empty", "error"  # keys of a line that are there only where they say something
+Line = dict[str, Any]
+Format = Callable[[Iterable[Line]], Iterator[str]]
+
+
+class Unanswered(Line):
+    """The line of a row that could not be answered: its inputs, and `error`."""
+
+
+def format_of(output: str) -> Format:
+    """How lines are written into a file, by the suffix of its name; JSON lines for `-`, standard output.
+
+    Raises:
+        ConfigError: the suffix does not say; names those that do.
+    """
+    return json_lines if output == "-" else files.by_suffix(output, FORMATS)
+
+
+def json_lines(lines: Iterable[Line]) -> Iterator[str]:
+    """An object for each line."""
+    for line in lines:
+        yield json.dumps(line, ensure_ascii=False) + "\n"
+
+
+def table(lines: Iterable[Line], *, delimiter: str) -> Iterator[str]:
+    """A header, and a row of cells for each line: a column for each entry of an object, a cell of JSON for a list.
+
+    The columns are those of the first line that has an answer; those before it wait for it.
+    """
+    lines = iter(lines)
+    first = []
+    for line in lines:
+        first.append(_flat(line))
+        if not isinstance(line, Unanswered):
+            break
+    names = dict.fromkeys([*first[-1], EMPTY, ERROR]) if first else ()
+    for line in itertools.chain([dict(zip(names, names, strict=True))] * bool(first), first, map(_flat, lines)):
+        yield _cells([line.get(name, "") for name in names], delimiter)
+
+
+def texts(lines: Iterable[Line]) -> Iterator[str]:
+    """What was written, a text a line; an empty line where nothing was."""
+    for line in lines:
+        yield ("" if isinstance(line, Unanswered) else " ".join(line[TEXT].splitlines())) + "\n"
+
+
+FORMATS: dict[str, Format] = {
+    ".jsonl": json_lines,
+    ".csv": functools.partial(table, delimiter=","),
+    ".tsv": functools.partial(table, delimiter="\t"),
+    ".txt": texts,
+}
+
+
+def _flat(line: Line) -> dict[str, str]:
+    flat = {}
+    for name, value in line.items():
+        if isinstance(value, Mapping):
+            flat |= {f"{name}.{key}": json.dumps(entry) for key, entry in value.items()}
+        else:
+            flat[name] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return flat
+
+
+def _cells(cells: list[str], delimiter: str) -> str:
+    row = io.StringIO()
+    csv.writer(row, delimiter=delimiter, lineterminator="\n").writerow(cells)
+    return row.getvalue()
