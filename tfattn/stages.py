@@ -25,7 +25,7 @@ from tfattn.data.section import Data
 from tfattn.data.source import Source
 from tfattn.data.split import TRAIN, VALIDATION
 from tfattn.data.training_file import TrainingFile
-from tfattn.drawing.figures import FORMATS, drawn
+from tfattn.drawing.figures import FORMATS
 from tfattn.errors import ConfigError, DataError, ServingError
 from tfattn.evaluation.alignment_plot import alignment
 from tfattn.evaluation.evaluate import Evaluated
@@ -157,7 +157,7 @@ def export(run: Run, *, force: bool = False) -> None:
 
 def attention(model: str, text: str, output: Path, *, folder: Path) -> None:
     """Draws what an exported translator looks at as it writes."""
-    kind = files.by_suffix(output, FORMATS)
+    as_format = files.by_suffix(output, FORMATS)
     loaded = engine.load(model, folder)
     if ALIGNMENT not in loaded.signatures:
         raise ServingError(
@@ -171,7 +171,7 @@ def attention(model: str, text: str, output: Path, *, folder: Path) -> None:
     if not written:
         raise ServingError("nothing is written to this text", where=str(loaded.folder), received=repr(text))
     with files.atomic_file(output) as path:
-        path.write_bytes(drawn(alignment(np.array(weights), source, written), kind))
+        path.write_bytes(as_format(alignment(np.array(weights), source, written)))
     console.note(f"attention: {output}")
 
 

@@ -48,10 +48,10 @@ FILES = {
             "assets/vocab.txt",
             "assets/tokenizer_config.json",
             "assets.extra/card.json",
-            "assets.extra/source.json",
             "assets.extra/config.yaml",
             "assets.extra/operations.txt",
             "assets.extra/parity.json",
+            "assets.extra/source.json",
             "assets.extra/tf_serving_warmup_requests",
         )
     },

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tfattn import files
-from tfattn.errors import TfattnError
+from tfattn.errors import ConfigError, TfattnError
 
 # In folders 0, 1, 2, ...: replaces x.txt and data/ and removes gone/, in a process that kills itself at its first,
 # second, third, ... call to the file system, until one comes to its end.
@@ -115,3 +115,22 @@ def test_a_full_disk_is_said_plainly_and_leaves_the_old_file(tmp_path):
     with pytest.raises(TfattnError, match="no space left on the disk.*is unchanged"), files.atomic_file(target):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert target.read_text() == "old"
+
+
+def test_a_place_that_takes_no_file_is_said_plainly(tmp_path):
+    (tmp_path / "x.csv").mkdir()
+    with pytest.raises(TfattnError, match=r"x.csv: cannot write here \(Is a directory\)"):
+        files.write_text(tmp_path / "x.csv", "new")
+
+
+@pytest.mark.parametrize(("path", "kind"), [("a.csv", 1), ("folder.x/a.b.TSV", 2)])
+def test_a_suffix_says_what_to_write(path, kind):
+    assert files.by_suffix(path, {".csv": 1, ".tsv": 2}) == kind
+
+
+@pytest.mark.parametrize(
+    ("path", "received"), [("a.html", "'.html'"), ("csv", "none"), (".csv", "none"), ("-", "none")]
+)
+def test_another_suffix_names_those_that_there_are(path, received):
+    with pytest.raises(ConfigError, match=f"expected one of .csv, .tsv, received {received}"):
+        files.by_suffix(path, {".csv": 1, ".tsv": 2})

@@ -223,9 +223,9 @@ def test_categories_that_no_training_row_had_are_marked(tmp_path):
     rows = [("clerk", "Bonn"), ("", ""), ("pilot", " Ulm "), ("Ulm", "clerk")]
     features = table({"job": tf.constant([row[0] for row in rows]), "town": tf.constant([row[1] for row in rows])})
     marked = [[False, False], [False, True], [True, False], [True, True]]
-    np.testing.assert_array_equal(table.unknown_categories(features), marked)
+    np.testing.assert_array_equal(table.unseen(features), marked)
     numeric = fitted(categorical=())
-    assert numeric.unknown_categories(numeric(columns(ROWS))).shape == (5, 0)
+    assert numeric.unseen(numeric(columns(ROWS))).shape == (5, 0)
 
 
 def test_a_row_that_lacks_a_column_is_refused():

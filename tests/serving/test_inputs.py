@@ -9,6 +9,7 @@ import pytest
 from tfattn.data.csv_files import CsvFile
 from tfattn.data.jsonl_files import JsonLinesFile
 from tfattn.data.parallel_files import ParallelFiles
+from tfattn.data.text_files import LONGEST_TEXT
 from tfattn.data.training_file import FileFormat, TrainingFile
 from tfattn.errors import DataError
 from tfattn.serving import inputs
@@ -84,9 +85,9 @@ def test_another_suffix_or_a_stated_kind_is_utf_8_as_always(read):
     trained_on = TrainingFile({"text": "Text"}, suffix=".csv", format=FileFormat("csv", "latin-1", ";"))
     assert read("a.tsv", "Text\tid\né\t1\n", trained_on)[0] == [("é",)]
     assert read("a.csv", "Text,id\né,1\n", trained_on, kind="csv")[0] == [("é",)]
-    with pytest.raises(DataError, match=r"Cells seem to stand between ',', and ';' was expected. `--format csv` reads"):
+    with pytest.raises(DataError, match="The file seems to be separated by ',', not by ';'. `--format csv` reads"):
         read("a.csv", "Text,id\né,1\n", trained_on)
-    with pytest.raises(DataError, match="Cells seem to stand between ';', and ',' was expected. Save it with commas"):
+    with pytest.raises(DataError, match="The file seems to be separated by ';', not by ','. Save it with commas"):
         read("a.csv", "Text;id\né;1\n")
 
 
@@ -106,8 +107,9 @@ def test_standard_input_of_a_stated_kind(monkeypatch):
         ("a.csv", "", "a.csv: the file is empty"),
         ("a.csv", "text\n", "a.csv: the file holds a header but no rows"),
         ("a.jsonl", "\n\n", "a.jsonl: the file holds no rows"),
-        ("a.txt", b"\x89PNG\r\n\x1a\n", "a.txt:1: the line is not UTF-8 text: received the byte 0x89 at position 1"),
-        ("a.csv", b"PK\x03\x04\0\0\n", "a.csv:1: the line is not UTF-8 text: received the byte 0x00 at position 5"),
+        ("a.txt", b"\x89PNG\r\n\x1a\n", "a.txt: the file is not text: .* what seems to be a picture. Check `--input`"),
+        ("a.csv", b"a\xff\n", "a.csv:1: the line is not UTF-8 text: received the byte 0xff at position 2"),
+        ("a.csv", b"text\0\n", "a.csv:1: the line is not UTF-8 text: received the byte 0x00 at position 5"),
         ("a.csv", "text\né\n".encode("utf-16"), "a.csv:1: .*`iconv -f utf-16 -t utf-8`"),
         ("a.csv", "descripton,Cost\n", "a.csv:1: .*expected Description or text, received descripton, Cost. Rename"),
         ("a.csv", "text,text\na,b\n", "a.csv:1: two columns have the same name: received 'text'"),
@@ -122,7 +124,7 @@ def test_what_is_wrong_with_a_file_ends_it(read, name, content, message):
 def test_a_line_without_end_ends_the_file(read, monkeypatch):
     monkeypatch.setattr("tfattn.serving.input_lines.LONGEST_ROW", 1000)
     assert len(read("a.txt", "x" * 999 + "\n")[0][0][0]) == 999
-    with pytest.raises(DataError, match="a.txt:2: the line is too long: expected at most 1000 characters"):
+    with pytest.raises(DataError, match="a.txt:2: the line is too long: expected at most 1,000 characters"):
         read("a.txt", "x\n" + "y" * 1001)
 
 
@@ -158,6 +160,14 @@ def test_what_is_wrong_with_a_row_is_said_of_it_and_the_next_is_read(read, name,
     told, _ = read(name, b"".join((line if isinstance(line, bytes) else line.encode()) + b"\n" for line in lines))
     assert (told[0], told[2]) == (("a",), ("c",)) and len(told) == 3
     assert re.search(message, told[1]), told[1]
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.jsonl"])
+def test_a_text_that_is_too_long_is_said_of_its_row(read, name):
+    long = "x" * (LONGEST_TEXT + 1)
+    lines = [f'{{"text": "{text}"}}' if name == "a.jsonl" else text for text in ("a", long, "c")]
+    told, _ = read(name, "".join(f"{line}\n" for line in ["text"] * (name == "a.csv") + lines))
+    assert (told[0], told[2]) == (("a",), ("c",)) and re.search("too long|larger than field limit", told[1])
 
 
 def test_an_open_quote_is_said_of_the_row_that_it_opens(read):

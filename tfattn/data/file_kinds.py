@@ -72,7 +72,7 @@ def check_kind(path: Path) -> None:
 
 def not_text(path: Path, encoding: str, place: Place) -> DataError:
     """The error that says that a line cannot be decoded, and in which encoding the file seems to be."""
-    likely = _likely_encoding(_head(path), codecs.lookup(encoding).name)
+    likely = likely_encoding(_head(path), encoding)
     if likely:
         remedy = f"The file seems to be {likely}: set `encoding: {likely}`."
     elif place.received == NUL:
@@ -113,9 +113,10 @@ def _head(path: Path) -> bytes:
         return file.read(HEAD)
 
 
-def _likely_encoding(head: bytes, stated: str) -> str:
+def likely_encoding(head: bytes, stated: str) -> str:
     """The encoding that text which begins so seems to be in; empty where nothing tells, or that was stated."""
-    for mark, name in BYTE_ORDER_MARKS.items():
+    stated = codecs.lookup(stated).name
+    for mark, name in _BYTE_ORDER_MARKS.items():
         if head.startswith(mark):
             return name if name != stated else ""
     # Letters of ASCII in UTF-16 have NUL for their other byte, and never for their own.

@@ -50,10 +50,10 @@ class TrainingFile:
         files.write_json(path, asdict(self))
 
     @staticmethod
-    def read(path: Path) -> "TrainingFile":
+    def read(path: Path, *, remedy: str) -> "TrainingFile":
         """Reads what `write` wrote.
 
         Raises:
-            DataError: it is missing or damaged.
+            DataError: it is damaged; says the remedy.
         """
-        return files.read_json(path, TrainingFile, remedy="Export the model again.")
+        return files.read_json(path, TrainingFile, remedy=remedy)

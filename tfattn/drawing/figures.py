@@ -1,4 +1,4 @@
-"""How pictures look: each is a matplotlib figure in the style of the house, which `svg` or `drawn` turns into a file.
+"""How pictures look: each is a matplotlib figure in the style of the house; `svg`, `png` or `pdf` makes a file of it.
 
 Figures are made without pyplot: nothing is global, and no display is needed. Text is drawn as it is, so a label may
 hold `$` or `_`.
@@ -77,8 +77,24 @@ def drawn(figure: Figure, kind: str) -> bytes:
 
     A script that no font of this machine has is drawn as boxes; an SVG file leaves the fonts to its reader.
     """
-    if kind == "svg":
-        return svg(figure).encode("utf-8")
+    return _saved(figure, "png")
+
+
+@styled
+def pdf(figure: Figure) -> bytes:
+    """The figure as a PDF file; its scripts as in a PNG file."""
+    return _saved(figure, "pdf")
+
+
+# How a figure becomes a file, by the suffix of the file's name.
+FORMATS: dict[str, Callable[[Figure], bytes]] = {
+    ".png": png,
+    ".svg": lambda figure: svg(figure).encode("utf-8"),
+    ".pdf": pdf,
+}
+
+
+def _saved(figure: Figure, kind: str) -> bytes:
     buffer = io.BytesIO()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")

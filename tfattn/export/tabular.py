@@ -137,7 +137,7 @@ class TabularClassifier(Classifier):
             ),
             "unknown_categories": _named(
                 self._table.categorical,
-                [table.unknown_categories(some) for table, some in zip(self.preprocessors, features, strict=True)],
+                [table.unseen(some) for table, some in zip(self.preprocessors, features, strict=True)],
             ),
             **{name: tf.cast(answers[name], tf.float32) for name in EXPLANATIONS if name in answers},
         }

@@ -26,8 +26,8 @@ def read_json(path: str | Path, shape: type[Shape] | Any = Any, *, remedy: str =
         DataError: it is missing, is no JSON, or holds something else; names the file and the key.
 
     Example:
-        >>> read_json("saved_models/factory_reports/1/assets.extra/columns.json", dict[str, str])
-        {'text': 'Description'}
+        >>> read_json("saved_models/factory_reports/1/assets.extra/card.json", dict[str, Any])["measured_on"]
+        'validation'
     """
     return parse_json(read_bytes(path, remedy=remedy), shape, where=str(path), remedy=remedy)
 

@@ -66,7 +66,7 @@ class Categories(tf.Module):
         ids = self._table.lookup(tf.strings.join([tf.broadcast_to(self._prefixes, tf.shape(texts)), texts]))
         return tf.where(one_of(texts, self.missing), EMPTY_ID, ids)
 
-    def unknown(self, ids: tf.Tensor) -> tf.Tensor:
+    def unseen(self, ids: tf.Tensor) -> tf.Tensor:
         """Which of the ids (B, M) stand for what no training row had, a missing value too: (B, M) bool."""
         never_missing = [name not in self.may_be_missing for name in self.values]
         return (ids == UNKNOWN_ID) | ((ids == EMPTY_ID) & never_missing)

@@ -242,12 +242,12 @@ class Table(Preprocessor):
         numeric, _ = self._fitted
         return numeric.outside(numbers) if numeric else tf.zeros(tf.shape(numbers), tf.bool)
 
-    def unknown_categories(self, features: dict[str, tf.Tensor]) -> tf.Tensor:
+    def unseen(self, features: dict[str, tf.Tensor]) -> tf.Tensor:
         """Which categories among `features` no training row had, or lack where none did: (B, M) bool."""
         _, categories = self._fitted
         if categories is None:
             return tf.zeros([tf.shape(features[NUMERIC])[0], 0], tf.bool)
-        return categories.unknown(features[CATEGORY_IDS])
+        return categories.unseen(features[CATEGORY_IDS])
 
     @property
     def _fitted(self) -> tuple[NumericColumns | None, Categories | None]:

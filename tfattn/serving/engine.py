@@ -78,7 +78,9 @@ class Engine:
         self.writes_text = TEXT in self._model.signatures[DEFAULT].outputs
         source = self.folder / "assets.extra" / "source.json"
         self.trained_on = (
-            TrainingFile.read(source) if source.is_file() else TrainingFile({name: name for name in self.inputs})
+            TrainingFile.read(source, remedy=EXPORT_AGAIN)
+            if source.is_file()
+            else TrainingFile({name: name for name in self.inputs})
         )
         labels = self.folder / "assets" / "labels.txt"
         self.labels = tuple(labels.read_text(encoding="utf-8").split("\n")[:-1]) if labels.is_file() else ()

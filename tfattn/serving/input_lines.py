@@ -5,10 +5,11 @@ import io
 import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import BinaryIO
 
-from tfattn.data.file_kinds import BYTE_ORDER_MARKS
-from tfattn.data.text_files import LONGEST_ROW
+from tfattn.data.file_kinds import check_kind, likely_encoding
+from tfattn.data.text_files import LONGEST_ROW, too_long
 from tfattn.data.training_file import FileFormat
 from tfattn.errors import DataError
 
@@ -77,18 +78,18 @@ class InputLines:
                 received=str(error),
             ) from None
         if len(line) > LONGEST_ROW:
-            raise DataError("the line is too long", where=self.where(1), expected=f"at most {LONGEST_ROW} characters")
+            raise too_long("the line", self.where(1), LONGEST_ROW)
         return line
 
     def _undecodable(self, found: re.Match) -> DataError:
         character = found.group()
-        start = found.string.encode(self._how.encoding, "surrogateescape")[:4]
-        likely = next((f"-f {name} " for mark, name in BYTE_ORDER_MARKS.items() if start.startswith(mark)), "")
+        likely = likely_encoding(found.string.encode(self._how.encoding, "surrogateescape"), self._how.encoding)
+        stated = f"-f {likely} " if likely else ""
         return DataError(
             f"the line is not {self._how.encoding.upper()} text",
             where=self.where(),
             received=f"the byte 0x{ord(character) & 0xFF:02x} at position {found.start() + 1}",
-            remedy=f"Save it as text in UTF-8; `iconv {likely}-t utf-8` converts text of another encoding.",
+            remedy=f"Save it as text in UTF-8; `iconv {stated}-t utf-8` converts text of another encoding.",
         )
 
 
@@ -97,11 +98,16 @@ def opened(path: str, how: FileFormat) -> Iterator[InputLines]:
     """The lines of a file, or of standard input where the path is `-`.
 
     Raises:
-        DataError: the file cannot be read.
+        DataError: the file cannot be read, or is of a kind that is no text.
     """
     with contextlib.ExitStack() as stack:
         try:
+            if Path(path).is_file():  # and no pipe, of which nothing can be read twice
+                check_kind(Path(path))
             file = sys.stdin.buffer if path == "-" else stack.enter_context(open(path, "rb"))
+        except DataError as error:
+            error.remedy = error.remedy.replace("`path`", "`--input`")
+            raise
         except OSError as error:
             raise DataError(f"cannot read the inputs ({error.strerror})", where=path) from None
         lines = InputLines(file, "standard input" if path == "-" else path, how)

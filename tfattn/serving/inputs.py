@@ -5,16 +5,16 @@ What is wrong with a row is said of that row, and the next one is read; what is 
 
 import csv
 import difflib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from tfattn.data.delimiters import likely_delimiter
 from tfattn.data.jsonl_files import object_of, text_of
-from tfattn.data.text_files import LONGEST_TEXT
+from tfattn.data.text_files import LONGEST_TEXT, too_long
 from tfattn.data.training_file import FileFormat, TrainingFile
-from tfattn.errors import DataError
+from tfattn.errors import DataError, listed
 from tfattn.serving.input_lines import InputLines, opened
 
 Kind = Literal["text", "csv", "tsv", "jsonl"]
@@ -88,7 +88,11 @@ def _text(lines: InputLines, columns: Mapping[str, str], how: FileFormat) -> Ite
         )
     (name,) = columns
     for line in lines:
-        yield _row({name: line.removesuffix("\n").removesuffix("\r")}, lines.where(), lines)
+        text = line.removesuffix("\n").removesuffix("\r")
+        if len(text) > LONGEST_TEXT:
+            yield Row(where=lines.where(), problem=too_long("the line", lines.where(), LONGEST_TEXT))
+        else:
+            yield _row({name: text}, lines.where(), lines)
 
 
 def _table(lines: InputLines, columns: Mapping[str, str], how: FileFormat) -> Iterator[Row]:
@@ -152,7 +156,7 @@ def _positions(header: Sequence[str], columns: Mapping[str, str], how: FileForma
     try:
         names = {name: _column(name, wanted, present, where) for name, wanted in columns.items()}
     except DataError as error:
-        error.remedy = _other_delimiter(header, columns.values(), how) or error.remedy
+        error.remedy = _other_delimiter(header, columns, how) or error.remedy
         raise
     for name in names.values():
         if present.count(name) > 1:
@@ -169,23 +173,19 @@ def _column(name: str, trained_on: str, present: list[str], where: str) -> str:
         f"there is no column for the input `{name}`",
         where=where,
         expected=" or ".join(dict.fromkeys((trained_on, name))),
-        received=_shortened(", ".join(present)) or "nothing",
+        received=listed(present) or "nothing",
         remedy=f"Rename `{near[0]}`?" if near else "Rename the column that holds it.",
     )
 
 
-def _other_delimiter(header: Sequence[str], columns: Collection[str], how: FileFormat) -> str:
+def _other_delimiter(header: Sequence[str], columns: Mapping[str, str], how: FileFormat) -> str:
     """What to do about a header that is one cell, but would be several with another delimiter."""
-    seeming = likely_delimiter(header, columns) if len(header) == 1 else None
-    if seeming is None:
+    likely = likely_delimiter(header, columns.values()) if len(header) == 1 else None
+    if likely is None:
         return ""
     options = {",": "`--format csv` reads such a file.", "\t": "`--format tsv` reads such a file."}
-    remedy = options.get(seeming, "Save it with commas, and give `--format csv`.")
-    return f"Cells seem to stand between {seeming!r}, and {how.delimiter!r} was expected. {remedy}"
-
-
-def _shortened(text: str, most: int = 300) -> str:
-    return text if len(text) <= most else f"{text[:most]}..."
+    remedy = options.get(likely, "Save it with commas, and give `--format csv`.")
+    return f"The file seems to be separated by {likely!r}, not by {how.delimiter!r}. {remedy}"
 
 
 _QUOTES = "Quote cells that contain the delimiter or quotes."
