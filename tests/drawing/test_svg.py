@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tfattn.drawing.colours import DARK, LIGHT
-from tfattn.drawing.figures import MOST_CHARACTERS, drawn, new_figure, short, styled, svg, width_of
+from tfattn.drawing.figures import MOST_CHARACTERS, new_figure, png, short, styled, svg, width_of
 from tfattn.drawing.svg import NAMESPACE, part_of_page
 
 NAMES = [
@@ -48,13 +48,13 @@ def test_every_script_is_text_and_nothing_warns():
 def test_a_png_of_a_script_without_a_font_does_not_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert drawn(named(NAMES[:5]), "png").startswith(b"\x89PNG\r\n")
+        assert png(named(NAMES[:5])).startswith(b"\x89PNG\r\n")
 
 
 def test_fonts_are_those_of_the_reader():
-    written = svg(named(["a"]))
-    assert re.findall("font-family: ([^;]*)", written) == [re.search("font-family: ([^;]*)", written).group(1)]
-    assert "font-family: system-ui" in written and "sans-serif" in written
+    drawn = svg(named(["a"]))
+    assert re.findall("font-family: ([^;]*)", drawn) == [re.search("font-family: ([^;]*)", drawn).group(1)]
+    assert "font-family: system-ui" in drawn and "sans-serif" in drawn
 
 
 def test_wide_letters_are_given_room():

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tfattn import files
-from tfattn.errors import ConfigError, TfattnError
+from tfattn.errors import TfattnError
 
 # In folders 0, 1, 2, ...: replaces x.txt and data/ and removes gone/, in a process that kills itself at its first,
 # second, third, ... call to the file system, until one comes to its end.
@@ -103,12 +103,6 @@ def test_whenever_a_writer_is_killed_nothing_is_half_and_the_next_clears_up(tmp_
     assert hidden > 10, "there was something to clear up"
 
 
-def test_a_place_that_takes_no_file_is_said_plainly(tmp_path):
-    (tmp_path / "x.csv").mkdir()
-    with pytest.raises(TfattnError, match=r"x.csv: cannot write here \(Is a directory\)"):
-        files.write_text(tmp_path / "x.csv", "new")
-
-
 def test_a_full_disk_is_said_plainly_and_leaves_the_old_file(tmp_path):
     target = tmp_path / "x.txt"
     files.write_text(target, "old")
@@ -121,16 +115,3 @@ def test_a_place_that_takes_no_file_is_said_plainly(tmp_path):
     (tmp_path / "x.csv").mkdir()
     with pytest.raises(TfattnError, match=r"x.csv: cannot write here \(Is a directory\)"):
         files.write_text(tmp_path / "x.csv", "new")
-
-
-@pytest.mark.parametrize(("path", "kind"), [("a.csv", 1), ("folder.x/a.b.TSV", 2)])
-def test_a_suffix_says_what_to_write(path, kind):
-    assert files.by_suffix(path, {".csv": 1, ".tsv": 2}) == kind
-
-
-@pytest.mark.parametrize(
-    ("path", "received"), [("a.html", "'.html'"), ("csv", "none"), (".csv", "none"), ("-", "none")]
-)
-def test_another_suffix_names_those_that_there_are(path, received):
-    with pytest.raises(ConfigError, match=f"expected one of .csv, .tsv, received {received}"):
-        files.by_suffix(path, {".csv": 1, ".tsv": 2})

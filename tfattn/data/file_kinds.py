@@ -34,7 +34,7 @@ _KINDS: tuple[tuple[bytes, str, str], ...] = (
     (rb"version https://git-lfs", "a pointer of Git LFS to a file that is not here", "Fetch it: `git lfs pull`."),
 )
 # What text begins with in an encoding that says its name; UTF-32's first, because UTF-16's is the start of it.
-BYTE_ORDER_MARKS = {
+_BYTE_ORDER_MARKS = {
     b"\xff\xfe\0\0": "utf-32",
     b"\0\0\xfe\xff": "utf-32",
     b"\xff\xfe": "utf-16",

@@ -21,7 +21,6 @@ from tfattn.drawing.svg import Canvas, write_svg
 
 # With DejaVu, which comes with matplotlib, all is measured; the others serve PNG files where the machine has them.
 FONTS = ("DejaVu Sans", "Noto Sans CJK SC", "WenQuanYi Zen Hei", "PingFang SC", "Microsoft YaHei", "Noto Sans")
-FORMATS = {".png": "png", ".svg": "svg", ".pdf": "pdf"}  # by the suffix of a file
 MOST_CHARACTERS = 28  # of a name; a wide one counts as two
 CHARACTER = 0.085  # inches
 STYLE = {
@@ -72,8 +71,8 @@ def svg(figure: Figure) -> str:
 
 
 @styled
-def drawn(figure: Figure, kind: str) -> bytes:
-    """The figure as a file of a kind that `FORMATS` names; pixels are twice those of a page, to stay sharp on paper.
+def png(figure: Figure) -> bytes:
+    """The figure as a PNG file with twice the pixels of a page, so that it stays sharp on dense screens and paper.
 
     A script that no font of this machine has is drawn as boxes; an SVG file leaves the fonts to its reader.
     """

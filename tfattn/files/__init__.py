@@ -24,7 +24,6 @@ from tfattn.files.writing import (
     atomic_file,
     atomic_folder,
     atomic_link,
-    by_suffix,
     numbered,
     remove_folder,
     write_json,

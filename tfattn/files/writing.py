@@ -3,15 +3,12 @@
 import contextlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from tfattn.errors import ConfigError
 from tfattn.files.locks import disk_errors, workplace
 from tfattn.files.manifests import write_manifest
-
-Kind = TypeVar("Kind")
 
 
 @contextlib.contextmanager
@@ -62,27 +59,6 @@ def write_text(target: str | Path, text: str) -> None:
 def write_json(target: str | Path, value: Any) -> None:
     """Writes JSON atomically, indented, keys in their given order."""
     write_text(target, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
-
-
-def by_suffix(path: str | Path, kinds: Mapping[str, Kind]) -> Kind:
-    """What is to be written into a file, by the suffix of its name.
-
-    Args:
-        path: the file.
-        kinds: what each suffix stands for, in lower case with its dot.
-
-    Raises:
-        ConfigError: it stands for nothing; names those that there are.
-    """
-    suffix = Path(path).suffix.lower()
-    if suffix not in kinds:
-        raise ConfigError(
-            "the suffix does not say what to write",
-            where=str(path),
-            expected=f"one of {', '.join(kinds)}",
-            received=repr(suffix) if suffix else "none",
-        )
-    return kinds[suffix]
 
 
 def numbered(folder: str | Path) -> dict[int, Path]:

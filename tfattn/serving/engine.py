@@ -13,7 +13,7 @@ from tfattn.features import TEXT
 from tfattn.serving import model_store
 from tfattn.serving.answers import decoded, named
 from tfattn.serving.failure import Failure
-from tfattn.serving.saved_model import SavedModel
+from tfattn.serving.saved_model import EXPORT_AGAIN, SavedModel
 from tfattn.serving.signature import DEFAULT
 from tfattn.serving.tensors import strings
 
