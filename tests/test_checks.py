@@ -29,6 +29,7 @@ model: {name: feature_tokenizer_transformer, hidden_dim: 8, num_layers: 1, num_h
 task: {name: tabular_classification}
 training: {epochs: 1}
 """
+PERIODIC = TABLE.replace("num_heads: 2", "num_heads: 2, numeric_embedding: periodic")
 ROWS = "age,height,kind\n" + "".join(f"{20 + n},{150 + 3 * n},{'abc'[n % 3]}\n" for n in range(24))
 
 
@@ -60,10 +61,11 @@ def test_a_good_pipeline_passes(checked, pipeline):
         ("model.vocabulary_size=1000000000000", "model.vocabulary_size"),
         ("data.preprocessing.vocabulary_size=1000000000000", "data.preprocessing.vocabulary_size"),
         ("model.max_sequence_length=1000000000000", "model.max_sequence_length"),
+        ("model.num_frequencies=1000000000000", "model.num_frequencies"),
     ],
 )
 def test_a_model_that_cannot_fit_is_refused_by_the_key_to_lower(checked, override, place):
-    message = checked(TEXTS, override)
+    message = checked(TEXTS if "frequencies" not in override else PERIODIC, override)
     assert message.startswith(f"--set {place}: {place}: the model is too large for this machine: expected at most its ")
     assert message.endswith(f"Lower `{place}`.")
 

@@ -32,10 +32,11 @@ def check(config: Config) -> Config:
     # True sizes are known from the data, and so are labels, if they are not listed; any will do to check the others.
     stated = config.values["model"]
     sizes = {name: stated.get(name, size) for name, size in preprocessor.sizes.items()}
-    counts = [1] * len(data.labels if data.labels else "ab")
-    task = outline(lambda: task_from(config, preprocessor, sizes=sizes, labels=data.labels, class_counts=counts))
+    counts = [1] * len(data.labels or "ab")
+    model = outline(lambda: build(config, "model", **sizes))
+    task = outline(lambda: task_from(config, model, preprocessor, labels=data.labels, class_counts=counts))
     _check_task(config, task, parts["training"], sizes)
-    _check_length(config, preprocessor, task.model)
+    _check_length(config, preprocessor, model)
     _check_members(config, kind, preprocessor)
     return config
 
@@ -80,11 +81,13 @@ def _sizes(config: Config, known: dict[str, Any]) -> Iterator[tuple[str, int]]:
 
 
 def _check_length(config: Config, preprocessor: Preprocessor, model: Any) -> None:
-    if preprocessor.max_length and preprocessor.max_length > model.max_sequence_length:
+    # A model of one's own, for a task of one's own, may have no limit.
+    limit = getattr(model, "max_sequence_length", None)
+    if preprocessor.max_length and limit and preprocessor.max_length > limit:
         raise ConfigError(
             "texts may be longer than the model takes",
             where=f"{config.origins['data', 'preprocessing', 'max_length']}: data.preprocessing.max_length",
-            expected=f"at most model.max_sequence_length={model.max_sequence_length}",
+            expected=f"at most model.max_sequence_length={limit}",
             received=str(preprocessor.max_length),
         )
 

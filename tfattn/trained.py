@@ -155,14 +155,15 @@ def task_on(run: Run, preprocessor: Preprocessor) -> Task:
     """The same without a seed, on the fitted preprocessor."""
     facts = facts_of(run)
     counts = facts["splits"][TRAIN]["class_counts"]
-    return task_from(run.config, preprocessor, sizes=preprocessor.sizes, labels=facts["labels"], class_counts=counts)
+    model = build(run.config, "model", **preprocessor.sizes)
+    return task_from(run.config, model, preprocessor, labels=facts["labels"], class_counts=counts)
 
 
 def task_from(
     config: Config,
+    model: keras.Model,
     preprocessor: Preprocessor,
     *,
-    sizes: dict[str, Any],
     labels: list[str] | None,
     class_counts: list[int],
 ) -> Task:
@@ -170,15 +171,15 @@ def task_from(
 
     Args:
         config: a checked configuration.
-        preprocessor: what it reads.
-        sizes: of the preprocessor's features, by the names of the model's arguments.
+        model: its model.
+        preprocessor: what the model reads.
         labels: the classes in the order of their ids; None if they are not known yet.
         class_counts: training rows of each class.
     """
     return build(
         config,
         "task",
-        model=build(config, "model", **sizes),
+        model=model,
         preprocessor=preprocessor,
         num_classes=len(class_counts),
         labels=labels,

@@ -3,11 +3,11 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import tensorflow as tf
-from pydantic import FiniteFloat, NonNegativeInt, PositiveFloat
+from pydantic import Field, FiniteFloat, PositiveFloat
 from typing_extensions import TypedDict
 
 from tfattn import files
@@ -71,7 +71,7 @@ class Table(Preprocessor):
         caps: dict[str, FiniteFloat] | None = None,
         multiply: dict[str, PositiveFloat] | None = None,
         scaling: Literal["standard", "quantile", "none"] = "standard",
-        bins: NonNegativeInt = 0,
+        bins: Annotated[int, Field(ge=0, le=1000)] = 0,
         missing: tuple[str, ...] = MISSING,
     ):
         super().__init__()

@@ -61,7 +61,9 @@ def check_memory(task: Task, *, copies: int, sizes: Mapping[str, int]) -> None:
     if needed <= there_are or tf.config.list_physical_devices("GPU"):
         return
     largest = max(task.weights, key=_count)
-    key = max((key for key, size in sizes.items() if size in largest.shape), key=sizes.get, default="")
+    # Gates, queries with keys and values, sines with cosines stand side by side on an axis.
+    axes = {axis / parts for axis in largest.shape for parts in (1, 2, 3, 4)}
+    key = max((key for key, size in sizes.items() if size in axes), key=sizes.get, default="")
     raise ConfigError(
         "the model is too large for this machine",
         key=key or "model",
