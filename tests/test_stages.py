@@ -4,6 +4,7 @@ import pytest
 
 from tfattn import stages
 from tfattn.config.resolve import resolve
+from tfattn.inputs import Inputs
 from tfattn.runs import Run
 from tfattn.training.interruption import Stopped
 
@@ -29,6 +30,6 @@ def test_a_stage_that_has_to_train_first_says_so(tmp_path, monkeypatch, capsys, 
 
     monkeypatch.setattr(stages, "train", interrupted)
     with pytest.raises(Stopped):
-        stage(Run(resolve("tiny.yaml"), inputs={}, runtime=None))
+        stage(Run(resolve("tiny.yaml"), inputs=Inputs(data={}, training={}), runtime=None))
     said = " ".join(capsys.readouterr().err.split())
     assert "evaluate needs trained weights: it trains first (epochs: 40, models: 3); Ctrl-C stops it" in said

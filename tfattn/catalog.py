@@ -225,7 +225,7 @@ def _listed_by(catalog: str, name: str) -> str:
     installed = importlib.metadata.entry_points(group=f"tfattn.{catalog}", name=name)
     if not installed or name in CATALOGS[catalog]:
         return f"{catalog}.{name}"
-    (entry,) = installed
+    *_, entry = installed  # of two packages with one name, `_entries` takes the last
     return f"the plugin {catalog}.{name}={entry.value} of the package {entry.dist.name}"
 
 
