@@ -121,6 +121,7 @@ def evaluate(run: Run, *, force: bool = False, workers: int = 1) -> None:
                 columns=trained.fields,
                 preprocessor=trained.preprocessors[0],
                 asks=trained.asks(),
+                selection=run.config.at("training", "selection"),
                 environment=str(files.read_json(trained.runs[0].folder / ENVIRONMENT, Environment)),
             )
             report(run.folder, evaluated)

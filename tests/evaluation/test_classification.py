@@ -123,11 +123,6 @@ def test_when_it_is_sure():
     assert table.rows[2] == ["90%", 3, "50.0%", "66.7%"]
 
 
-def test_validation_rows_are_not_called_unseen():
-    assert "chose which epoch" in _study("validation").headline.remarks[-1]
-    assert "chose" not in _study("test").headline.remarks[-1]
-
-
 def test_paired_and_long_texts_are_shown_short():
     rows = [{"row": "a.tsv:1", "text_a": "one", "text_b": "two " * 200, "label": "Leak"}]
     answers = classification.Answers(rows, LABELS, TRUE[:1], TRUE[:1], SCORES[:1])

@@ -10,7 +10,6 @@ import numpy as np
 
 from tfattn import console
 from tfattn.data.prepare import read_facts
-from tfattn.data.split import VALIDATION
 from tfattn.drawing.figures import svg
 from tfattn.evaluation import doubts, evaluate, members, metrics, plots
 from tfattn.evaluation.evaluate import Evaluated, Member
@@ -124,8 +123,6 @@ def _headline(answers: Answers, figures: dict[str, float], split: str) -> Headli
     weakest = min(answers.labels, key=lambda label: figures[f"f1/{label}"])
     sure = answers.confidence >= SURE
     right_if_sure = f", {percent(answers.right[sure].mean())} right" if sure.any() else ""
-    unseen = "No weight was trained on these texts"
-    unseen += ", but they chose which epoch to keep: new ones may fare slightly worse." if split == VALIDATION else "."
     return Headline(
         figure=percent(figures["accuracy"]),
         sentence=f"{answers.right.sum():,} of {count(rows, 'text')} got the right label.",
@@ -138,7 +135,6 @@ def _headline(answers: Answers, figures: dict[str, float], split: str) -> Headli
             f"With so many texts the true share lies between "
             f"{percents(figures['accuracy_low'], figures['accuracy_high'], word='and')} (95% interval); a difference "
             "smaller than that may be chance.",
-            unseen,
         ],
         facts={
             "mistakes": f"{rows - answers.right.sum():,} of {rows:,}",

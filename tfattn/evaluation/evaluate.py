@@ -10,6 +10,7 @@ import numpy as np
 
 from tfattn import files
 from tfattn.console import note
+from tfattn.data.split import VALIDATION
 from tfattn.data.summary import SUMMARY, read_summary
 from tfattn.evaluation import doubts, report, sections
 
@@ -49,6 +50,7 @@ class Evaluated:
         columns: the raw fields that the models read.
         preprocessor: what reads them; of several models, the first's.
         asks: for each model, a function from raw rows to scores (N, C).
+        selection: which epoch's weights answer, as `training.selection` says.
         environment: what the models were trained on, in which numbers and how large they are, in a line.
     """
 
@@ -67,6 +69,7 @@ class Evaluated:
     columns: Sequence[str] = ()
     preprocessor: Any = None
     asks: Sequence[Callable[[Sequence[dict[str, str]]], np.ndarray]] = ()
+    selection: str = "best_epoch"
     environment: str = ""
 
     @property
@@ -115,8 +118,9 @@ def write(
     folder, prepared = Path(folder), Path(evaluated.prepared)
     history = folder / "history.jsonl"
     headline, shown = findings.headline, list(findings.sections)
+    headline = replace(headline, remarks=[*headline.remarks, unseen(evaluated, findings.thing)])
     if history.is_file() and (lines := files.read_json_lines(history, dict[str, int | float])):
-        shown.append(sections.training(lines))
+        shown.append(sections.training(lines, selection=evaluated.selection))
     if (prepared / SUMMARY).is_file():
         found = read_summary(prepared)
         headline = replace(headline, doubts=[*headline.doubts, *doubts.of_data(found, thing=findings.thing)])
@@ -132,3 +136,13 @@ def write(
         note(f"note: {doubt}")
     note(f"report: {folder / 'report.html'}")
     return findings.metrics
+
+
+def unseen(evaluated: Evaluated, thing: str) -> str:
+    """Says what the rows that measure had a part in; `thing` is what a row is called."""
+    chosen = ["which epoch to keep"] if evaluated.selection == "best_epoch" else []
+    chosen += ["the threshold"] if evaluated.decisions else []
+    said = f"No weight was trained on these {thing}s"
+    if evaluated.split != VALIDATION or not chosen:
+        return f"{said}, and nothing was chosen by them."
+    return f"{said}, but they chose {' and '.join(chosen)}: new ones may fare slightly worse."

@@ -11,11 +11,12 @@ from tfattn.evaluation.report import Listing, Panels, Picture, Section, Table, T
 MOST_CLASSES = 20
 
 
-def training(history: Sequence[dict[str, Any]]) -> Section:
+def training(history: Sequence[dict[str, Any]], *, selection: str) -> Section:
     """Curves over the epochs, and their figures.
 
     Args:
         history: the lines of history.jsonl; only what is there is shown.
+        selection: which epoch's weights were kept, as `training.selection` says.
     """
     names = [name for name in history[0] if _is_plain(history[0][name])]
     columns = [name.replace("_", " ") for name in names]
@@ -27,9 +28,10 @@ def training(history: Sequence[dict[str, Any]]) -> Section:
         if len(history) > 1
         else "The training rows were read once."
     )
+    kept = "that did best on the validation rows" if selection == "best_epoch" else "of the last epoch"
     hint = (
         "Where the training loss keeps falling but the validation loss rises, the model has begun to learn its rows by "
-        "heart; the weights that did best on the validation rows are the ones kept."
+        f"heart; the weights {kept} are the ones kept."
     )
     curves = [
         Picture(f"training_{number}", svg(figure), f"{figure.axes[0].get_title(loc='left')} by epoch")

@@ -128,7 +128,7 @@ def study(
     return evaluate.Findings(
         metrics=figures,
         predictions=_predictions(answers),
-        headline=tabular_sections.headline(answers, figures, split, operating_point),
+        headline=tabular_sections.headline(answers, figures, split),
         sections=[
             tabular_sections.confused(answers, figures),
             *([members.section(alone, figures, models, len(answers.rows))] if models else []),

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from tfattn.data.split import VALIDATION
 from tfattn.drawing.figures import svg
 from tfattn.evaluation import doubts, members, metrics, plots, tabular_plots
 from tfattn.evaluation.importance import Importance, Stability
@@ -71,14 +70,9 @@ class Answers:
         return self.positive is not None and 0 < np.sum(self.true == self.positive) < len(self.true)
 
 
-def headline(
-    answers: Answers, figures: dict[str, float], split: str, operating_point: dict[str, Any] | None
-) -> Headline:
+def headline(answers: Answers, figures: dict[str, float], split: str) -> Headline:
     """How often the right label was given, and with a positive label what was found and what was left alone."""
     most_frequent = answers.labels[np.bincount(answers.true, minlength=len(answers.labels)).argmax()]
-    unseen = "No weight was trained on these rows"
-    chosen = "which epoch to keep" + (" and the threshold" if operating_point is not None else "")
-    unseen += f", but they chose {chosen}: new ones may fare slightly worse." if split == VALIDATION else "."
     facts = {"mistakes": f"{np.sum(~answers.right):,} of {len(answers.rows):,}"}
     found = []
     if answers.positive is None:
@@ -106,7 +100,7 @@ def headline(
             *found,
             f"Always answering “{most_frequent}” would be right for {percent(figures['baseline_accuracy'])}.",
             "In brackets stand 95% intervals: where the shares may lie in many such rows. A difference within them may "
-            f"be chance. {unseen}",
+            "be chance.",
         ],
         facts=facts | members.facts(figures),
     )

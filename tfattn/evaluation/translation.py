@@ -10,7 +10,6 @@ import numpy as np
 from sacrebleu.metrics import CHRF
 
 from tfattn import console
-from tfattn.data.split import VALIDATION
 from tfattn.drawing.figures import svg
 from tfattn.evaluation import doubts, evaluate, plots
 from tfattn.evaluation.alignment_plot import alignment
@@ -122,8 +121,6 @@ def _trust(written: Written) -> dict[str, float]:
 
 
 def _headline(written: Written, metrics: dict[str, float], split: str) -> Headline:
-    unseen = "No weight was trained on these texts"
-    unseen += ", but they chose which epoch to keep: new ones may fare slightly worse." if split == VALIDATION else "."
     interval = between(metrics["bleu_low"], metrics["bleu_high"], decimals=1)
     return Headline(
         figure=f"{metrics['bleu']:.1f} BLEU",
@@ -137,7 +134,6 @@ def _headline(written: Written, metrics: dict[str, float], split: str) -> Headli
             " difference smaller than that may be chance.",
             f"Copying the source would reach {metrics['baseline_bleu']:.1f}.",
             f"sacrebleu {text_metrics.signature()}; cased. The same text can be said in many ways: 40 is good.",
-            unseen,
         ],
         facts={
             "chrF": f"{metrics['chrf']:.1f}",
