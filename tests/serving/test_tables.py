@@ -15,6 +15,7 @@ from tensorflow_serving.apis import classification_pb2, predict_pb2, prediction_
 
 from benchmarks.serving.running import running
 from tests.serving.stand_ins import example
+from tfattn import files
 from tfattn.export import saved_model, warmup
 from tfattn.export.tabular import TabularClassifier
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
@@ -41,6 +42,7 @@ def folder(tmp_path_factory):
     served = TabularClassifier(members=[(table, task)], labels=["noise", "real"])
     saved_model._save(served, folder / "people" / "1")
     warmup.write(folder / "people" / "1", served, served.warm_up(rows), name="people")
+    files.write_manifest(folder / "people" / "1")
     return folder
 
 
