@@ -56,9 +56,12 @@ FILES = {
         )
     },
 }
-# These are made again by the training of an epoch or an evaluation, which takes seconds each.
-MADE_AGAIN = tuple(
-    f"{RUN}/{name}" for name in ("checkpoints/*/manifest.json", "checkpoints/*/state.json", "metrics.json")
+# To find out about these takes seconds each: an epoch or an evaluation comes before it, or after it.
+SLOW = (
+    f"{PREPARED}/summary.json",
+    f"{RUN}/checkpoints/*/manifest.json",
+    f"{RUN}/checkpoints/*/state.json",
+    f"{RUN}/metrics.json",
 )
 
 
@@ -93,24 +96,25 @@ def found(project, pattern):
     return max(path for path in project.glob(pattern) if path.is_file())
 
 
-@pytest.mark.parametrize("pattern", [pattern for pattern in FILES if pattern not in MADE_AGAIN])
+@pytest.mark.parametrize("pattern", [pattern for pattern in FILES if pattern not in SLOW])
 def test_a_damaged_file_is_named(pattern, finished, outcome):
     content = found(finished[0], pattern).read_bytes()
     assert outcome(pattern, content[: len(content) // 2], FILES[pattern]) in ("refused", "healed")
 
 
 @pytest.mark.slow
-def test_every_damage_to_every_file(finished, outcome):
+@pytest.mark.parametrize("place", [PREPARED, RUN, EXPORT])
+def test_every_damage_to_every_file(place, finished, outcome):
     counts, faults = collections.Counter(), {}
-    for pattern, ask in FILES.items():
+    for pattern in (pattern for pattern in FILES if pattern.startswith(place)):
         path = found(finished[0], pattern)
-        is_json = path.suffix == ".json" and pattern not in MADE_AGAIN
+        is_json = path.suffix == ".json" and pattern not in SLOW
         for what, damage in damages(path.read_bytes(), is_json=is_json):
-            came = outcome(pattern, damage, ask)
+            came = outcome(pattern, damage, FILES[pattern])
             kind = came.partition(":")[0]
             counts[kind] += 1
             if kind not in ("refused", "healed"):
                 faults[f"{path.relative_to(finished[0])}, {what}"] = came
         print(f"{path.relative_to(finished[0])}: {counts.total()} damages so far: {dict(counts)}", flush=True)
-    assert counts.total() > 300
+    assert counts.total() > 100
     assert not faults, json.dumps(faults, indent=2)
