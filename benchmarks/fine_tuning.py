@@ -34,11 +34,14 @@ def ours(data: Path) -> float:
         overrides = [
             f"runs_folder={folder}",
             f"data.source.path={data}",
+            "data.source.fields={text: sentence, label: label}",
+            "data.split.hold_out=null",
             "data.validation_source=null",
             "data.split.validation=0.01",
             "data.batching.max_tokens=null",
             f"data.batching.batch_size={BATCH}",
             "training.epochs=2",
+            "training.averaging=null",
         ]
         options = [word for override in overrides for word in ("--set", override)]
         command = [sys.executable, "-m", "tfattn", "train", "pipelines/sst2.yaml", *options]
