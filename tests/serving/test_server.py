@@ -90,6 +90,10 @@ def test_a_model_that_is_added_is_served_and_one_that_is_taken_away_is_not(model
         assert predict(server, "x" * 30, model="second") == ["Leak"]
 
 
+def is_refusal(error):
+    return getattr(error, "code", None) == 503 or isinstance(error.reason, ConnectionRefusedError)
+
+
 def test_sigterm_answers_what_was_accepted_and_refuses_the_rest(models):
     answers, refused = [], []
 
@@ -110,7 +114,8 @@ def test_sigterm_answers_what_was_accepted_and_refuses_the_rest(models):
     for thread in threads:
         thread.join(30)
     assert set(map(tuple, answers)) == {("Leak",)}
-    assert all(isinstance(error.reason, ConnectionRefusedError) for error in refused), refused
+    # 503 where a connection came just before the door closed, and its request just after.
+    assert all(is_refusal(error) for error in refused), refused
     events = [json.loads(line)["event"] for line in server.log.read_text().splitlines() if line.startswith("{")]
     assert events[events.index("draining") :] == ["draining", "version_unloaded", "ended"]
 
