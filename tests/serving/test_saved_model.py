@@ -1,5 +1,6 @@
 """What is loaded: SavedModels of others that compute and read what is their own; and nothing that would do more."""
 
+import contextlib
 import os
 import shutil
 
@@ -9,6 +10,7 @@ import pytest
 import tensorflow as tf
 import tensorflow_text
 from tensorflow.core.protobuf import saved_model_pb2
+from tensorflow.python.saved_model.loader_impl import parse_saved_model
 
 from tfattn.errors import SavedModelError, ServingError
 from tfattn.serving.saved_model import SavedModel
@@ -117,6 +119,17 @@ def test_what_reads_files_is_refused_and_may_be_allowed(leak, tmp_path):
         SavedModel(leak, allow_operations=["WriteFile"])
     (tmp_path / "secret").write_text("secret")
     assert answers(leak, str(tmp_path / "secret"), allow_operations=["ReadFile"]) == [b"secret"]
+
+
+@pytest.mark.parametrize(("tag_of_the_leak", "is_refused"), [("serve", True), ("train", False)])
+def test_of_several_graphs_the_one_that_is_loaded_is_looked_at(tag_of_the_leak, is_refused, leak, folder):
+    harmless, leaking = parse_saved_model(str(folder)), parse_saved_model(str(leak))
+    harmless.meta_graphs[0].meta_info_def.tags[:] = ["train" if is_refused else "serve"]
+    harmless.meta_graphs.add().CopyFrom(leaking.meta_graphs[0])
+    harmless.meta_graphs[1].meta_info_def.tags[:] = [tag_of_the_leak]
+    (folder / "saved_model.pb").write_bytes(harmless.SerializeToString())
+    with pytest.raises(SavedModelError, match="ReadFile") if is_refused else contextlib.nullcontext():
+        SavedModel(folder)
 
 
 def test_predict_is_told_what_it_may_load(leak, tmp_path, command):
