@@ -39,6 +39,17 @@ def test_rows_of_a_file_are_answered(server, tmp_path, command):
     assert len(server.models.find("shouts").calls) == 2
 
 
+@pytest.mark.parametrize("scheme", SERVERS)
+def test_rows_that_are_too_much_together_are_sent_in_parts(scheme, tmp_path, command):
+    long = "x" * 300_000
+    (tmp_path / "new.txt").write_text(f"{long}\n" * 5 + "ü" * 700_000 + "\nb\n")
+    with SERVERS[scheme](Models(shouts()), max_body_mib=1) as server:
+        answer = command("predict", f"{scheme}://{server.host}/shouts", "--input", tmp_path / "new.txt")
+    lines = [json.loads(line) for line in answer.output.splitlines()]
+    assert [line.get("text") for line in lines] == [long.upper()] * 5 + [None, "B"]
+    assert answer.status == 1 and "new.txt:6: the model refuses the row" in answer.errors
+
+
 def test_a_version_is_chosen(server, tmp_path):
     (tmp_path / "new.txt").write_text("a\n")
     predict(Remote(f"{server.url}/shouts/labels/old"), str(tmp_path / "new.txt"), str(tmp_path / "out.jsonl"))

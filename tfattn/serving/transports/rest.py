@@ -18,6 +18,7 @@ from tfattn.serving.transports.metadata import Function, Metadata
 
 _CODES = {
     **{status: code for code, status in reversed(HTTP_STATUS.items())},
+    413: StatusCode.INVALID_ARGUMENT,  # too large a request, which may be sent in parts
     500: StatusCode.INTERNAL,
     502: StatusCode.UNAVAILABLE,
 }

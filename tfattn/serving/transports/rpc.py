@@ -7,6 +7,7 @@ from typing import Any
 import grpc
 import numpy as np
 import tensorflow as tf
+from grpc import StatusCode
 from tensorflow.core.framework.types_pb2 import DataType
 from tensorflow_serving.apis.classification_pb2 import ClassificationRequest
 from tensorflow_serving.apis.get_model_metadata_pb2 import GetModelMetadataRequest, SignatureDefMap
@@ -20,6 +21,7 @@ from tfattn.serving.tensors import from_proto, to_proto
 from tfattn.serving.transports.address import Address, Spec
 from tfattn.serving.transports.metadata import Function, Metadata
 
+_TOO_LARGE = "message larger than max"  # a request that may be sent in parts, as REST's status 413 says
 _OPTIONS = [
     ("grpc.max_receive_message_length", -1),
     ("grpc.max_send_message_length", -1),
@@ -106,7 +108,8 @@ class Rpc:
         try:
             return method(request, timeout=self._timeout, metadata=self._metadata)
         except grpc.RpcError as error:
-            raise Failure(error.code(), error.details() or error.code().name) from None
+            said = error.details() or error.code().name
+            raise Failure(StatusCode.INVALID_ARGUMENT if _TOO_LARGE in said else error.code(), said) from None
 
 
 def _message(spec: Spec, signature: str = "") -> ModelSpec:
