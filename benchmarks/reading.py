@@ -14,9 +14,9 @@ from tfattn.data.records import Feature, described, write_records
 
 ROWS, LENGTH, BATCH, ROUNDS = 50_000, 128, 256, 5
 FEATURES = {
-    "input_ids": Feature("int64", "sequence"),
-    "segment_ids": Feature("int64", "sequence"),
-    "label_ids": Feature("int64", "scalar"),
+    "input_ids": Feature("int64", (None,)),
+    "segment_ids": Feature("int64", (None,)),
+    "label_ids": Feature("int64", role="target"),
 }
 SPEC = {
     "input_ids": tf.io.FixedLenFeature([LENGTH], tf.int64),

@@ -28,7 +28,7 @@ from tfattn.inputs import Inputs
 from tfattn.training.runtime import Runtime
 
 # Raised when prepared data or checkpoints of an older version can no longer be used.
-FORMAT = 5
+FORMAT = 6
 
 
 class Done(files.Manifest):

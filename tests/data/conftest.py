@@ -11,9 +11,9 @@ from tfattn.data.records import Feature, described, write_records
 from tfattn.preprocessing.preprocessor import Preprocessor
 
 FEATURES = {
-    "input_ids": Feature("int64", "sequence"),
-    "segment_ids": Feature("int64", "sequence"),
-    "label_ids": Feature("int64", "scalar"),
+    "input_ids": Feature("int64", (None,)),
+    "segment_ids": Feature("int64", (None,)),
+    "label_ids": Feature("int64", role="target"),
 }
 
 

@@ -235,7 +235,7 @@ def test_a_table_is_read_by_the_names_of_its_columns(people, tmp_path):
     prepare(people(split=Split()), tmp_path / "prepared", seed=3)
     manifest = files.verify(tmp_path / "prepared")
     assert manifest["features"].keys() >= {"numeric", "missing", "label_ids"}
-    assert manifest["features"]["numeric"]["size"] == 2
+    assert manifest["features"]["numeric"]["shape"] == [2]
     assert manifest["labels"] == ["n", "y"]
     summary = json.loads((tmp_path / "prepared/summary.json").read_text())
     assert "tokens" not in summary

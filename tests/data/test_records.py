@@ -10,10 +10,10 @@ from tfattn.errors import DataError, TfattnError
 
 # A file of google-research/bert's run_classifier.py: every row padded to max_seq_length.
 GOOGLE_BERT = {
-    "input_ids": Feature("int64", "sequence"),
-    "input_mask": Feature("int64", "sequence"),
-    "segment_ids": Feature("int64", "sequence"),
-    "label_ids": Feature("int64", "scalar"),
+    "input_ids": Feature("int64", (None,)),
+    "input_mask": Feature("int64", (None,)),
+    "segment_ids": Feature("int64", (None,)),
+    "label_ids": Feature("int64", role="target"),
 }
 
 
@@ -58,7 +58,7 @@ def test_padded_files_of_other_tools_are_trimmed_by_their_mask(tmp_path):
 
 
 def test_other_names_of_the_same_features_are_understood(tmp_path):
-    features = {"input_word_ids": Feature("int64", "sequence"), "input_type_ids": Feature("int64", "sequence")}
+    features = {"input_word_ids": Feature("int64", (None,)), "input_type_ids": Feature("int64", (None,))}
     write_records(tmp_path, "train", [{"input_word_ids": [5], "input_type_ids": [1]}], features=features, num_rows=1)
     batch = parse(stored(tmp_path.glob("*.tfrecord")), features, tf.constant([[1]]))
     assert batch["token_ids"].numpy().tolist() == [[5]]
@@ -67,8 +67,8 @@ def test_other_names_of_the_same_features_are_understood(tmp_path):
 
 def test_source_and_target_are_padded_each_to_its_own_width(tmp_path):
     features = {
-        "input_ids": Feature("int64", "sequence"),
-        "target_ids": Feature("int64", "sequence", mask="target_padding_mask"),
+        "input_ids": Feature("int64", (None,)),
+        "target_ids": Feature("int64", (None,), mask="target_padding_mask", role="target"),
     }
     rows = [{"input_ids": [5, 6, 7], "target_ids": [8]}, {"input_ids": [9], "target_ids": [1, 2]}]
     write_records(tmp_path, "train", rows, features=features, num_rows=2)
@@ -79,6 +79,48 @@ def test_source_and_target_are_padded_each_to_its_own_width(tmp_path):
     assert batch["target_ids"].numpy().tolist() == [[8, 0], [1, 2]]
     assert batch["padding_mask"].numpy().sum(axis=1).tolist() == [3, 1]
     assert batch["target_padding_mask"].numpy().sum(axis=1).tolist() == [1, 2]
+
+
+def test_values_of_any_shape_come_back_padded_to_the_longest(tmp_path):
+    features = {
+        "characters": Feature("int64", (None, None), mask="word_mask"),
+        "boxes": Feature("float32", (None, 2), mask="box_mask"),
+        "spans": Feature("int64", (None, None, 2), mask="word_mask", role="target"),
+        "picture": Feature("bytes"),
+        "names": Feature("bytes", (None,), mask="word_mask"),
+        "grid": Feature("int64", (2, 2), role="target"),
+    }
+    rows = [
+        {
+            "characters": [[1, 2], [], [3]],
+            "boxes": [[0.5, 1.5]],
+            "spans": [[[1, 2]], [], [[3, 4], [5, 6]]],
+            "picture": b"\x00\xff",
+            "names": [b"a", b"", b"c"],
+            "grid": [[1, 2], [3, 4]],
+        },
+        {"characters": [[7]], "boxes": [], "spans": [[]], "picture": b"", "names": [b"d"], "grid": [[5, 6], [7, 8]]},
+    ]
+    write_records(tmp_path, "train", rows, features=features, num_rows=2)
+    lengths = np.load(tmp_path / "train-00000-of-00001.lengths.npy")
+    assert lengths.tolist() == [[1, 3], [0, 1]]  # box_mask, word_mask
+    batch = {
+        name: value.numpy() for name, value in parse(stored(tmp_path.glob("*.tfrecord")), features, lengths).items()
+    }
+    assert batch["characters"].tolist() == [[[1, 2], [0, 0], [3, 0]], [[7, 0], [0, 0], [0, 0]]]
+    assert batch["boxes"].tolist() == [[[0.5, 1.5]], [[0.0, 0.0]]]
+    assert batch["spans"][0].tolist() == [[[1, 2], [0, 0]], [[0, 0], [0, 0]], [[3, 4], [5, 6]]]
+    assert not batch["spans"][1].any()
+    assert batch["picture"].tolist() == [b"\x00\xff", b""]
+    assert batch["names"].tolist() == [[b"a", b"", b"c"], [b"d", b"", b""]]
+    assert batch["grid"].tolist() == [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]
+    assert batch["word_mask"].sum(axis=1).tolist() == [3, 1]
+
+
+def test_inputs_targets_and_masks_are_told_apart_by_what_features_say(make_folder):
+    records = Records(make_folder(), "train")
+    assert sorted(records.inputs) == ["padding_mask", "segment_ids", "token_ids"]
+    assert (records.targets, records.masks) == (("label_ids",), ("padding_mask",))
 
 
 def test_encoded_vectors_are_kept_exactly(tmp_path):
@@ -166,7 +208,7 @@ def test_the_manifest_describes_features_so_that_they_can_be_read_back(make_fold
 
 
 def test_a_full_disk_is_one_clear_message(tmp_path):
-    features = {"label_ids": Feature("int64", "scalar")}
+    features = {"label_ids": Feature("int64", role="target")}
     rows = ({"label_ids": 1} for _ in range(100_000))
     with pytest.raises(TfattnError, match="no space left on the disk"), files.atomic_folder(tmp_path / "new") as folder:
         (folder / "train-00000-of-00001.tfrecord").symlink_to("/dev/full")

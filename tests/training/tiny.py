@@ -39,9 +39,9 @@ CLASSES = 3
 PARTS = {"optimizer": "optimizers", "schedule": "schedules", "averaging": "averages"}
 TOKENS = 60
 FEATURES = {
-    "input_ids": Feature("int64", "sequence"),
-    "segment_ids": Feature("int64", "sequence"),
-    "label_ids": Feature("int64", "scalar"),
+    "input_ids": Feature("int64", (None,)),
+    "segment_ids": Feature("int64", (None,)),
+    "label_ids": Feature("int64", role="target"),
 }
 
 

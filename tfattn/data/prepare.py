@@ -196,16 +196,14 @@ def _examples(
 
 def _features(preprocessor: Preprocessor, row: Row) -> dict[str, Feature]:
     """What the preprocessor writes, seen from one row."""
+    fields = _fields([row], preprocessor)
+    inputs = preprocessor({name: fields[name] for name in preprocessor.fields})
     features = {}
-    for name, output in preprocessor(_fields([row], preprocessor)).items():
+    for name, output in preprocessor(fields).items():
         dtype = "int64" if output.dtype.is_integer else "float32"
-        if isinstance(output, tf.RaggedTensor):
-            feature = Feature(dtype, "sequence", mask=MASKS.get(name, PADDING_MASK))
-        elif output.shape.rank == 1:
-            feature = Feature(dtype, "scalar")
-        else:
-            feature = Feature(dtype, "vector", output.shape[1])
-        features[STORED_NAMES.get(name, name)] = feature
+        role = "input" if name in inputs else "target"
+        shape = tuple(output.shape[1:])
+        features[STORED_NAMES.get(name, name)] = Feature(dtype, shape, MASKS.get(name, PADDING_MASK), role)
     return features
 
 

@@ -35,6 +35,8 @@ class Reader:
     Attributes:
         num_rows: rows of the split.
         longest: tokens of the longest sequence.
+        inputs, targets: the names of a batch that models read, and those that they are taught.
+        masks: the names of a batch that say which elements of its sequences are real.
 
     Raises:
         DataError: the split is missing, or a file is damaged.
@@ -55,6 +57,7 @@ class Reader:
         self._lengths = np.concatenate(self._records.lengths)
         self.num_rows = len(self._lengths)
         self.longest = int(self._lengths.max())
+        self.inputs, self.targets, self.masks = self._records.inputs, self._records.targets, self._records.masks
         self.plan = functools.lru_cache(maxsize=2)(self._plan)  # of an epoch: asked for by several methods
         self.plan(0)  # an impossible plan is said at once, not after hours
 

@@ -10,9 +10,9 @@ import contextlib
 import errno
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal, NotRequired
 
@@ -36,29 +36,53 @@ class Feature:
     """What a record holds under one name.
 
     Args:
-        dtype: "int64" or "float32".
-        kind: a "sequence" has a number per token, a "scalar" one number, a "vector" always `size` numbers.
-        size: numbers in a vector.
-        mask: of a sequence, the feature that says which of its tokens are real; sequences of one mask are equally long.
+        dtype: "int64", "float32" or "bytes".
+        shape: of one record's value; None where an axis is as long as the record says. A batch is padded with 0, or
+            with empty bytes, to its longest.
+        mask: where the first axis is None, the feature that says which of its elements are real; those that share a
+            mask are equally long.
+        role: whether models read it, or are taught it.
+
+    Example:
+        Feature("int64", (None,))  # token ids
+        Feature("int64", (None, None), mask="word_mask")  # the characters of each word
+        Feature("float32", (14,), role="target")  # always 14 numbers
     """
 
-    dtype: Literal["int64", "float32"]
-    kind: Literal["sequence", "scalar", "vector"]
-    size: int = 1
+    dtype: Literal["int64", "float32", "bytes"]
+    shape: tuple[int | None, ...] = ()
     mask: str = PADDING_MASK
+    role: Literal["input", "target"] = "input"
 
-    def spec(self) -> Any:
-        """How TensorFlow parses it; a sequence is padded with 0 to the longest of the batch."""
-        if self.kind == "sequence":
-            return tf.io.FixedLenSequenceFeature([], self.dtype, allow_missing=True)
-        return tf.io.FixedLenFeature([] if self.kind == "scalar" else [self.size], self.dtype)
+    @property
+    def is_sequence(self) -> bool:
+        """Whether records have different numbers of elements."""
+        return bool(self.shape) and self.shape[0] is None
 
-    def encode(self, value: Any) -> tf.train.Feature:
-        """One value as the protocol buffer's."""
-        values = [value] if self.kind == "scalar" else value
-        if self.dtype == "int64":
-            return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
-        return tf.train.Feature(float_list=tf.train.FloatList(value=values))
+    def spec(self, name: str) -> Any:
+        """How TensorFlow parses it."""
+        dtype = tf.string if self.dtype == "bytes" else tf.as_dtype(self.dtype)
+        if not self.is_sequence:
+            return tf.io.FixedLenFeature(self.shape, dtype)
+        if None not in self.shape[1:]:
+            return tf.io.FixedLenSequenceFeature(self.shape[1:], dtype, allow_missing=True)
+        inner = [
+            tf.io.RaggedFeature.RowLengths(_row_lengths(name, axis))
+            if size is None
+            else tf.io.RaggedFeature.UniformRowLength(size)
+            for axis, size in enumerate(self.shape[1:], start=1)
+        ]
+        return tf.io.RaggedFeature(dtype, value_key=name, partitions=inner)
+
+    def encode(self, name: str, value: Any) -> dict[str, tf.train.Feature]:
+        """One value as the protocol buffer's: its elements, and how many there are along each ragged axis but one."""
+        encoded = {}
+        elements = [value]
+        for axis, size in enumerate(self.shape):
+            if axis and size is None:
+                encoded[_row_lengths(name, axis)] = _feature("int64", [len(some) for some in elements])
+            elements = list(chain.from_iterable(elements))
+        return {name: _feature(self.dtype, elements), **encoded}
 
 
 def write_records(
@@ -92,7 +116,9 @@ def write_records(
         lengths, label_ids = [], []
         with _disk_errors(path), tf.io.TFRecordWriter(str(path)) as writer:
             for example in islice(examples, rows_per_shard):
-                encoded = {name: feature.encode(example[name]) for name, feature in features.items()}
+                encoded = {}
+                for name, feature in features.items():
+                    encoded |= feature.encode(name, example[name])
                 writer.write(tf.train.Example(features=tf.train.Features(feature=encoded)).SerializeToString())
                 lengths.append([max(len(example[name]) for name in names) for names in sequences] or [1])
                 label_ids.append(example.get(LABEL_IDS))
@@ -114,7 +140,7 @@ def write_encoded(folder: str | Path, splits: dict[str, dict[str, np.ndarray]], 
     """
     counts: dict[str, dict[str, int]] = {}
     size = next(iter(splits.values()))[ENCODED].shape[1]
-    features = {ENCODED: Feature("float32", "vector", size), LABEL_IDS: Feature("int64", "scalar")}
+    features = {ENCODED: Feature("float32", (size,)), LABEL_IDS: Feature("int64", role="target")}
     # The manifest is written when the block ends, with the counts that have come by then.
     with files.atomic_folder(folder, **facts, features=described(features), splits=counts) as new:
         for split, columns in splits.items():
@@ -163,6 +189,8 @@ class Records:
         lengths: for each shard (n, k), the tokens of the k sequences of each of its n records (1 where there are none).
         label_ids: for each shard, the label of each of its records; None where they have none.
         features: what a record holds, by the names in the file.
+        inputs, targets: the names that models read, and those that they are taught, of a parsed batch.
+        masks: the names of masks of a parsed batch, in the order of the columns of `lengths`.
         manifest: everything that was written down about the folder.
 
     Raises:
@@ -183,7 +211,13 @@ class Records:
         self.paths = [folder / f"{split}-{shard:05d}-of-{shards:05d}.tfrecord" for shard in range(shards)]
         self.lengths = self._beside(".lengths.npy")
         self.features = self.manifest["features"]
+        self.inputs, self.targets = (self._of_role(role) for role in ("input", "target"))
+        self.masks = tuple(_by_mask(self.features))
         self.label_ids = self._beside(".label_ids.npy") if LABEL_IDS in self.features else None
+
+    def _of_role(self, role: str) -> tuple[str, ...]:
+        chosen = {name: feature for name, feature in self.features.items() if feature.role == role}
+        return (*(MODEL_NAMES.get(name, name) for name in chosen), *_by_mask(chosen))
 
     def _beside(self, suffix: str) -> list[np.ndarray]:
         return [np.load(path.with_suffix(suffix), allow_pickle=False) for path in self.paths]
@@ -210,7 +244,7 @@ def parse(
         Features under the names that models read: integers as int32, sequences (B, T), and the masks of sequences
         (B, T) bool.
     """
-    parsed = tf.io.parse_example(serialized, {name: feature.spec() for name, feature in features.items()})
+    parsed = tf.io.parse_example(serialized, {name: feature.spec(name) for name, feature in features.items()})
     mask = parsed.pop(INPUT_MASK, None)
     if lengths is None and mask is not None:
         lengths = tf.cast(tf.reduce_sum(mask, axis=1), tf.int32)[:, None]
@@ -218,20 +252,42 @@ def parse(
         widths = tf.reduce_max(lengths, axis=0)
     batch = {}
     for name, value in parsed.items():
+        value = value.to_tensor() if isinstance(value, tf.RaggedTensor) else value
         value = tf.cast(value, tf.int32) if features[name].dtype == "int64" else value
         batch[MODEL_NAMES.get(name, name)] = value
     for place, (mask_name, names) in enumerate(_by_mask(features).items()):
         for name in (MODEL_NAMES.get(name, name) for name in names if name != INPUT_MASK):
-            value = batch[name][:, : widths[place]]
-            batch[name] = tf.pad(value, [[0, 0], [0, widths[place] - tf.shape(value)[1]]])
+            batch[name] = _of_width(batch[name], widths[place])
         batch[mask_name] = tf.sequence_mask(lengths[:, place], widths[place])
     return batch
 
 
 def _by_mask(features: dict[str, Feature]) -> dict[str, list[str]]:
     """The sequences that share a mask, by its name, in alphabetical order."""
-    sequences = [(feature.mask, name) for name, feature in features.items() if feature.kind == "sequence"]
+    sequences = [(feature.mask, name) for name, feature in features.items() if feature.is_sequence]
     return {mask: [name for one, name in sequences if one == mask] for mask in sorted({mask for mask, _ in sequences})}
+
+
+def _of_width(value: tf.Tensor, width: tf.Tensor) -> tf.Tensor:
+    """(B, T, ...) -> (B, width, ...), cut or padded."""
+    value = value[:, :width]
+    rest = [[0, 0]] * (value.shape.rank - 2)
+    return tf.pad(
+        value, [[0, 0], [0, width - tf.shape(value)[1]], *rest], constant_values="" if value.dtype == tf.string else 0
+    )
+
+
+def _row_lengths(name: str, axis: int) -> str:
+    """Where a record says how long each part along an inner axis is."""
+    return f"{name}/row_lengths_{axis}"
+
+
+def _feature(dtype: str, elements: Sequence[Any]) -> tf.train.Feature:
+    if dtype == "bytes":
+        return tf.train.Feature(bytes_list=tf.train.BytesList(value=elements))
+    if dtype == "int64":
+        return tf.train.Feature(int64_list=tf.train.Int64List(value=elements))
+    return tf.train.Feature(float_list=tf.train.FloatList(value=elements))
 
 
 @contextlib.contextmanager

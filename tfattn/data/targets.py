@@ -68,7 +68,7 @@ class ClassLabels:
     """
 
     roles = (LABEL,)
-    features = {LABEL_IDS: Feature("int64", "scalar")}
+    features = {LABEL_IDS: Feature("int64", role="target")}
 
     def __init__(self, known: list[str] | None = None):
         self._known = known
