@@ -4,13 +4,14 @@ import csv
 import json
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from tfattn.data.delimiters import likely_delimiter
+from tfattn.data.parts import Part, Span, rest_of_line
 from tfattn.data.source import Row, Source
-from tfattn.data.text_files import LONGEST_ROW, LONGEST_TEXT, check_encoding, lines, too_long
+from tfattn.data.text_files import LONGEST_ROW, LONGEST_TEXT, check_encoding, lines, parts, too_long
 from tfattn.data.training_file import FileFormat
 from tfattn.errors import ConfigError, DataError, listed, nearest
 
@@ -70,11 +71,19 @@ class CsvFile(Source):
                     received=repr(column),
                 )
 
-    def rows(self) -> Iterator[Row]:
-        """Every row that is not blank, in the order of the file."""
+    def parts(self) -> Iterator[Part]:
+        return (Part((span,)) for span in parts(self.path, self.encoding, finish=self._rest_of_row))
+
+    def rows(self, part: Part | None = None) -> Iterator[Row]:
+        """Reads every row that is not blank, in the order of the file."""
         columns: dict[str, int] | None = None
         width = count = 0
-        for where, record in self._records():
+        [span] = (part or Part()).spans
+        is_first = span is None or span.begin == 0
+        if not is_first:
+            where, record = next(self._records())
+            width, columns = len(record), self._columns(record, where)
+        for where, record in self._records(span):
             if columns is None:
                 width, columns = len(record), self._columns(record, where)
                 if self.header:
@@ -83,15 +92,41 @@ class CsvFile(Source):
                 raise self._ragged(record, width, where)
             count += 1
             yield Row({role: record[column] for role, column in columns.items()}, where)
-        if count == 0:
+        if count == 0 and span is None:
             what = "the file holds a header but no rows" if columns else "the file holds no rows"
             raise DataError(
                 what, where=str(self.path), remedy="If the first row is data, set `header: false`." * bool(columns)
             )
 
-    def _records(self) -> Iterator[tuple[str, list[str]]]:
+    def _rest_of_row(self, chunk: bytes, file: BinaryIO) -> bytes | None:
+        """What of the last row in a chunk stands behind it in the file; None where it cannot be read."""
+        behind = file.tell()
+        rest = rest_of_line(file)
+        if rest is None or not self.quoting or b'"' not in chunk and b'"' not in rest:
+            return rest
+        # A quoted field may hold line feeds: only whoever reads all rows of the chunk knows where the last one ends.
+        read = 0
+
+        def decoded() -> Iterator[str]:
+            nonlocal read
+            for line in chain((chunk + rest).splitlines(keepends=True), iter(file.readline, b"")):
+                read += len(line)
+                yield line.decode(self.encoding)
+
         csv.field_size_limit(LONGEST_TEXT)
-        row = _RowLines(self.path, self.encoding)
+        try:
+            for _ in csv.reader(decoded(), strict=True, **self._dialect):
+                if read >= len(chunk):
+                    break
+        except (csv.Error, UnicodeError):
+            return None
+        finally:
+            file.seek(behind)
+        return file.read(read - len(chunk))
+
+    def _records(self, span: Span | None = None) -> Iterator[tuple[str, list[str]]]:
+        csv.field_size_limit(LONGEST_TEXT)
+        row = _RowLines(self.path, self.encoding, span)
         reader = csv.reader(row, strict=True, **self._dialect)
         while True:
             row.begin()
@@ -198,11 +233,11 @@ class _RowLines:
         first: the number of the first of them.
     """
 
-    def __init__(self, path: Path, encoding: str):
+    def __init__(self, path: Path, encoding: str, span: Span | None):
         self.lines: list[str] = []
-        self.first = 1
+        self.first = span.line if span else 1
         self._path = path
-        self._read = lines(path, encoding)
+        self._read = lines(path, encoding, span=span)
         self._size = 0
 
     @property

@@ -1,18 +1,15 @@
 """Rows in equal parts, none of which shares a group with another."""
 
 import warnings
-from collections import Counter
-from collections.abc import Sequence
 
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
+from tfattn.data.coded import Coded
 from tfattn.errors import ConfigError, DataError, listed
 
 
-def fold_of_rows(
-    classes: Sequence[str], groups: Sequence[str] | None, *, folds: int, seed: int, stratify: bool
-) -> np.ndarray:
+def fold_of_rows(classes: Coded, groups: Coded | None, *, folds: int, seed: int, stratify: bool) -> np.ndarray:
     """Divides rows at random into parts of about the same size: the number of each row's part, (N,) from 0.
 
     Args:
@@ -28,14 +25,14 @@ def fold_of_rows(
             frequent one where there are groups.
 
     Example:
-        >>> fold_of_rows(["a", "b"] * 3, None, folds=3, seed=7, stratify=True).tolist()
+        >>> fold_of_rows(Coded.of(["a", "b"] * 3), None, folds=3, seed=7, stratify=True).tolist()
         [0, 2, 2, 1, 1, 0]
     """
-    if groups is not None and len(set(groups)) < folds:
+    if groups is not None and len(groups.names) < folds:
         raise DataError(
-            "there are too few groups to divide", expected=f"at least {folds}", received=str(len(set(groups)))
+            "there are too few groups to divide", expected=f"at least {folds}", received=str(len(groups.names))
         )
-    counts = Counter(classes)
+    counts = classes.counts
     # Groups cannot be divided: a part may go without a rare class.
     rows = (min if groups is None else max)(counts.values()) if stratify else len(classes)
     if rows < folds:
@@ -52,9 +49,12 @@ def fold_of_rows(
         divide = (StratifiedKFold if stratify else KFold)(folds, shuffle=True, random_state=seed)
     else:
         divide = (StratifiedGroupKFold if stratify else GroupKFold)(folds, shuffle=True, random_state=seed)
+    of_rows = None if groups is None else groups.codes
     parts = np.empty(len(classes), np.int64)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The least populated class")  # a part may go without it
-        for number, (_, part) in enumerate(divide.split(np.zeros(len(classes)), np.asarray(classes), groups)):
+        for number, (_, part) in enumerate(
+            divide.split(np.zeros(len(classes)), classes.codes, of_rows)
+        ):
             parts[part] = number
     return parts

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tfattn.data.parts import Part
 from tfattn.data.source import Row, Source
-from tfattn.data.text_files import LONGEST_TEXT, check_encoding, lines, too_long
+from tfattn.data.text_files import LONGEST_TEXT, check_encoding, lines, parts, too_long
 from tfattn.data.training_file import FileFormat
 from tfattn.errors import DataError, listed, nearest
 
@@ -37,16 +38,20 @@ class JsonLinesFile(Source):
         self.encoding = encoding
         self.format = FileFormat("jsonl", encoding)
 
-    def rows(self) -> Iterator[Row]:
-        """The object of every line that is not blank, in the order of the file."""
+    def parts(self) -> Iterator[Part]:
+        return (Part((span,)) for span in parts(self.path, self.encoding))
+
+    def rows(self, part: Part | None = None) -> Iterator[Row]:
+        """Reads the object of every line that is not blank, in the order of the file."""
         count = 0
-        for number, line in enumerate(lines(self.path, self.encoding), start=1):
+        [span] = (part or Part()).spans
+        for number, line in enumerate(lines(self.path, self.encoding, span=span), start=span.line if span else 1):
             if line.strip():
                 count += 1
                 where = f"{self.path}:{number}"
                 entry = object_of(line, where)
                 yield Row({role: text_of(entry, key, where) for role, key in self.fields.items()}, where)
-        if count == 0:
+        if count == 0 and span is None:
             raise DataError("the file holds no rows", where=str(self.path))
 
 

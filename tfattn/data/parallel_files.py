@@ -2,12 +2,14 @@
 
 import contextlib
 from collections.abc import Iterator
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 
 from tfattn import files
+from tfattn.data import parts
+from tfattn.data.parts import Part, Span, is_divisible
 from tfattn.data.source import Row, Source
-from tfattn.data.text_files import LONGEST_TEXT, check_encoding, fingerprint, lines
+from tfattn.data.text_files import LONGEST_TEXT, check_encoding, check_is_file, fingerprint, lines
 from tfattn.data.training_file import FileFormat
 from tfattn.errors import DataError
 from tfattn.features import SOURCE, TARGET
@@ -43,21 +45,44 @@ class ParallelFiles(Source):
         self.format = FileFormat("text", encoding)
         self.fields = {SOURCE: path, TARGET: target_path}
 
-    def rows(self) -> Iterator[Row]:
-        """Every pair of lines, in the order of the files.
+    def parts(self) -> Iterator[Part]:
+        """Cuts both files behind the same lines; where one ends sooner, nothing is cut, and `rows` tells it."""
+        for path, key in ((self.path, "path"), (self.target_path, "target_path")):
+            with _naming(key):
+                check_is_file(path)
+        yield from (is_divisible(self.encoding) and self._pairs()) or [Part((None, None))]
+
+    def rows(self, part: Part | None = None) -> Iterator[Row]:
+        """Reads every pair of lines, in the order of the files.
 
         Raises:
-            DataError: a file is missing, empty or not text, or one has more lines than the other.
+            DataError: a file is missing, empty or not text, has changed, or one has more lines than the other.
         """
-        sources = _sentences(self.path, self.encoding, "path")
-        targets = _sentences(self.target_path, self.encoding, "target_path")
-        for number, (source, target) in enumerate(zip_longest(sources, targets), start=1):
+        span, target_span = part.spans if part else (None, None)
+        sources = _sentences(self.path, self.encoding, span, "path")
+        targets = _sentences(self.target_path, self.encoding, target_span, "target_path")
+        for number, (source, target) in enumerate(zip_longest(sources, targets), start=span.line if span else 1):
             if source is None or target is None:
                 paths, more, odd = (self.path, self.target_path), sources, source
                 if source is None:
                     paths, more, odd = paths[::-1], targets, target
                 raise _unequal(*paths, number, odd, count=number + sum(1 for _ in more))
             yield Row({SOURCE: source, TARGET: target}, f"{self.path}:{number}")
+
+    def _pairs(self) -> list[Part] | None:
+        """Spans of as many lines of both files; None where one has more lines."""
+        found = []
+        begins, line = (0, 0), 1
+        with open(self.path, "rb") as sources, open(self.target_path, "rb") as targets:
+            while source := sources.read(parts.PART_BYTES) + sources.readline():
+                count = source.count(b"\n") + (not source.endswith(b"\n"))
+                written = list(islice(targets, count))
+                if len(written) < count:
+                    return None
+                both = source, b"".join(written)
+                found.append(Part(tuple(Span.of(data, begin, line) for data, begin in zip(both, begins, strict=True))))
+                begins, line = (sources.tell(), targets.tell()), line + count
+            return None if targets.read(1) else found
 
     def fingerprint(self) -> str:
         """The SHA-256 of both files together.
@@ -70,9 +95,9 @@ class ParallelFiles(Source):
             return files.digest({SOURCE: source, TARGET: fingerprint(self.target_path)})
 
 
-def _sentences(path: Path, encoding: str, key: str) -> Iterator[str]:
+def _sentences(path: Path, encoding: str, span: Span | None, key: str) -> Iterator[str]:
     with _naming(key):
-        for line in lines(path, encoding, end="\n", longest=LONGEST_TEXT):
+        for line in lines(path, encoding, span=span, end="\n", longest=LONGEST_TEXT):
             text = line.removesuffix("\n").removesuffix("\r")
             if "\r" in text and not line.endswith("\n"):
                 raise DataError(

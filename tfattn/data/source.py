@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tfattn.data.parts import Part
 from tfattn.data.text_files import fingerprint
 from tfattn.data.training_file import FileFormat
 
@@ -34,11 +35,20 @@ class Source:
     fields: dict[str, str]
     format: FileFormat | None = None
 
-    def rows(self) -> Iterator[Row]:
-        """Every row, in the order of the file.
+    def parts(self) -> Iterator[Part]:
+        """Divides the rows into parts that can be read each for itself: one at least, one alone if it cannot tell.
 
         Raises:
-            DataError: the file is missing or empty, or a row cannot be read; names file and line.
+            DataError: the file cannot be read.
+        """
+        yield Part()
+
+    def rows(self, part: Part | None = None) -> Iterator[Row]:
+        """Reads every row, or those of a part, in the order of the file.
+
+        Raises:
+            DataError: the file is missing or empty, has changed since it was divided, or a row cannot be read; names
+                file and line.
         """
         raise NotImplementedError
 

@@ -1,6 +1,5 @@
 """Which rows train and which measure."""
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -8,6 +7,7 @@ import numpy as np
 from pydantic import Field, NonNegativeInt
 
 from tfattn.config.types import Share
+from tfattn.data.coded import Coded
 from tfattn.data.folds import fold_of_rows
 from tfattn.data.targets import NUMBERS, seem_numbers
 from tfattn.errors import ConfigError, DataError, listed
@@ -84,12 +84,12 @@ class Split:
 
     def assign(
         self,
-        classes: Sequence[str],
+        classes: Sequence[str] | Coded,
         seed: int,
         *,
         places: Sequence[str] | None = None,
         with_validation: bool = True,
-        groups: Sequence[str] | None = None,
+        groups: Sequence[str] | Coded | None = None,
     ) -> dict[str, np.ndarray]:
         """Divides rows.
 
@@ -108,11 +108,13 @@ class Split:
                 or groups.
             ConfigError: there are more folds than rows of some class.
         """
+        classes = classes if isinstance(classes, Coded) else Coded.of(classes)
+        groups = groups if groups is None or isinstance(groups, Coded) else Coded.of(groups)
         if (with_validation and (self.validation or self.folds)) or self.test:
             _check_classes(classes, places)
         if groups is None and not self.folds:
-            return self._by_rows(np.asarray(classes), seed, self.validation if with_validation else 0.0)
-        rows = {TRAIN: np.arange(len(classes))} if groups is not None else self._by_rows(np.asarray(classes), seed, 0.0)
+            return self._by_rows(classes, seed, self.validation if with_validation else 0.0)
+        rows = {TRAIN: np.arange(len(classes))} if groups is not None else self._by_rows(classes, seed, 0.0)
         if self.test and groups is not None:
             self._take(rows, TEST, classes, groups, seed, share=self.test)
         if with_validation and (self.validation or self.folds):
@@ -123,19 +125,19 @@ class Split:
     def _take(self, rows, part, classes, groups, seed, *, share: float, folds: int | None = None) -> None:
         """Moves one fold of the training rows to another part, or about a share of them."""
         some = rows[TRAIN]
-        classes = [classes[row] for row in some]
-        groups = None if groups is None else [groups[row] for row in some]
+        classes = classes[some]
+        groups = None if groups is None else groups[some]
         taken = [self.fold]
         if not folds:
-            most = min(len(set(groups)), max(Counter(classes).values()) if self.stratify else len(classes))
+            most = min(len(groups.names), max(classes.counts.values()) if self.stratify else len(classes))
             count, folds = _nearest(share, most)
             taken = list(range(count))
         is_taken = np.isin(fold_of_rows(classes, groups, folds=folds, seed=seed, stratify=self.stratify), taken)
         rows[part], rows[TRAIN] = some[is_taken], some[~is_taken]
 
-    def _by_rows(self, classes: np.ndarray, seed: int, validation: float) -> dict[str, np.ndarray]:
-        strata = classes if self.stratify else np.zeros(len(classes), np.int32)
-        _, stratum_of_row, counts = np.unique(strata, return_inverse=True, return_counts=True)
+    def _by_rows(self, classes: Coded, seed: int, validation: float) -> dict[str, np.ndarray]:
+        stratum_of_row = classes.codes if self.stratify else np.zeros(len(classes), np.int32)
+        counts = np.bincount(stratum_of_row)
         num_validation = _shares(counts, validation, counts - 1)
         num_test = _shares(counts, self.test, counts - 1 - num_validation)
         shuffled = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed]))).permutation(len(classes))
@@ -168,11 +170,12 @@ def _shares(counts: np.ndarray, share: float, most: np.ndarray) -> np.ndarray:
     return np.minimum(np.maximum(rows, int(share > 0)), most)
 
 
-def _check_classes(classes: Sequence[str], places: Sequence[str] | None) -> None:
-    counts = Counter(classes)
-    rare = {name: row for row, name in enumerate(classes) if counts[name] == 1}
-    if not rare:
+def _check_classes(classes: Coded, places: Sequence[str] | None) -> None:
+    counts = classes.counts
+    is_rare = np.array([count == 1 for count in counts.values()], bool)
+    if not is_rare.any():
         return
+    rare = {classes.names[classes.codes[row]]: row for row in np.flatnonzero(is_rare[classes.codes])}
     places = places or [f"row:{row}" for row in range(len(classes))]
     name, row = next(iter(rare.items()))
     if seem_numbers(counts):

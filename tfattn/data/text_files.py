@@ -1,12 +1,14 @@
 """How every text file is opened: line by line, within limits, and nothing that is not a file of text."""
 
+import io
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 from tfattn import files
 from tfattn.data.file_kinds import NUL, Place, check_kind, first_undecodable, not_text
+from tfattn.data.parts import Span, is_divisible, open_span, spans
 from tfattn.errors import ConfigError, DataError
 
 # Characters of one text, as much as a long book has, and of all that belongs to a row. What is longer is a slip most
@@ -49,31 +51,57 @@ def fingerprint(path: Path) -> str:
         DataError: it is not a regular file, or cannot be read.
     """
     try:
-        _check_is_file(path)
+        check_is_file(path)
         return files.sha256(path)
     except OSError as error:
         raise _unreadable(path, error) from None
 
 
-def lines(path: Path, encoding: str, *, end: Literal["", "\n"] = "", longest: int = LONGEST_ROW) -> Iterator[str]:
-    """The lines of a text file with their ends; byte-order marks are left out.
+def parts(
+    path: Path, encoding: str, *, finish: Callable[[bytes, BinaryIO], bytes | None] | None = None
+) -> Iterator[Span | None]:
+    """Cuts a text file into spans for `lines`, see `spans`; an empty one gives None, the whole.
+
+    Raises:
+        DataError: the file is missing, or not a regular file.
+    """
+    check_is_file(path)
+    try:
+        found = spans(path, whole=not is_divisible(encoding), finish=finish)
+        yield next(found, None)
+        yield from found
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def lines(
+    path: Path,
+    encoding: str,
+    *,
+    span: Span | None = None,
+    end: Literal["", "\n"] = "",
+    longest: int = LONGEST_ROW,
+) -> Iterator[str]:
+    """Reads the lines of a text file with their ends; byte-order marks are left out.
 
     Args:
         path: the file.
         encoding: its encoding.
+        span: the part of it that is read; all by default.
         end: what ends a line: "\\n" alone, or if empty "\\n", "\\r" or both.
         longest: the most characters of a line; no more are ever held.
 
     Raises:
-        DataError: the file is missing, empty, not a regular file, not text or not in this encoding, or a line is too
-            long; names the line.
+        DataError: the file is missing, empty, not a regular file, not text or not in this encoding, changes while it is
+            read, or a line is too long; names the line.
     """
     try:
-        _check_is_file(path)
+        check_is_file(path)
         check_kind(path)
-        with open(path, encoding=encoding, newline=end) as file:
+        with io.TextIOWrapper(open_span(path, span), encoding=encoding, newline=end) as file:
             number = 0
-            for number, line in enumerate(iter(lambda: file.readline(longest + 2), ""), start=1):
+            first = span.line if span else 1
+            for number, line in enumerate(iter(lambda: file.readline(longest + 2), ""), start=first):
                 if "\0" in line:
                     raise not_text(path, encoding, Place(number, NUL))
                 if number == 1:
@@ -102,8 +130,16 @@ def too_long(what: str, where: str, longest: int, *, slip: str = "") -> DataErro
     )
 
 
-def _check_is_file(path: Path) -> None:
-    mode = path.stat().st_mode
+def check_is_file(path: Path) -> None:
+    """Refuses what is not a file that can be read again and again.
+
+    Raises:
+        DataError: it is missing, or something else.
+    """
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise _unreadable(path, error) from None
     if not stat.S_ISREG(mode):
         raise DataError(
             "not a regular file",

@@ -1,0 +1,147 @@
+"""Parts of files that can be read each for itself: about equally large, and ending where a line, or a row, ends.
+
+Where parts end follows from the file alone, so any number of processes reads the same parts. A part knows the SHA-256
+of its bytes: a file that changes while it is read is found out.
+"""
+
+import codecs
+import hashlib
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from tfattn.errors import DataError
+
+PART_BYTES = 8 << 20
+# Encodings in which the byte of a line feed, or of a quote, may be part of another character.
+_INDIVISIBLE = (
+    "utf-16",
+    "utf-32",
+    "utf-7",
+    "hz",
+    "iso2022",
+    "punycode",
+    "idna",
+    "unicode-escape",
+    "raw-unicode-escape",
+)
+
+
+@dataclass(frozen=True)
+class Span:
+    """A part of a file, whole lines.
+
+    Attributes:
+        begin, end: its bytes.
+        line: the number of its first line, from 1.
+        sha256: of its bytes.
+    """
+
+    begin: int
+    end: int
+    line: int
+    sha256: str
+
+    @staticmethod
+    def of(data: bytes, begin: int, line: int) -> "Span":
+        """Describes bytes that stand at a place in a file."""
+        return Span(begin, begin + len(data), line, hashlib.sha256(data).hexdigest())
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a source: a span of each of its files, None for the whole of one."""
+
+    spans: tuple[Span | None, ...] = (None,)
+
+
+def is_divisible(encoding: str) -> bool:
+    """Whether a file in an encoding can be cut behind the byte of a line feed."""
+    name = codecs.lookup(encoding).name.replace("_", "-")
+    return not name.startswith(_INDIVISIBLE) and "\n".encode(encoding) == b"\n"
+
+
+def spans(
+    path: Path,
+    *,
+    whole: bool = False,
+    finish: Callable[[bytes, BinaryIO], bytes | None] | None = None,
+) -> Iterator[Span]:
+    """Cuts a file into consecutive spans.
+
+    Args:
+        path: the file.
+        whole: whether to take it as one span.
+        finish: given the first bytes of a span, and the file behind them, the rest of the last row; None where that
+            cannot be told, and all that is left is one span. By default the rest of the line.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    finish = finish or (lambda _, file: rest_of_line(file))
+    begin, line = 0, 1
+    with open(path, "rb") as file:
+        while not whole and (chunk := file.read(PART_BYTES)):
+            rest = finish(chunk, file)
+            if rest is None:
+                break
+            span = Span.of(chunk + rest, begin, line)
+            yield span
+            begin, line = span.end, line + _count_lines(chunk + rest)
+        file.seek(begin)
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if file.tell() > begin:
+            yield Span(begin, file.tell(), line, digest)
+
+
+def rest_of_line(file: BinaryIO) -> bytes | None:
+    """Reads what is left of a line; None where that is more than any line may have."""
+    rest = file.readline(PART_BYTES)
+    return None if len(rest) == PART_BYTES and not rest.endswith(b"\n") else rest
+
+
+def open_span(path: Path, span: Span | None) -> BinaryIO:
+    """Opens a file, or one span of it, to be read once from its begin to its end.
+
+    Raises, as it is read:
+        DataError: the bytes are no longer those that the span was made of.
+    """
+    file = open(path, "rb")  # noqa: SIM115 (the caller closes it)
+    return io.BufferedReader(_SpanBytes(file, path, span), 1 << 20) if span else file
+
+
+class _SpanBytes(io.RawIOBase):
+    """The bytes of a span, held against its SHA-256 when they have all been read."""
+
+    def __init__(self, file: BinaryIO, path: Path, span: Span):
+        self._file, self._path, self._span = file, path, span
+        self._left = span.end - span.begin
+        self._read = hashlib.sha256()
+        file.seek(span.begin)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:
+        data = self._file.read(min(self._left, len(buffer)))
+        buffer[: len(data)] = data
+        self._left -= len(data)
+        self._read.update(data)
+        if (self._left == 0 or not data) and self._read.hexdigest() != self._span.sha256:
+            raise DataError(
+                "the file changes while it is read",
+                where=str(self._path),
+                remedy="Run the same command again when nothing writes to it any more.",
+            )
+        return len(data)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def _count_lines(data: bytes) -> int:
+    """Line feeds, carriage returns, and pairs of them as one; no span begins within a pair."""
+    return data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
