@@ -36,7 +36,7 @@ from tfattn.export.translation import ALIGNMENT
 from tfattn.features import TEXT
 from tfattn.inputs import code_of, inputs_of
 from tfattn.runs import Run
-from tfattn.serving import engine
+from tfattn.serving.client import local
 from tfattn.tasks.task import Task
 from tfattn.trained import Trained, facts_of, reader_of, task_of
 from tfattn.training.checkpoints import Checkpoints
@@ -159,7 +159,7 @@ def export(run: Run, *, force: bool = False) -> None:
 def attention(model: str, text: str, output: Path, *, folder: Path) -> None:
     """Draws what an exported translator looks at as it writes."""
     as_format = files.by_suffix(output, FORMATS)
-    loaded = engine.load(model, folder)
+    loaded = local.load(model, folder)
     if ALIGNMENT not in loaded.signatures:
         raise ServingError(
             "the model does not tell what it looks at as it writes",

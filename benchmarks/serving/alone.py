@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.serving.load import columns
-from tfattn.serving.saved_model import SavedModel
-from tfattn.serving.signature import DEFAULT
+from tfattn.serving.api.signature import DEFAULT
+from tfattn.serving.engine.saved_model import SavedModel
 
 BATCH = 32
 

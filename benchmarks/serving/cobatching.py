@@ -14,8 +14,8 @@ from tensorflow_serving.apis.predict_pb2 import PredictResponse
 from benchmarks.serving.client import METHOD
 from benchmarks.serving.load import rpc_request
 from benchmarks.serving.running import Running, running
-from tfattn.serving import model_store
-from tfattn.serving.tensors import from_proto
+from tfattn.serving.api.tensors import from_proto
+from tfattn.serving.models import model_store
 
 TEXTS = 400
 LONGEST = 300  # characters

@@ -8,9 +8,10 @@ from pathlib import Path
 from tfattn import files
 from tfattn.data.training_file import TrainingFile
 from tfattn.samples import factory_reports
-from tfattn.serving import engine, inputs, model_store
-from tfattn.serving.batching_parameters import FILE as BATCHING_PARAMETERS
-from tfattn.serving.predict import values
+from tfattn.serving.client import input_rows, local
+from tfattn.serving.client.predict import values
+from tfattn.serving.engine.batching_parameters import FILE as BATCHING_PARAMETERS
+from tfattn.serving.models import model_store
 
 COLUMN = "Description"
 
@@ -22,7 +23,7 @@ def reports(path: Path | None = None) -> list[str]:
         path: a file of text lines, or a csv file with a column `Description`; without one, the invented sample.
     """
     if path is not None:
-        return [row.fields["text"] for row in inputs.read(str(path), TrainingFile({"text": COLUMN}))]
+        return [row.fields["text"] for row in input_rows.read(str(path), TrainingFile({"text": COLUMN}))]
     with tempfile.TemporaryDirectory() as scratch:
         factory_reports.write(Path(scratch) / "reports.csv")
         return reports(Path(scratch) / "reports.csv")
@@ -30,8 +31,8 @@ def reports(path: Path | None = None) -> list[str]:
 
 def rows(path: Path, model: Path) -> list[dict[str, str | float]]:
     """The rows of a csv or tsv file as a model of tables takes them."""
-    known = engine.load(str(model))
-    return [values(row, known) for row in inputs.read(str(path), known.trained_on)]
+    known = local.load(str(model))
+    return [values(row, known) for row in input_rows.read(str(path), known.trained_on)]
 
 
 class Export:

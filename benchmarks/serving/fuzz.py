@@ -17,7 +17,7 @@ from benchmarks.serving.malformed_http import http2, streams
 from benchmarks.serving.malformed_json import Requests
 from benchmarks.serving.probes import PATIENCE, SLOW_SECONDS, Connection, Good, SlowClients, place
 from benchmarks.serving.running import Running, running
-from tfattn.serving import model_store
+from tfattn.serving.models import model_store
 
 CHECK_EVERY = 100
 RAW = 8  # one in so many REST requests is bytes over a socket of its own

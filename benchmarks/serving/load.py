@@ -14,7 +14,7 @@ import numpy as np
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
 
 from benchmarks.serving.client import LOST
-from tfattn.serving.tensors import strings, to_proto
+from tfattn.serving.api.tensors import strings, to_proto
 
 PROJECT = Path(__file__).resolve().parents[2]
 Question = str | Mapping[str, str | float]  # a text, or a row of a table by column

@@ -15,7 +15,7 @@ from tensorflow_serving.apis.model_pb2 import ModelSpec
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
 
 from benchmarks.serving.mutation import mutated
-from tfattn.serving.tensors import strings, to_proto
+from tfattn.serving.api.tensors import strings, to_proto
 
 PREDICTION, MODEL = "/tensorflow.serving.PredictionService", "/tensorflow.serving.ModelService"
 DTYPES = sorted(types_pb2.DataType.values())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.serving.load import Answers, Load, percentile, rpc_request
 from benchmarks.serving.running import running
-from tfattn.serving import model_store
+from tfattn.serving.models import model_store
 
 FACTOR = 5
 ROWS = 16  # a request: so that the load client, too, can keep up

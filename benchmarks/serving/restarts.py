@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.serving.client import LOST
 from benchmarks.serving.load import FOR_EVER, Answers, Load, rest_request, rpc_request
 from benchmarks.serving.running import Running
-from tfattn.serving import model_store
+from tfattn.serving.models import model_store
 
 CLIENTS = 4  # of each protocol
 LOADED_SECONDS = 1.5

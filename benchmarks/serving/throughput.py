@@ -11,7 +11,7 @@ from statistics import median
 
 from benchmarks.serving.load import PROJECT, Load, Question, rest_request, rpc_request
 from benchmarks.serving.running import Running, running
-from tfattn.serving import model_store
+from tfattn.serving.models import model_store
 
 CLIENTS = (1, 8, 32)
 ALONE = ("model alone", 0)

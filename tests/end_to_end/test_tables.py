@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tfattn import files
-from tfattn.serving import card
+from tfattn.serving.page import card
 
 PIPELINE = """\
 name: tiny

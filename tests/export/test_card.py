@@ -6,7 +6,7 @@ import pytest
 
 from tfattn.export import card
 from tfattn.export.tabular import TabularClassifier
-from tfattn.serving import card as serving_card
+from tfattn.serving.page import card as serving_card
 
 LABELS = ["Leak", "Électronique", "机械"]
 METRICS = {"loss": 1.0, "accuracy": 0.9, "accuracy_low": 0.8, "accuracy_high": 0.95, "f1/Leak": 0.5}

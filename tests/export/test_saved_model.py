@@ -14,7 +14,7 @@ from tfattn.errors import DataError, ExportError, TfattnError
 from tfattn.export import parity, saved_model
 from tfattn.export.saved_model import export
 from tfattn.export.section import Export
-from tfattn.serving import engine
+from tfattn.serving.client import local
 
 
 @pytest.fixture
@@ -181,11 +181,11 @@ def test_an_export_that_has_lost_its_manifest_does_not_answer(exported, tmp_path
     shutil.copytree(exported, tmp_path / "1")
     (tmp_path / "1/manifest.json").unlink()
     with pytest.raises(DataError, match=r"1/manifest.json: the file is missing. Copy the version's whole folder"):
-        engine.load(str(tmp_path / "1"))
+        local.load(str(tmp_path / "1"))
 
 
 def test_what_is_exported_answers_new_rows(exported, rows, expected):
-    loaded = engine.load("reports", exported.parent.parent)
+    loaded = local.load("reports", exported.parent.parent)
     answers = loaded.answer(rows)
     assert [answer["label_id"] for answer in answers] == expected["label_ids"].tolist()
     assert loaded.trained_on.columns == {"text": "Description"} and loaded.trained_on.format.delimiter == ";"

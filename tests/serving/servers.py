@@ -10,9 +10,9 @@ from tensorflow_serving.apis.model_service_pb2_grpc import ModelServiceStub
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
 from tests.serving.stand_ins import Health, Metrics
-from tfattn.serving.rest.application import application
-from tfattn.serving.rest.http import http_protocol
-from tfattn.serving.rpc.services import add_services, server_credentials, server_options
+from tfattn.serving.protocols.rest.application import application
+from tfattn.serving.protocols.rest.http import http_protocol
+from tfattn.serving.protocols.rpc.services import add_services, server_credentials, server_options
 from tfattn.serving.section import Serving
 
 

@@ -8,9 +8,9 @@ import tensorflow as tf
 from grpc import StatusCode
 from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef
 
-from tfattn.serving.failure import Failure, invalid
-from tfattn.serving.signature import CLASSIFY, PREDICT, REGRESS, Signature
-from tfattn.serving.version import State
+from tfattn.serving.api.failure import Failure, invalid
+from tfattn.serving.api.signature import CLASSIFY, PREDICT, REGRESS, Signature
+from tfattn.serving.models.version import State
 
 
 def signature(name, inputs, outputs, *, method=PREDICT, defaults=None) -> Signature:

@@ -20,7 +20,7 @@ from tfattn.export import saved_model, warmup
 from tfattn.export.tabular import TabularClassifier
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
 from tfattn.preprocessing.table import Table
-from tfattn.serving.tensors import from_proto, strings, to_proto
+from tfattn.serving.api.tensors import from_proto, strings, to_proto
 from tfattn.tasks.tabular_classification import TabularClassification
 
 ROW = {"age": 39.0, "hours-per-week": 40.0, "job": "clerk"}

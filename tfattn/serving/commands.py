@@ -7,12 +7,13 @@ from pathlib import Path
 from tfattn import console
 from tfattn.config.build import build
 from tfattn.config.resolve import resolve_section
-from tfattn.serving import engine, outputs, server, tensorflow_model_server
-from tfattn.serving.announcement import Announcement
+from tfattn.serving.client import local, output_lines
+from tfattn.serving.client.predict import predict as predict_rows
+from tfattn.serving.client.remote import Remote
+from tfattn.serving.client.transports.address import is_address
 from tfattn.serving.conformance import fixtures, run
-from tfattn.serving.predict import predict as predict_rows
-from tfattn.serving.remote import Remote
-from tfattn.serving.transports.address import is_address
+from tfattn.serving.server import builtin, tensorflow_model_server
+from tfattn.serving.server.announcement import Announcement
 
 Print = Callable[[str], None]
 
@@ -29,11 +30,11 @@ def predict(
     allow_operations: Collection[str],
 ) -> None:
     """Answers a file of inputs from an export, or from a model on a server."""
-    outputs.format_of(output)  # what cannot be written is refused before anything is loaded
+    output_lines.format_of(output)  # what cannot be written is refused before anything is loaded
     if is_address(model):
         answering = Remote(model, token_file=token_file)
     else:
-        answering = engine.load(model, folder, allow_operations=allow_operations)
+        answering = local.load(model, folder, allow_operations=allow_operations)
     predict_rows(answering, input, output, kind=format, batch_size=batch_size)
 
 
@@ -51,7 +52,7 @@ def serve(models: str, *, with_engine: str, config: Path | None, overrides: list
     if with_engine == "tensorflow_model_server" or (with_engine == "auto" and tensorflow_model_server.find()):
         tensorflow_model_server.serve(path, serving, lambda rest, grpc: print(json.dumps({"rest": rest, "grpc": grpc})))
     else:
-        server.serve(path, serving, announce)
+        builtin.serve(path, serving, announce)
 
 
 def conformance(

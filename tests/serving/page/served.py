@@ -5,7 +5,7 @@ from pathlib import Path
 import tensorflow as tf
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
-from tfattn.serving.signature import CLASSIFY
+from tfattn.serving.api.signature import CLASSIFY
 
 LABELS = ["Leak", "机械", "<img src=x onerror=\"document.title='owned'\">"]
 

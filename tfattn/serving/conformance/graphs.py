@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import tensorflow as tf
 from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef, TensorInfo
 
-from tfattn.serving.signature import CLASSIFY, DEFAULT, PREDICT, REGRESS
+from tfattn.serving.api.signature import CLASSIFY, DEFAULT, PREDICT, REGRESS
 
 v1 = tf.compat.v1
 Signatures = dict[str, SignatureDef]

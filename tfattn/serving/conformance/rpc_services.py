@@ -15,10 +15,10 @@ from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusRequest
 from tensorflow_serving.apis.inference_pb2 import MultiInferenceRequest
 from tensorflow_serving.apis.regression_pb2 import RegressionRequest
 
+from tfattn.serving.api.signature import CLASSIFY, REGRESS
 from tfattn.serving.conformance.check import Mismatch, Skipped, check
 from tfattn.serving.conformance.expect import equal, rpc_refused
 from tfattn.serving.conformance.server import ANSWER_SECONDS, Server
-from tfattn.serving.signature import CLASSIFY, REGRESS
 
 Request = TypeVar("Request", ClassificationRequest, RegressionRequest)
 

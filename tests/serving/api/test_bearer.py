@@ -1,0 +1,33 @@
+"""The token admits whoever knows it, and nobody else."""
+
+import pytest
+
+from tfattn.errors import ServingError
+from tfattn.serving.api.bearer import Bearer
+
+
+@pytest.fixture
+def bearer(tmp_path):
+    (tmp_path / "token").write_text("  s3cret-/+=\n")
+    return Bearer(tmp_path / "token")
+
+
+@pytest.mark.parametrize("given", ["Bearer s3cret-/+=", "bearer s3cret-/+=", "BEARER  s3cret-/+= "])
+def test_the_token_admits(bearer, given):
+    assert bearer.admits(given)
+
+
+@pytest.mark.parametrize(
+    "given", ["", "Bearer", "Bearer ", "s3cret-/+=", "Basic s3cret-/+=", "Bearer s3cret", "Bearer é"]
+)
+def test_nothing_else_does(bearer, given):
+    assert not bearer.admits(given)
+
+
+@pytest.mark.parametrize("content", [b"", b" \n", b"two words", b"\xff", b"a\x00b"])
+def test_a_file_without_a_token_is_refused(tmp_path, content):
+    (tmp_path / "token").write_bytes(content)
+    with pytest.raises(ServingError, match="token: .*token.*expected one line of visible ASCII characters"):
+        Bearer(tmp_path / "token")
+    with pytest.raises(ServingError, match="none: cannot read the token"):
+        Bearer(tmp_path / "none")

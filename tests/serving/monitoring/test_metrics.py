@@ -1,0 +1,130 @@
+"""The figures as Prometheus reads them: TF Serving's names, and no more series than there are models."""
+
+import re
+
+import pytest
+from grpc import StatusCode
+from prometheus_client.parser import text_string_to_metric_families
+
+from tfattn.serving.monitoring.metrics import Metrics
+from tfattn.serving.monitoring.series import Distributions, Series
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics()
+
+
+def answered(metrics, model="reports", version=3, **facts):
+    facts = {"api": "predict", "entrypoint": "REST", "code": StatusCode.OK, "seconds": 0.002} | facts
+    metrics.request(model, version, **facts)
+
+
+def samples(metrics) -> dict[tuple, float]:
+    """Every sample by its name and labels, as Prometheus' own parser understands the text: it adds `_total` itself."""
+    return {
+        (sample.name.removesuffix("_total"), *sorted(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(metrics.text().decode())
+        for sample in family.samples
+    }
+
+
+def test_requests_are_counted_to_the_letter_as_tf_serving_prints_them(metrics):
+    answered(metrics)
+    answered(metrics)
+    answered(metrics, code=StatusCode.INVALID_ARGUMENT)
+    lines = metrics.text().decode().splitlines()
+    assert "# TYPE :tensorflow:serving:request_count counter" in lines
+    assert ':tensorflow:serving:request_count{model_name="reports",status="OK"} 2' in lines
+    assert ':tensorflow:serving:request_count{model_name="reports",status="INVALID_ARGUMENT"} 1' in lines
+
+
+def test_latency_has_tf_servings_labels_and_limits(metrics):
+    answered(metrics, seconds=20e-6)
+    answered(metrics, seconds=25e-6, entrypoint="GRPC")
+    lines = metrics.text().decode().splitlines()
+    name = ":tensorflow:serving:request_latency"
+    rest = 'model_name="reports",API="predict",entrypoint="REST"'
+    buckets = [line for line in lines if line.startswith(f"{name}_bucket{{{rest}")]
+    assert len(buckets) == 34
+    assert buckets[:3] == [
+        f'{name}_bucket{{{rest},le="{limit}"}} {n}' for limit, n in (("10", 0), ("18", 0), ("32.4", 1))
+    ]
+    assert buckets[-1] == f'{name}_bucket{{{rest},le="+Inf"}} 1'
+    assert f'{name}_count{{model_name="reports",API="Predict",entrypoint="GRPC"}} 1' in lines
+    assert samples(metrics)[f"{name}_sum", ("API", "predict"), ("entrypoint", "REST"), ("model_name", "reports")] == 20
+
+
+def test_the_latency_of_a_refused_request_does_not_count(metrics):
+    answered(metrics, code=StatusCode.UNAVAILABLE)
+    assert "request_latency" not in metrics.text().decode()
+
+
+def test_batches_their_sizes_and_waiting_times(metrics):
+    metrics.batch("reports", rows=5, seconds=0.010, queued=[0.001, 0.002])
+    metrics.queue("reports", 7)
+    metrics.queue("reports", 4)
+    found = samples(metrics)
+    session = ":tensorflow:serving:batching_session"
+    assert found[f"{session}:wrapped_run_count",] == 1
+    assert found[f"{session}:processed_batch_size_sum",] == 5
+    assert found[f"{session}:queuing_latency_count", ("thread_pool_name", "reports")] == 2
+    assert found[f"{session}:queuing_latency_sum", ("thread_pool_name", "reports")] == pytest.approx(3000)
+    runtime = (("API", "Predict"), ("model_name", "reports"), ("runtime", "TF1"))
+    assert found[":tensorflow:serving:runtime_latency_sum", *runtime] == pytest.approx(10_000)
+    assert found[":tfattn:serving:queued_rows", ("model_name", "reports")] == 4
+
+
+def test_loads_and_warm_ups(metrics):
+    metrics.loaded("/models/reports/3", seconds=1.5, ok=True)
+    metrics.loaded("/models/reports/4", seconds=0.5, ok=False)
+    metrics.warmed("/models/reports/3", records=8, seconds=0.25)
+    found = samples(metrics)
+    good, bad = ("model_path", "/models/reports/3"), ("model_path", "/models/reports/4")
+    assert found[":tensorflow:cc:saved_model:load_attempt_count", good, ("status", "success")] == 1
+    assert found[":tensorflow:cc:saved_model:load_attempt_count", bad, ("status", "fail")] == 1
+    assert found[":tensorflow:cc:saved_model:load_latency", good] == 1_500_000
+    assert (":tensorflow:cc:saved_model:load_latency", bad) not in found
+    assert found[":tensorflow:serving:model_warmup_latency_sum", good, ("status", "OK")] == 250_000
+    assert found[":tensorflow:serving:model_warmup_records_read", good, ("status", "OK")] == 8
+
+
+def test_the_process_itself_is_measured(metrics):
+    assert samples(metrics)["process_resident_memory_bytes",] > 1e6
+
+
+def test_names_and_values_are_of_prometheus_alphabet(metrics):
+    answered(metrics, model='a "b"\\\nc')
+    assert (":tensorflow:serving:request_count", ("model_name", 'a "b"\\\nc'), ("status", "OK")) in samples(metrics)
+    for line in metrics.text().decode().splitlines():
+        assert re.match(r"# |[a-zA-Z_:][a-zA-Z0-9_:]*(\{.*\})? [-+0-9.einfa]+$", line), line
+
+
+def test_a_thousand_versions_do_not_grow_the_page(metrics):
+    def page():
+        return metrics.text().decode().count("model_path")
+
+    for version in range(100):
+        metrics.loaded(f"/models/reports/{version}", seconds=1, ok=True)
+        metrics.warmed(f"/models/reports/{version}", records=1, seconds=1)
+        answered(metrics, version=version)
+        if version == 50:
+            before = page()
+    assert page() == before
+    assert '"/models/reports/99"' in metrics.text().decode()
+    assert '"/models/reports/9"' not in metrics.text().decode()
+    assert (":tensorflow:serving:request_count", ("model_name", "reports"), ("status", "OK")) in samples(metrics)
+
+
+def test_a_series_forgets_the_one_that_was_first():
+    series = Series(":a", "gauge", "n", most=2)
+    for name in "xyxz":
+        series[name,] += 1
+    assert dict(series) == {("y",): 1, ("z",): 1}
+
+
+def test_a_value_at_a_limit_is_counted_under_it():
+    distributions = Distributions(":a", first=1, growth=2, count=3)
+    for value in (1, 2, 4, 5):
+        distributions[()].add(value)
+    assert distributions[()].counts == [1, 1, 1, 1]

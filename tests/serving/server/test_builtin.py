@@ -1,0 +1,129 @@
+"""The server as a process: what it prints, answers, survives and how it ends."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import urllib.error
+import urllib.request
+
+import grpc
+import pytest
+from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
+
+from benchmarks.serving.running import Running, descendants, running, wait_until
+from tfattn.serving.api.tensors import strings, to_proto
+
+
+@pytest.fixture(scope="module")
+def server(models):
+    with running(models, worker_threads=1) as server:
+        yield server
+
+
+def predict(server, *texts, model="reports"):
+    body = json.dumps({"instances": list(texts)}).encode()
+    with urllib.request.urlopen(f"{server.rest}/v1/models/{model}:predict", body) as response:
+        return [answer["label"] for answer in json.load(response)["predictions"]]
+
+
+def models_of(server):
+    return {entry["name"] for entry in json.loads(server.get("/models.json"))}
+
+
+def test_both_protocols_answer_from_the_newest_version(server):
+    assert predict(server, "x", "x" * 30) == ["Électronique", "Leak"]
+    with grpc.insecure_channel(server.grpc) as channel:
+        request = predict_pb2.PredictRequest()
+        request.model_spec.name = "reports"
+        request.inputs["text"].CopyFrom(to_proto(strings([b"x" * 30])))
+        response = prediction_service_pb2_grpc.PredictionServiceStub(channel).Predict(request)
+    assert response.model_spec.version.value == 10
+    assert response.outputs["label"].string_val[0] == b"Leak"
+
+
+def test_it_says_what_it_serves_and_how_to_try_it(server):
+    log = server.log.read_text()
+    assert "reports" in log and "pairs" in log
+    (curl,) = [line for line in log.splitlines() if line.startswith("curl ")]
+    answer = subprocess.run(curl, shell=True, capture_output=True, check=True)
+    assert "label" in json.loads(answer.stdout)["predictions"][0]
+
+
+def test_it_listens_on_this_machine_only(server):
+    port = int(server.rest.rsplit(":", 1)[1])
+    assert server.rest.startswith("http://127.0.0.1:")
+    with socket.create_connection(("127.0.0.1", port)):
+        pass
+    listening = subprocess.run(["ss", "-ltnH", f"sport = :{port}"], capture_output=True, text=True, check=True).stdout
+    assert "127.0.0.1" in listening and "0.0.0.0" not in listening.split()[3]
+
+
+def test_probes_and_metrics(server):
+    assert server.get("/v1/health/live") and server.get("/v1/health/ready")
+    assert b":tensorflow:serving:request_count" in server.get("/monitoring/prometheus/metrics")
+
+
+def test_a_taken_port_and_nothing_to_serve_are_said_in_one_line(server, models, tmp_path, command):
+    port = server.rest.rsplit(":", 1)[1]
+    taken = command("serve", models, "--engine", "builtin", "--set", f"rest_port={port}")
+    assert taken.status == 1 and f"127.0.0.1:{port}: cannot listen" in taken.errors
+    nothing = command("serve", tmp_path / "nowhere", "--engine", "builtin")
+    assert nothing.status == 1 and "nowhere" in nothing.errors
+    wrong = command("serve", models, "--set", "rest_prot=1", "--set", "max_rows=0")
+    assert wrong.status == 2 and "Did you mean `rest_port`?" in wrong.errors and "max_rows" in wrong.errors
+
+
+def test_a_model_that_is_added_is_served_and_one_that_is_taken_away_is_not(models, tmp_path):
+    folder = tmp_path / "saved_models"
+    shutil.copytree(models / "reports/9", folder / "first/1")
+    with running(folder, worker_threads=1, config_poll_seconds=0.2) as server:
+        shutil.copytree(models / "reports/9", folder / "second/1")
+        wait_until(lambda: models_of(server) == {"first", "second"})
+        wait_until(lambda: "AVAILABLE" in server.versions("second").values())
+        assert predict(server, "x" * 30, model="second") == ["Leak"]
+        shutil.rmtree(folder / "first")
+        wait_until(lambda: models_of(server) == {"second"})
+        assert predict(server, "x" * 30, model="second") == ["Leak"]
+
+
+def is_refusal(error):
+    return getattr(error, "code", None) == 503 or isinstance(error.reason, ConnectionRefusedError)
+
+
+def test_sigterm_answers_what_was_accepted_and_refuses_the_rest(models):
+    answers, refused = [], []
+
+    def ask(server):
+        while True:
+            try:
+                answers.append(predict(server, "x" * 30))
+            except urllib.error.URLError as error:
+                refused.append(error)
+                return
+
+    server = Running(models / "reports", worker_threads=1)
+    threads = [threading.Thread(target=ask, args=[server]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    wait_until(lambda: len(answers) >= 20)
+    assert server.end() == 0
+    for thread in threads:
+        thread.join(30)
+    assert set(map(tuple, answers)) == {("Leak",)}
+    # 503 where a connection came just before the door closed, and its request just after.
+    assert all(is_refusal(error) for error in refused), refused
+    events = [json.loads(line)["event"] for line in server.log.read_text().splitlines() if line.startswith("{")]
+    assert events[events.index("draining") :] == ["draining", "version_unloaded", "ended"]
+
+
+def test_no_process_outlives_the_server(models):
+    server = Running(models / "reports", worker_threads=1)
+    others = list(descendants(server.process_id))
+    assert len(others) >= 2  # the version's, and the one that it was forked from
+    os.kill(server.process_id, signal.SIGKILL)
+    wait_until(lambda: not any(os.path.exists(f"/proc/{process}") for process in others))
+    server.end()

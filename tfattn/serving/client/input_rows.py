@@ -1,0 +1,192 @@
+"""The rows of an input file, as they come: text lines, csv or tsv with named columns, or JSON lines.
+
+What is wrong with a row is said of that row, and the next one is read; what is wrong with the file ends it.
+"""
+
+import csv
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from tfattn.data.delimiters import likely_delimiter
+from tfattn.data.jsonl_files import object_of, text_of
+from tfattn.data.text_files import LONGEST_TEXT, too_long
+from tfattn.data.training_file import FileFormat, TrainingFile
+from tfattn.errors import DataError, listed
+from tfattn.serving.client.input_lines import InputLines, opened
+
+Kind = Literal["text", "csv", "tsv", "jsonl"]
+
+FORMATS: dict[Kind, FileFormat] = {
+    "text": FileFormat("text"),
+    "csv": FileFormat("csv"),
+    "tsv": FileFormat("csv", delimiter="\t"),
+    "jsonl": FileFormat("jsonl"),
+}
+KINDS: dict[str, Kind] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """The inputs of one answer.
+
+    Attributes:
+        fields: input name to text; nothing where the row cannot be read.
+        where: file:line, the line on which it begins.
+        problem: why the row cannot be read; None where it can.
+    """
+
+    fields: dict[str, str] = field(default_factory=dict)
+    where: str = ""
+    problem: DataError | None = None
+
+
+def read(path: str, trained_on: TrainingFile, *, kind: Kind | None = None) -> Iterator[Row]:
+    """Reads rows without holding more than one of them.
+
+    A file whose suffix is that of the training file is read as that one was; any other is UTF-8, of the kind that its
+    suffix says. A text line is a row, an empty one too, so that line n is answered on line n. In csv, tsv and jsonl an
+    input is read from the column or key that it was trained on, or else from that of its own name, and other columns
+    are left out; blank lines are no rows.
+
+    Args:
+        path: the file; `-` is standard input.
+        trained_on: each input that a row needs and the column it was trained on, and how that file was read.
+        kind: how to read it, in UTF-8; as above where not given.
+
+    Raises:
+        DataError: the file cannot be read, is not text, has no rows, or lacks a column; names file and line.
+    """
+    how = _format(path, trained_on, kind)
+    with opened(path, how) as lines:
+        count = 0
+        for row in _READERS[how.kind](lines, trained_on.columns, how):
+            count += 1
+            yield row
+        if not count:
+            what = "the file holds a header but no rows" if how.kind == "csv" else "the file holds no rows"
+            raise DataError(what if lines.number else "the file is empty", where=lines.place)
+
+
+def _format(path: str, trained_on: TrainingFile, kind: Kind | None) -> FileFormat:
+    suffix = Path(path).suffix.lower()
+    if kind is None and trained_on.format is not None and suffix == trained_on.suffix:
+        return trained_on.format
+    return FORMATS[kind or KINDS.get(suffix, "text")]
+
+
+def _text(lines: InputLines, columns: Mapping[str, str], how: FileFormat) -> Iterator[Row]:
+    if len(columns) > 1:
+        raise DataError(
+            "the model reads more than one input, a text line is only one",
+            where=lines.place,
+            expected=f"csv, tsv or jsonl with {', '.join(columns)}",
+            received="text lines",
+            remedy="`--format` says what the file is, where its suffix does not.",
+        )
+    (name,) = columns
+    for line in lines:
+        text = line.removesuffix("\n").removesuffix("\r")
+        if len(text) > LONGEST_TEXT:
+            yield Row(where=lines.where(), problem=too_long("the line", lines.where(), LONGEST_TEXT))
+        else:
+            yield _row({name: text}, lines.where(), lines)
+
+
+def _table(lines: InputLines, columns: Mapping[str, str], how: FileFormat) -> Iterator[Row]:
+    csv.field_size_limit(LONGEST_TEXT)
+    quoting = csv.QUOTE_MINIMAL if how.quoting else csv.QUOTE_NONE
+    reader = csv.reader(iter(lines), delimiter=how.delimiter, quoting=quoting, strict=True)
+    positions: dict[str, int] | None = None
+    width = 0
+    while True:
+        where = lines.where(1)
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            problem = DataError(f"cannot read the row ({error})", where=where, remedy=_QUOTES)
+            if positions is None:
+                raise problem from None
+            yield Row(where=where, problem=lines.take_problem() or problem)
+            continue
+        if not cells:
+            continue
+        if positions is None:
+            width, positions = len(cells), _positions(cells, columns, how, where)
+            if how.header:
+                continue
+        if len(cells) != width:
+            problem = DataError(
+                "the row does not fit the header" if how.header else "the row does not fit the first one",
+                where=where,
+                expected=f"{width} cells",
+                received=str(len(cells)),
+                remedy=_QUOTES,
+            )
+            yield Row(where=where, problem=lines.take_problem() or problem)
+        else:
+            yield _row({name: cells[position] for name, position in positions.items()}, where, lines)
+
+
+def _json_lines(lines: InputLines, columns: Mapping[str, str], how: FileFormat) -> Iterator[Row]:
+    for line in lines:
+        if not line.strip():
+            continue
+        where = lines.where()
+        try:
+            value = object_of(line, where)
+            keys = {name: _column(name, wanted, list(value), where) for name, wanted in columns.items()}
+            yield _row({name: text_of(value, key, where) for name, key in keys.items()}, where, lines)
+        except DataError as problem:
+            yield Row(where=where, problem=lines.take_problem() or problem)
+
+
+def _row(fields: dict[str, str], where: str, lines: InputLines) -> Row:
+    problem = lines.take_problem()
+    return Row(where=where, problem=problem) if problem else Row(fields, where)
+
+
+def _positions(header: Sequence[str], columns: Mapping[str, str], how: FileFormat, where: str) -> dict[str, int]:
+    """Where the column of each input stands."""
+    present = list(header) if how.header else [str(number) for number in range(1, len(header) + 1)]
+    try:
+        names = {name: _column(name, wanted, present, where) for name, wanted in columns.items()}
+    except DataError as error:
+        error.remedy = _other_delimiter(header, columns, how) or error.remedy
+        raise
+    for name in names.values():
+        if present.count(name) > 1:
+            raise DataError("two columns have the same name", where=where, received=repr(name))
+    return {name: present.index(column) for name, column in names.items()}
+
+
+def _column(name: str, trained_on: str, present: list[str], where: str) -> str:
+    for column in (trained_on, name):
+        if column in present:
+            return column
+    near = difflib.get_close_matches(name, present, n=1) or difflib.get_close_matches(trained_on, present, n=1)
+    raise DataError(
+        f"there is no column for the input `{name}`",
+        where=where,
+        expected=" or ".join(dict.fromkeys((trained_on, name))),
+        received=listed(present) or "nothing",
+        remedy=f"Rename `{near[0]}`?" if near else "Rename the column that holds it.",
+    )
+
+
+def _other_delimiter(header: Sequence[str], columns: Mapping[str, str], how: FileFormat) -> str:
+    """What to do about a header that is one cell, but would be several with another delimiter."""
+    likely = likely_delimiter(header, columns.values()) if len(header) == 1 else None
+    if likely is None:
+        return ""
+    options = {",": "`--format csv` reads such a file.", "\t": "`--format tsv` reads such a file."}
+    remedy = options.get(likely, "Save it with commas, and give `--format csv`.")
+    return f"The file seems to be separated by {likely!r}, not by {how.delimiter!r}. {remedy}"
+
+
+_QUOTES = "Quote cells that contain the delimiter or quotes."
+_READERS = {"text": _text, "csv": _table, "jsonl": _json_lines}

@@ -1,0 +1,139 @@
+"""An exported model in this process: rows in, answers out."""
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from grpc import StatusCode
+
+from tfattn.data.training_file import TrainingFile
+from tfattn.errors import RefusedError, ServingError
+from tfattn.features import TEXT
+from tfattn.serving.api.failure import Failure
+from tfattn.serving.api.signature import DEFAULT
+from tfattn.serving.api.tensors import strings
+from tfattn.serving.client.row_outputs import decoded, named
+from tfattn.serving.engine.saved_model import EXPORT_AGAIN, SavedModel
+from tfattn.serving.models import model_store
+
+
+def load(model: str, folder: str | Path = "saved_models", *, allow_operations: Collection[str] = ()) -> "Engine":
+    """Loads the newest version of a model.
+
+    Args:
+        model: a version's folder, a model's folder or its name.
+        folder: the folder of all exported models.
+        allow_operations: the names of operations that it may have although they do more than compute.
+
+    Returns:
+        what answers rows.
+
+    Raises:
+        ServingError: there is no such model, or it is damaged or not a SavedModel.
+        SavedModelError: it would do more than compute, or one of its files stands elsewhere.
+    """
+    return Engine(model_store.find(model, folder), allow_operations=allow_operations)
+
+
+class Engine:
+    """A SavedModel and the names of what goes in and what comes out.
+
+    Args:
+        folder: the version's folder, as `SavedModel` takes it.
+        allow_operations: the names of operations that it may have although they do more than compute.
+
+    Attributes:
+        folder: the version's folder.
+        signatures: the names of what it can be asked.
+        inputs: the names of the fields that it reads.
+        trained_on: each input, and the column of a source file that it was trained on, and how that file is read.
+        numeric: the inputs that are numbers; the others are texts.
+        writes_text: whether it answers with a text.
+        labels: the label names in the order of `scores`; empty where the model has none.
+
+    Example:
+        >>> engine = load("factory_reports")
+        >>> engine.answer([{"text": "Coolant is pooling underneath sorter."}])[0]["label"]
+        'Leak'
+    """
+
+    def __init__(self, folder: Path, *, allow_operations: Collection[str] = ()):
+        self.folder = Path(folder)
+        self._model = SavedModel(self.folder, allow_operations=allow_operations)
+        if DEFAULT not in self._model.signatures:
+            raise ServingError(
+                "the SavedModel has no default signature",
+                where=str(self.folder),
+                expected=DEFAULT,
+                received=", ".join(self._model.signatures) or "none at all",
+            )
+        self.signatures = tuple(self._model.signatures)
+        self.inputs = tuple(self._model.signatures[DEFAULT].inputs)
+        self._types = {
+            name: np.dtype(tensor.dtype.as_numpy_dtype)
+            for name, tensor in self._model.signatures[DEFAULT].inputs.items()
+        }
+        self.numeric = frozenset(name for name, dtype in self._types.items() if dtype != np.dtype(object))
+        self.writes_text = TEXT in self._model.signatures[DEFAULT].outputs
+        source = self.folder / "assets.extra" / "source.json"
+        self.trained_on = (
+            TrainingFile.read(source, remedy=EXPORT_AGAIN)
+            if source.is_file()
+            else TrainingFile({name: name for name in self.inputs})
+        )
+        labels = self.folder / "assets" / "labels.txt"
+        self.labels = tuple(labels.read_text(encoding="utf-8").split("\n")[:-1]) if labels.is_file() else ()
+
+    def answer(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Answers a batch of rows, each with the fields named in `inputs`, texts or numbers; any number of them, in
+        their order.
+
+        Returns:
+            for each row the outputs by name, as plain Python values. A classifier's are `label`, `label_id`, the
+            `score` of that label, and `scores`, from label name to score.
+
+        Raises:
+            ServingError: a row lacks an input, or has text for a number or a number for text, or TensorFlow fails.
+            RefusedError: the model does not take one of the rows.
+        """
+        values = self.outputs(rows)
+        answers = ({name: column[index] for name, column in values.items()} for index in range(len(rows)))
+        return [named(answer, self.labels) for answer in answers]
+
+    def outputs(self, rows: Sequence[Mapping[str, Any]], *, signature: str = DEFAULT) -> dict[str, list[Any]]:
+        """What a signature with the same inputs makes of a batch of rows: by output, a plain value for each row.
+
+        Raises:
+            ServingError: the model has no such signature; or as `answer`.
+        """
+        if signature not in self._model.signatures:
+            raise ServingError(
+                "the model cannot be asked this",
+                where=str(self.folder),
+                expected=f"one of {', '.join(self._model.signatures)}",
+                received=signature,
+            )
+        for row in rows:
+            for name in self.inputs:
+                if name not in row:
+                    raise ServingError("a row lacks an input", expected=name, received=", ".join(row) or "nothing")
+        columns = {name: self._column(name, [row[name] for row in rows]) for name in self.inputs}
+        try:
+            outputs = self._model.run(signature, columns)
+        except Failure as failure:
+            kind = RefusedError if failure.code is StatusCode.INVALID_ARGUMENT else ServingError
+            raise kind("the model cannot answer", where=str(self.folder), received=failure.message) from None
+        return {name: decoded(value.tolist()) for name, value in sorted(outputs.items())}
+
+    def _column(self, name: str, values: Sequence[Any]) -> np.ndarray:
+        is_number = name in self.numeric
+        for value in values:
+            if value is None or isinstance(value, str) == is_number:
+                expected = "a number" if is_number else "text"
+                raise ServingError(
+                    f"the input `{name}` is no {expected.split()[-1]}", expected=expected, received=repr(value)
+                )
+        if is_number:
+            return np.array(values, self._types[name])
+        return strings([value.encode("utf-8") for value in values])

@@ -1,0 +1,179 @@
+"""A file of inputs in, a file of answers out, a line for each row in the same order."""
+
+import itertools
+import math
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TextIO
+
+from tfattn import files
+from tfattn.data.training_file import TrainingFile
+from tfattn.errors import ConfigError, DataError, RefusedError, TfattnError
+from tfattn.features import SOURCE, TEXT
+from tfattn.preprocessing.numbers import read, stripped
+from tfattn.serving.client import input_rows, output_lines
+from tfattn.serving.client.input_rows import Kind, Row
+from tfattn.serving.client.output_lines import EMPTY, ERROR, Line, Unanswered
+
+BATCH_SIZE = 32
+MOST_LISTED = 100  # problems of rows; the file of answers has them all
+
+
+class Model(Protocol):
+    """What answers rows, in this process (`Engine`) or on a server (`Remote`)."""
+
+    trained_on: TrainingFile
+    numeric: frozenset[str]
+    writes_text: bool
+
+    def answer(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]: ...
+
+
+def predict(model: Model, path: str, output: str, *, kind: Kind | None = None, batch_size: int = BATCH_SIZE) -> int:
+    """Answers a file of inputs.
+
+    Args:
+        model: what answers.
+        path: the file of inputs (see input_rows.py); `-` is standard input.
+        output: the file of answers, which appears when all rows have been read: JSON lines, csv, tsv, or the plain
+            texts of a model that writes some, by the suffix (see output_lines.py); `-` is standard output, as JSON
+            lines and batch by batch.
+        kind: how to read the inputs, where the suffix does not tell.
+        batch_size: how many rows go through the model together.
+
+    Returns:
+        how many rows were answered.
+
+    Raises:
+        ConfigError: no answers can be written under such a suffix.
+        DataError: the inputs cannot be read; or some rows could not be answered, after all others have been: each of
+            them has a line, too, that says why.
+    """
+    as_format = output_lines.format_of(output)
+    if as_format is output_lines.texts and not model.writes_text:
+        others = [suffix for suffix, other in output_lines.FORMATS.items() if other is not as_format]
+        raise ConfigError("the model writes no texts", where=output, expected=f"one of {', '.join(others)}")
+    tally = _Tally()
+    rows = input_rows.read(path, model.trained_on, kind=kind)
+    written = as_format(tally.counted(answers(model, rows, batch_size=batch_size)))
+    if output == "-":
+        _write(sys.stdout, written)
+    else:
+        with files.atomic_file(Path(output)) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+            _write(file, written)
+    if tally.unanswered:
+        raise tally.error(output)
+    return tally.rows
+
+
+def answers(model: Model, rows: Iterable[Row], *, batch_size: int = BATCH_SIZE) -> Iterator[Line]:
+    """The answers to rows, in order, each with its inputs.
+
+    `empty: true` marks a row without anything. A row that cannot be answered has an `error` instead of an answer: it
+    cannot be read, a text is no number where the model reads one, or the model refuses it.
+    """
+    rows = iter(rows)
+    while batch := list(itertools.islice(rows, batch_size)):
+        asked = [_asked(row, model) for row in batch]
+        good = [one for one in asked if not isinstance(one, TfattnError)]
+        answered = iter(_answered(model, good))
+        for row, one in zip(batch, asked, strict=True):
+            answer = one if isinstance(one, TfattnError) else next(answered)
+            yield _line(row, answer, writes_text=model.writes_text)
+
+
+def values(row: Row, model: Model) -> dict[str, Any]:
+    """A row as a model takes it: numbers for the inputs that are numbers, NaN where one is missing.
+
+    Raises:
+        DataError: a text is no number; names row and column.
+    """
+    missing = model.trained_on.missing
+    return {name: _number(row, name, missing) if name in model.numeric else text for name, text in row.fields.items()}
+
+
+def _number(row: Row, name: str, missing: Sequence[str]) -> float:
+    text = stripped(row.fields[name])
+    number = math.nan if text in missing else read(text)
+    if number is None:
+        raise DataError(
+            f"the column `{name}` holds no finite number",
+            where=row.where,
+            expected=" or ".join(["a number", *map(repr, missing)]),
+            received=repr(row.fields[name]),
+        )
+    return float(text) if math.isfinite(number) else number
+
+
+def _asked(row: Row, model: Model) -> dict[str, Any] | TfattnError:
+    if row.problem:
+        return row.problem
+    try:
+        return values(row, model)
+    except DataError as problem:
+        return problem
+
+
+def _answered(model: Model, asked: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | RefusedError]:
+    """The answers to rows, or why the model refuses one; then the others are asked again without it."""
+    if not asked:
+        return []
+    try:
+        return list(model.answer(asked))
+    except RefusedError as error:
+        if len(asked) == 1:
+            return [error]
+    middle = len(asked) // 2
+    return [*_answered(model, asked[:middle]), *_answered(model, asked[middle:])]
+
+
+def _line(row: Row, answer: dict[str, Any] | TfattnError, *, writes_text: bool) -> Line:
+    # A text that is answered with a text is its source.
+    fields = {SOURCE if writes_text and name == TEXT else name: text for name, text in row.fields.items()}
+    if isinstance(answer, RefusedError):
+        answer = DataError("the model refuses the row", where=row.where, received=_said(answer))
+    if isinstance(answer, TfattnError):
+        return Unanswered(fields | {ERROR: str(answer)})
+    is_empty = not any(text.strip() for text in row.fields.values())
+    return {**fields, **answer, **({EMPTY: True} if is_empty else {})}
+
+
+def _said(error: RefusedError) -> str:
+    """What the model says, without how TensorFlow says it."""
+    first = error.received.splitlines()[0]
+    said = re.search(r"assertion failed: \[(.*)\]", first)
+    return said[1] if said else first
+
+
+class _Tally:
+    """How many rows there were, and what was wrong with some."""
+
+    def __init__(self) -> None:
+        self.rows = self.unanswered = 0
+        self._first: list[str] = []
+
+    def counted(self, lines: Iterable[Line]) -> Iterator[Line]:
+        """The same lines."""
+        for line in lines:
+            self.rows += 1
+            if isinstance(line, Unanswered):
+                self.unanswered += 1
+                if len(self._first) < MOST_LISTED:
+                    self._first.append(line[ERROR])
+            yield line
+
+    def error(self, output: str) -> DataError:
+        """All that was wrong."""
+        more = self.unanswered - len(self._first)
+        where = "standard output" if output == "-" else output
+        total = f"{where}: {self.unanswered} of {self.rows} rows could not be answered"
+        return DataError("\n".join([*self._first, *([f"and {more} more"] if more else []), total]))
+
+
+def _write(file: TextIO, lines: Iterable[str]) -> None:
+    for line in lines:
+        file.write(line)
+        if file is sys.stdout:
+            file.flush()

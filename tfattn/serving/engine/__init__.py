@@ -1,0 +1,1 @@
+"""One version of a model computes: a SavedModel, the process that runs it, and the batches that it is given."""

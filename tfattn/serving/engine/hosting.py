@@ -1,0 +1,82 @@
+"""What the process of a version does once its priority is set: load, warm, answer."""
+
+import contextlib
+import threading
+from collections.abc import Collection
+from concurrent.futures import Executor, ThreadPoolExecutor
+from pathlib import Path
+
+from grpc import StatusCode
+
+from tfattn.errors import TfattnError
+from tfattn.serving.api.failure import Failure
+from tfattn.serving.engine import messages, warm_up
+from tfattn.serving.engine.line import OK, Line
+from tfattn.serving.engine.saved_model import SavedModel
+
+
+def host(folder: Path, line: Line, *, threads: int, allow_operations: Collection[str], background: Executor) -> None:
+    """Answers what comes over the line, until that is closed.
+
+    The first frames to the server have the number 0: the signatures, when the model is loaded, and how many warm-up
+    requests it has answered; or the failure to do either, after which the process ends.
+
+    Args:
+        folder: the version's folder.
+        line: the line to the server.
+        threads: how many requests are computed at a time, each by one thread.
+        allow_operations: the operations that the model may have although they do more than compute.
+        background: where to load, and to answer each warm-up request for the first time, which takes longest.
+    """
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            options = {"allow_operations": allow_operations, "operation_threads": 1}
+            model = background.submit(SavedModel, folder, **options).result()
+            line.send(0, OK, messages.signatures(model.signatures.values()))
+            requests = background.submit(_warmed, model).result()
+            _warm(model, requests, pool, threads)
+        except Failure as failure:
+            _refuse(line, 0, failure)
+            return
+        except TfattnError as error:
+            _refuse(line, 0, Failure(StatusCode.FAILED_PRECONDITION, str(error)))
+            return
+        line.send(0, OK, str(len(requests)).encode())
+        for number, body in line.frames():
+            pool.submit(_answer, model, line, number, body)
+
+
+def _answer(model: SavedModel, line: Line, number: int, body: bytes) -> None:
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the server is gone
+        try:
+            line.send(number, OK, messages.response(model.run(*messages.read_request(body))))
+        except Failure as failure:
+            _refuse(line, number, failure)
+        except Exception as error:  # whatever it is, whoever asked must hear of it
+            _refuse(line, number, Failure(StatusCode.INTERNAL, repr(error)))
+
+
+def _refuse(line: Line, number: int, failure: Failure) -> None:
+    line.send(number, failure.code.value[0], failure.message.encode("utf-8", "replace"))
+
+
+def _warmed(model: SavedModel) -> list[warm_up.Request]:
+    """Answers the warm-up requests."""
+    requests = list(warm_up.requests(model.folder, model.signatures))
+    for request in requests:
+        model.run(*request)
+    return requests
+
+
+def _warm(model: SavedModel, requests: list[warm_up.Request], pool: ThreadPoolExecutor, threads: int) -> None:
+    """Every thread answers every request: what oneDNN prepares for a shape, it keeps by thread. One after the other."""
+    together, turn = threading.Barrier(threads), threading.Lock()
+
+    def warm() -> None:
+        together.wait()
+        with turn:
+            for request in requests:
+                model.run(*request)
+
+    for done in [pool.submit(warm) for _ in range(threads)]:
+        done.result()

@@ -1,0 +1,13 @@
+"""What the processes of versions have in common: TensorFlow, loaded once by the process that they are forked from.
+
+A process with one thread may be forked without care; the libraries of linear algebra below NumPy would start some.
+"""
+
+import os
+
+from tfattn import native
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+with native.errors_hidden():  # what goes wrong, each process says itself
+    from tfattn.serving.engine import hosting  # noqa: F401

@@ -1,0 +1,170 @@
+"""The server's handle on the process of a version."""
+
+import asyncio
+import contextlib
+import itertools
+import multiprocessing
+import socket
+import time
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from grpc import StatusCode
+
+from tfattn.serving.api.failure import Failure
+from tfattn.serving.api.signature import Signature
+from tfattn.serving.engine import death, messages, worker
+from tfattn.serving.engine.line import HEAD, OK, frame
+from tfattn.serving.engine.messages import Arrays
+
+LAST_WORDS = 1 << 15  # bytes of a process's standard error that are kept, to find in them why it died
+ENDING_SECONDS = 10  # for what a process still computes
+PRELOADED = ["tfattn.serving.engine.preload"]
+_FORKS = multiprocessing.get_context("forkserver")
+_CODES = {code.value[0]: code for code in StatusCode}
+
+
+class Died(Exception):
+    """The process ended before it answered."""
+
+
+class Process:
+    """A running process with a loaded model.
+
+    Attributes:
+        signatures: the model's functions by name.
+        warm_up_requests, warm_up_seconds: how many there were, and how long they took.
+        ended: done once the process has ended or closed its line; gives the reason.
+    """
+
+    def __init__(
+        self,
+        process: multiprocessing.Process,
+        line: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        errors: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+    ):
+        self.signatures: dict[str, Signature] = {}
+        self.warm_up_requests, self.warm_up_seconds = 0, 0.0
+        self._process = process
+        self._reader, self._writer = line
+        self._answers: dict[int, asyncio.Future] = {}
+        self._numbers = itertools.count(1)
+        self._kills = death.out_of_memory_kills()
+        self._exit = asyncio.create_task(self._listen_to_errors(*errors))
+        self.ended: asyncio.Task[str] | None = None
+
+    @classmethod
+    async def start(cls, folder: Path, *, threads: int, allow_operations: Collection[str], gently: bool) -> "Process":
+        """Starts a process and waits until its model is loaded and warm.
+
+        Args:
+            folder: the version's folder.
+            threads: how many requests it computes at a time.
+            allow_operations: the operations that the model may have although they do more than compute.
+            gently: whether to load when nothing else wants to run.
+
+        Raises:
+            Failure: the model cannot be loaded, or a warm-up request fails.
+        """
+        process, line, errors = await _forked(folder, threads, tuple(allow_operations), gently)
+        started = cls(process, await asyncio.open_connection(sock=line), await asyncio.open_connection(sock=errors))
+        try:
+            started.signatures = messages.read_signatures(await started._first_frame())
+            loaded = time.monotonic()
+            started.warm_up_requests = int(await started._first_frame())
+            started.warm_up_seconds = time.monotonic() - loaded
+        except BaseException:
+            process.kill()
+            await started.end()
+            raise
+        started.ended = asyncio.create_task(started._read_answers())
+        return started
+
+    async def run(self, signature: str, inputs: Arrays, outputs: Sequence[str]) -> Arrays:
+        """Has outputs computed.
+
+        Raises:
+            Failure: as TensorFlow says.
+            Died: the process ended before it answered.
+        """
+        number = next(self._numbers)
+        self._answers[number] = answer = asyncio.get_running_loop().create_future()
+        try:
+            if self._writer.is_closing():
+                raise Died
+            self._writer.write(frame(number, OK, messages.request(signature, inputs, outputs)))
+            code, body = await answer
+        finally:
+            del self._answers[number]
+        if code != OK:
+            raise Failure(_CODES[code], body.decode("utf-8", "replace"))
+        return messages.read_response(body)
+
+    async def end(self) -> None:
+        """Closes the line, upon which the process ends; waits for that."""
+        self._writer.close()
+        try:
+            await asyncio.wait_for(asyncio.shield(self._exit), ENDING_SECONDS)
+        except TimeoutError:  # it is still computing something that nobody waits for
+            self._process.kill()
+            await self._exit
+        if self.ended is not None:
+            await self.ended
+
+    async def _first_frame(self) -> bytes:
+        try:
+            _, code, body = await self._frame()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            reason = await asyncio.shield(self._exit)
+            raise Failure(StatusCode.INTERNAL, f"the process ended while it loaded: {reason}") from None
+        if code != OK:
+            raise Failure(_CODES[code], body.decode("utf-8", "replace"))
+        return body
+
+    async def _read_answers(self) -> str:
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                number, code, body = await self._frame()
+                answer = self._answers.get(number)
+                if answer is not None and not answer.done():  # somebody still waits for it
+                    answer.set_result((code, body))
+        self._writer.close()
+        for answer in self._answers.values():
+            if not answer.done():
+                answer.set_exception(Died())
+        return await asyncio.shield(self._exit)
+
+    async def _frame(self) -> tuple[int, int, bytes]:
+        number, code, length = HEAD.unpack(await self._reader.readexactly(HEAD.size))
+        return number, code, await self._reader.readexactly(length)
+
+    async def _listen_to_errors(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+        """Reads what the process says until it has ended; the reason why it has."""
+        said = b""
+        with contextlib.suppress(ConnectionError):
+            while more := await reader.read(LAST_WORDS):
+                said = (said + more)[-LAST_WORDS:]
+        await asyncio.to_thread(self._process.join)
+        writer.close()
+        return death.reason(
+            self._process.exitcode,
+            said.decode("utf-8", "replace"),
+            out_of_memory=death.out_of_memory_kills() > self._kills,
+        )
+
+
+async def _forked(*arguments: object) -> tuple[multiprocessing.Process, socket.socket, socket.socket]:
+    """A process that runs `worker.main`, and the lines to it: for requests, and what it says on standard error."""
+    _FORKS.set_forkserver_preload(PRELOADED)
+    with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+        try:
+            pairs = [socket.socketpair() for _ in range(2)]
+            for mine, yours in pairs:
+                ours.enter_context(mine)
+                theirs.enter_context(yours)
+            process = _FORKS.Process(target=worker.main, args=(*(yours for _, yours in pairs), *arguments), daemon=True)
+            await asyncio.to_thread(process.start)
+        except (OSError, EOFError) as error:
+            raise Failure(StatusCode.RESOURCE_EXHAUSTED, f"cannot start a process: {error}") from None
+        ours.pop_all()
+    return process, *(mine for mine, _ in pairs)

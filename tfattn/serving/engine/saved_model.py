@@ -1,0 +1,147 @@
+"""A SavedModel in this process, loaded and run as TF Serving does it: a session, fed and fetched by signature."""
+
+import os
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_text  # noqa: F401  registers the operations of tokenizers
+from grpc import StatusCode
+from tensorflow.core.protobuf import config_pb2, meta_graph_pb2
+from tensorflow.python.saved_model.loader_impl import SavedModelLoader, get_asset_tensors
+
+from tfattn import files
+from tfattn.errors import DataError, SavedModelError, ServingError
+from tfattn.graphs import operations
+from tfattn.serving.api.failure import Failure
+from tfattn.serving.api.signature import Signature
+from tfattn.serving.engine import links
+
+# A pool of TensorFlow's own would add a change of threads to each call, and gains nothing with one thread.
+_IN_THE_CALLING_THREAD = config_pb2.RunOptions(inter_op_thread_pool=-1)
+EXPORT_AGAIN = "Copy the version's whole folder once more, or export it again: `tfattn export PIPELINE --force`."
+_CODES = {code.value[0]: code for code in StatusCode}
+_TAGS = [tf.saved_model.SERVING]
+_LARGEST = 2**31 - 1  # bytes; more than that no message of protocol buffers has
+_REMEDY = (
+    "Who trusts its maker may allow it: `tfattn serve --set allow_operations=[{names}]`, "
+    "`tfattn predict` with --allow-operation for each."
+)
+
+
+class SavedModel:
+    """One version of an exported model in memory: tensors in, tensors out; any number of threads may call it.
+
+    Before anything of it runs, it is held against what a SavedModel should do (graphs/operations.py).
+
+    Args:
+        folder: the version's folder. Where it has a manifest, its files are held against it; an export of ours must
+            have one.
+        allow_operations: the names of operations that it may have although they do more than compute.
+        operation_threads: the threads of one operation (TensorFlow's intra-op parallelism); 0 for one per CPU core.
+            TensorFlow keeps to what the first model of a process asked for.
+
+    Attributes:
+        folder: the version's folder.
+        signatures: its functions by name.
+
+    Raises:
+        ServingError: it is not a SavedModel, or needs what is not here.
+        SavedModelError: it would do more than compute, or one of its files stands elsewhere.
+        DataError: its files are not those of its manifest.
+    """
+
+    def __init__(self, folder: Path, *, allow_operations: Collection[str] = (), operation_threads: int = 0):
+        self.folder = Path(folder)
+        links.check_files(self.folder)
+        if (self.folder / files.MANIFEST).is_file():
+            files.verify(self.folder, remedy=EXPORT_AGAIN)
+        self._graph = tf.Graph()
+        self._run_options = _IN_THE_CALLING_THREAD if operation_threads == 1 else config_pb2.RunOptions()
+        options = config_pb2.ConfigProto(intra_op_parallelism_threads=operation_threads, allow_soft_placement=True)
+        try:
+            loader = _loader(self.folder)
+            loaded = loader.get_meta_graph_def_from_tags(_TAGS)
+            _check_manifest(loaded, self.folder)
+            _check_operations(loaded, self.folder, allow_operations)
+            links.check_inside(map(os.fsdecode, get_asset_tensors(str(self.folder), loaded).values()), self.folder)
+            with self._graph.as_default():
+                self._session = tf.compat.v1.Session(config=options)
+                saver, _ = loader.load_graph(self._graph, _TAGS)
+                loader.restore_variables(self._session, saver)
+                loader.run_init_ops(self._session, _TAGS)
+        except (OSError, ValueError, KeyError, RuntimeError, TypeError, tf.errors.OpError) as error:
+            raise ServingError(
+                "cannot load the SavedModel",
+                where=str(self.folder),
+                received=(str(error).splitlines() or [type(error).__name__])[0],
+                remedy=EXPORT_AGAIN,
+            ) from None
+        self.signatures = {
+            name: Signature.of(name, message)
+            for name, message in sorted(loaded.signature_def.items())
+            if not name.startswith("__")
+        }
+        self._functions: dict[Any, Callable[..., list]] = {}
+        self._lock = threading.Lock()
+
+    def run(
+        self, signature: str, inputs: Mapping[str, np.ndarray], outputs: Sequence[str] = ()
+    ) -> dict[str, np.ndarray]:
+        """Computes outputs.
+
+        Args:
+            signature: the name of one in `signatures`.
+            inputs: an array for each of its inputs that has no default value.
+            outputs: the names of those to compute; all where none is named.
+
+        Raises:
+            Failure: with TensorFlow's code and message.
+        """
+        known = self.signatures[signature]
+        names = tuple(outputs) or tuple(known.outputs)
+        fed = tuple(name for name in known.inputs if name in inputs)
+        try:
+            values = self._function(known, fed, names)(*(inputs[name] for name in fed))
+        except tf.errors.OpError as error:
+            raise Failure(_CODES.get(error.error_code, StatusCode.INTERNAL), error.message) from None
+        except (TypeError, ValueError) as error:  # arrays that do not fit their place in the graph
+            raise Failure(StatusCode.INVALID_ARGUMENT, str(error)) from None
+        return dict(zip(names, map(np.asarray, values), strict=True))
+
+    def _function(self, signature: Signature, fed: tuple[str, ...], names: tuple[str, ...]) -> Callable[..., list]:
+        key = (signature.name, fed, names)
+        with self._lock:
+            if key not in self._functions:
+                with self._graph.as_default():
+                    options = config_pb2.CallableOptions(run_options=self._run_options)
+                    options.feed.extend(signature.inputs[name].place for name in fed)
+                    options.fetch.extend(signature.outputs[name].place for name in names)
+                    self._functions[key] = self._session._make_callable_from_options(options)
+        return self._functions[key]
+
+
+def _loader(folder: Path) -> SavedModelLoader:
+    path = folder / "saved_model.pb"
+    if path.is_file() and path.stat().st_size > _LARGEST:
+        raise ValueError(f"{path.name} is larger than 2 GiB, which no SavedModel is")
+    return SavedModelLoader(str(folder))
+
+
+def _check_manifest(meta_graph: meta_graph_pb2.MetaGraphDef, folder: Path) -> None:
+    """Refuses an export of ours without its manifest: nobody can tell whether its files are the right ones."""
+    path = folder / files.MANIFEST
+    if meta_graph.meta_info_def.meta_graph_version == files.SEALED and not path.is_file():
+        raise DataError("the file is missing", where=str(path), remedy=EXPORT_AGAIN)
+
+
+def _check_operations(meta_graph: meta_graph_pb2.MetaGraphDef, folder: Path, allow_operations: Collection[str]) -> None:
+    """Refuses what would do more than compute."""
+    try:
+        operations.check(meta_graph, allowed=allow_operations, remedy=_REMEDY)
+    except SavedModelError as error:
+        error.where = ": ".join(filter(None, (str(folder), error.where)))
+        raise

@@ -1,0 +1,61 @@
+"""The requests that a version answers before it counts as available, so that no user waits for a first time."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+from google.protobuf.message import DecodeError
+from grpc import StatusCode
+from tensorflow_serving.apis.input_pb2 import Input
+from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
+
+from tfattn.serving.api.failure import Failure
+from tfattn.serving.api.signature import DEFAULT, Signature
+from tfattn.serving.api.tensors import from_proto, strings
+
+FILE = Path("assets.extra") / "tf_serving_warmup_requests"  # where TF Serving looks
+MOST = 1000  # as TF Serving reads
+
+Request = tuple[str, dict[str, Any], tuple[str, ...]]
+
+
+def requests(folder: Path, signatures: Mapping[str, Signature]) -> Iterator[Request]:
+    """The warm-up requests of a version: signature, inputs, outputs; none where there is no such file.
+
+    Raises:
+        Failure: the file is damaged.
+    """
+    if not (folder / FILE).is_file():
+        return
+    try:
+        for record in tf.data.TFRecordDataset(str(folder / FILE)).take(MOST).as_numpy_iterator():
+            yield from _requests(PredictionLog.FromString(record), signatures)
+    except (tf.errors.OpError, DecodeError, KeyError, ValueError) as error:
+        raise Failure(StatusCode.DATA_LOSS, f"{folder / FILE}: {error}") from None
+
+
+def _requests(log: PredictionLog, signatures: Mapping[str, Signature]) -> Iterator[Request]:
+    kind = log.WhichOneof("log_type")
+    if kind == "predict_log":
+        request = log.predict_log.request
+        inputs = {name: from_proto(name, proto) for name, proto in request.inputs.items()}
+        yield request.model_spec.signature_name or DEFAULT, inputs, tuple(request.output_filter)
+    elif kind in ("classify_log", "regress_log", "multi_inference_log"):
+        request = getattr(log, kind).request
+        for task in request.tasks if kind == "multi_inference_log" else [request]:
+            name = task.model_spec.signature_name or DEFAULT
+            (place,) = signatures[name].inputs
+            yield name, {place: _examples(request.input)}, ()
+
+
+def _examples(given: Input) -> Any:
+    if given.HasField("example_list"):
+        return strings([example.SerializeToString() for example in given.example_list.examples])
+    merged = []
+    for example in given.example_list_with_context.examples:
+        whole = type(example)()
+        whole.CopyFrom(given.example_list_with_context.context)
+        whole.MergeFrom(example)
+        merged.append(whole.SerializeToString())
+    return strings(merged)

@@ -1,0 +1,213 @@
+"""The models that a server serves, and how a request finds its version."""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from grpc import StatusCode
+from tensorflow_serving.config.model_server_config_pb2 import ModelConfig, ModelServerConfig
+
+from tfattn.errors import ServingError
+from tfattn.serving.api.failure import Failure, invalid
+from tfattn.serving.engine.batching_parameters import BatchingParameters
+from tfattn.serving.models import models_config
+from tfattn.serving.models.model import Model
+from tfattn.serving.models.version import Version
+from tfattn.serving.monitoring.logs import log
+from tfattn.serving.monitoring.metrics import Metrics
+from tfattn.serving.section import Serving
+
+
+class Models:
+    """The models of a models.config, each in the versions that its policy wants and that can be loaded.
+
+    All of it lives on one event loop. A request that has found a version holds `version.use()` until it has run it.
+
+    Args:
+        serving: the server's settings.
+        config: the models.
+        parameters: how requests share batches; None computes each alone.
+        metrics: what counts.
+        make_version: makes a version, with the arguments of `Version`.
+
+    Example:
+        >>> models = Models(serving, read_config(Path("saved_models")), parameters=None, metrics=Metrics())
+        >>> await models.start()
+        >>> models.find("factory_reports").number
+        1753869876
+    """
+
+    def __init__(
+        self,
+        serving: Serving,
+        config: ModelServerConfig,
+        *,
+        parameters: BatchingParameters | None,
+        metrics: Metrics,
+        make_version: Callable[..., Version] = Version,
+    ):
+        self._serving, self._config = serving, config
+        self._parameters, self._metrics, self._make_version = parameters, metrics, make_version
+        self._models: dict[str, Model] = {}
+        self._labels: dict[str, dict[str, int]] | None = None
+        self._is_started = False
+        self._loading = asyncio.Lock()
+        self._changing = asyncio.Lock()
+        self._leaving: set[asyncio.Task[None]] = set()
+
+    @property
+    def names(self) -> list[str]:
+        """The models' names, as the configuration lists them."""
+        return list(self._models)
+
+    @property
+    def ready(self) -> bool:
+        """Whether every model has a version that answers."""
+        return self._labels is not None and all(model.find() for model in self._models.values())
+
+    def find(self, name: str, version: int | None = None, label: str | None = None) -> Version:
+        """The available version that a request asks for: by number, by label, or else the newest.
+
+        Raises:
+            Failure: NOT_FOUND, it is not available; INVALID_ARGUMENT, there is no such label; UNAVAILABLE, the server
+                has just started: there are no labels yet, or the model has not been tried.
+        """
+        number = version if label is None else self._labelled(name, label)
+        model = self._models.get(name)
+        found = model.find(number) if model else None
+        if found is None and model and not self._is_started:
+            raise Failure(StatusCode.UNAVAILABLE, f"Model {name} is being loaded")
+        if found is None:
+            asked = f"Latest({name})" if number is None else f"Specific({name}, {number})"
+            raise Failure(StatusCode.NOT_FOUND, f"Servable not found for request: {asked}")
+        return found
+
+    def status(self, name: str, version: int | None = None) -> list[Version]:
+        """A model's versions or one of them, in whatever state, newest first; the last ones that are gone as well.
+
+        Raises:
+            Failure: NOT_FOUND, there is none.
+        """
+        versions = self._models[name].versions() if name in self._models else []
+        if version is not None:
+            versions = [one for one in versions if one.number == version]
+        if not versions:
+            which = "any versions" if version is None else f"version {version}"
+            raise Failure(StatusCode.NOT_FOUND, f"Could not find {which} of model {name}")
+        return versions
+
+    def labels_of(self, name: str) -> dict[str, int]:
+        """The labels by which a model's versions can be asked for, and the version of each."""
+        return dict(sorted((self._labels or {}).get(name, {}).items()))
+
+    async def start(self) -> None:
+        """Returns when every version that is wanted has been tried; from now on the disk is looked at for others.
+
+        Labels may be those of versions that do not answer: none does yet.
+        """
+        async with self._changing:
+            await self._change(list(self._config.model_config_list.config))
+            self._is_started = True
+
+    async def reload(self, config: ModelServerConfig) -> None:
+        """Serves other models, or the same ones otherwise; returns when every version that is wanted has been tried.
+
+        A version that fails to load is tried again later, as ever.
+
+        Raises:
+            Failure: INVALID_ARGUMENT, the configuration is not right, or FAILED_PRECONDITION, a label is given to a
+                version that is not available: nothing has changed then. UNKNOWN, a new model could not be loaded.
+        """
+        async with self._changing:
+            entries = list(config.model_config_list.config)
+            await self._check(entries)
+            self._check_labels(entries)
+            before = self._models
+            await self._change(entries)
+            _check_available([model for name, model in self._models.items() if name not in before])
+
+    async def stop(self) -> None:
+        """Unloads every version, once nobody uses it."""
+        self._leave(self._models.values())
+        self._models = {}
+        await asyncio.gather(*self._leaving)
+
+    def _labelled(self, name: str, label: str) -> int:
+        if self._labels is None:
+            raise Failure(StatusCode.UNAVAILABLE, f"Model labels does not init yet.{label}")
+        number = self._labels.get(name, {}).get(label)
+        if number is None:
+            raise invalid(f"Unrecognized servable version label: {label}")
+        return number
+
+    async def _change(self, entries: list[ModelConfig]) -> None:
+        before = self._models
+        self._labels = {entry.name: dict(entry.version_labels) for entry in entries}
+        self._models = {entry.name: self._add(entry, before.get(entry.name)) for entry in entries}
+        for name in before.keys() - self._models.keys():
+            log("model_removed", model=name)
+            self._leave([before[name]])
+        await asyncio.gather(*(model.settled.wait() for model in self._models.values()))
+
+    def _add(self, entry: ModelConfig, model: Model | None) -> Model:
+        if model is None:
+            log("model_added", model=entry.name, base_path=entry.base_path)
+            return Model(
+                entry,
+                serving=self._serving,
+                make_version=lambda number, folder: self._version(entry.name, number, folder),
+                loading=self._loading,
+            )
+        if model.config != entry:
+            log("model_changed", model=entry.name, base_path=entry.base_path)
+            model.change(entry)
+        return model
+
+    def _version(self, name: str, number: int, folder: Path) -> Version:
+        return self._make_version(
+            name, number, folder, serving=self._serving, parameters=self._parameters, metrics=self._metrics
+        )
+
+    def _leave(self, models: Iterable[Model]) -> None:
+        for model in models:
+            task = asyncio.create_task(model.stop())
+            self._leaving.add(task)
+            task.add_done_callback(self._leaving.discard)
+
+    async def _check(self, entries: list[ModelConfig]) -> None:
+        for index, entry in enumerate(entries):
+            try:
+                models_config.check(entry, earlier=[one.name for one in entries[:index]])
+            except ServingError as error:
+                raise invalid(str(error)) from None
+            known = self._models.get(entry.name)
+            is_known = known is not None and known.config.base_path == entry.base_path
+            if not is_known and not await asyncio.to_thread(os.path.isdir, entry.base_path):
+                raise invalid(f"Could not find base path {entry.base_path} for servable {entry.name}")
+
+    def _check_labels(self, entries: list[ModelConfig]) -> None:
+        for entry in entries:
+            model = self._models.get(entry.name)
+            for label, number in entry.version_labels.items():
+                is_available = model is not None and model.find(number) is not None
+                before = (self._labels or {}).get(entry.name, {}).get(label, number)
+                if not is_available and not (self._serving.labels_for_unavailable and before == number):
+                    raise Failure(
+                        StatusCode.FAILED_PRECONDITION,
+                        f"Request to assign label to version {number} of model {entry.name}, "
+                        "which is not currently available for inference",
+                    )
+
+
+def _check_available(models: Iterable[Model]) -> None:
+    failed = [
+        f"{{name: {version.model} version: {version.number}}} due to error: {version.error.message}"
+        for model in models
+        if model.find() is None
+        for version in model.versions()[:1]
+        if version.error
+    ]
+    if failed:
+        message = f"{len(failed)} model(s) did not become available: {{{', '.join(failed)}}}"
+        raise Failure(StatusCode.UNKNOWN, message)

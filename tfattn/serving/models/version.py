@@ -1,0 +1,197 @@
+"""One version of a model that is served: its process, its queue, and what state it is in."""
+
+import asyncio
+import collections
+import contextlib
+import enum
+import math
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from grpc import StatusCode
+
+from tfattn.serving.api.failure import Failure
+from tfattn.serving.api.signature import Signature
+from tfattn.serving.engine.batching import Batcher
+from tfattn.serving.engine.batching_parameters import BatchingParameters
+from tfattn.serving.engine.messages import Arrays
+from tfattn.serving.engine.process import Died, Process
+from tfattn.serving.monitoring.logs import log
+from tfattn.serving.monitoring.metrics import Metrics
+from tfattn.serving.section import Serving
+
+# A process that dies is started again at once, but not more often than so many times within so many seconds.
+RESTARTS, WELL_SECONDS = 3, 60.0
+
+
+class State(enum.Enum):
+    """The states of a version, as GetModelStatus names them."""
+
+    START = 10
+    LOADING = 20
+    AVAILABLE = 30
+    UNLOADING = 40
+    END = 50
+
+
+class Version:
+    """One version of a model.
+
+    Args:
+        model: the model's name.
+        number: the version's number.
+        folder: the version's folder.
+        serving: the server's settings.
+        parameters: how requests share batches; None computes each alone.
+        metrics: what counts.
+
+    Attributes:
+        state: where it is in its life.
+        error: why it could not be loaded, or could not go on; None where nothing is wrong.
+        signatures: its functions by name, once it is loaded.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        number: int,
+        folder: Path,
+        *,
+        serving: Serving,
+        parameters: BatchingParameters | None,
+        metrics: Metrics,
+    ):
+        self.model, self.number, self.folder = model, number, folder
+        self.state = State.START
+        self.error: Failure | None = None
+        self.signatures: dict[str, Signature] = {}
+        self._load_seconds = serving.load_seconds
+        self._allow_operations = serving.allow_operations
+        self._threads = serving.worker_threads or (parameters.num_threads if parameters else os.cpu_count() or 1)
+        self._parameters = parameters
+        self._metrics = metrics
+        self._process: asyncio.Task[Process] | None = None
+        self._deaths: collections.deque[float] = collections.deque([-math.inf] * RESTARTS, maxlen=RESTARTS)
+        self._batcher: Batcher | None = None
+        self._users = 0
+        self._unused = asyncio.Event()
+
+    async def load(self, *, gently: bool = False) -> None:
+        """Starts the process, loads the model and warms it, in one try.
+
+        Args:
+            gently: whether to load when nothing else wants to run: another version answers meanwhile.
+
+        Raises:
+            Failure: it cannot be loaded; `state` is END then and `error` says why.
+        """
+        self.state, self.error = State.LOADING, None
+        self._process = asyncio.create_task(self._start(gently=gently))
+        try:
+            async with asyncio.timeout(self._load_seconds):
+                process = await self._process
+        except TimeoutError:
+            message = f"It was not loaded and warm within {self._load_seconds:g} s"
+            self.state, self.error = State.END, Failure(StatusCode.DEADLINE_EXCEEDED, message)
+            raise self.error from None
+        except asyncio.CancelledError:
+            self.state = State.END
+            if not self._process.cancelled():  # it had just started
+                await self._process.result().end()
+            raise
+        self.signatures = process.signatures
+        self._batcher = Batcher(
+            self._compute, parameters=self._parameters, threads=self._threads, observer=_Observer(self)
+        )
+        self.state = State.AVAILABLE
+
+    async def run(self, signature: str, inputs: Arrays, outputs: tuple[str, ...], deadline: float | None) -> Arrays:
+        """Computes outputs of a signature.
+
+        Args:
+            signature: its name.
+            inputs: arrays that fit it.
+            outputs: the names of the outputs that are wanted; all where none is named.
+            deadline: when nobody waits any more, in the event loop's time; None for never.
+
+        Raises:
+            Failure: UNAVAILABLE when too much waits already, DEADLINE_EXCEEDED, or as TensorFlow says.
+        """
+        with self.use():
+            return await self._batcher.run(self.signatures[signature], inputs, outputs, deadline)
+
+    @contextlib.contextmanager
+    def use(self) -> Iterator[None]:
+        """Keeps the version from being unloaded while the block runs."""
+        self._users += 1
+        try:
+            yield
+        finally:
+            self._users -= 1
+            if not self._users:
+                self._unused.set()
+
+    async def unload(self) -> None:
+        """Waits until nobody uses it, then ends the process."""
+        self.state = State.UNLOADING
+        while self._users:
+            self._unused.clear()
+            await self._unused.wait()
+        if self._process is not None:
+            with contextlib.suppress(Failure):
+                await (await self._process).end()
+        self.state = State.END
+
+    async def _start(self, *, gently: bool = False) -> Process:
+        started = time.monotonic()
+        try:
+            process = await Process.start(
+                self.folder, threads=self._threads, allow_operations=self._allow_operations, gently=gently
+            )
+        except Failure as failure:
+            self.state, self.error = State.END, failure
+            self._metrics.loaded(self.folder, seconds=time.monotonic() - started, ok=False)
+            raise
+        self._metrics.loaded(self.folder, seconds=time.monotonic() - started, ok=True)
+        self._metrics.warmed(self.folder, records=process.warm_up_requests, seconds=process.warm_up_seconds)
+        process.ended.add_done_callback(self._restart_if_died)
+        return process
+
+    def _restart_if_died(self, ended: asyncio.Task[str]) -> None:
+        if self.state is not State.AVAILABLE:
+            return
+        now, reason = time.monotonic(), ended.result()
+        log("process_died", model=self.model, version=self.number, reason=reason)
+        if now - self._deaths[0] < WELL_SECONDS:
+            self.state = State.END
+            self.error = Failure(StatusCode.UNAVAILABLE, f"The model's process dies again and again: {reason}")
+            return
+        self._deaths.append(now)
+        self._process = asyncio.create_task(self._start())
+        self._process.add_done_callback(lambda start: start.cancelled() or start.exception())  # `error` has it
+
+    async def _compute(self, signature: str, inputs: Arrays, outputs: tuple[str, ...]) -> Arrays:
+        with contextlib.suppress(Failure):  # `state` tells
+            process = await asyncio.shield(self._process)
+        if self.state is State.END:
+            raise Failure(StatusCode.UNAVAILABLE, "The model's process died and is not started again at once")
+        try:
+            return await process.run(signature, inputs, outputs)
+        except Died:
+            await asyncio.shield(process.ended)  # by now the next one is on its way
+            raise
+
+
+class _Observer:
+    """Tells the metrics which model a batch is of."""
+
+    def __init__(self, version: Version):
+        self._model, self._metrics = version.model, version._metrics
+
+    def batch(self, *, rows: int, seconds: float, queued: list[float]) -> None:
+        self._metrics.batch(self._model, rows=rows, seconds=seconds, queued=queued)
+
+    def queue(self, *, rows: int) -> None:
+        self._metrics.queue(self._model, rows)

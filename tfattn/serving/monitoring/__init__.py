@@ -1,0 +1,1 @@
+"""What the server tells of itself: its log, and its metrics as Prometheus reads them."""

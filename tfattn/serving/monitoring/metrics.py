@@ -1,0 +1,137 @@
+"""What the server counts and times, under the names that TF Serving gives it.
+
+All of it happens on the event loop, so that nothing is locked. Times are in microseconds, as TF Serving's are.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+from grpc import StatusCode
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+
+from tfattn.serving.monitoring.series import Distributions, Series
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+# From 10 microseconds to about 20 minutes.
+_LATENCY = {"first": 10, "growth": 1.8, "count": 33}
+_QUEUING = {"first": 100, "growth": 1.2, "count": 52}
+_SIZES = {"first": 1, "growth": 2, "count": 14}
+
+# Of what is told by version, the newest: a server that gets a version every hour must not grow.
+_MOST_VERSIONS = 20
+
+
+class Metrics:
+    """The server's figures.
+
+    Callers name only models that are served, or "" for a request that named none of them: whoever sends requests
+    must not be able to add series.
+
+    Example:
+        >>> metrics = Metrics()
+        >>> metrics.request("reports", 3, api="predict", entrypoint="REST", code=StatusCode.OK, seconds=0.002)
+        >>> ':tensorflow:serving:request_count{model_name="reports",status="OK"} 1' in metrics.text().decode()
+        True
+    """
+
+    def __init__(self) -> None:
+        serving, batching = ":tensorflow:serving", ":tensorflow:serving:batching_session"
+        saved_model, ours = ":tensorflow:cc:saved_model", ":tfattn:serving"
+        labels = ("model_name", "API")
+        paths = {"most": _MOST_VERSIONS}
+        self._requests = Series(f"{serving}:request_count", "counter", "model_name", "status")
+        self._by_version = Series(f"{ours}:request_count", "counter", "model_name", "version", "status", **paths)
+        self._latency = Distributions(f"{serving}:request_latency", *labels, "entrypoint", **_LATENCY)
+        self._runtime = Distributions(f"{serving}:runtime_latency", *labels, "runtime", **_LATENCY)
+        self._queuing = Distributions(f"{batching}:queuing_latency", "thread_pool_name", **_QUEUING)
+        self._batch_sizes = Distributions(f"{batching}:processed_batch_size", **_SIZES)
+        self._batches = Series(f"{batching}:wrapped_run_count", "counter")
+        self._queued = Series(f"{ours}:queued_rows", "gauge", "model_name")
+        self._loads = Series(f"{saved_model}:load_attempt_count", "counter", "model_path", "status", **paths)
+        self._load_times = Series(f"{saved_model}:load_latency", "counter", "model_path", **paths)
+        self._warm_ups = Distributions(f"{serving}:model_warmup_latency", "model_path", "status", **_LATENCY, **paths)
+        self._warm_up_records = Series(
+            f"{serving}:model_warmup_records_read", "counter", "model_path", "status", **paths
+        )
+        self._series = [value for value in vars(self).values() if isinstance(value, Series)]
+        self._process = CollectorRegistry()
+        ProcessCollector(registry=self._process)
+
+    def request(
+        self,
+        model: str,
+        version: int | None,
+        *,
+        api: str,
+        entrypoint: Literal["REST", "GRPC"],
+        code: StatusCode,
+        seconds: float,
+    ) -> None:
+        """Counts a request that has been answered or refused; its latency counts where it was answered.
+
+        Args:
+            model: the model's name, "" if the request named none that is served.
+            version: the version that answered; None if none did.
+            api: what was asked for, such as "predict"; TF Serving writes "Predict" where it came over gRPC.
+            entrypoint: which protocol it came by.
+            code: how it ended.
+            seconds: from its arrival to its end.
+        """
+        status = code.name
+        self._requests[model, status] += 1
+        if version is not None:
+            self._by_version[model, str(version), status] += 1
+        if code is StatusCode.OK:
+            api = api.capitalize() if entrypoint == "GRPC" else api
+            self._latency[model, api, entrypoint].add(seconds * 1e6)
+
+    def batch(self, model: str, *, rows: int, seconds: float, queued: Iterable[float]) -> None:
+        """Counts a batch that has gone through a model.
+
+        Args:
+            model: the model's name.
+            rows: how many rows it had.
+            seconds: how long the model took.
+            queued: for how many seconds each request in it had waited.
+        """
+        self._batches[()] += 1
+        self._batch_sizes[()].add(rows)
+        self._runtime[model, "Predict", "TF1"].add(seconds * 1e6)
+        queuing = self._queuing[model,]
+        for wait in queued:
+            queuing.add(wait * 1e6)
+
+    def queue(self, model: str, rows: int) -> None:
+        """Notes how many rows wait for a model."""
+        self._queued[model,] = rows
+
+    def loaded(self, folder: Path, *, seconds: float, ok: bool) -> None:
+        """Counts a try to load a version.
+
+        Args:
+            folder: the version's folder.
+            seconds: how long it took.
+            ok: whether it was loaded.
+        """
+        self._loads[str(folder), "success" if ok else "fail"] += 1
+        if ok:
+            self._load_times[str(folder),] += round(seconds * 1e6)
+
+    def warmed(self, folder: Path, *, records: int, seconds: float, code: StatusCode = StatusCode.OK) -> None:
+        """Counts a warm-up.
+
+        Args:
+            folder: the version's folder.
+            records: how many requests were run.
+            seconds: how long they took.
+            code: how it ended.
+        """
+        self._warm_ups[str(folder), code.name].add(seconds * 1e6)
+        self._warm_up_records[str(folder), code.name] += records
+
+    def text(self) -> bytes:
+        """All of it as Prometheus reads it, and memory, processor time and open files of this process."""
+        lines = [line for series in self._series for line in series.lines()]
+        return "".join(f"{line}\n" for line in lines).encode() + generate_latest(self._process)

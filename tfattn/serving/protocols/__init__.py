@@ -1,0 +1,1 @@
+"""REST and gRPC, as TF Serving speaks them."""

@@ -1,0 +1,254 @@
+"""What both protocols do with a request: hold it against the signature, run it, and check what comes back.
+
+Codes and messages are TF Serving's, so that a client which reads them cannot tell the servers apart. Whoever awaits
+something else between finding a version and asking it holds `version.use()` meanwhile.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import numpy as np
+import tensorflow as tf
+from grpc import StatusCode
+from tensorflow.core.framework.types_pb2 import DataType
+from tensorflow_serving.apis.get_model_metadata_pb2 import GetModelMetadataResponse, SignatureDefMap
+from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusResponse
+
+from tfattn.serving.api.failure import Failure, invalid
+from tfattn.serving.api.signature import DEFAULT, Signature
+from tfattn.serving.api.tensors import from_proto, strings, type_name
+from tfattn.serving.models.models import Models
+from tfattn.serving.models.version import Version
+
+EXAMPLES = "inputs"  # the one input of signatures that classify or regress: serialized tf.Examples
+CLASSES, SCORES = "classes", "scores"
+VALUES = "outputs"
+SIGNATURE_DEF = "signature_def"  # the one field of metadata that there is
+
+
+async def predict(
+    version: Version,
+    signature_name: str,
+    inputs: Mapping[str, np.ndarray],
+    *,
+    outputs: Sequence[str] = (),
+    deadline: float | None,
+) -> tuple[str, dict[str, np.ndarray]]:
+    """Computes outputs of any signature, whatever its method.
+
+    Args:
+        version: what answers.
+        signature_name: its name; empty for the default.
+        inputs: name to array.
+        outputs: the names of those to compute; all where none is named.
+        deadline: the event loop's time at which nobody waits any more.
+
+    Returns:
+        the signature's name, and name to array.
+
+    Raises:
+        Failure: FAILED_PRECONDITION, there is no such signature, as gRPC words it (REST needs the signature before, to
+            read the inputs, and words it otherwise); INVALID_ARGUMENT, names, count or types do not fit the signature;
+            or why it cannot be run.
+    """
+    signature = find_signature(version, signature_name)
+    check_inputs(signature, inputs)
+    _check_outputs(signature, outputs)
+    return signature.name, await _run(version, signature, _complete(signature, inputs), tuple(outputs), deadline)
+
+
+def find_signature(version: Version, name: str) -> Signature:
+    """A signature by its name, the default one by an empty name.
+
+    Raises:
+        Failure: FAILED_PRECONDITION, there is no such signature.
+    """
+    name = name or DEFAULT
+    if name not in version.signatures:
+        raise Failure(StatusCode.FAILED_PRECONDITION, f'Serving signature key "{name}" not found.')
+    return version.signatures[name]
+
+
+def check_inputs(signature: Signature, names: Collection[str]) -> None:
+    """Holds the names of inputs against a signature; all that TF Serving looks at before it makes tensors of them.
+
+    Raises:
+        Failure: INVALID_ARGUMENT, they are not those that it takes.
+    """
+    given, known = set(names), signature.inputs
+    if given == known.keys():
+        return
+    if len(given) > len(known) or (len(given) < len(known) and not signature.defaults):
+        raise invalid(
+            f"input size does not match signature: {len(given)}!={len(known)} "
+            f"len({_set(given)}) != len({_set(known)}). Sent extra: {_set(given - known.keys())}. "
+            f"Missing but required: {_set(known.keys() - given)}."
+        )
+    if unknown := sorted(given - known.keys()):
+        raise invalid(
+            f"input tensor alias not found in signature: {unknown[0]}. Inputs expected to be in the set {_set(known)}."
+        )
+    if required := sorted(known.keys() - given - signature.defaults):
+        raise invalid(
+            f"Signature input alias: {required[0]}(feed name: {known[required[0]].place}) not found in request and no "
+            f"default value provided in signature. Inputs expected to be in the set {_set(known)}."
+        )
+
+
+async def classify(
+    version: Version, signature_name: str, examples: Sequence[bytes], *, deadline: float | None
+) -> list[list[tuple[str, float]]]:
+    """Classifies serialized tf.Examples by a signature with the output `classes`, `scores` or both.
+
+    Returns:
+        for each example its classes, each a label (empty where the model gives none) and a float32 score (0 likewise).
+
+    Raises:
+        Failure: INVALID_ARGUMENT, there is no such signature, it does not classify, or there are no examples; or why it
+            cannot be run.
+    """
+    signature = _by_examples(version, signature_name, "classification")
+    wanted = tuple(name for name in (CLASSES, SCORES) if name in signature.outputs)
+    if len(signature.outputs) > 2:
+        raise invalid(f"Expected one or two output Tensors, found {len(signature.outputs)}")
+    if not wanted:
+        raise invalid(
+            'Expected classification signature outputs to contain at least one of "classes" or "scores". '
+            f"Signature was: {signature.name} with {_set(signature.outputs)}"
+        )
+    outputs = await _run(version, signature, _fed(examples), wanted, deadline)
+    for name in wanted:
+        _check_classes(name, outputs[name], len(examples))
+    shapes = [outputs[name].shape for name in wanted]
+    if shapes[0] != shapes[-1]:
+        raise invalid(f"Tensors class and score should match in dim_size(1). Got {shapes[0][1]} vs. {shapes[1][1]}")
+    labels = outputs[CLASSES].tolist() if CLASSES in wanted else [[b""] * shapes[0][1]] * len(examples)
+    scores = outputs[SCORES].tolist() if SCORES in wanted else [[0.0] * shapes[0][1]] * len(examples)
+    return [
+        [(label.decode(errors="replace"), score) for label, score in zip(*row, strict=True)]
+        for row in zip(labels, scores, strict=True)
+    ]
+
+
+async def regress(
+    version: Version, signature_name: str, examples: Sequence[bytes], *, deadline: float | None
+) -> list[float]:
+    """Computes a float32 number for each serialized tf.Example, by a signature with the one output `outputs`.
+
+    Raises:
+        Failure: INVALID_ARGUMENT, there is no such signature, it does not regress, or there are no examples; or why it
+            cannot be run.
+    """
+    signature = _by_examples(version, signature_name, "regression")
+    if len(signature.outputs) != 1:
+        raise invalid("Expected one output Tensor.")
+    if VALUES not in signature.outputs:
+        raise invalid(f"No regression outputs found in SignatureDef: {signature.name} with {_set(signature.outputs)}")
+    outputs = await _run(version, signature, _fed(examples), (VALUES,), deadline)
+    values = outputs[VALUES]
+    if values.ndim not in (1, 2) or (values.ndim == 2 and values.shape[1] != 1):
+        shape = _shape(values)
+        raise invalid(f"Expected output Tensor shape to be either [batch_size] or [batch_size, 1] but got {shape}")
+    if len(values) != len(examples):
+        raise invalid(f"Input batch size did not match output batch size: {len(examples)} vs. {len(values)}")
+    if values.dtype != np.float32:
+        raise invalid(f"Expected output Tensor of DT_FLOAT.  Got: {_type(values)}")
+    return values.ravel().tolist()
+
+
+def metadata(version: Version) -> GetModelMetadataResponse:
+    """What a version takes and gives: all its signatures."""
+    response = GetModelMetadataResponse()
+    response.model_spec.name = version.model
+    response.model_spec.version.value = version.number
+    signatures = SignatureDefMap(
+        signature_def={name: signature.message for name, signature in version.signatures.items()}
+    )
+    response.metadata[SIGNATURE_DEF].Pack(signatures)
+    return response
+
+
+def model_status(models: Models, name: str, version: int | None = None) -> GetModelStatusResponse:
+    """The states of a model's versions, newest first, or of one of them.
+
+    Raises:
+        Failure: NOT_FOUND, there is no such version.
+    """
+    response = GetModelStatusResponse()
+    for one in models.status(name, version):
+        status = response.model_version_status.add(version=one.number, state=one.state.value)
+        status.status.error_code = one.error.code.value[0] if one.error else 0
+        status.status.error_message = one.error.message if one.error else ""
+    return response
+
+
+async def _run(
+    version: Version,
+    signature: Signature,
+    inputs: Mapping[str, np.ndarray],
+    outputs: tuple[str, ...],
+    deadline: float | None,
+) -> dict[str, np.ndarray]:
+    for index, (name, tensor) in enumerate(signature.inputs.items()):
+        # Only the type: as in TF Serving, a shape that does not fit is the model's to refuse.
+        if inputs[name].dtype != tensor.numpy_dtype:
+            expected, received = type_name(tensor.dtype), type_name(tf.as_dtype(inputs[name].dtype))
+            place = f" for the input {name}" if len(signature.inputs) > 1 else ""
+            raise invalid(f"Expects arg[{index}] to be {expected} but {received} is provided{place}")
+    return await version.run(signature.name, inputs, outputs, deadline)
+
+
+def _complete(signature: Signature, inputs: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
+    """The inputs, with the signature's own values for those that were not given."""
+    missing = signature.defaults - inputs.keys()
+    return {**inputs, **{name: from_proto(name, signature.message.defaults[name]) for name in missing}}
+
+
+def _check_outputs(signature: Signature, outputs: Sequence[str]) -> None:
+    for index, name in enumerate(outputs):
+        if name not in signature.outputs:
+            known = _set(signature.outputs)
+            raise invalid(
+                f"output tensor alias not found in signature: {name} Outputs expected to be in the set {known}."
+            )
+        if name in outputs[:index]:
+            raise invalid(f"duplicate output tensor alias: {name}")
+
+
+def _by_examples(version: Version, name: str, kind: str) -> Signature:
+    name = name or DEFAULT
+    signature = version.signatures.get(name)
+    if signature is None:
+        raise invalid(f"No signature was found with the name: {name}")
+    if len(signature.inputs) != 1:
+        raise invalid("Expected one input Tensor.")
+    if EXAMPLES not in signature.inputs:
+        raise invalid(f"No {kind} inputs found in SignatureDef: {name} with {_set(signature.inputs)}")
+    return signature
+
+
+def _fed(examples: Sequence[bytes]) -> dict[str, np.ndarray]:
+    if not examples:
+        raise invalid("Input is empty.")
+    return {EXAMPLES: strings(examples)}
+
+
+def _check_classes(name: str, values: np.ndarray, num_examples: int) -> None:
+    if values.ndim != 2:
+        raise invalid(f"Expected Tensor shape: [batch_size num_classes] but got {_shape(values)}")
+    expected, right = ("DT_STRING", object) if name == CLASSES else ("DT_FLOAT", np.float32)
+    if values.dtype != right:
+        raise invalid(f"Expected {name} Tensor of {expected}. Got: {_type(values)}")
+    if len(values) != num_examples:
+        raise invalid(f"Expected {name} output batch size of {num_examples}. Got: {len(values)}")
+
+
+def _set(names: Iterable[str]) -> str:
+    return "{" + ",".join(sorted(names)) + "}"
+
+
+def _shape(values: np.ndarray) -> str:
+    return f"[{','.join(map(str, values.shape))}]"
+
+
+def _type(values: np.ndarray) -> str:
+    return DataType.Name(tf.as_dtype(values.dtype).as_datatype_enum)

@@ -1,0 +1,23 @@
+"""Whether the server lives, and whether it should be sent requests."""
+
+from dataclasses import dataclass
+
+from tfattn.serving.models.models import Models
+
+
+@dataclass
+class Health:
+    """What probes ask for.
+
+    Attributes:
+        models: what is served.
+        draining: whether the server has been told to end: it answers what comes, and asks for no more.
+    """
+
+    models: Models
+    draining: bool = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether every model answers and the server goes on."""
+        return self.models.ready and not self.draining

@@ -1,0 +1,79 @@
+"""The body of a request: all of it, inflated, and no more than the server takes."""
+
+import asyncio
+import zlib
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from grpc import StatusCode
+
+from tfattn.serving.protocols.rest.answer import Refusal
+from tfattn.serving.section import Serving
+
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+class Disconnected(Exception):
+    """The client has gone."""
+
+
+async def read_body(
+    receive: Receive, headers: Mapping[bytes, bytes], serving: Serving, patience: asyncio.Timeout
+) -> bytes:
+    """Reads a body.
+
+    Args:
+        receive: as ASGI gives it.
+        headers: the request's, with names in lower case.
+        serving: the settings.
+        patience: gets `slow_client_seconds` more with each piece that comes.
+
+    Returns:
+        the body; empty where it should be gzip and is not, as in TF Serving.
+
+    Raises:
+        Refusal: 413, it is too large, as it is or inflated; 400, it is compressed more than anything but an attack.
+        Disconnected: the client has gone.
+    """
+    most = serving.max_body_mib * 2**20
+    if int(headers.get(b"content-length", b"0")) > most:
+        raise _too_large(serving)
+    pieces, size, goes_on = [], 0, True
+    while goes_on:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Disconnected
+        goes_on = message.get("more_body", False)
+        piece = message.get("body", b"")
+        pieces.append(piece)
+        size += len(piece)
+        if size > most:
+            raise _too_large(serving)
+        if piece and goes_on:
+            patience.reschedule(asyncio.get_running_loop().time() + serving.slow_client_seconds)
+    body = b"".join(pieces)
+    if b"gzip" in headers.get(b"content-encoding", b"").lower():
+        return await asyncio.to_thread(_inflated, body, serving)
+    return body
+
+
+def _inflated(body: bytes, serving: Serving) -> bytes:
+    most = min(serving.max_body_mib * 2**20, serving.max_gzip_ratio * len(body))
+    inflate = zlib.decompressobj(_GZIP)
+    try:
+        inflated = inflate.decompress(body, most + 1)
+    except zlib.error:
+        return b""
+    if len(inflated) > serving.max_body_mib * 2**20:
+        raise _too_large(serving)
+    if len(inflated) > most:
+        message = f"A body inflates to more than {serving.max_gzip_ratio} times its size"
+        raise Refusal(400, StatusCode.INVALID_ARGUMENT, message)
+    return inflated if inflate.eof and not inflate.unused_data else b""
+
+
+def _too_large(serving: Serving) -> Refusal:
+    message = f"The body is larger than this server takes: {serving.max_body_mib} MiB"
+    return Refusal(413, StatusCode.RESOURCE_EXHAUSTED, message)

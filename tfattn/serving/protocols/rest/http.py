@@ -1,0 +1,194 @@
+"""HTTP as uvicorn speaks it, with limits on what a client may send and how long it may take, and errors in JSON.
+
+It relies on these parts of uvicorn's HttpToolsProtocol (0.54): the callbacks of its parser (on_message_begin, on_url,
+on_header, on_headers_complete, on_message_complete), on_response_complete, `connections`, `cycle` (keep_alive,
+response_complete, more_body, disconnected, message_event), pipeline, timeout_keep_alive_task and STATUS_LINE.
+"""
+
+import asyncio
+import functools
+import re
+from collections.abc import Callable
+from typing import Any
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from tfattn.serving.protocols.rest.answer import JSON, error_body
+from tfattn.serving.section import Serving
+
+MOST_HEADERS = 100
+MOST_WAITING = 100  # requests that a client sent before the one that is answered now
+# A connection that is closed while bytes of the client are under way is reset, and the client may never read why.
+LINGER_SECONDS = 1.0
+MOST_LINGERING = 100
+
+_UPGRADE = re.compile(rb"\r\nupgrade[ \t]*:", re.IGNORECASE)
+
+
+class _TooLarge(Exception):
+    """The head of a request is larger than the server takes."""
+
+
+class _TooMany(Exception):
+    """The client sends and sends, and does not wait for answers."""
+
+
+def http_protocol(serving: Serving) -> Callable[..., asyncio.Protocol]:
+    """What uvicorn makes a connection with, for `Config(http=...)`, to go with `ws="none"`.
+
+    Args:
+        serving: the settings.
+    """
+    return functools.partial(HttpProtocol, serving=serving, lingering=set())
+
+
+class HttpProtocol(HttpToolsProtocol):
+    """One connection.
+
+    Malformed HTTP is answered with 400, a head that is too large with 431, one that is not complete in time with 408,
+    a connection too many with 503; whoever does not read an answer in time is cut off.
+
+    Args:
+        serving: the settings.
+        lingering: the connections that have been refused and not yet closed, of all protocols.
+        arguments: uvicorn's own.
+    """
+
+    def __init__(self, *, serving: Serving, lingering: set["HttpProtocol"], **arguments: Any):
+        super().__init__(**arguments)
+        self._serving = serving
+        self._lingering = lingering
+        self._most_head = serving.max_header_kib * 1024
+        self._in_head = False
+        self._in_message = False
+        self._head = 0  # bytes of the present head that the parser has told of
+        self._unfinished = 0  # bytes of it in pieces that did not complete it
+        self._is_refused = False
+        self._late: asyncio.TimerHandle | None = None
+        self._stuck: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        super().connection_made(transport)
+        if len(self.connections) > self._serving.max_connections:
+            self._refuse(503, "The server has as many connections as it takes")
+        else:
+            self._keep_time()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._lingering.discard(self)
+        for timer in (self._late, self._stuck):
+            if timer is not None:
+                timer.cancel()
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_refused:
+            return
+        self._unset_keepalive_if_required()
+        was_in_head = self._in_head
+        if (was_in_head or not self._in_message) and b"pgrade" in data:
+            data = _without_upgrade(data)
+        try:
+            self.parser.feed_data(data)
+            if was_in_head and self._in_head:
+                self._unfinished += len(data)
+                self._check_head()
+        except httptools.HttpParserUpgrade:  # CONNECT: what follows is not HTTP
+            self.cycle.keep_alive = False
+            self._is_refused = True
+        except (httptools.HttpParserError, _TooLarge) as error:
+            if isinstance(error, _TooLarge) or isinstance(error.__context__, _TooLarge):
+                self._refuse(431, f"The head is larger than this server takes: {self._serving.max_header_kib} KiB")
+            else:
+                self._refuse(400, "Malformed HTTP")
+        else:
+            self._keep_time()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._in_head = self._in_message = True
+        self._head = self._unfinished = 0
+
+    def on_url(self, url: bytes) -> None:
+        super().on_url(url)
+        self._head += len(url)
+        self._check_head()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        super().on_header(name, value)
+        self._head += len(name) + len(value)
+        self._check_head()
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        if len(self.pipeline) >= MOST_WAITING:
+            raise _TooMany
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        self._in_message = False
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._keep_time()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._stuck = self.loop.call_later(self._serving.slow_client_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._stuck is not None:
+            self._stuck.cancel()
+
+    def _check_head(self) -> None:
+        if max(self._head, self._unfinished) > self._most_head or len(self.headers) > MOST_HEADERS:
+            raise _TooLarge
+
+    def _keep_time(self) -> None:
+        """While it is the client's turn, a timer runs: uvicorn's between requests, and ours once it sends something."""
+        is_clients_turn = self._in_head or self.cycle is None or self.cycle.response_complete
+        if not is_clients_turn and self._late is not None:
+            self._late.cancel()
+            self._late = None
+        elif is_clients_turn and self._late is None and self.timeout_keep_alive_task is None:
+            self._late = self.loop.call_later(self._serving.slow_client_seconds, self._on_late)
+
+    def _on_late(self) -> None:
+        if self._in_head:
+            self._refuse(408, "The head of the request came too slowly")
+        elif not self._is_refused:
+            self.transport.close()
+
+    def _refuse(self, status: int, message: str) -> None:
+        """Reads no more of this connection, and closes it once all is answered."""
+        self._is_refused = True
+        if self.cycle is not None and not self.cycle.response_complete:
+            if not self.cycle.more_body:  # what is wrong is the next request
+                self.cycle.keep_alive = False
+                return
+            if self.pipeline:  # others are answered first, and then nobody asks any more
+                self.pipeline.popleft()
+                return
+            self.cycle.disconnected = True  # of its body the rest cannot be read
+            self.cycle.message_event.set()
+        body = error_body(message)
+        self.transport.write(
+            b"%scontent-type: %s\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%s"
+            % (STATUS_LINE[status], JSON, len(body), body)
+        )
+        self.connections.discard(self)
+        if self.transport.can_write_eof() and len(self._lingering) < MOST_LINGERING:
+            self._lingering.add(self)
+            self.transport.write_eof()
+            self.loop.call_later(LINGER_SECONDS, self.transport.close)
+        else:
+            self.transport.close()
+
+
+def _without_upgrade(data: bytes) -> bytes:
+    """Takes the offer of another protocol out of a head. The parser would take it up, and not read the body."""
+    head, blank, body = data.partition(b"\r\n\r\n")
+    return _UPGRADE.sub(b"\r\nx-upgrade:", head) + blank + body

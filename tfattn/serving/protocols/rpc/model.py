@@ -1,0 +1,43 @@
+"""ModelService: GetModelStatus and HandleReloadConfigRequest."""
+
+import asyncio
+
+import grpc
+from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusRequest
+from tensorflow_serving.apis.model_management_pb2 import ReloadConfigRequest, ReloadConfigResponse
+
+from tfattn.serving.api.failure import invalid
+from tfattn.serving.protocols import core
+from tfattn.serving.protocols.rpc.call import Call, Calls
+
+NAME = "tensorflow.serving.ModelService"
+
+
+def handlers(calls: Calls) -> dict[str, grpc.RpcMethodHandler]:
+    """Method name to handler."""
+    return {
+        "GetModelStatus": calls.handler("status", GetModelStatusRequest, status, counted=False),
+        "HandleReloadConfigRequest": calls.handler("reload", ReloadConfigRequest, reload, counted=False),
+    }
+
+
+async def status(request: GetModelStatusRequest, call: Call) -> bytes:
+    """The states of a model's versions. A label is not looked at, as in TF Serving: it gets all of them."""
+    if not request.HasField("model_spec"):
+        raise invalid("Missing ModelSpec")
+    spec = request.model_spec
+    number = spec.version.value if spec.HasField("version") else None
+    return core.model_status(call.models, spec.name, number).SerializeToString()
+
+
+async def reload(request: ReloadConfigRequest, call: Call) -> bytes:
+    """Another list of models; goes on where nobody waits for it any more."""
+    if request.config.WhichOneof("config") != "model_config_list":
+        raise invalid(
+            "ServerModelConfig type not supported by HandleReloadConfigRequest. "
+            "Only ModelConfigList is currently supported"
+        )
+    await asyncio.shield(call.models.reload(request.config))
+    response = ReloadConfigResponse()
+    response.status.error_code = grpc.StatusCode.OK.value[0]
+    return response.SerializeToString()

@@ -1,0 +1,1 @@
+"""The server: the built-in one, or TF Serving's own where it is installed."""

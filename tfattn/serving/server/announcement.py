@@ -1,0 +1,53 @@
+"""What a server says of itself when it is ready: what it serves, where, and how to try it."""
+
+import contextlib
+import json
+from dataclasses import dataclass
+
+from tfattn.serving.api.failure import Failure
+from tfattn.serving.api.signature import DEFAULT, Tensor
+from tfattn.serving.models.models import Models
+
+
+@dataclass(frozen=True)
+class Announcement:
+    """What a running server serves, and where.
+
+    Attributes:
+        models: the models.
+        rest: the URL of REST and the page.
+        grpc: the address of gRPC.
+    """
+
+    models: Models
+    rest: str
+    grpc: str
+
+    def rows(self) -> list[tuple[str, int, str]]:
+        """Each version of each model, and its state or why it has none."""
+        versions = []
+        for name in self.models.names:
+            with contextlib.suppress(Failure):  # there is none yet
+                versions += self.models.status(name)
+        return [
+            (version.model, version.number, version.error.message if version.error else version.state.name)
+            for version in versions
+        ]
+
+    def curl(self) -> str:
+        """A command to try the first model with; nothing where none answers."""
+        for name in self.models.names:
+            with contextlib.suppress(Failure):
+                signature = self.models.find(name).signatures[DEFAULT]
+                row = {key: _example(tensor) for key, tensor in signature.inputs.items()}
+                body = json.dumps({"instances": [row if len(row) > 1 else next(iter(row.values()))]})
+                return f"curl -d '{body}' {self.rest}/v1/models/{name}:predict"
+        return ""
+
+
+def _example(tensor: Tensor) -> object:
+    """A value of one row: text, or zeros of its shape."""
+    value: object = "some text" if tensor.dtype.name == "string" else tensor.dtype.as_numpy_dtype(0).item()
+    for size in reversed((tensor.shape or ())[1:]):
+        value = [value] * max(1, size)
+    return value

@@ -1,0 +1,147 @@
+"""The built-in server: REST and gRPC on one event loop, a process for each version of a model."""
+
+import asyncio
+import gc
+import logging
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import grpc
+import uvloop
+from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
+
+from tfattn.errors import ServingError
+from tfattn.serving.api.failure import Failure
+from tfattn.serving.engine import batching_parameters
+from tfattn.serving.engine.batching_parameters import BatchingParameters
+from tfattn.serving.models import models_config
+from tfattn.serving.models.models import Models
+from tfattn.serving.monitoring.logs import Problems, log
+from tfattn.serving.monitoring.metrics import Metrics
+from tfattn.serving.protocols.health import Health
+from tfattn.serving.protocols.listening import cannot_listen, shown
+from tfattn.serving.protocols.rest.application import application
+from tfattn.serving.protocols.rest.server import RestServer
+from tfattn.serving.protocols.rpc.services import add_services, server_credentials, server_options
+from tfattn.serving.section import Serving
+from tfattn.serving.server import descriptors
+from tfattn.serving.server.announcement import Announcement
+
+SWITCH_SECONDS = 0.0005
+# How long gRPC refuses new calls before it stops: those that come as it stops it cancels.
+TURN_AWAY_SECONDS = 0.5
+
+
+def serve(path: Path, serving: Serving, announce: Callable[[Announcement], None]) -> None:
+    """Serves models until SIGTERM or SIGINT, then answers what it has accepted and returns.
+
+    What is served follows `path`: a model that is added to its models.config, or as a folder, is served within
+    `config_poll_seconds`.
+
+    Args:
+        path: a model's folder, a folder of models, or a models.config.
+        serving: the settings.
+        announce: called once, when every model has been tried.
+
+    Raises:
+        ServingError: there is nothing to serve, a port is taken, or a file of the settings cannot be read.
+    """
+    config = models_config.read_config(path)
+    # As many as leave room for what the server itself opens.
+    serving.max_connections = descriptors.connections(
+        serving.max_connections, models=len(config.model_config_list.config)
+    )
+    # gRPC waits for events in a thread, which must not wait long for its turn.
+    sys.setswitchinterval(SWITCH_SECONDS)
+    for library in ("grpc", "asyncio"):
+        logging.getLogger(library).addHandler(_ToLog())
+        logging.getLogger(library).propagate = False
+    shared = batching_parameters.find(serving.batching, path)
+    parameters = batching_parameters.read(shared) if shared else None
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(path, config, parameters, serving, announce))
+
+
+async def _serve(
+    path: Path,
+    config: ModelServerConfig,
+    parameters: BatchingParameters | None,
+    serving: Serving,
+    announce: Callable[[Announcement], None],
+) -> None:
+    told_to_end = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, told_to_end.set)
+    metrics = Metrics()
+    models = Models(serving, config, parameters=parameters, metrics=metrics)
+    health = Health(models)
+    rest = RestServer(application(models, serving, metrics=metrics, health=health), serving)
+    rpc, rpc_address = _rpc_server(serving)
+    add_services(rpc, models, serving, metrics=metrics, health=health)
+
+    async def live() -> None:
+        await models.start()
+        gc.collect()
+        gc.freeze()  # what stands now stands to the end: no collection need look at it again
+        announce(Announcement(models, rest.url, rpc_address))
+        await _follow(path, config, models, serving)
+
+    await asyncio.gather(rest.start(), rpc.start())
+    living = asyncio.create_task(live())
+    ending = asyncio.create_task(told_to_end.wait())
+    try:
+        await asyncio.wait([living, ending], return_when=asyncio.FIRST_COMPLETED)
+        if living.done():
+            await living
+    finally:
+        log("draining")
+        health.draining = True
+        living.cancel()
+        await asyncio.gather(rest.stop(), _stop(rpc, serving))
+        await models.stop()
+        log("ended")
+
+
+async def _follow(path: Path, config: ModelServerConfig, models: Models, serving: Serving) -> None:
+    """Serves what the file or folder says, whenever it says something else."""
+    refused, on_disk = Problems("config_refused", path=path), Problems("problem_on_disk", path=path)
+    while True:
+        try:
+            on_disk.tell(*await asyncio.to_thread(models_config.strays, path))
+            now = await asyncio.to_thread(models_config.read_config, path)
+            if now != config:
+                config = now
+                await models.reload(now)
+        except (ServingError, Failure, OSError) as error:  # what is served stays as it is
+            refused.tell(str(error))
+        else:
+            refused.tell()
+        await asyncio.sleep(serving.config_poll_seconds)
+
+
+async def _stop(rpc: grpc.aio.Server, serving: Serving) -> None:
+    await asyncio.sleep(TURN_AWAY_SECONDS)
+    await rpc.stop(serving.grace_seconds)
+
+
+class _ToLog(logging.Handler):
+    """What libraries have to say as lines of our log: where it comes from, no message, which may quote a request."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[0].__name__ if record.exc_info and record.exc_info[0] else ""
+        log("library_error", library=record.name, place=f"{record.pathname}:{record.lineno}", error=error)
+
+
+def _rpc_server(serving: Serving) -> tuple[grpc.aio.Server, str]:
+    server = grpc.aio.server(options=server_options(serving))
+    address = f"{shown(serving.host)}:{serving.grpc_port}"
+    credentials = server_credentials(serving)
+    try:
+        port = server.add_secure_port(address, credentials) if credentials else server.add_insecure_port(address)
+    except RuntimeError:
+        why = "address in use, or not of this machine"
+        raise cannot_listen(serving.host, serving.grpc_port, key="grpc_port", why=why) from None
+    return server, f"{shown(serving.host)}:{port}"

@@ -1,0 +1,173 @@
+"""TF Serving's own server, where it is installed: told what the built-in one would be told, as far as it can be."""
+
+import contextlib
+import json
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from google.protobuf import text_format
+
+from tfattn.console import note
+from tfattn.errors import ServingError
+from tfattn.serving.engine import batching_parameters
+from tfattn.serving.models.models_config import read_config
+from tfattn.serving.section import Serving
+
+NAME = "tensorflow_model_server"
+WITHOUT_EFFECT = (
+    "allow_operations",
+    "max_body_mib",
+    "max_gzip_ratio",
+    "max_nesting",
+    "max_rows",
+    "max_header_kib",
+    "max_connections",
+    "slow_client_seconds",
+    "grace_seconds",
+    "log_requests",
+)
+LOOK_SECONDS = 0.1
+
+Announce = Callable[[str | None, str], None]
+
+
+def find() -> Path | None:
+    """Where it is installed; None where it is not on the PATH."""
+    path = shutil.which(NAME)
+    return Path(path) if path else None
+
+
+def serve(path: Path, serving: Serving, announce: Announce) -> None:
+    """Runs it until it ends; SIGTERM and SIGINT are passed on to it.
+
+    Args:
+        path: what to serve, as the built-in server takes it.
+        serving: the settings; a note names those that it does not have.
+        announce: called once it answers, with the REST address, None where REST is off, and the gRPC address.
+
+    Raises:
+        ServingError: it is not installed, it cannot check the token that requests must carry, or it ends by itself.
+    """
+    program = find()
+    if program is None:
+        raise ServingError(
+            "it is not installed",
+            where=NAME,
+            expected="a program of that name on the PATH",
+            remedy="Use the built-in server: --engine builtin.",
+        )
+    if serving.token_file:
+        raise ServingError(
+            f"{NAME} lets everybody in", where="token_file", remedy="Use the built-in server: --engine builtin."
+        )
+    with tempfile.TemporaryDirectory(prefix="tfattn_serve_") as scratch:
+        flags = {**_listening(serving, Path(scratch)), **_serving(path, serving, Path(scratch))}
+        known = _known_flags(program)
+        for line in _notes(serving, sorted(set(flags) - known)):
+            note(line)
+        command = [str(program), *(f"--{name}={value}" for name, value in flags.items() if name in known)]
+        rest = f"http://127.0.0.1:{flags['rest_api_port']}" if flags["rest_api_port"] else None
+        with _started(command) as (process, asked_to_end):
+            if _answers(process, flags["port"]):
+                announce(rest, f"127.0.0.1:{flags['port']}")
+            status = process.wait()
+    if status and not asked_to_end:
+        raise ServingError("it ended by itself; what it said stands above", where=NAME, received=f"status {status}")
+
+
+def _listening(serving: Serving, scratch: Path) -> dict[str, int | Path]:
+    """The flags about ports. It speaks TLS over gRPC only: where TLS is wanted, REST is off rather than readable."""
+    flags = {"port": serving.grpc_port or _free_port(), "rest_api_port": serving.rest_port or _free_port()}
+    if not serving.tls_certificate:
+        return flags
+    texts = {"server_key": serving.tls_key, "server_cert": serving.tls_certificate}
+    ssl = scratch / "ssl.config"
+    # A JSON string of ASCII characters is one of protocol buffers' text format too.
+    ssl.write_text("".join(f"{name}: {json.dumps(path.read_text())}\n" for name, path in texts.items()))
+    return flags | {"rest_api_port": 0, "ssl_config_file": ssl}
+
+
+def _serving(path: Path, serving: Serving, scratch: Path) -> dict[str, object]:
+    """The flags about models, and how patiently they are loaded and asked."""
+    models, monitoring = scratch / "models.config", scratch / "monitoring.config"
+    models.write_text(text_format.MessageToString(read_config(path)))
+    monitoring.write_text("prometheus_config { enable: true }\n")
+    flags: dict[str, object] = {
+        "model_config_file": models,
+        "monitoring_config_file": monitoring,
+        "file_system_poll_wait_seconds": max(1, round(serving.poll_seconds)),
+        "max_num_load_retries": serving.load_retries,
+        "load_retry_interval_micros": round(serving.load_retry_seconds * 1e6),
+        "rest_api_timeout_in_ms": round(serving.timeout_seconds * 1e3),
+        "enable_grpc_healthcheck_service": "true",
+    }
+    if batching := batching_parameters.find(serving.batching, path):
+        flags |= {"enable_batching": "true", "batching_parameters_file": batching.absolute()}
+    if serving.labels_for_unavailable:
+        flags["allow_version_labels_for_unavailable_models"] = "true"
+    if serving.cors:
+        flags["rest_api_enable_cors_support"] = "true"
+    if serving.worker_threads:
+        flags["tensorflow_session_parallelism"] = serving.worker_threads
+    return flags
+
+
+def _notes(serving: Serving, unknown: list[str]) -> Iterator[str]:
+    if serving.host != "0.0.0.0":
+        yield f"{NAME} listens on all addresses, not on {serving.host} alone: keep its ports behind a firewall"
+    yield f"{NAME} loads SavedModels that read files, write files or run code, too: serve only what you trust"
+    yield f"{NAME} has no such settings: {', '.join(WITHOUT_EFFECT)}"
+    if serving.tls_certificate:
+        yield f"{NAME} speaks TLS over gRPC only: REST is off"
+    if unknown:
+        yield f"this release of {NAME} does not have: {', '.join(unknown)}"
+
+
+def _known_flags(program: Path) -> set[str]:
+    """The flags of this release, of which older ones have fewer; an unknown one would end it."""
+    usage = subprocess.run([program, "--help"], capture_output=True, text=True)
+    return set(re.findall(r"--(\w+)=", usage.stdout + usage.stderr))
+
+
+@contextlib.contextmanager
+def _started(command: list[str]) -> Iterator[tuple[subprocess.Popen, list[int]]]:
+    """The running process, and the signals that it was asked to end with."""
+    processes: list[subprocess.Popen] = []
+    asked: list[int] = []
+
+    def pass_on(number: int, _: object) -> None:
+        asked.append(number)
+        for process in processes:
+            process.send_signal(number)
+
+    before = {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        processes.append(subprocess.Popen(command))
+        if asked:  # in the moment before there was anything to pass it on to
+            processes[0].send_signal(asked[-1])
+        yield processes[0], asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _answers(process: subprocess.Popen, port: object) -> bool:
+    """Waits until it listens, which it does once its first versions are loaded; false if it ends before."""
+    while process.poll() is None:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", int(port)), timeout=1):
+            return True
+        time.sleep(LOOK_SECONDS)
+    return False
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
