@@ -77,7 +77,7 @@ class Run:
         given = config.at("training", "seed")
         self.training_seed: int = self.seed if given is None else given
         root = Path(config.values["runs_folder"]) / self.name
-        data = {key: value for key, value in config.values["data"].items() if key != "batching"}
+        data = {key: value for key, value in config.values["data"].items() if key not in ("batching", "engine")}
         data_id = files.digest([FORMAT, data, inputs.data, self.seed])[:10]
         settings = [config.values["data"]["batching"], *(config.values[key] for key in ("model", "task", "training"))]
         self.id = files.digest([data_id, inputs.training, settings, config.values["runtime"]["precision"]])[:10]

@@ -12,11 +12,10 @@ from tfattn import catalog, files
 from tfattn.config.build import build
 from tfattn.config.schema import Config
 from tfattn.data.prepare import Facts, read_facts
-from tfattn.data.raw_rows import read_rows
+from tfattn.data.raw_rows import read_leaked, read_rows
 from tfattn.data.reader import Reader
 from tfattn.data.records import PREPARE_AGAIN
 from tfattn.data.split import TEST, TRAIN, VALIDATION
-from tfattn.data.summary import read_summary
 from tfattn.errors import DataError
 from tfattn.evaluation.evaluate import Member
 from tfattn.export.served import Served
@@ -109,8 +108,8 @@ class Trained:
 
     def leaked(self, split: str) -> set[str]:
         """The places of the rows of a split that repeat what the model that answers them was trained on."""
-        summaries = [read_summary(run.prepared) for run in self.runs]
-        return {place for summary in summaries for place in summary["crossing"][split]["places"]}
+        found = (zip(rows_of(run, split), read_leaked(run.prepared, split), strict=True) for run in self.runs)
+        return {row["row"] for rows in found for row, is_leaked in rows if is_leaked}
 
     def expected(self) -> tuple[Answers, list[dict[str, str]]]:
         """What all models together answer to rows that none or only some of them were trained on, and these rows."""
