@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from tfattn import files
-from tfattn.data.training_file import TrainingFile
+from tfattn.formats.training_file import TrainingFile
 from tfattn.samples import factory_reports
 from tfattn.serving.client import input_rows, local
 from tfattn.serving.client.predict import values

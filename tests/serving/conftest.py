@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import tensorflow as tf
 
-from tfattn.data.training_file import TrainingFile
+from tfattn.formats.training_file import TrainingFile
 
 LABELS = ["Leak", "Électronique"]
 

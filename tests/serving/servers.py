@@ -10,7 +10,8 @@ from tensorflow_serving.apis.model_service_pb2_grpc import ModelServiceStub
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
 from tests.serving.stand_ins import Health, Metrics
-from tfattn.serving.protocols.rest.application import application
+from tfattn.serving.page.page import Page
+from tfattn.serving.protocols.rest.application import Application
 from tfattn.serving.protocols.rest.http import http_protocol
 from tfattn.serving.protocols.rpc.services import add_services, server_credentials, server_options
 from tfattn.serving.section import Serving
@@ -95,7 +96,8 @@ class RestServer(RpcServer):
         pass
 
     async def open(self):
-        served = application(self.models, self.serving, metrics=self.metrics, health=self.health)
+        parts = {"metrics": self.metrics, "health": self.health, "page": Page(self.models)}
+        served = Application(self.models, self.serving, **parts)
         options = {"http": http_protocol(self.serving), "ws": "none", "lifespan": "off", "log_config": None}
         files = {"ssl_certfile": self.serving.tls_certificate, "ssl_keyfile": self.serving.tls_key}
         server = uvicorn.Server(uvicorn.Config(served, timeout_graceful_shutdown=1, **options, **files))

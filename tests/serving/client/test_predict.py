@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from tfattn.data.training_file import TrainingFile
 from tfattn.errors import ConfigError, DataError
+from tfattn.formats.training_file import TrainingFile
 from tfattn.serving.client import local
 from tfattn.serving.client.predict import MOST_LISTED, answers, predict
 

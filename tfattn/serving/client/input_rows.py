@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from tfattn.data.delimiters import likely_delimiter
-from tfattn.data.jsonl_files import object_of, text_of
-from tfattn.data.text_files import LONGEST_TEXT, too_long
-from tfattn.data.training_file import FileFormat, TrainingFile
 from tfattn.errors import DataError, listed
+from tfattn.formats.delimiters import likely_delimiter
+from tfattn.formats.json_objects import object_of, text_of
+from tfattn.formats.limits import LONGEST_TEXT, too_long
+from tfattn.formats.training_file import FileFormat, TrainingFile
 from tfattn.serving.client.input_lines import InputLines, opened
 
 Kind = Literal["text", "csv", "tsv", "jsonl"]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from grpc import StatusCode
 
-from tfattn.data.training_file import TrainingFile
 from tfattn.errors import RefusedError, ServingError
 from tfattn.features import TEXT
+from tfattn.formats.training_file import TrainingFile
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.api.signature import DEFAULT
 from tfattn.serving.api.tensors import strings

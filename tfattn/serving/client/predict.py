@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Protocol, TextIO
 
 from tfattn import files
-from tfattn.data.training_file import TrainingFile
 from tfattn.errors import ConfigError, DataError, RefusedError, TfattnError
 from tfattn.features import SOURCE, TEXT
-from tfattn.preprocessing.numbers import read, stripped
+from tfattn.formats.numbers import read, stripped
+from tfattn.formats.training_file import TrainingFile
 from tfattn.serving.client import input_rows, output_lines
 from tfattn.serving.client.input_rows import Kind, Row
 from tfattn.serving.client.output_lines import EMPTY, ERROR, Line, Unanswered

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tfattn.data.training_file import TrainingFile
 from tfattn.features import TEXT
+from tfattn.formats.training_file import TrainingFile
 from tfattn.serving.api.bearer import read_token
 from tfattn.serving.client.client import Client
 from tfattn.serving.client.transports.address import with_model

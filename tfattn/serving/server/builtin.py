@@ -20,9 +20,10 @@ from tfattn.serving.models import models_config
 from tfattn.serving.models.models import Models
 from tfattn.serving.monitoring.logs import Problems, log
 from tfattn.serving.monitoring.metrics import Metrics
+from tfattn.serving.page.page import Page
 from tfattn.serving.protocols.health import Health
 from tfattn.serving.protocols.listening import cannot_listen, shown
-from tfattn.serving.protocols.rest.application import application
+from tfattn.serving.protocols.rest.application import Application
 from tfattn.serving.protocols.rest.server import RestServer
 from tfattn.serving.protocols.rpc.services import add_services, server_credentials, server_options
 from tfattn.serving.section import Serving
@@ -78,7 +79,8 @@ async def _serve(
     metrics = Metrics()
     models = Models(serving, config, parameters=parameters, metrics=metrics)
     health = Health(models)
-    rest = RestServer(application(models, serving, metrics=metrics, health=health), serving)
+    application = Application(models, serving, metrics=metrics, health=health, page=Page(models))
+    rest = RestServer(application, serving)
     rpc, rpc_address = _rpc_server(serving)
     add_services(rpc, models, serving, metrics=metrics, health=health)
 

@@ -1,28 +1,24 @@
-"""REST as an ASGI application: TF Serving's paths, health, metrics, and the page."""
+"""REST as an ASGI application: TF Serving's paths, health, metrics, and what else it is given."""
 
 import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from grpc import StatusCode
 
 from tfattn.serving.api.bearer import Bearer
 from tfattn.serving.api.failure import Failure
+from tfattn.serving.models.models import Models
 from tfattn.serving.monitoring.logs import log, log_error
 from tfattn.serving.monitoring.metrics import CONTENT_TYPE, Metrics
+from tfattn.serving.protocols.health import Health
 from tfattn.serving.protocols.rest.answer import Answer, Refusal, as_answer, error_body
 from tfattn.serving.protocols.rest.body import Disconnected, Receive, read_body
 from tfattn.serving.protocols.rest.calls import Call, Calls
-from tfattn.serving.protocols.rest.page_data import PageData
-from tfattn.serving.protocols.rest.page_files import page_files
 from tfattn.serving.protocols.rest.routes import CALLS, is_api, route
 from tfattn.serving.section import Serving
-
-if TYPE_CHECKING:
-    from tfattn.serving.models.models import Models
-    from tfattn.serving.protocols.health import Health
 
 METRICS_PATH = b"/monitoring/prometheus/metrics"
 LIVE_PATH, READY_PATH = b"/v1/health/live", b"/v1/health/ready"
@@ -34,9 +30,17 @@ Scope = Mapping[str, Any]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
-def application(
-    models: "Models", serving: Serving, *, metrics: Metrics, health: "Health"
-) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
+class Page(Protocol):
+    """What a browser is shown beside TF Serving's paths: files, and data for those who may ask the models."""
+
+    files: Mapping[bytes, Answer]
+
+    def has_data(self, path: bytes) -> bool: ...
+
+    async def data(self, path: bytes) -> bytes: ...
+
+
+class Application:
     """The application for an ASGI server.
 
     Args:
@@ -44,21 +48,19 @@ def application(
         serving: the settings.
         metrics: what counts.
         health: what the server says of itself.
+        page: what stands at other paths.
 
     Raises:
         ServingError: the token cannot be read.
     """
-    return _Application(models, serving, metrics, health)
 
-
-class _Application:
-    def __init__(self, models: "Models", serving: Serving, metrics: Metrics, health: "Health"):
-        self._models, self._serving, self._metrics, self._health = models, serving, metrics, health
-        self._calls, self._page_data = Calls(models, serving), PageData(models)
+    def __init__(self, models: Models, serving: Serving, *, metrics: Metrics, health: Health, page: Page):
+        self._models, self._serving, self._health, self._metrics = models, serving, health, metrics
+        self._page, self._calls = page, Calls(models, serving)
         self._bearer = Bearer(serving.token_file) if serving.token_file else None
         self._others: dict[bytes, Callable[[], Answer]] = {
             METRICS_PATH: lambda: Answer(200, metrics.text(), CONTENT_TYPE.encode()),
-            **{path: lambda answer=answer: answer for path, answer in page_files().items()},
+            **{path: lambda answer=answer: answer for path, answer in page.files.items()},
         }
         if "health_paths" not in serving.as_tf_serving:
             self._others |= {LIVE_PATH: lambda: Answer(200, b'{"live": true}'), READY_PATH: self._ready}
@@ -87,7 +89,7 @@ class _Application:
         is_read = method in ("GET", "HEAD")
         if is_read and path in self._others:
             return self._others[path]()
-        if is_read and self._page_data.has(path):
+        if is_read and self._page.has_data(path):
             return await self._tell_page(path, headers)
         if not is_api(path):
             return self._not_found(path)
@@ -182,7 +184,7 @@ class _Application:
     async def _tell_page(self, path: bytes, headers: Mapping[bytes, bytes]) -> Answer:
         try:
             self._check_caller(headers)
-            return Answer(200, await self._page_data.body(path))
+            return Answer(200, await self._page.data(path))
         except Failure as failure:
             return as_answer(failure)
 

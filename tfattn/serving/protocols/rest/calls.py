@@ -4,21 +4,19 @@ import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from google.protobuf.json_format import MessageToDict, MessageToJson
 from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap
 
+from tfattn.serving.models.models import Models
+from tfattn.serving.models.version import Version
 from tfattn.serving.protocols import core
 from tfattn.serving.protocols.rest import examples, predict_response
 from tfattn.serving.protocols.rest.parse import LARGE, parse
 from tfattn.serving.protocols.rest.predict_request import Reader, find_signature, signature_name
 from tfattn.serving.protocols.rest.routes import METADATA, STATUS, Route
 from tfattn.serving.section import Serving
-
-if TYPE_CHECKING:
-    from tfattn.serving.models.models import Models
-    from tfattn.serving.models.version import Version
 
 _AS_TF_SERVING = {"preserving_proto_field_name": True, "always_print_fields_with_no_presence": True}
 
@@ -39,7 +37,7 @@ class Call:
     route: Route | None = None
     body: bytes = b""
     deadline: float | None = None
-    version: "Version | None" = None
+    version: Version | None = None
 
 
 class Calls:
@@ -50,7 +48,7 @@ class Calls:
         serving: the settings.
     """
 
-    def __init__(self, models: "Models", serving: Serving):
+    def __init__(self, models: Models, serving: Serving):
         self._models = models
         self._serving = serving
         # Python reads and writes JSON in one thread at a time: a second one would only take memory.
@@ -133,7 +131,7 @@ class Calls:
         async with self._aside:
             return await asyncio.to_thread(function, *arguments, **options)
 
-    def _find(self, call: Call) -> "Version":
+    def _find(self, call: Call) -> Version:
         route = call.route
         call.version = self._models.find(route.model, route.version, route.label)
         return call.version

@@ -1,4 +1,4 @@
-"""What the page asks for beside TF Serving's API: which models there are, and the card of a version.
+"""The page at /: its files, from memory, and what it asks for beside TF Serving's API.
 
 /models.json                  a list of models: name, versions (those that answer, newest first), labels
 /cards/<name>/<version>.json  what card.py reads; null where the version has no card
@@ -8,36 +8,52 @@ import asyncio
 import contextlib
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from importlib import resources
+from typing import Any
 
 from tfattn.serving.api.failure import Failure
+from tfattn.serving.models.models import Models
 from tfattn.serving.models.version import State
 from tfattn.serving.page import card
+from tfattn.serving.protocols.rest.answer import Answer
 from tfattn.serving.protocols.rest.routes import decoded
-
-if TYPE_CHECKING:
-    from tfattn.serving.models.models import Models
 
 _MODELS = b"/models.json"
 _CARD = re.compile(rb"/cards/(?P<model>[^/]+)/(?P<version>[0-9]{1,19})\.json")
+_CONTENT_TYPES = {
+    "html": b"text/html; charset=utf-8",
+    "css": b"text/css; charset=utf-8",
+    "js": b"text/javascript; charset=utf-8",
+    "svg": b"image/svg+xml",
+}
+_HEADERS = (
+    (b"content-security-policy", b"default-src 'self'"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"cache-control", b"no-cache"),
+)
 
 
-class PageData:
-    """Answers these paths.
+class Page:
+    """Answers the paths of the page.
 
     Args:
         models: what is served.
+
+    Attributes:
+        files: its files by their paths, which anybody may read.
     """
 
-    def __init__(self, models: "Models"):
+    def __init__(self, models: Models):
+        self.files = dict(_files())
         self._models = models
 
-    def has(self, path: bytes) -> bool:
-        """Whether a path is one of these."""
+    def has_data(self, path: bytes) -> bool:
+        """Whether a path is one of what it asks for: only those may who may ask the models."""
         return path == _MODELS or _CARD.fullmatch(path) is not None
 
-    async def body(self, path: bytes) -> bytes:
-        """The JSON at a path.
+    async def data(self, path: bytes) -> bytes:
+        """The JSON at such a path.
 
         Raises:
             Failure: NOT_FOUND, there is no such version.
@@ -54,3 +70,11 @@ class PageData:
         with contextlib.suppress(Failure):  # none is known yet
             versions = [one.number for one in self._models.status(name) if one.state is State.AVAILABLE]
         return {"name": name, "versions": versions, "labels": self._models.labels_of(name)}
+
+
+def _files() -> Iterator[tuple[bytes, Answer]]:
+    for file in resources.files("tfattn.serving.page").iterdir():
+        kind = _CONTENT_TYPES.get(file.name.rpartition(".")[2])
+        if kind is not None:
+            path = b"/" if file.name == "index.html" else f"/{file.name}".encode()
+            yield path, Answer(200, file.read_bytes(), kind, _HEADERS)
