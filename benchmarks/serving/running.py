@@ -1,4 +1,4 @@
-"""The server that is measured, as a process."""
+"""A server that is measured or tested, as a process."""
 
 import contextlib
 import json
@@ -80,13 +80,9 @@ class Running:
             sample.value for family in families for sample in family.samples if sample.name in (name, f"{name}_total")
         )
 
-    def tell_to_end(self) -> None:
-        """Sends SIGTERM."""
-        self._process.send_signal(signal.SIGTERM)
-
     def end(self) -> int:
         """Tells it to end and waits; its exit status."""
-        self.tell_to_end()
+        self._process.send_signal(signal.SIGTERM)
         try:
             self._process.wait(timeout=60)
         finally:

@@ -1,0 +1,66 @@
+"""Five times more requests than the server can answer: it refuses, answers whom it can, and is well again."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import tensorflow as tf
+
+from benchmarks.serving.load import Answers, Load, rpc_request
+from benchmarks.serving.running import running
+
+FACTOR = 5
+ROWS = 16  # a request: so that the load client, too, can keep up
+DEADLINE = 1.0
+NORMAL_RATE = 0.2  # of capacity
+GENTLE_SECONDS = 1.5  # in which capacity is measured, and that others keep asking
+REFUSED = ("UNAVAILABLE", "RESOURCE_EXHAUSTED")
+
+
+class Thorough(tf.Module):
+    """Takes some milliseconds for each row, so that a load client is not what gives in first."""
+
+    def __init__(self):
+        super().__init__()
+        self.weights = tf.eye(512)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    def answer(self, text):
+        state = tf.ones([tf.size(text), 512])
+        for _ in tf.range(1000):
+            state = tf.matmul(state, self.weights)
+        scores = state[:, :2]
+        return {"label": tf.fill([tf.size(text)], "Leak"), "scores": scores}
+
+
+@pytest.fixture(scope="module")
+def thorough_model(folder):
+    module = Thorough()
+    tf.saved_model.save(module, str(folder / "thorough/1"), signatures=module.answer)
+    return folder / "thorough"
+
+
+@pytest.mark.parametrize("seconds", [2, pytest.param(30, marks=pytest.mark.slow)])
+def test_too_much_is_refused_and_what_follows_is_answered(thorough_model, texts, seconds):
+    during, after = overloaded(thorough_model, texts, seconds=seconds)
+    refused = [answer for answer in during if answer.outcome in REFUSED]
+    assert refused
+    assert during.good
+    assert len(during.good) + len(refused) >= 0.9 * len(during)
+    assert after[-1].outcome == "OK"
+
+
+def overloaded(model: Path, texts: Sequence[str], *, seconds: float) -> tuple[Answers, Answers]:
+    """What clients saw during an overload of so many seconds, and what others saw after it."""
+    name = model.name
+    whole = [texts[first : first + ROWS] for first in range(0, len(texts) - ROWS + 1, ROWS)]
+    large, small = [rpc_request(name, rows) for rows in whole], [rpc_request(name, [text]) for text in texts]
+    with running(model) as server:
+        capacity = Load(server.grpc, large, seconds=GENTLE_SECONDS, clients=16).answers().rate
+        flood = Load(server.grpc, large, seconds=seconds, rate=FACTOR * capacity, timeout=DEADLINE)
+        time.sleep(seconds - 1)
+        rate = NORMAL_RATE * capacity
+        after = Load(server.grpc, small, seconds=GENTLE_SECONDS, rate=rate, timeout=DEADLINE)
+        during = flood.answers()
+        return during, after.answers().between(during[-1].due, during[-1].due + 60)
