@@ -77,13 +77,19 @@ class RpcServer:
 
     async def open(self):
         server = grpc.aio.server(options=server_options(self.serving))
-        add_services(server, self.models, self.serving, metrics=self.metrics, health=self.health)
+        health = add_services(server, self.models, self.serving, metrics=self.metrics, health=self.health)
+        following = asyncio.create_task(health.follow())
         credentials = server_credentials(self.serving)
         address = f"127.0.0.1:{self.serving.grpc_port}"
         add_port = server.add_insecure_port
         self.port = server.add_secure_port(address, credentials) if credentials else add_port(address)
         await server.start()
-        return lambda: server.stop(None)
+
+        async def stop():
+            following.cancel()
+            await server.stop(None)
+
+        return stop
 
 
 class RestServer(RpcServer):

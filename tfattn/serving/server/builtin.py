@@ -82,7 +82,7 @@ async def _serve(
     application = Application(models, serving, metrics=metrics, health=health, page=Page(models))
     rest = RestServer(application, serving)
     rpc, rpc_address = _rpc_server(serving)
-    add_services(rpc, models, serving, metrics=metrics, health=health)
+    health_service = add_services(rpc, models, serving, metrics=metrics, health=health)
 
     async def live() -> None:
         await models.start()
@@ -92,7 +92,7 @@ async def _serve(
         await _follow(path, config, models, serving)
 
     await asyncio.gather(rest.start(), rpc.start())
-    living = asyncio.create_task(live())
+    living, following = asyncio.create_task(live()), asyncio.create_task(health_service.follow())
     ending = asyncio.create_task(told_to_end.wait())
     try:
         await asyncio.wait([living, ending], return_when=asyncio.FIRST_COMPLETED)
@@ -102,7 +102,7 @@ async def _serve(
         log("draining")
         health.draining = True
         living.cancel()
-        await asyncio.gather(rest.stop(), _stop(rpc, serving))
+        await asyncio.gather(rest.stop(), following, _stop(rpc, serving))
         await models.stop()
         log("ended")
 

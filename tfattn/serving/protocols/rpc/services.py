@@ -8,8 +8,7 @@ from tfattn.errors import ServingError
 from tfattn.serving.models.models import Models
 from tfattn.serving.monitoring.metrics import Metrics
 from tfattn.serving.protocols.health import Health
-from tfattn.serving.protocols.rpc import health as health_service
-from tfattn.serving.protocols.rpc import model, prediction
+from tfattn.serving.protocols.rpc import grpc_health, model, prediction
 from tfattn.serving.protocols.rpc.call import Calls
 from tfattn.serving.section import Serving
 
@@ -19,7 +18,7 @@ MOST_OFTEN_SECONDS = 5  # between two such questions of a client
 
 def add_services(
     server: grpc.aio.Server, models: Models, serving: Serving, *, metrics: Metrics, health: Health
-) -> None:
+) -> grpc_health.HealthService:
     """Adds PredictionService, ModelService and health to a server that has not been started.
 
     Args:
@@ -29,18 +28,22 @@ def add_services(
         metrics: what counts.
         health: what the server says of itself.
 
+    Returns:
+        the service of health, whose `follow` runs as long as the server does.
+
     Raises:
         ServingError: the token cannot be read.
     """
-    calls = Calls(models, serving, metrics, health)
+    calls, health_service = Calls(models, serving, metrics, health), grpc_health.HealthService(health)
     services = {
         prediction.NAME: prediction.handlers(calls),
         model.NAME: model.handlers(calls),
-        health_service.NAME: health_service.handlers(health),
+        grpc_health.NAME: grpc_health.handlers(health_service),
     }
     for name, handlers in services.items():
         # Not as registered methods: each time that a call comes, the server would ask each of those.
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, handlers),))
+    return health_service
 
 
 def server_options(serving: Serving) -> list[tuple[str, int]]:
