@@ -93,7 +93,7 @@ def predict(
         Literal["text", "csv", "tsv", "jsonl"] | None,
         typer.Option("--format", help="How to read the input, where neither its suffix nor the training file tells."),
     ] = None,
-    batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Rows answered at once.")] = 64,
+    batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Rows in a batch.")] = 64,
     folder: Annotated[Path, typer.Option("--folder", help="Where exports stand.")] = Path("saved_models"),
     token_file: Annotated[
         Path | None, typer.Option("--token-file", help="A file with the bearer token that the server asks for.")

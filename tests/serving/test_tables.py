@@ -276,7 +276,7 @@ def test_a_row_of_a_file_that_is_not_taken_is_listed_and_the_others_are_answered
     answer = command("predict", model[place], "--input", tmp_path / "new.tsv")
     assert answer.status == 1
     said, total = answer.errors.splitlines()
-    assert refused_as(said, message) and total == "error: standard output: 1 of 2 rows could not be answered"
+    assert refused_as(said, message) and total == "error: standard output: 1 of 2 rows have no prediction"
     good, bad = map(json.loads, answer.output.splitlines())
     assert good["label"] in ("noise", "real") and said == f"error: {bad['error']}"
 

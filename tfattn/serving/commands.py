@@ -9,7 +9,7 @@ from tfattn.config.build import build
 from tfattn.config.resolve import resolve_section
 from tfattn.serving.client import local, output_lines
 from tfattn.serving.client.predict import predict as predict_rows
-from tfattn.serving.client.remote import Remote
+from tfattn.serving.client.remote import RemoteModel
 from tfattn.serving.client.transports.address import is_address
 from tfattn.serving.conformance import fixtures, run
 from tfattn.serving.server import builtin, tensorflow_model_server
@@ -29,13 +29,13 @@ def predict(
     token_file: Path | None,
     allow_operations: Collection[str],
 ) -> None:
-    """Answers a file of inputs from an export, or from a model on a server."""
+    """Writes the predictions of an export, or of a model on a server, for a file of inputs."""
     output_lines.format_of(output)  # what cannot be written is refused before anything is loaded
     if is_address(model):
-        answering = Remote(model, token_file=token_file)
+        predictor = RemoteModel(model, token_file=token_file)
     else:
-        answering = local.load(model, folder, allow_operations=allow_operations)
-    predict_rows(answering, input, output, kind=format, batch_size=batch_size)
+        predictor = local.load(model, folder, allow_operations=allow_operations)
+    predict_rows(predictor, input, output, kind=format, batch_size=batch_size)
 
 
 def serve(models: str, *, with_engine: str, config: Path | None, overrides: list[str] | None, print: Print) -> None:

@@ -14,9 +14,9 @@ from typing import Any
 
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.models.models import Models
-from tfattn.serving.models.version import State
+from tfattn.serving.models.version import VersionState
 from tfattn.serving.page import card
-from tfattn.serving.protocols.rest.answer import Answer
+from tfattn.serving.protocols.rest.response import Response
 from tfattn.serving.protocols.rest.routes import decoded
 
 _MODELS = b"/models.json"
@@ -68,13 +68,13 @@ class Page:
     def _listed(self, name: str) -> dict[str, Any]:
         versions: list[int] = []
         with contextlib.suppress(Failure):  # none is known yet
-            versions = [one.number for one in self._models.status(name) if one.state is State.AVAILABLE]
+            versions = [one.number for one in self._models.status(name) if one.state is VersionState.AVAILABLE]
         return {"name": name, "versions": versions, "labels": self._models.labels_of(name)}
 
 
-def _files() -> Iterator[tuple[bytes, Answer]]:
+def _files() -> Iterator[tuple[bytes, Response]]:
     for file in resources.files("tfattn.serving.page").iterdir():
         kind = _CONTENT_TYPES.get(file.name.rpartition(".")[2])
         if kind is not None:
             path = b"/" if file.name == "index.html" else f"/{file.name}".encode()
-            yield path, Answer(200, file.read_bytes(), kind, _HEADERS)
+            yield path, Response(200, file.read_bytes(), kind, _HEADERS)

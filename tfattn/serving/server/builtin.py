@@ -1,6 +1,7 @@
 """The built-in server: REST and gRPC on one event loop, a process for each version of a model."""
 
 import asyncio
+import dataclasses
 import gc
 import logging
 import signal
@@ -51,9 +52,8 @@ def serve(path: Path, serving: Serving, announce: Callable[[Announcement], None]
     """
     config = models_config.read_config(path)
     # As many as leave room for what the server itself opens.
-    serving.max_connections = descriptors.connections(
-        serving.max_connections, models=len(config.model_config_list.config)
-    )
+    most = descriptors.connections(serving.max_connections, models=len(config.model_config_list.config))
+    serving = dataclasses.replace(serving, max_connections=most)
     # gRPC waits for events in a thread, which must not wait long for its turn.
     sys.setswitchinterval(SWITCH_SECONDS)
     for library in ("grpc", "asyncio"):

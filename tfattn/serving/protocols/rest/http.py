@@ -8,7 +8,7 @@ from typing import Any
 
 import httptools
 
-from tfattn.serving.protocols.rest.answer import JSON, error_body
+from tfattn.serving.protocols.rest.response import JSON, error_body
 from tfattn.serving.protocols.rest.uvicorn_insides import STATUS_LINE, HttpToolsProtocol
 from tfattn.serving.section import Serving
 
