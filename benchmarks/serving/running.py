@@ -73,6 +73,11 @@ class Running:
         found = json.loads(self.get(f"/v1/models/{model}"))["model_version_status"]
         return {int(version["version"]): version["state"] for version in found}
 
+    def is_available(self, model: str) -> bool:
+        """Whether a version of a model answers."""
+        listed = {entry["name"]: entry["versions"] for entry in json.loads(self.get("/models.json"))}
+        return bool(listed.get(model))
+
     def figure(self, name: str) -> float:
         """A figure of its metrics, summed over labels."""
         families = text_string_to_metric_families(self.get("/monitoring/prometheus/metrics").decode())

@@ -10,13 +10,14 @@ import grpc
 import pytest
 from grpc import StatusCode
 
-from benchmarks.serving.exports import Export, reports
-from benchmarks.serving.running import Running, running
+from benchmarks.serving.running import Running
 from tests.serving.attack import malformed_messages
 from tests.serving.attack.findings import Findings, responses, shown
 from tests.serving.attack.malformed_http import http2, streams
 from tests.serving.attack.malformed_json import Requests
-from tests.serving.attack.probes import PATIENCE, SLOW_SECONDS, Connection, Good, SlowClients, place
+from tests.serving.attack.probes import PATIENCE, Connection, Good, SlowClients, place
+
+pytestmark = pytest.mark.alone
 
 CHECK_EVERY = 100
 RAW = 8  # one in so many REST requests is bytes over a socket of its own
@@ -24,11 +25,9 @@ RAW_RPC = 50
 GLANCE = 0.3  # seconds that a half-sent request is given to be answered
 
 
-@pytest.mark.parametrize(("rest", "rpc"), [(500, 150), pytest.param(20_000, 5_000, marks=pytest.mark.slow)])
-def test_malformed_requests_do_no_harm(models, tmp_path, rest, rpc):
-    export = Export(models / "reports/10", tmp_path)
-    with running(export.folder, slow_client_seconds=SLOW_SECONDS) as server:
-        findings = attack(server, "reports", reports(), rest=rest, rpc=rpc)
+@pytest.mark.parametrize(("rest", "rpc"), [(300, 100), pytest.param(20_000, 5_000, marks=pytest.mark.slow)])
+def test_malformed_requests_do_no_harm(server, texts, rest, rpc):
+    findings = attack(server, "reports", texts, rest=rest, rpc=rpc)
     assert not findings.faults, "\n".join(findings.faults[:10])
     assert findings.checks == -(-(rest + rpc) // CHECK_EVERY)
     assert findings.outcomes["REST 400"] > findings.outcomes["REST 200"] > 0

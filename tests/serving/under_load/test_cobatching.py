@@ -13,8 +13,10 @@ from tensorflow_serving.apis.predict_pb2 import PredictResponse
 
 from benchmarks.serving.client import METHOD
 from benchmarks.serving.load import rpc_request
-from benchmarks.serving.running import Running, running
+from benchmarks.serving.running import Running
 from tfattn.serving.api.tensors import from_proto
+
+pytestmark = pytest.mark.alone
 
 TEXTS = 400
 LONGEST = 300  # characters
@@ -57,9 +59,8 @@ class CoBatching:
 
 
 @pytest.mark.parametrize("times", [60, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_company_changes_no_answer(model, texts, times):
-    with running(model) as server:
-        seen = asyncio.run(compared(server, model.name, texts, times=times))
+def test_company_changes_no_prediction(server, texts, times):
+    seen = asyncio.run(compared(server, "reports", texts, times=times))
     assert not seen.unequal, f"by up to {seen.difference}"
     assert seen.batches < 0.9 * seen.requests
 

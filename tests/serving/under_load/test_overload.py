@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 import tensorflow as tf
 
 from benchmarks.serving.load import Answers, Load, rpc_request
-from benchmarks.serving.running import running
+from benchmarks.serving.running import Running, wait_until
+
+pytestmark = pytest.mark.alone
 
 FACTOR = 5
 ROWS = 16  # a request: so that the load client, too, can keep up
@@ -34,16 +35,13 @@ class Thorough(tf.Module):
         return {"label": tf.fill([tf.size(text)], "Leak"), "scores": scores}
 
 
-@pytest.fixture(scope="module")
-def thorough_model(folder):
-    module = Thorough()
-    tf.saved_model.save(module, str(folder / "thorough/1"), signatures=module.answer)
-    return folder / "thorough"
-
-
 @pytest.mark.parametrize("seconds", [2, pytest.param(30, marks=pytest.mark.slow)])
-def test_too_much_is_refused_and_what_follows_is_answered(thorough_model, texts, seconds):
-    during, after = overloaded(thorough_model, texts, seconds=seconds)
+def test_too_much_is_refused_and_what_follows_is_answered(server, served, texts, seconds):
+    if not (served / "thorough").exists():
+        module = Thorough()
+        tf.saved_model.save(module, str(served / "thorough/1"), signatures=module.answer)
+    wait_until(lambda: server.is_available("thorough"))
+    during, after = overloaded(server, "thorough", texts, seconds=seconds)
     refused = [answer for answer in during if answer.outcome in REFUSED]
     assert refused
     assert during.good
@@ -51,16 +49,14 @@ def test_too_much_is_refused_and_what_follows_is_answered(thorough_model, texts,
     assert after[-1].outcome == "OK"
 
 
-def overloaded(model: Path, texts: Sequence[str], *, seconds: float) -> tuple[Answers, Answers]:
+def overloaded(server: Running, name: str, texts: Sequence[str], *, seconds: float) -> tuple[Answers, Answers]:
     """What clients saw during an overload of so many seconds, and what others saw after it."""
-    name = model.name
     whole = [texts[first : first + ROWS] for first in range(0, len(texts) - ROWS + 1, ROWS)]
     large, small = [rpc_request(name, rows) for rows in whole], [rpc_request(name, [text]) for text in texts]
-    with running(model) as server:
-        capacity = Load(server.grpc, large, seconds=GENTLE_SECONDS, clients=16).answers().rate
-        flood = Load(server.grpc, large, seconds=seconds, rate=FACTOR * capacity, timeout=DEADLINE)
-        time.sleep(seconds - 1)
-        rate = NORMAL_RATE * capacity
-        after = Load(server.grpc, small, seconds=GENTLE_SECONDS, rate=rate, timeout=DEADLINE)
-        during = flood.answers()
-        return during, after.answers().between(during[-1].due, during[-1].due + 60)
+    capacity = Load(server.grpc, large, seconds=GENTLE_SECONDS, clients=16).answers().rate
+    flood = Load(server.grpc, large, seconds=seconds, rate=FACTOR * capacity, timeout=DEADLINE)
+    time.sleep(seconds - 1)
+    rate = NORMAL_RATE * capacity
+    after = Load(server.grpc, small, seconds=GENTLE_SECONDS, rate=rate, timeout=DEADLINE)
+    during = flood.answers()
+    return during, after.answers().between(during[-1].due, during[-1].due + 60)

@@ -6,7 +6,6 @@ of the end is on its way, before the server hears of it: such a request was not 
 
 import json
 import socket
-import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,10 +15,13 @@ import pytest
 
 from benchmarks.serving.client import LOST
 from benchmarks.serving.load import FOR_EVER, Answers, Load, rest_request, rpc_request
-from benchmarks.serving.running import Running
+from benchmarks.serving.running import Running, wait_until
+
+pytestmark = pytest.mark.alone
 
 CLIENTS = 4  # of each protocol
-LOADED_SECONDS = 1.5
+LOADED = 200  # requests that a server has answered before it is told to end
+REQUESTS = ":tensorflow:serving:request_count"
 UNANSWERED = (LOST, "CANCELLED", "DEADLINE_EXCEEDED")
 
 
@@ -31,11 +33,13 @@ class Restarts:
         accepted: how many requests the servers say they have accepted, by protocol.
         answers: all that clients sent, by protocol.
         statuses: the exit status of each server.
+        endings: the last that each had to say.
     """
 
     accepted: Counter = field(default_factory=Counter)
     answers: dict[str, Answers] = field(default_factory=dict)
     statuses: list[int] = field(default_factory=list)
+    endings: list[list[str]] = field(default_factory=list)
 
     @property
     def lost(self) -> dict[str, int]:
@@ -47,11 +51,12 @@ class Restarts:
 
 
 @pytest.mark.parametrize("times", [1, pytest.param(20, marks=pytest.mark.slow)])
-def test_a_restart_loses_no_accepted_request(model, texts, times):
-    seen = restarted(model, texts, times=times)
+def test_a_restart_loses_no_accepted_request(served, texts, times):
+    seen = restarted(served / "reports", texts, times=times)
     assert seen.lost == {"REST": 0, "GRPC": 0}
     assert not seen.answers["REST"].lost
     assert seen.statuses == [0] * (times + 1)
+    assert seen.endings == [["draining", "version_unloaded", "ended"]] * (times + 1)
 
 
 def restarted(model: Path, texts: Sequence[str], *, times: int) -> Restarts:
@@ -66,19 +71,21 @@ def restarted(model: Path, texts: Sequence[str], *, times: int) -> Restarts:
             loads = {
                 protocol: Load(*address, seconds=FOR_EVER, clients=CLIENTS) for protocol, address in addresses.items()
             }
-        time.sleep(LOADED_SECONDS)
+        wait_until(lambda server=server: server.figure(REQUESTS) >= LOADED)
         if number == times:
             seen.answers = {protocol: load.end() for protocol, load in loads.items()}
         seen.statuses.append(server.end())
-        seen.accepted += _accepted(server.log)
+        lines = _lines(server.log)
+        seen.accepted += Counter(line["entrypoint"] for line in lines if line["event"] == "request")
+        seen.endings.append([line["event"] for line in lines if line["event"] != "request"][-3:])
         server.log.unlink()
     return seen
 
 
-def _accepted(log: Path) -> Counter:
+def _lines(log: Path) -> list[dict]:
     lines = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
     assert not any("lost_lines" in line for line in lines), "the log is not whole"
-    return Counter(line["entrypoint"] for line in lines if line["event"] == "request")
+    return lines
 
 
 def _free_port() -> int:
