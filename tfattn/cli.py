@@ -142,6 +142,11 @@ def serve(
     ] = None,
 ) -> None:
     """Serve exports over REST and gRPC, as TF Serving does; a page to try them is at the REST address."""
+    from tfattn.serving.engine import forking
+    from tfattn.serving.server import tensorflow_model_server
+
+    if not tensorflow_model_server.is_wanted(engine):
+        forking.start()  # it loads TensorFlow while this process does
     _serving().serve(models, with_engine=engine, config=config, overrides=set, print=_print)
 
 

@@ -49,7 +49,7 @@ def serve(models: str, *, with_engine: str, config: Path | None, overrides: list
         console.note(what.curl())
         print(json.dumps({"rest": what.rest, "grpc": what.grpc}))
 
-    if with_engine == "tensorflow_model_server" or (with_engine == "auto" and tensorflow_model_server.find()):
+    if tensorflow_model_server.is_wanted(with_engine):
         tensorflow_model_server.serve(path, serving, lambda rest, grpc: print(json.dumps({"rest": rest, "grpc": grpc})))
     else:
         builtin.serve(path, serving, announce)

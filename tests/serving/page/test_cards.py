@@ -6,8 +6,6 @@ import pytest
 
 from tests.serving.page.served import LEAVES, PLANS, STAYS
 
-pytestmark = pytest.mark.alone
-
 CONTROL = 2
 NO_VALUE = "(no value)"
 

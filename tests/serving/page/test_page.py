@@ -8,8 +8,6 @@ import pytest
 from benchmarks.serving.running import running
 from tests.serving.page.served import LABELS
 
-pytestmark = pytest.mark.alone
-
 REPORT = 'It\'s the "机械" pump:\ncoolant is pooling \\ $HOME `id` !!'
 CONTROL, SHIFT = 2, 8
 

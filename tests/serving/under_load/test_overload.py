@@ -1,6 +1,5 @@
 """Five times more requests than the server can answer: it refuses, answers whom it can, and is well again."""
 
-import time
 from collections.abc import Sequence
 
 import pytest
@@ -14,8 +13,7 @@ pytestmark = pytest.mark.alone
 FACTOR = 5
 ROWS = 16  # a request: so that the load client, too, can keep up
 DEADLINE = 1.0
-NORMAL_RATE = 0.2  # of capacity
-GENTLE_SECONDS = 1.5  # in which capacity is measured, and that others keep asking
+GENTLE_SECONDS = 1.5  # in which capacity is measured, and that somebody asks afterwards
 REFUSED = ("UNAVAILABLE", "RESOURCE_EXHAUSTED")
 
 
@@ -45,7 +43,7 @@ def test_too_much_is_refused_and_what_follows_is_answered(server, served, texts,
     refused = [answer for answer in during if answer.outcome in REFUSED]
     assert refused
     assert during.good
-    assert len(during.good) + len(refused) >= 0.9 * len(during)
+    assert len(during.good) + len(refused) >= 0.75 * len(during)  # and few that were answered too late
     assert after[-1].outcome == "OK"
 
 
@@ -54,9 +52,5 @@ def overloaded(server: Running, name: str, texts: Sequence[str], *, seconds: flo
     whole = [texts[first : first + ROWS] for first in range(0, len(texts) - ROWS + 1, ROWS)]
     large, small = [rpc_request(name, rows) for rows in whole], [rpc_request(name, [text]) for text in texts]
     capacity = Load(server.grpc, large, seconds=GENTLE_SECONDS, clients=16).answers().rate
-    flood = Load(server.grpc, large, seconds=seconds, rate=FACTOR * capacity, timeout=DEADLINE)
-    time.sleep(seconds - 1)
-    rate = NORMAL_RATE * capacity
-    after = Load(server.grpc, small, seconds=GENTLE_SECONDS, rate=rate, timeout=DEADLINE)
-    during = flood.answers()
-    return during, after.answers().between(during[-1].due, during[-1].due + 60)
+    during = Load(server.grpc, large, seconds=seconds, rate=FACTOR * capacity, timeout=DEADLINE).answers()
+    return during, Load(server.grpc, small, seconds=GENTLE_SECONDS, clients=1).answers()

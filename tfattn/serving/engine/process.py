@@ -13,14 +13,12 @@ from grpc import StatusCode
 
 from tfattn.serving.api.failure import CODES, Failure
 from tfattn.serving.api.signature import Signature
-from tfattn.serving.engine import death, messages, worker
+from tfattn.serving.engine import death, forking, messages, worker
 from tfattn.serving.engine.line import HEAD, OK, frame
 from tfattn.serving.engine.messages import Arrays
 
 LAST_WORDS = 1 << 15  # bytes of a process's standard error that are kept, to find in them why it died
 ENDING_SECONDS = 10  # for what a process still computes
-PRELOADED = ["tfattn.serving.engine.preload"]
-_FORKS = multiprocessing.get_context("forkserver")
 
 
 class Died(Exception):
@@ -154,14 +152,15 @@ class Process:
 
 async def _forked(*arguments: object) -> tuple[multiprocessing.Process, socket.socket, socket.socket]:
     """A process that runs `worker.main`, and the lines to it: for requests, and what it says on standard error."""
-    _FORKS.set_forkserver_preload(PRELOADED)
     with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
         try:
+            forking.start()
             pairs = [socket.socketpair() for _ in range(2)]
             for mine, yours in pairs:
                 ours.enter_context(mine)
                 theirs.enter_context(yours)
-            process = _FORKS.Process(target=worker.main, args=(*(yours for _, yours in pairs), *arguments), daemon=True)
+            lines = tuple(yours for _, yours in pairs)
+            process = forking.FORKS.Process(target=worker.main, args=(*lines, *arguments), daemon=True)
             await asyncio.to_thread(process.start)
         except (OSError, EOFError) as error:
             raise Failure(StatusCode.RESOURCE_EXHAUSTED, f"cannot start a process: {error}") from None

@@ -44,6 +44,11 @@ def find() -> Path | None:
     return Path(path) if path else None
 
 
+def is_wanted(engine: str) -> bool:
+    """Whether `--engine` means it: by its name, or by "auto" where it is installed."""
+    return engine == NAME or (engine == "auto" and find() is not None)
+
+
 def serve(path: Path, serving: Serving, announce: Announce) -> None:
     """Runs it until it ends; SIGTERM and SIGINT are passed on to it.
 
