@@ -1,6 +1,5 @@
 """The command line: it parses, calls a stage and prints. Nothing heavy is imported before a command needs it."""
 
-import importlib
 import json
 import os
 import sys
@@ -142,11 +141,6 @@ def serve(
     ] = None,
 ) -> None:
     """Serve exports over REST and gRPC, as TF Serving does; a page to try them is at the REST address."""
-    from tfattn.serving.engine import forking
-    from tfattn.serving.server import tensorflow_model_server
-
-    if not tensorflow_model_server.is_wanted(engine):
-        forking.start()  # it loads TensorFlow while this process does
     _serving().serve(models, with_engine=engine, config=config, overrides=set, print=_print)
 
 
@@ -279,19 +273,16 @@ def _stages(plugins: list[str] | None = None) -> Any:
 
 def _serving() -> Any:
     """The commands that need no pipeline, and nothing of what trains."""
-    return _with_tensorflow("tfattn.serving.commands")
+    from tfattn.serving import commands
+
+    return commands
 
 
 def _with_tensorflow(module: str) -> Any:
     import tfattn.console  # noqa: F401 (it looks at standard error as it is made: not while that is hidden)
     from tfattn import native
 
-    with native.errors_hidden():
-        import tensorflow
-
-        loaded = importlib.import_module(module)
-        tensorflow.config.list_physical_devices()
-    return loaded
+    return native.with_tensorflow(module)
 
 
 def _print(line: str) -> None:
