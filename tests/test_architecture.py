@@ -1,6 +1,8 @@
 """The rooms keep to their places, and the index to what exists."""
 
 import ast
+import configparser
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +15,8 @@ from tfattn.errors import ConfigError
 
 PROJECT = Path(__file__).resolve().parent.parent
 MODULES = sorted((PROJECT / "tfattn").rglob("*.py"))
+# What serving may use beside itself: nothing that knows of data, models or training.
+BELOW_SERVING = {"catalog", "config", "console", "errors", "features", "files", "formats", "graphs", "native"}
 ENTRIES = [(kind, name) for kind, entries in catalog.CATALOGS.items() for name in entries]
 
 
@@ -20,6 +24,14 @@ def test_imports_follow_the_contracts_of_setup_cfg():
     program = Path(sys.executable).with_name("lint-imports")
     done = subprocess.run([program], cwd=PROJECT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_serving_is_kept_from_every_room_that_it_does_not_need():
+    setup = configparser.ConfigParser()
+    setup.read(PROJECT / "setup.cfg")
+    rooms = set(re.findall(r"\w+", setup["importlinter:contract:rooms"]["layers"]))
+    forbidden = setup["importlinter:contract:serving-alone"]["forbidden_modules"].split()
+    assert {f"tfattn.{room}" for room in rooms - BELOW_SERVING - {"serving"}} == set(forbidden) - {"keras"}
 
 
 @pytest.mark.parametrize(("kind", "name"), ENTRIES)

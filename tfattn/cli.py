@@ -1,6 +1,5 @@
 """The command line: it parses, calls a stage and prints. Nothing heavy is imported before a command needs it."""
 
-import importlib
 import json
 import os
 import sys
@@ -93,7 +92,7 @@ def predict(
         Literal["text", "csv", "tsv", "jsonl"] | None,
         typer.Option("--format", help="How to read the input, where neither its suffix nor the training file tells."),
     ] = None,
-    batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Rows answered at once.")] = 64,
+    batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Rows in a batch.")] = 64,
     folder: Annotated[Path, typer.Option("--folder", help="Where exports stand.")] = Path("saved_models"),
     token_file: Annotated[
         Path | None, typer.Option("--token-file", help="A file with the bearer token that the server asks for.")
@@ -274,19 +273,16 @@ def _stages(plugins: list[str] | None = None) -> Any:
 
 def _serving() -> Any:
     """The commands that need no pipeline, and nothing of what trains."""
-    return _with_tensorflow("tfattn.serving.commands")
+    from tfattn.serving import commands
+
+    return commands
 
 
 def _with_tensorflow(module: str) -> Any:
     import tfattn.console  # noqa: F401 (it looks at standard error as it is made: not while that is hidden)
     from tfattn import native
 
-    with native.errors_hidden():
-        import tensorflow
-
-        loaded = importlib.import_module(module)
-        tensorflow.config.list_physical_devices()
-    return loaded
+    return native.with_tensorflow(module)
 
 
 def _print(line: str) -> None:

@@ -25,7 +25,6 @@ from tfattn.data.records import write_encoded
 from tfattn.data.section import Data
 from tfattn.data.source import Source
 from tfattn.data.split import TRAIN, VALIDATION
-from tfattn.data.training_file import TrainingFile
 from tfattn.drawing.figures import FORMATS
 from tfattn.errors import ConfigError, DataError, ServingError
 from tfattn.evaluation.alignment_plot import alignment
@@ -35,6 +34,7 @@ from tfattn.export.saved_model import exported, finish
 from tfattn.export.served import Served
 from tfattn.export.translation import ALIGNMENT
 from tfattn.features import TEXT
+from tfattn.formats.training_file import TrainingFile
 from tfattn.inputs import code_of, inputs_of
 from tfattn.runs import Run
 from tfattn.serving.client import local

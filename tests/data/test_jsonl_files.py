@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tfattn.data.jsonl_files import JsonLinesFile
-from tfattn.data.text_files import LONGEST_TEXT
 from tfattn.errors import DataError
+from tfattn.formats.limits import LONGEST_TEXT
 
 
 @pytest.fixture

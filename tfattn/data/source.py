@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tfattn.data.parts import Part
 from tfattn.data.text_files import fingerprint
-from tfattn.data.training_file import FileFormat
+from tfattn.formats.training_file import FileFormat
 
 
 @dataclass(frozen=True)

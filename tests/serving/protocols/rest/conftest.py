@@ -15,7 +15,8 @@ import uvicorn
 import uvloop
 
 from tests.serving import stand_ins
-from tfattn.serving.protocols.rest.application import application
+from tfattn.serving.page.page import Page
+from tfattn.serving.protocols.rest.application import Application
 from tfattn.serving.protocols.rest.http import http_protocol
 from tfattn.serving.section import Serving
 
@@ -54,7 +55,8 @@ class Server:
         self.serving = Serving(**settings)
         self.models, self.metrics, self.health = models, Metrics(), stand_ins.Health()
         self.loop = None
-        app = application(models, self.serving, metrics=self.metrics, health=self.health)
+        parts = {"metrics": self.metrics, "health": self.health, "page": Page(models)}
+        app = Application(models, self.serving, **parts)
         config = uvicorn.Config(
             app,
             http=http_protocol(self.serving),

@@ -3,8 +3,8 @@
 import random
 from collections.abc import Iterator
 
-from benchmarks.serving.malformed_json import Requests
-from benchmarks.serving.mutation import mutated
+from tests.serving.attack.malformed_json import Requests
+from tests.serving.attack.mutation import mutated
 
 
 def streams(requests: Requests, model: str, source: random.Random) -> Iterator[bytes]:

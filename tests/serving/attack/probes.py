@@ -10,9 +10,9 @@ import grpc
 from tensorflow_serving.apis.predict_pb2 import PredictResponse
 
 from benchmarks.serving.client import METHOD
-from benchmarks.serving.findings import Findings, Response
 from benchmarks.serving.load import rest_request, rpc_request
 from benchmarks.serving.running import Running
+from tests.serving.attack.findings import Findings, Response
 
 PATIENCE = 10.0  # seconds without an answer that count as a hang
 SLOW_CLIENTS = 20

@@ -14,7 +14,7 @@ from tensorflow_serving.apis.inference_pb2 import MultiInferenceRequest
 from tensorflow_serving.apis.model_pb2 import ModelSpec
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
 
-from benchmarks.serving.mutation import mutated
+from tests.serving.attack.mutation import mutated
 from tfattn.serving.api.tensors import strings, to_proto
 
 PREDICTION, MODEL = "/tensorflow.serving.PredictionService", "/tensorflow.serving.ModelService"

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import grpc
@@ -24,26 +25,25 @@ LARGE = 2**18  # bytes, the conversion of which the event loop must not wait for
 Value = TypeVar("Value")
 
 
-class Call:
+@dataclass(slots=True)
+class RpcCall:
     """What is known of a call.
 
-    Args:
-        models: what is served.
-        deadline: when nobody waits for the answer any more, in the event loop's time; None for never.
-        size: how many bytes the request has.
-        max_rows: the most rows that it may have.
-
     Attributes:
+        models: what is served.
+        deadline: when nobody waits for the response any more, in the event loop's time; None for never.
+        size: how many bytes its request has.
+        max_rows: the most rows that it may have.
         model: the name of the model that is asked for, once it is known to be one; "" before.
         version: the version that answers, once it is found.
     """
 
-    __slots__ = ("models", "deadline", "size", "max_rows", "model", "version")
-
-    def __init__(self, models: Models, deadline: float | None, size: int, max_rows: int):
-        self.models, self.deadline, self.size, self.max_rows = models, deadline, size, max_rows
-        self.model = ""
-        self.version: Version | None = None
+    models: Models
+    deadline: float | None
+    size: int
+    max_rows: int
+    model: str = ""
+    version: Version | None = None
 
     def find(self, request: Any) -> Version:
         """The version that a request asks for in its `model_spec`.
@@ -65,8 +65,8 @@ class Call:
         return self.version
 
 
-class Calls:
-    """Makes handlers of functions.
+class HandlerFactory:
+    """Makes handlers of methods.
 
     Args:
         models: what is served.
@@ -85,14 +85,19 @@ class Calls:
         self._bearer = Bearer(serving.token_file) if serving.token_file else None
 
     def handler(
-        self, api: str, kind: type[Message], answer: Callable[[Any, Call], Awaitable[bytes]], *, counted: bool = True
+        self,
+        api: str,
+        kind: type[Message],
+        method: Callable[[Any, RpcCall], Awaitable[bytes]],
+        *,
+        counted: bool = True,
     ) -> grpc.RpcMethodHandler:
         """A handler of one method.
 
         Args:
             api: what the metrics call it.
             kind: what a request is.
-            answer: gives the answer to a request, or raises Failure.
+            method: gives the response to a request, or raises Failure.
             counted: whether the metrics and the log of requests hear of it.
         """
 
@@ -100,14 +105,14 @@ class Calls:
             start = time.monotonic()  # the event loop's clock, which itself stands still while it works
             remaining = context.time_remaining()
             deadline = None if remaining is None else start + remaining
-            call = Call(self._models, deadline, len(body), self._max_rows)
+            call = RpcCall(self._models, deadline, len(body), self._max_rows)
             failure: Failure | None = None
             try:
                 self._check_caller(context)
                 if self._health.draining:  # a call that comes as gRPC stops would be cancelled without a word
                     raise Failure(StatusCode.UNAVAILABLE, "The server is about to end")
                 # gRPC would call a message that it cannot read the server's own failure.
-                answered = await answer(await aside(call.size, _parsed, kind, body), call)
+                response = await method(await aside(call.size, _parsed, kind, body), call)
             except Failure as raised:
                 failure = raised
             except asyncio.CancelledError:
@@ -122,11 +127,11 @@ class Calls:
                     self._count(call, api, failure.code if failure else StatusCode.OK, time.monotonic() - start)
             if failure is not None:
                 await context.abort(failure.code, shortened(failure.message))
-            return answered
+            return response
 
         return grpc.unary_unary_rpc_method_handler(handle)
 
-    def _count(self, call: Call, api: str, code: StatusCode, seconds: float) -> None:
+    def _count(self, call: RpcCall, api: str, code: StatusCode, seconds: float) -> None:
         number = call.version.number if call.version else None
         self._metrics.request(call.model, number, api=api, entrypoint="GRPC", code=code, seconds=seconds)
         if self._logged:

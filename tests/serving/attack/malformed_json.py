@@ -5,7 +5,7 @@ import json
 import random
 from collections.abc import Sequence
 
-from benchmarks.serving.mutation import mutated
+from tests.serving.attack.mutation import mutated
 
 KEYS = ("instances", "inputs", "signature_name", "examples", "context", "text", "b64", "serving_default", "", "é", "\0")
 SCALARS = (

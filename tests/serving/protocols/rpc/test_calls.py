@@ -13,7 +13,7 @@ from tensorflow_serving.apis.predict_pb2 import PredictRequest
 
 from tests.serving.stand_ins import Models, example, half_plus_two
 from tfattn.serving.api.failure import Failure
-from tfattn.serving.protocols.rpc.call import shortened
+from tfattn.serving.protocols.rpc.calls import shortened
 
 PREDICTION, MODEL = "/tensorflow.serving.PredictionService/", "/tensorflow.serving.ModelService/"
 METHODS = [PREDICTION + name for name in ("Predict", "Classify", "Regress", "MultiInference", "GetModelMetadata")]

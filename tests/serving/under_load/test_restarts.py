@@ -1,4 +1,4 @@
-"""SIGTERM and a new start under load: is a request that the server has accepted ever left unanswered?
+"""SIGTERM and a new start under load: no request that the server has accepted is left unanswered.
 
 Who has accepted what is the server's word: it logs every request. gRPC's library cancels what arrives while the news
 of the end is on its way, before the server hears of it: such a request was not accepted, and is counted apart.
@@ -6,19 +6,22 @@ of the end is on its way, before the server hears of it: such a request was not 
 
 import json
 import socket
-import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 from benchmarks.serving.client import LOST
 from benchmarks.serving.load import FOR_EVER, Answers, Load, rest_request, rpc_request
-from benchmarks.serving.running import Running
-from tfattn.serving.models import model_store
+from benchmarks.serving.running import Running, wait_until
+
+pytestmark = pytest.mark.alone
 
 CLIENTS = 4  # of each protocol
-LOADED_SECONDS = 1.5
+LOADED = 200  # requests that a server has answered before it is told to end
+REQUESTS = ":tensorflow:serving:request_count"
 UNANSWERED = (LOST, "CANCELLED", "DEADLINE_EXCEEDED")
 
 
@@ -30,13 +33,13 @@ class Restarts:
         accepted: how many requests the servers say they have accepted, by protocol.
         answers: all that clients sent, by protocol.
         statuses: the exit status of each server.
-        seconds: how long each took to end.
+        endings: the last that each had to say.
     """
 
     accepted: Counter = field(default_factory=Counter)
     answers: dict[str, Answers] = field(default_factory=dict)
     statuses: list[int] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)
+    endings: list[list[str]] = field(default_factory=list)
 
     @property
     def lost(self) -> dict[str, int]:
@@ -47,48 +50,42 @@ class Restarts:
         }
 
 
-def main(model: Path, texts: Sequence[str], *, short: bool) -> None:
-    """Prints what became of the requests of 20 restarts."""
-    seen = measure(model, texts, restarts=3 if short else 20)
-    print(f"{model}: {len(seen.seconds)} restarts under {CLIENTS} REST and {CLIENTS} gRPC clients that reconnect")
-    for protocol, answers in seen.answers.items():
-        print(
-            f"{protocol}: accepted {seen.accepted[protocol]}, of these not answered {seen.lost[protocol]};"
-            f" what clients saw: {answers.outcomes}"
-        )
-    print(f"exit statuses {sorted(set(seen.statuses))}, SIGTERM to exit {max(seen.seconds):.2f} s at most")
+@pytest.mark.parametrize("times", [1, pytest.param(20, marks=pytest.mark.slow)])
+def test_a_restart_loses_no_accepted_request(served, texts, times):
+    seen = restarted(served / "reports", texts, times=times)
+    assert seen.lost == {"REST": 0, "GRPC": 0}
+    assert not seen.answers["REST"].lost
+    assert seen.statuses == [0] * (times + 1)
+    assert seen.endings == [["draining", "version_unloaded", "ended"]] * (times + 1)
 
 
-def measure(model: Path, texts: Sequence[str], *, restarts: int) -> Restarts:
+def restarted(model: Path, texts: Sequence[str], *, times: int) -> Restarts:
     """Starts and ends a server so often on the same ports; clients keep asking all the time."""
-    version = model_store.find(str(model))
-    name = version.parent.name
     ports = {"rest_port": _free_port(), "grpc_port": _free_port()}
-    over_rpc, over_rest = ([make(name, [text]) for text in texts] for make in (rpc_request, rest_request))
+    over_rpc, over_rest = ([make(model.name, [text]) for text in texts] for make in (rpc_request, rest_request))
     seen, loads = Restarts(), {}
-    for number in range(restarts + 1):
-        server = Running(version.parent, log_requests=True, **ports)
+    for number in range(times + 1):
+        server = Running(model, log_requests=True, **ports)
         if not loads:
             addresses = {"REST": (server.rest, over_rest), "GRPC": (server.grpc, over_rpc)}
             loads = {
                 protocol: Load(*address, seconds=FOR_EVER, clients=CLIENTS) for protocol, address in addresses.items()
             }
-        time.sleep(LOADED_SECONDS)
-        if number == restarts:
+        wait_until(lambda server=server: server.figure(REQUESTS) >= LOADED)
+        if number == times:
             seen.answers = {protocol: load.end() for protocol, load in loads.items()}
-        start = time.monotonic()
         seen.statuses.append(server.end())
-        if number < restarts:
-            seen.seconds.append(time.monotonic() - start)
-        seen.accepted += _accepted(server.log)
+        lines = _lines(server.log)
+        seen.accepted += Counter(line["entrypoint"] for line in lines if line["event"] == "request")
+        seen.endings.append([line["event"] for line in lines if line["event"] != "request"][-3:])
         server.log.unlink()
     return seen
 
 
-def _accepted(log: Path) -> Counter:
+def _lines(log: Path) -> list[dict]:
     lines = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
     assert not any("lost_lines" in line for line in lines), "the log is not whole"
-    return Counter(line["entrypoint"] for line in lines if line["event"] == "request")
+    return lines
 
 
 def _free_port() -> int:

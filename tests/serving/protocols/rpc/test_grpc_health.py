@@ -6,7 +6,7 @@ from grpc import StatusCode
 from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 from grpc_health.v1.health_pb2_grpc import HealthStub
 
-from tfattn.serving.protocols.rpc.health import SERVICES
+from tfattn.serving.protocols.rpc.grpc_health import SERVICES
 
 SERVING, NOT_SERVING = HealthCheckResponse.SERVING, HealthCheckResponse.NOT_SERVING
 

@@ -1,4 +1,4 @@
-"""What is sent back."""
+"""What is sent back over HTTP."""
 
 import json
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ JSON = b"application/json"
 
 
 @dataclass(frozen=True)
-class Answer:
-    """A response.
+class Response:
+    """An HTTP response.
 
     Attributes:
         status: its HTTP status.
@@ -29,7 +29,7 @@ class Answer:
     headers: tuple[Header, ...] = ()
 
 
-class Refusal(Failure):
+class HttpFailure(Failure):
     """A failure for which HTTP has a status of its own.
 
     Args:
@@ -48,11 +48,11 @@ class Refusal(Failure):
 
 
 def error_body(message: str) -> bytes:
-    """The body of every answer that is a failure."""
+    """The body of every response that is a failure."""
     return json.dumps({"error": message}).encode()
 
 
-def as_answer(failure: Failure) -> Answer:
-    """The answer that tells of a failure."""
+def failure_response(failure: Failure) -> Response:
+    """The response that tells of a failure."""
     headers = ((b"www-authenticate", b"Bearer"),) if failure.code is StatusCode.UNAUTHENTICATED else ()
-    return Answer(failure.http_status, error_body(failure.message), headers=headers)
+    return Response(failure.http_status, error_body(failure.message), headers=headers)

@@ -1,21 +1,22 @@
-"""Random requests at the same moment: is each row answered as if it were alone?"""
+"""Random requests at the same moment: each row is answered as if it were alone."""
 
 import asyncio
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import grpc
 import numpy as np
+import pytest
 from tensorflow_serving.apis.predict_pb2 import PredictResponse
 
 from benchmarks.serving.client import METHOD
 from benchmarks.serving.load import rpc_request
-from benchmarks.serving.running import Running, running
+from benchmarks.serving.running import Running
 from tfattn.serving.api.tensors import from_proto
-from tfattn.serving.models import model_store
+
+pytestmark = pytest.mark.alone
 
 TEXTS = 400
 LONGEST = 300  # characters
@@ -57,28 +58,16 @@ class CoBatching:
         )
 
 
-def main(model: Path, texts: Sequence[str], *, short: bool) -> None:
-    """Prints the largest difference in 10,000 random co-batchings."""
-    times = 200 if short else 10_000
-    seen = measure(model, texts, times=times)
-    print(
-        f"{model}: {times} times {REQUESTS[0]} to {REQUESTS[1]} requests at once, {TEXTS} random texts of up to"
-        f" {LONGEST} characters\n"
-        f"{seen.requests} requests of {seen.rows} rows in {seen.batches} batches;"
-        f" unequal to the answer alone: {seen.unequal}, largest difference {seen.difference:.2g}"
-    )
+@pytest.mark.parametrize("times", [60, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_company_changes_no_prediction(server, texts, times):
+    seen = asyncio.run(compared(server, "reports", texts, times=times))
+    assert not seen.unequal, f"by up to {seen.difference}"
+    assert seen.batches < 0.9 * seen.requests
 
 
-def measure(model: Path, texts: Sequence[str], *, times: int, seed: int = 0) -> CoBatching:
-    """Answers random texts one by one, then many times in random company."""
-    version = model_store.find(str(model))
-    with running(version.parent) as server:
-        return asyncio.run(compared(server, version.parent.name, texts, times=times, seed=seed))
-
-
-async def compared(server: Running, model: str, texts: Sequence[str], *, times: int, seed: int) -> CoBatching:
-    """The same with a server that runs."""
-    source = random.Random(seed)
+async def compared(server: Running, model: str, texts: Sequence[str], *, times: int) -> CoBatching:
+    """Random texts, first one by one, then many times in random company."""
+    source = random.Random(0)
     channels = [
         grpc.aio.insecure_channel(server.grpc, [("grpc.use_local_subchannel_pool", 1)]) for _ in range(CHANNELS)
     ]

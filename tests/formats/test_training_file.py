@@ -2,8 +2,8 @@
 
 import pytest
 
-from tfattn.data.training_file import FileFormat, TrainingFile
 from tfattn.errors import DataError
+from tfattn.formats.training_file import FileFormat, TrainingFile
 
 FORMATS = [None, FileFormat("text", "latin-1"), FileFormat("csv", "cp1252", ";", quoting=False, header=False)]
 

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from tfattn.data.delimiters import likely_delimiter
+from tfattn.formats.delimiters import likely_delimiter
 
 
 @pytest.mark.parametrize(

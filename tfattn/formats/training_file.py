@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from tfattn import files
-from tfattn.preprocessing.numbers import MISSING
+from tfattn.formats.numbers import MISSING
 
 
 @dataclass(frozen=True)

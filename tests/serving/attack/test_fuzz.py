@@ -4,20 +4,20 @@ import contextlib
 import http.client
 import random
 import socket
-import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import grpc
+import pytest
 from grpc import StatusCode
 
-from benchmarks.serving import malformed_messages
-from benchmarks.serving.findings import Findings, responses, shown
-from benchmarks.serving.malformed_http import http2, streams
-from benchmarks.serving.malformed_json import Requests
-from benchmarks.serving.probes import PATIENCE, SLOW_SECONDS, Connection, Good, SlowClients, place
-from benchmarks.serving.running import Running, running
-from tfattn.serving.models import model_store
+from benchmarks.serving.running import Running
+from tests.serving.attack import malformed_messages
+from tests.serving.attack.findings import Findings, responses, shown
+from tests.serving.attack.malformed_http import http2, streams
+from tests.serving.attack.malformed_json import Requests
+from tests.serving.attack.probes import PATIENCE, Connection, Good, SlowClients, place
+
+pytestmark = pytest.mark.alone
 
 CHECK_EVERY = 100
 RAW = 8  # one in so many REST requests is bytes over a socket of its own
@@ -25,23 +25,18 @@ RAW_RPC = 50
 GLANCE = 0.3  # seconds that a half-sent request is given to be answered
 
 
-def main(model: Path, texts: Sequence[str], *, short: bool) -> None:
-    """Prints outcomes and faults of 20,000 REST requests and 5,000 gRPC messages."""
-    rest, rpc = (1000, 300) if short else (20_000, 5_000)
-    version = model_store.find(str(model))
-    start = time.monotonic()
-    with running(version.parent, slow_client_seconds=SLOW_SECONDS) as server:
-        findings = attack(server, version.parent.name, texts, rest=rest, rpc=rpc)
-    print(f"{model}: {rest} REST requests and {rpc} gRPC messages in {time.monotonic() - start:.0f} s")
-    for kind, count in sorted(findings.outcomes.items()):
-        print(f"  {kind:28} {count:6}")
-    print(f"good requests answered in between: {findings.checks}; faults: {len(findings.faults)}")
-    print("\n".join(findings.faults[:20]))
+@pytest.mark.parametrize(("rest", "rpc"), [(300, 100), pytest.param(20_000, 5_000, marks=pytest.mark.slow)])
+def test_malformed_requests_do_no_harm(server, texts, rest, rpc):
+    findings = attack(server, "reports", texts, rest=rest, rpc=rpc)
+    assert not findings.faults, "\n".join(findings.faults[:10])
+    assert findings.checks == -(-(rest + rpc) // CHECK_EVERY)
+    assert findings.outcomes["REST 400"] > findings.outcomes["REST 200"] > 0
+    assert findings.outcomes["gRPC INVALID_ARGUMENT"] > findings.outcomes["gRPC OK"] > 0
 
 
-def attack(server: Running, model: str, texts: Sequence[str], *, rest: int, rpc: int, seed: int = 0) -> Findings:
-    """Sends so many requests of each kind, in random order, the same for the same seed."""
-    source, findings = random.Random(seed), Findings()
+def attack(server: Running, model: str, texts: Sequence[str], *, rest: int, rpc: int) -> Findings:
+    """Sends so many requests of each kind, in random order, the same each time."""
+    source, findings = random.Random(0), Findings()
     slow, connection = SlowClients(server, model), Connection(server.rest)
     with grpc.insecure_channel(server.grpc) as channel:
         good = Good(server, channel, model, texts[0])
