@@ -34,6 +34,9 @@ Plugins = Annotated[
     list[str] | None,
     typer.Option("--plugin", metavar="MODULE:CLASS", help="Your own part, as CATALOG.NAME=MODULE:CLASS."),
 ]
+Deep = Annotated[
+    bool, typer.Option("--deep", help="Build all parts too, as a stage does before it starts; takes seconds.")
+]
 Workers = Annotated[int, typer.Option("--workers", min=1, help="Start this many local processes that train together.")]
 
 
@@ -187,24 +190,30 @@ def sample(
 
 
 @app.command()
-def check(pipeline: Pipeline, set: Overrides = None, plugin: Plugins = None) -> None:
-    """Check a pipeline file; every error at once, each with file:line:column."""
-    _stages(plugin)
-    from tfattn import checks
-    from tfattn.config.resolve import resolve
+def check(pipeline: Pipeline, set: Overrides = None, plugin: Plugins = None, deep: Deep = False) -> None:
+    """Check a pipeline file; every error at once, each with file:line:column.
 
-    checks.check(resolve(pipeline, set))
-    print(f"{pipeline}: no errors")
+    It looks at keys, names, types and bounds, and at keys that have to go together. With --deep it also builds all
+    parts: whether columns have their fields, parts are for each other, metrics exist, and weights fit into memory.
+    """
+    if deep:
+        _stages(plugin)
+        from tfattn import checks
+
+        checks.check(_resolved(pipeline, set))
+    else:
+        _register(plugin)
+        _resolved(pipeline, set)
+    print(f"{pipeline}: no errors" + " in keys and values; --deep builds all parts too" * (not deep))
 
 
 @app.command()
 def show(pipeline: Pipeline, set: Overrides = None, plugin: Plugins = None) -> None:
     """Print the resolved configuration, each value with where it came from."""
-    _stages(plugin)
-    from tfattn.config.resolve import resolve
+    _register(plugin)
     from tfattn.config.show import to_yaml
 
-    print(to_yaml(resolve(pipeline, set)), end="")
+    print(to_yaml(_resolved(pipeline, set)), end="")
 
 
 @app.command("list")
@@ -214,7 +223,7 @@ def list_(
     plugin: Plugins = None,
 ) -> None:
     """List what a configuration can name; with a name, the keys that it takes."""
-    _stages(plugin)
+    _register(plugin)
     if kind not in LISTS:
         raise ConfigError("no such list", expected=f"one of {', '.join(LISTS)}", received=kind)
     if name is None:
@@ -229,7 +238,6 @@ def list_(
 @app.command()
 def schema() -> None:
     """Print the JSON Schema of pipeline files, for completion and checks in an editor."""
-    _stages()
     from tfattn.config.show import json_schema
 
     print(json.dumps(json_schema(), indent=2))
@@ -265,11 +273,24 @@ def main() -> None:
 def _stages(plugins: list[str] | None = None) -> Any:
     """The stages, with the user's own classes in the catalog."""
     stages = _with_tensorflow("tfattn.stages")
+    _register(plugins)
+    return stages
+
+
+def _register(plugins: list[str] | None) -> None:
+    """Puts the user's own classes into the catalog; what is wrong with one is said at once."""
+    from tfattn.config.constructors import constructor
+
     if plugins:
         sys.path.insert(0, "")  # they may stand in the current folder
     for plugin in plugins or ():
-        catalog.register(plugin)
-    return stages
+        constructor(*catalog.register(plugin))
+
+
+def _resolved(pipeline: Path, overrides: list[str] | None) -> Any:
+    from tfattn.config.resolve import resolve
+
+    return resolve(pipeline, overrides)
 
 
 def _serving() -> Any:
@@ -295,7 +316,9 @@ def _print(line: str) -> None:
 
 
 def _summary(kind: str, name: str) -> str:
+    from tfattn.config.constructors import summary
+
     try:
-        return (catalog.find(kind, name).__doc__ or "").strip().partition("\n")[0]
+        return summary(kind, name)
     except ConfigError as error:  # one broken plugin does not hide the others
         return f"cannot be used: {error}"

@@ -11,12 +11,13 @@ from typing import Any
 
 from tfattn import catalog
 from tfattn.config.read import KeyPath, Tree, parse_yaml, read_yaml
-from tfattn.config.schema import Config, check, shown
+from tfattn.config.schema import Config, check
+from tfattn.config.wording import shown
 from tfattn.errors import ConfigError
 
 
 def resolve(path: str | Path, overrides: list[str] | None = None) -> Config:
-    """Reads, joins and checks a pipeline file.
+    """Read, join and check a pipeline file.
 
     Args:
         path: the pipeline file.
@@ -40,7 +41,7 @@ def resolve(path: str | Path, overrides: list[str] | None = None) -> Config:
 
 
 def resolve_section(section: str, path: str | Path | None, overrides: list[str] | None = None) -> Config:
-    """Reads and checks the keys of one section, from a file where one is given, and `--set`.
+    """Read and check the keys of one section, from a file where one is given, and `--set`.
 
     Args:
         section: its name in the catalog's SECTIONS.
@@ -147,7 +148,7 @@ def _fill_from_pretrained(tree: Tree) -> None:
         return
     source = model["pretrained"]
     try:
-        sizes = catalog.section("pretrained")(source).sizes()
+        sizes = catalog.find("sections", "pretrained")(source).sizes()
     except ConfigError as error:
         error.where = error.where or tree.place(("model", "pretrained"))
         raise

@@ -35,12 +35,20 @@ class PartMark:
 
     catalog: str
 
+    def entry(self, values: dict[str, Any]) -> tuple[str, str]:
+        """Return the catalog and the name of what the section is built from."""
+        return self.catalog, values["name"]
+
 
 @dataclass(frozen=True)
 class SectionMark:
     """Marks a nested section of a fixed class."""
 
     section: str
+
+    def entry(self, values: dict[str, Any]) -> tuple[str, str]:
+        """Return the catalog and the name of what the section is built from."""
+        return "sections", self.section
 
 
 def Part(catalog: str) -> Any:
