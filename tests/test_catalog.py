@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from tfattn import catalog
+from tfattn.config.constructors import constructor
 from tfattn.errors import ConfigError
 
 MODULES = {
@@ -30,7 +31,7 @@ def own(tmp_path, monkeypatch):
 
 
 def test_a_class_of_ones_own_is_found(own):
-    catalog.register("models.mine=own_good:Mine")
+    assert catalog.register("models.mine=own_good:Mine") == ("models", "mine")
     assert catalog.find("models", "mine").__name__ == "Mine"
 
 
@@ -52,7 +53,7 @@ def test_a_class_of_ones_own_is_found(own):
 )
 def test_a_plugin_that_cannot_be_had_is_named_with_the_reason(own, target, message):
     with pytest.raises(ConfigError, match=message) as caught:
-        catalog.register(f"models.mine={target}")
+        constructor(*catalog.register(f"models.mine={target}"))
     assert str(caught.value).startswith(f"--plugin models.mine={target}")
     assert "\n" not in str(caught.value)
 

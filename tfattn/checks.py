@@ -5,6 +5,8 @@ from typing import Any
 
 from tfattn import catalog
 from tfattn.config.build import build, located
+from tfattn.config.constructors import constructor
+from tfattn.config.relations import broken
 from tfattn.config.schema import Config
 from tfattn.data.section import Data
 from tfattn.errors import ConfigError, ConfigProblems
@@ -81,15 +83,14 @@ def _sizes(config: Config, known: dict[str, Any]) -> Iterator[tuple[str, int]]:
 
 
 def _check_length(config: Config, preprocessor: Preprocessor, model: Any) -> None:
-    # A model of one's own, for a task of one's own, may have no limit.
-    limit = getattr(model, "max_sequence_length", None)
-    if preprocessor.max_length and limit and preprocessor.max_length > limit:
-        raise ConfigError(
-            "texts may be longer than the model takes",
-            where=f"{config.origins['data', 'preprocessing', 'max_length']}: data.preprocessing.max_length",
-            expected=f"at most model.max_sequence_length={limit}",
-            received=str(preprocessor.max_length),
-        )
+    """Holds what was built against each other: parts of one's own may have lengths that are no keys, or none."""
+    limits = {
+        "data": {"preprocessing": {"max_length": preprocessor.max_length}},
+        "model": {"max_sequence_length": getattr(model, "max_sequence_length", None)},
+    }
+    with located(config):
+        for problem in broken(constructor("sections", config.section).relations, limits):
+            raise problem
 
 
 def _check_members(config: Config, kind: type[Task], preprocessor: Preprocessor) -> None:

@@ -15,7 +15,7 @@ import typing
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import Parameter
-from typing import Any
+from typing import Annotated, Any
 
 from tfattn import catalog
 from tfattn.config.arguments import REQUIRED, Argument, argument
@@ -106,17 +106,12 @@ def inspected(found: Callable) -> Constructor:
     Raises:
         ConfigError: a type is named that does not exist.
     """
-    called = _called(found)
-    path = f"{found.__module__}.{found.__qualname__}"
-    try:
-        hints = typing.get_type_hints(called, include_extras=True)
-    except (NameError, AttributeError, TypeError, SyntaxError) as error:
-        raise ConfigError(f"the types of the arguments of {path} cannot be read ({error})") from error
+    called, hints = _called(found), _hints(found)
     fields = dataclasses.fields(found) if dataclasses.is_dataclass(found) else ()
     made = {field.name: field.default_factory() for field in fields if callable(field.default_factory)}
     taken = list(inspect.signature(called).parameters.values())[inspect.isclass(found) :]
     known = [one.replace(annotation=hints.get(one.name, Any), default=made.get(one.name, one.default)) for one in taken]
-    return _assembled(path, inspect.getdoc(found) or "", known)
+    return _assembled(_path(found), inspect.getdoc(found) or "", known)
 
 
 def read(target: str, contract: str = "") -> Constructor:
@@ -156,12 +151,28 @@ def _assembled(path: str, doc: str, taken: list[Parameter]) -> Constructor:
 
 
 def contract_of(found: Callable, name: str) -> Any:
-    """Return the type of an argument of a class or function that has been imported, without marks."""
-    return typing.get_type_hints(_called(found)).get(name)
+    """Return the type of an argument of a class or function that has been imported, without marks.
+
+    Raises:
+        ConfigError: a type is named that does not exist.
+    """
+    marked = _hints(found).get(name)
+    return typing.get_args(marked)[0] if typing.get_origin(marked) is Annotated else marked
+
+
+def _hints(found: Callable) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(_called(found), include_extras=True)
+    except (NameError, AttributeError, TypeError, SyntaxError) as error:
+        raise ConfigError(f"the types of the arguments of {_path(found)} cannot be read ({error})") from error
 
 
 def _called(found: Callable) -> Callable:
     return found.__init__ if inspect.isclass(found) else found
+
+
+def _path(found: Callable) -> str:
+    return f"{found.__module__}.{found.__qualname__}"
 
 
 def argument_helps(doc: str) -> dict[str, str]:

@@ -85,11 +85,8 @@ class OnlyWith(Relation):
 
     def problem(self, key: str, value: Any, other: Any) -> ConfigError:
         fitting = " or ".join(map(plain, self.values)) or f"other than {plain(other)}"
-        return ConfigError(
-            f"stands only with another `{self.other}`",
-            expected=f"{self.other}: {fitting}, or no `{key}`",
-            received=f"{self.other}: {plain(other)}",
-        )
+        expected, received = f"{self.other} {fitting}", f"{self.other} {plain(other)}"
+        return ConfigError(f"needs another `{self.other}`", expected=expected, received=received)
 
 
 class NotWith(Relation):
@@ -99,18 +96,15 @@ class NotWith(Relation):
         return not (value and other)
 
     def problem(self, key: str, value: Any, other: Any) -> ConfigError:
-        return ConfigError("two keys say the same", expected=f"either {key} or {self.other}", received="both")
+        received = "neither" if value is None else "both"
+        return ConfigError(f"is instead of `{self.other}`", expected=f"either {self.other} or {key}", received=received)
 
 
-class InsteadOf(Relation):
+class InsteadOf(NotWith):
     """One of the two is given, and not both."""
 
     def holds(self, value: Any, other: Any) -> bool:
         return (value is None) != (other is None)
-
-    def problem(self, key: str, value: Any, other: Any) -> ConfigError:
-        received = "neither" if value is None else "both"
-        return ConfigError("two keys say the same", expected=f"either {key} or {self.other}", received=received)
 
 
 def broken(relations: Mapping[str, Iterable[Relation]], values: Mapping[str, Any]) -> Iterator[ConfigError]:
