@@ -27,7 +27,10 @@ from typing import Annotated, ClassVar, Literal
 import keras
 from pydantic import PositiveInt as Positive
 
+LATE = 3
+
 from own_parts.base import MOST, Base, Chosen
+from own_parts.base import Base as Same
 from tfattn.config.types import Given, Part, Size
 from tfattn.models.contracts import Encoder
 
@@ -111,6 +114,26 @@ class Conditional:
         pass
 
 
+class Same(Same):
+    pass
+
+
+class Twice(Base):
+    pass
+
+
+class Twice(Plain):
+    pass
+
+
+class Late:
+    def __init__(self, *, width: int = LATE):
+        pass
+
+
+LATE = 4
+
+
 def function(*, width: int = 3, given: Given[Encoder]):
     '''Does.'''
 
@@ -178,7 +201,21 @@ def test_a_name_is_followed_to_where_it_is_defined(own):
 
 @pytest.mark.parametrize(
     "target",
-    ["Both", "Tensor", "Inner", "Decorated", "Conditional", "again", "Nowhere", "MOST", "keras", "Plain.area"],
+    [
+        "Both",
+        "Tensor",
+        "Inner",
+        "Decorated",
+        "Conditional",
+        "Same",
+        "Twice",
+        "Late",
+        "again",
+        "Nowhere",
+        "MOST",
+        "keras",
+        "Plain.area",
+    ],
 )
 def test_what_the_text_does_not_say_for_certain_is_left_to_an_import(own, target):
     with pytest.raises(Unread):

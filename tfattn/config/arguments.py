@@ -120,7 +120,7 @@ _OURS = (GivenMark, PartMark, SectionMark, Relation)
 
 
 def _strip(hint: Any, marks: list[Any]) -> Any:
-    """Collect our marks and relations out of a hint, `X | None` included, and keeps pydantic's."""
+    """Collect our marks and relations out of a hint, `X | None` included, and keep pydantic's."""
     if typing.get_origin(hint) is Annotated:
         inner, *extras = typing.get_args(hint)
         ours = [extra for extra in extras if isinstance(extra, _OURS)]

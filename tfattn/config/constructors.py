@@ -20,7 +20,7 @@ from typing import Annotated, Any
 from tfattn import catalog
 from tfattn.config.arguments import REQUIRED, Argument, argument
 from tfattn.config.definitions import ancestry, parameters
-from tfattn.config.modules import Definition, Unread, module
+from tfattn.config.modules import Definition, Unread, module, readable
 from tfattn.config.relations import Relation
 from tfattn.errors import ConfigError
 
@@ -94,7 +94,8 @@ def summary(kind: str, name: str) -> str:
     """
     where, _, attribute = catalog.target(kind, name).partition(":")
     try:
-        doc = ast.get_docstring(module(where).definition(attribute).node)
+        with readable(attribute):
+            doc = ast.get_docstring(module(where).definition(attribute).node)
     except Unread:
         doc = inspect.getdoc(catalog.find(kind, name))
     return (doc or "").partition("\n")[0]
@@ -125,12 +126,13 @@ def read(target: str, contract: str = "") -> Constructor:
         Unread: the text alone does not say it for certain, nor that it inherits from that.
     """
     name, _, attribute = target.partition(":")
-    definition = module(name).definition(attribute)
-    line = list(ancestry(definition)) if isinstance(definition.node, ast.ClassDef) else [definition]
+    with readable(target):
+        definition = module(name).definition(attribute)
+        line = list(ancestry(definition)) if isinstance(definition.node, ast.ClassDef) else [definition]
+        docs = (ast.get_docstring(ancestor.node) for ancestor in line if isinstance(ancestor, Definition))
+        found = _assembled(definition.path.replace(":", "."), next(filter(None, docs), ""), parameters(line))
     if contract and contract not in (getattr(ancestor, "path", ancestor) for ancestor in line):
         raise Unread(target)
-    docs = (ast.get_docstring(ancestor.node) for ancestor in line if isinstance(ancestor, Definition))
-    found = _assembled(definition.path.replace(":", "."), next(filter(None, docs), ""), parameters(line))
     for stated in found.arguments.values():
         if not stated.in_file and (stated.given is None or stated.given.may_be_stated):
             raise Unread(target)  # of a type that is no plain value, or is made elsewhere

@@ -73,17 +73,20 @@ class Module:
     def __init__(self, spec: ModuleSpec):
         self.name = spec.name
         self._package = spec.name if spec.submodule_search_locations is not None else spec.name.rpartition(".")[0]
-        with _readable(spec.name):
+        with readable(spec.name):
             self._bound = self.bound(ast.parse(spec.loader.get_source(spec.name)).body)
 
     def bound(self, statements: list[ast.stmt]) -> dict[str, Any]:
         """Collect the names that statements of the module bind: those at its top, or in the body of a class.
 
         Returns:
-            of each name, what binds it: Imported, a definition or an expression; None where only running would tell.
+            of each name, what binds it: Imported, a definition or an expression; None where only running would tell,
+            as where it is bound twice.
         """
-        with _readable(self.name):
-            return {name: bound for statement in statements for name, bound in _names(statement, self._package)}
+        found: dict[str, Any] = {}
+        for name, bound in (pair for statement in statements for pair in _names(statement, self._package)):
+            found[name] = bound if found.get(name, bound) == bound else None
+        return found
 
     def binding(self, name: str) -> Imported | Definition | ast.expr:
         """Say what a name is bound to: by an import, a definition, or the expression that is assigned.
@@ -117,7 +120,7 @@ class Module:
             Unread: it uses what only an import would tell.
         """
         code = compile(ast.Expression(expression), self.name, "eval")
-        with _readable(self.name):
+        with readable(self.name):
             return eval(code, {}, _Scope(self, lenient=False))
 
     def hint(self, annotation: ast.expr) -> Any:
@@ -127,7 +130,7 @@ class Module:
             Unread: it cannot be evaluated.
         """
         annotated = type("Annotated", (), {"__annotations__": {"it": ast.unparse(annotation)}})  # may be a ClassVar
-        with _readable(self.name):
+        with readable(self.name):
             return typing.get_type_hints(annotated, {}, _Scope(self, lenient=True), include_extras=True)["it"]
 
     def named(self, name: str) -> Any:
@@ -141,7 +144,7 @@ class Module:
         if isinstance(bound, ast.expr):
             return self.value(bound)
         if isinstance(bound, Imported) and bound.is_light:
-            with _readable(self.name):
+            with readable(self.name):
                 return bound.value()
         if isinstance(bound, Imported) and bound.name:
             with contextlib.suppress(KeyError):
@@ -162,7 +165,7 @@ def module(name: str) -> Module:
 def _module(name: str, path: tuple[str, ...]) -> Module:
     """The same, kept for the folders in which it was looked for."""
     package, *parts = name.split(".")
-    with _readable(name):
+    with readable(name):
         spec = importlib.util.find_spec(package)  # finds what is in no package without running anything
         for part in parts:
             spec = PathFinder.find_spec(f"{spec.name}.{part}", spec.submodule_search_locations)
@@ -170,8 +173,12 @@ def _module(name: str, path: tuple[str, ...]) -> Module:
 
 
 @contextlib.contextmanager
-def _readable(what: str) -> Iterator[None]:
-    """Within the block, what goes wrong is left to an import, which says what is wrong if that fails too."""
+def readable(what: str) -> Iterator[None]:
+    """Leave whatever goes wrong in the block to an import, which says what is wrong if that fails too.
+
+    Raises:
+        Unread: of `what`.
+    """
     try:
         yield
     except Exception as error:
