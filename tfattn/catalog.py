@@ -239,7 +239,7 @@ def _not_imported(listed_by: str, module: str, error: BaseException) -> ConfigEr
 
 
 def _listed_by(catalog: str, name: str) -> str:
-    """What lists a name, in words."""
+    """Say in words what lists a name."""
     plugin = next((plugin for plugin in PLUGINS if plugin.startswith(f"{catalog}.{name}=")), None)
     if plugin:
         return f"--plugin {plugin}"
@@ -262,5 +262,5 @@ def _installed(catalog: str) -> importlib.metadata.EntryPoints:
 
 @functools.cache
 def _entry_points(path: tuple[str, ...]) -> importlib.metadata.EntryPoints:
-    """Those of all packages, kept for the folders in which they were looked for: to read them takes a while."""
+    """Read those of all packages; kept for the folders in which they were looked for, because it takes a while."""
     return importlib.metadata.entry_points()

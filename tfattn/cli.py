@@ -251,7 +251,7 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
 
 
 def main() -> None:
-    """The entry point: one clear line instead of a traceback where the user can mend it."""
+    """Run a command: one clear line instead of a traceback where the user can mend it."""
     # What goes wrong comes as an exception. TensorFlow's log calls more than that an error, such as that there is no
     # GPU, or that oneDNN has no kernel for a type.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -271,14 +271,14 @@ def main() -> None:
 
 
 def _stages(plugins: list[str] | None = None) -> Any:
-    """The stages, with the user's own classes in the catalog."""
+    """Import the stages, with the user's own classes in the catalog."""
     stages = _with_tensorflow("tfattn.stages")
     _register(plugins)
     return stages
 
 
 def _register(plugins: list[str] | None) -> None:
-    """Puts the user's own classes into the catalog; what is wrong with one is said at once."""
+    """Put the user's own classes into the catalog; what is wrong with one is said at once."""
     from tfattn.config.constructors import constructor
 
     if plugins:
@@ -294,7 +294,7 @@ def _resolved(pipeline: Path, overrides: list[str] | None) -> Any:
 
 
 def _serving() -> Any:
-    """The commands that need no pipeline, and nothing of what trains."""
+    """Import the commands that need no pipeline, and nothing of what trains."""
     return _with_tensorflow("tfattn.serving.commands")
 
 
@@ -311,7 +311,7 @@ def _with_tensorflow(module: str) -> Any:
 
 
 def _print(line: str) -> None:
-    """Prints a line at once, whoever reads it."""
+    """Print a line at once, whoever reads it."""
     print(line, flush=True)
 
 

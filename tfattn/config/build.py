@@ -71,7 +71,7 @@ def _build(config: Config, mark: PartMark | SectionMark, path: KeyPath, given: d
 
 
 def _fits(config: Config, path: KeyPath, contract: Any, given: Any) -> None:
-    """What another section makes can be of the wrong kind, or lack what is asked of that kind."""
+    """Refuse what another section makes where it is of the wrong kind, or lacks what is asked of that kind."""
     where = f"{_origin(config, path)}: {'.'.join(path)}"
     if not isinstance(contract, type):
         return
@@ -94,7 +94,7 @@ def _fits(config: Config, path: KeyPath, contract: Any, given: Any) -> None:
 
 
 def _lacking(given: Any, contract: type) -> list[str]:
-    """The attributes that a contract declares and the methods that it leaves abstract, those that an object lacks."""
+    """List the attributes that a contract declares, and the methods it leaves abstract, that an object lacks."""
     attributes = [f"`{name}`" for name in vars(contract).get("__annotations__", ()) if not hasattr(given, name)]
     methods = [
         name for name in vars(contract) if getattr(getattr(type(given), name, None), "__isabstractmethod__", False)

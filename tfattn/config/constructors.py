@@ -79,7 +79,7 @@ def constructor(kind: str, name: str) -> Constructor:
 
 @functools.cache
 def _constructor(kind: str, name: str, target: str, path: tuple[str, ...]) -> Constructor:
-    """The same, kept for the folders in which modules were looked for."""
+    """Do the same, kept for the folders in which modules were looked for."""
     try:
         return read(target, contract=catalog.CONTRACTS.get(kind, ""))
     except Unread:

@@ -58,7 +58,7 @@ def parameters(line: Sequence[Definition | str]) -> list[Parameter]:
 
 
 def _base(names: Module, expression: ast.expr) -> Definition | str | type:
-    """What a class names as its base; `object` for what adds nothing to what it takes, such as ABC."""
+    """Find what a class names as its base; `object` for what adds nothing to what it takes, such as ABC."""
     if isinstance(expression, ast.Subscript):  # of type variables
         return _base(names, expression.value)
     with contextlib.suppress(Unread):
@@ -87,7 +87,7 @@ def _of_function(names: Module, node: Any) -> list[Parameter]:
 
 
 def _of_fields(line: Sequence[Definition | str]) -> list[Parameter]:
-    """What a dataclass takes: its fields, after those of the dataclasses that it inherits from."""
+    """Read what a dataclass takes: its fields, after those of the dataclasses that it inherits from."""
     found: dict[str, Parameter] = {}
     for definition in reversed(line):
         if isinstance(definition, str):
@@ -123,7 +123,7 @@ def _default_of(field: dataclasses.Field) -> Any:
 
 
 def _dataclass_options(definition: Definition) -> dict[str, Any] | None:
-    """The options of `@dataclass`; None for a class without decorators."""
+    """Read the options of `@dataclass`; None for a class without decorators."""
     node, names = definition.node, definition.module
     if node.keywords or len(node.decorator_list) > 1:  # a metaclass, or who knows what, may change what it takes
         raise Unread(definition.path)

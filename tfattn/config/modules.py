@@ -163,7 +163,7 @@ def module(name: str) -> Module:
 
 @functools.cache
 def _module(name: str, path: tuple[str, ...]) -> Module:
-    """The same, kept for the folders in which it was looked for."""
+    """Do the same, kept for the folders in which it was looked for."""
     package, *parts = name.split(".")
     with readable(name):
         spec = importlib.util.find_spec(package)  # finds what is in no package without running anything
@@ -216,7 +216,7 @@ class _Scope(dict):
 
 
 def _names(statement: ast.stmt, package: str) -> Iterator[tuple[str, Any]]:
-    """The names that a statement binds, each with what it binds them to; None where only running it would tell."""
+    """List the names that a statement binds, with what it binds them to; None where only running it would tell."""
     match statement:
         case ast.Import(names=aliases):
             for alias in aliases:

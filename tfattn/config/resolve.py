@@ -59,7 +59,7 @@ def resolve_section(section: str, path: str | Path | None, overrides: list[str] 
 
 @contextlib.contextmanager
 def _collecting(problems: list[ConfigError], unread: set[KeyPath], section: KeyPath) -> Iterator[None]:
-    """Within the block an error is one problem among others; what else is wrong with its section follows from it."""
+    """Count an error in the block as one problem among others; what else is wrong with its section follows from it."""
     try:
         yield
     except ConfigError as error:
@@ -91,7 +91,7 @@ def _join_part(tree: Tree, path: KeyPath, values: dict[str, Any], file: Path) ->
 
 
 def _find_part(name: str, file: Path, place: str) -> Path:
-    """Parts are named from the folder of the pipeline, or one above it."""
+    """Find a part: it is named from the folder of the pipeline, or one above it."""
     for folder in (Path(), *file.resolve().parents):
         if (folder / name).is_file():
             return folder / name
@@ -101,7 +101,7 @@ def _find_part(name: str, file: Path, place: str) -> Path:
 
 
 def _merge(low: dict, high: dict, low_places: dict, low_path: KeyPath, high_places: dict, high_path: KeyPath) -> None:
-    """Lays `high` over `low`; a nested section that names another class replaces what stood there."""
+    """Lay `high` over `low`; a nested section that names another class replaces what stood there."""
     for key, value in high.items():
         below = low.get(key)
         renamed = (

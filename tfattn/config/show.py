@@ -37,7 +37,7 @@ def _origin(path: KeyPath, origins: dict[KeyPath, str]) -> str:
 
 
 def _scalar(value: Any) -> str:
-    """JSON is YAML; a word that reads back as itself needs no quotes."""
+    """Write a value: JSON is YAML, and a word that reads back as itself needs no quotes."""
     if isinstance(value, str):
         try:
             if value and parse_yaml(f"key: {value}", "").values == {"key": value}:

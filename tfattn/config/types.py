@@ -2,7 +2,7 @@
 
 A keyword argument of a model, task, source or section is a key of its YAML section: its annotation is the type, its
 default the default, its line under `Args:` the explanation. Plain types and pydantic's (`PositiveInt`, `Literal`) mean
-what they say. Four more are needed:
+what they say. How keys go together is stated beside them (relations.py). Four more are needed:
 
     optimizer: Part("optimizers")       a nested section, whose `name` is looked up in that catalog
     split: Section("split")             a nested section of that fixed class
