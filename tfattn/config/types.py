@@ -67,4 +67,4 @@ Size = Annotated[T, GivenMark(may_be_stated=True)]
 Depth = Annotated[int, Field(ge=1, le=1000)]  # layers of a stack; to make more takes minutes, whatever their sizes
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
 Rate = Annotated[float, Field(ge=0.0, lt=1.0)]  # a dropout probability
-Share = Annotated[float, Field(ge=0.0, le=1.0)]  # a part of a whole
+Fraction = Annotated[float, Field(ge=0.0, le=1.0)]  # a part of a whole

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, NonNegativeInt
 
 from tfattn.config.relations import Below, NotWith, OnlyWith
-from tfattn.config.types import Share
+from tfattn.config.types import Fraction
 from tfattn.data.coded import Coded
 from tfattn.data.folds import fold_of_rows
 from tfattn.data.targets import NUMBERS, seem_numbers
@@ -44,8 +44,8 @@ class Split:
         print(parts["train"], parts["validation"])
     """
 
-    validation: Share = 0.2
-    test: Share = 0.0
+    validation: Fraction = 0.2
+    test: Fraction = 0.0
     stratify: bool = True
     group: str | None = None
     hold_out: Annotated[dict[str, Annotated[list[str], Field(min_length=1)]] | None, NotWith("test")] = None
