@@ -78,9 +78,9 @@ class Car:
         self,
         *,
         name: str,
-        engine: Part("engines"),
+        engine: Part("motors"),
         wheels: Annotated[Section("wheels"), AtMost("engine.power", inner="count", remedy="Wheels want power.")],
-        spare: Part("engines") | None = None,
+        spare: Part("motors") | None = None,
         note: str | None = None,
     ):
         self.name, self.engine, self.wheels, self.spare, self.note = name, engine, wheels, spare, note

@@ -11,7 +11,7 @@ from tfattn import catalog
 def car(tmp_path, monkeypatch):
     """Writes a pipeline of those parts; returns its path. Other files can stand beside it."""
     cars = "tests.config.cars"
-    monkeypatch.setitem(catalog.CATALOGS, "engines", {"engine": f"{cars}:Engine", "motor": f"{cars}:Motor"})
+    monkeypatch.setitem(catalog.CATALOGS, "motors", {"engine": f"{cars}:Engine", "motor": f"{cars}:Motor"})
     monkeypatch.setattr(catalog, "SECTIONS", {"pipeline": f"{cars}:Car", "wheels": f"{cars}:Wheels"})
 
     def write(text, name="car.yaml"):

@@ -13,8 +13,10 @@ from tfattn.config.modules import Unread
 from tfattn.errors import ConfigError
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
-# What sections of a file are built from. Published weights are found, not built.
-KINDS = ("models", "tasks", "sources", "preprocessors", "optimizers", "averages", "schedules", "sections")
+# What sections of a file are built from: all but what is found or called by name.
+KINDS = [
+    kind for kind in (*catalog.CATALOGS, "sections") if kind not in ("signatures", "reports", "pretrained", "samples")
+]
 ENTRIES = [(kind, name) for kind in KINDS for name in catalog.names(kind) if (kind, name) != ("sections", "pretrained")]
 
 OWN = """\
@@ -236,10 +238,10 @@ def test_a_class_that_may_not_keep_the_contract_is_imported_and_refused(own, mon
 
 
 def test_what_has_to_be_imported_is_known_as_well(own, monkeypatch):
-    monkeypatch.setitem(catalog.CATALOGS, "engines", {"tensor": f"{own}:Tensor", "both": f"{own}:Both"})
-    found = constructor("engines", "tensor")
+    monkeypatch.setitem(catalog.CATALOGS, "motors", {"tensor": f"{own}:Tensor", "both": f"{own}:Both"})
+    found = constructor("motors", "tensor")
     assert [name for name, one in found.arguments.items() if one.in_file] == ["width"]
-    assert "size" in constructor("engines", "both").arguments
+    assert "size" in constructor("motors", "both").arguments
 
 
 class Positional:

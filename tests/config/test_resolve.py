@@ -88,7 +88,7 @@ def test_a_part_that_cannot_be_read_is_one_error_among_others(car):
         ("- name: beetle\n", "not keys and values: expected a mapping with name, data, model, task, received a list"),
         ("beetle\n", "not keys and values: .* received 'beetle'"),
         ("from: other.yaml\nname: b\nengine: {name: motor}\n", "car.yaml:1:1: `from:` names the file that a section"),
-        ("name: b\nengine: {name: [motor]}\n", "engine.name: unknown name in engines"),
+        ("name: b\nengine: {name: [motor]}\n", "engine.name: unknown name in motors"),
     ],
 )
 def test_a_file_that_is_no_pipeline_says_so(car, text, message):
