@@ -273,18 +273,21 @@ def main() -> None:
 def _stages(plugins: list[str] | None = None) -> Any:
     """Import the stages, with the user's own classes in the catalog."""
     stages = _with_tensorflow("tfattn.stages")
-    _register(plugins)
+    for entry in _register(plugins):
+        catalog.find(*entry)  # not only when it is needed, which may be after hours of training
     return stages
 
 
-def _register(plugins: list[str] | None) -> None:
-    """Put the user's own classes into the catalog; what is wrong with one is said at once."""
+def _register(plugins: list[str] | None) -> list[tuple[str, str]]:
+    """Put the user's own classes into the catalog; what their text says to be wrong is said at once."""
     from tfattn.config.constructors import constructor
 
     if plugins:
         sys.path.insert(0, "")  # they may stand in the current folder
-    for plugin in plugins or ():
-        constructor(*catalog.register(plugin))
+    entries = [catalog.register(plugin) for plugin in plugins or ()]
+    for entry in entries:
+        constructor(*entry)
+    return entries
 
 
 def _resolved(pipeline: Path, overrides: list[str] | None) -> Any:
