@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tfattn import catalog
-from tfattn.config.arguments import arguments
+from tfattn.config.constructors import inspected
 from tfattn.errors import ConfigError
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -39,13 +39,13 @@ def test_every_entry_of_the_catalog_exists_and_explains_itself(kind, name):
     entry = catalog.find(kind, name)
     assert entry.__doc__
     if kind not in ("pretrained", "samples"):
-        unexplained = [a.name for a in arguments(entry).values() if not a.help]
+        unexplained = [a.name for a in inspected(entry).arguments.values() if not a.help]
         assert not unexplained, f"no line under Args: for {unexplained}"
 
 
 @pytest.mark.parametrize("name", catalog.SECTIONS)
 def test_every_section_exists(name):
-    assert catalog.section(name).__doc__
+    assert catalog.find("sections", name).__doc__
 
 
 def test_an_unknown_name_suggests_the_nearest():

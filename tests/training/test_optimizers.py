@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfattn.errors import ConfigError
 from tfattn.training.optimizers import AdamW, Sgd
 
 
@@ -81,9 +80,3 @@ def test_a_weight_without_a_gradient_stays(weight):
     optimizer.build([variable], [1.0])
     optimizer.apply([None], tf.constant(1.0), tf.constant(1.0))
     np.testing.assert_array_equal(variable.numpy(), weight)
-
-
-def test_looking_ahead_needs_a_momentum():
-    with pytest.raises(ConfigError, match="momentum above 0") as caught:
-        Sgd(momentum=0.0, nesterov=True)
-    assert caught.value.key == "nesterov"
