@@ -36,10 +36,11 @@ model:
   num_heads: 2
   numeric_embedding: piecewise_linear
 task: {name: tabular_classification, positive: "1", specificity: 0.9}
-training: {epochs: 2, optimizer: {name: adamw, learning_rate: 1e-2}, seeds: 2}
+training: {epochs: 2, optimizer: {name: adamw, learning_rate: 1e-2}}
+ensemble: {seeds: 2}
 runtime: {precision: float32}
 """
-FOLDS = ("--set", "training.folds=2", "--set", "training.seeds=1", "--set", "data.split.hold_out=null")
+FOLDS = ("--set", "ensemble={folds: 2}", "--set", "data.split.hold_out=null")
 
 
 def write_project(folder, command):

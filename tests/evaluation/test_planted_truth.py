@@ -76,7 +76,8 @@ def found(seed):
     ask = trained(rows[:TRAINING], labels[:TRAINING], seed)
     rows, labels = rows[TRAINING:], labels[TRAINING:]
     accuracy = np.mean(ask(rows).argmax(axis=1) == labels)
-    ranked = importance.permutation(ask, rows, COLUMNS, labels, positive=1, repeats=5, seed=seed)
+    options = {"positive": 1, "repeats": 5, "seed": seed}
+    ranked, _ = importance.permutation(lambda some: [ask(some)], rows, COLUMNS, labels, **options)
     return ranked, matters, accuracy
 
 

@@ -22,6 +22,7 @@ from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransfor
 from tfattn.preprocessing.table import Table
 from tfattn.serving.api.tensors import from_proto, strings, to_proto
 from tfattn.tasks.tabular_classification import TabularClassification
+from tfattn.trained.ensemble import TrainedEnsemble
 
 ROW = {"age": 39.0, "hours-per-week": 40.0, "job": "clerk"}
 NAN, INFINITY = math.nan, math.inf
@@ -39,7 +40,7 @@ def folder(tmp_path_factory):
     model = FeatureTokenizerTransformer(**table.sizes, hidden_dim=8, num_layers=1, num_heads=2)
     task = TabularClassification(model=model, num_classes=2, labels=["noise", "real"])
     task.head.kernel.assign(np.random.default_rng(0).normal(size=(8, 2)))
-    served = TabularClassifier(members=[(table, task)], labels=["noise", "real"])
+    served = TabularClassifier(TrainedEnsemble([(table, task)], labels=["noise", "real"]))
     saved_model._save(served, folder / "people" / "1")
     warmup.write(folder / "people" / "1", served, served.warm_up(rows), name="people")
     files.write_manifest(folder / "people" / "1")

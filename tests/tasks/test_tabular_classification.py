@@ -1,7 +1,5 @@
 """Tabular classification: explanations, weights of classes, losses, answers and metrics."""
 
-import json
-
 import keras
 import numpy as np
 import pytest
@@ -168,34 +166,31 @@ VALIDATION = [0.125, 0.25, 0.5, 0.75, 0.875]
 REAL = {"label_ids": np.array([0, 1, 0, 1, 1])}
 
 
-def test_the_operating_point_is_settled_on_one_set_of_rows_and_applied_to_others():
+def test_the_operating_point_is_chosen_on_one_set_of_rows_and_applied_to_others():
     task = classifier(specificity=1.0, **LABELS)
     rows = answers_of([0.625, 0.5625, 0.9])
     assert array(task.combined([rows])["label_ids"]).tolist() == [1, 1, 1]
-    decisions = task.settle(answers_of(VALIDATION), REAL)
-    assert decisions["threshold"] == 0.625  # between 0.5, the highest of the others, and 0.75
-    assert decisions["figures"]["specificity"] == 1.0
-    assert decisions["figures"]["sensitivity"] == pytest.approx(2 / 3)
-    assert array(task.combined([rows])["label_ids"]).tolist() == [1, 1, 1]  # settling alone changes nothing
-    task.settled(json.loads(json.dumps(decisions)))
-    assert array(task.combined([rows])["label_ids"]).tolist() == [1, 0, 1]
-    together = task.combined([rows, answers_of([0.5, 0.75, 0.9])])
+    point = task.choose_operating_point(answers_of(VALIDATION), REAL)
+    assert point.threshold == 0.625  # between 0.5, the highest of the others, and 0.75
+    assert point.metrics["specificity"] == 1.0
+    assert point.metrics["sensitivity"] == pytest.approx(2 / 3)
+    assert array(task.combined([rows])["label_ids"]).tolist() == [1, 1, 1]  # choosing alone changes nothing
+    assert array(task.combined([rows], point)["label_ids"]).tolist() == [1, 0, 1]
+    together = task.combined([rows, answers_of([0.5, 0.75, 0.9])], point)
     assert array(together["label_ids"]).tolist() == [0, 1, 1]
 
 
-def test_what_is_settled_is_measured():
+def test_what_an_operating_point_promises_is_measured():
     task = classifier(specificity=1.0, positive="noise", **LABELS)
-    decisions = task.settle(answers_of(VALIDATION), REAL)
-    task.settled(decisions)
-    together = {name: array(value) for name, value in task.combined([answers_of(VALIDATION)]).items()}
+    point = task.choose_operating_point(answers_of(VALIDATION), REAL)
+    together = {name: array(value) for name, value in task.combined([answers_of(VALIDATION)], point).items()}
     measured = task.measure(together, REAL)
-    assert {name: measured[name] for name in decisions["figures"]} == decisions["figures"]
+    assert {name: measured[name] for name in point.metrics} == point.metrics
 
 
 def test_without_a_specificity_the_best_score_decides():
     task = classifier(**LABELS)
-    assert task.settle(answers_of(VALIDATION), REAL) == {}
-    task.settled({})
+    assert not task.has_operating_point
     assert array(task.combined([answers_of([0.4, 0.6])])["label_ids"]).tolist() == [0, 1]
 
 

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import keras
 import pytest
 from safetensors.numpy import load_file
 
@@ -39,8 +38,7 @@ def data(tiny, tmp_path_factory):
 @pytest.fixture
 def runtime():
     """One device in float32."""
-    yield Runtime(precision="float32", strategy="one_device").start(7)
-    keras.config.set_dtype_policy("float32")
+    return Runtime(precision="float32", strategy="one_device").start()
 
 
 @pytest.fixture

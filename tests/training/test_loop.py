@@ -144,7 +144,7 @@ def test_a_call_ends_when_asked_to_stop_or_when_its_time_is_over(make, monkeypat
 
 def test_float16_halves_its_scale_on_overflow_and_doubles_it_after_good_steps(make, monkeypatch):
     monkeypatch.setattr(loops, "GOOD_STEPS", 3)
-    half = Runtime(precision="float16", strategy="one_device").start(7)
+    half = Runtime(precision="float16", strategy="one_device").start()
     task, loop, batches = make(on=half, huge=1e4)
     before = weights(task)
     call = loop(batches(), Counters(loss_scale=2.0**24), limit=1, stop=False)
@@ -159,7 +159,7 @@ def test_float16_halves_its_scale_on_overflow_and_doubles_it_after_good_steps(ma
 def test_float16_trains_as_float32_nearly_does(make):
     results = []
     for precision in ("float32", "float16", "bfloat16"):
-        task, loop, batches = make(on=Runtime(precision=precision, strategy="one_device").start(7))
+        task, loop, batches = make(on=Runtime(precision=precision, strategy="one_device").start())
         results.append(loop(batches(), Counters(), limit=7, stop=False))
         assert all(value.dtype == np.float32 for value in weights(task).values())
     for result in results[1:]:

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+import keras
 import pytest
 
 from tfattn.errors import ConfigError
@@ -16,7 +17,7 @@ options, cores = json.loads(sys.argv[1]), int(sys.argv[2])
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
 import tensorflow as tf
 from tfattn.training.runtime import Runtime
-runtime = Runtime(**options).start(seed=1)
+runtime = Runtime(**options).start()
 threads = tf.config.threading.get_intra_op_parallelism_threads()
 print(json.dumps([runtime.num_replicas, threads, *map(os.environ.get, sys.argv[3:])]))
 """
@@ -53,3 +54,16 @@ def started(options, cores, *variables, env=None):
 def test_only_mirrored_devices_split_the_cpu(strategy, parts):
     with pytest.raises(ConfigError, match="the CPU is split only for mirrored devices"):
         Runtime(strategy=strategy, logical_devices=parts)
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+def test_what_is_built_in_its_scope_computes_in_its_precision_and_nothing_else_does(precision):
+    before = keras.config.dtype_policy()
+    runtime = Runtime(precision=precision, strategy="one_device").start()
+    assert keras.config.dtype_policy() == before
+    with runtime.scope():
+        inside = keras.layers.Dense(1)
+    assert (inside.compute_dtype, keras.config.dtype_policy()) == (precision, before)
+    with pytest.raises(ZeroDivisionError), runtime.scope():
+        1 / 0  # noqa: B018 - it is what fails in the block
+    assert keras.config.dtype_policy() == before

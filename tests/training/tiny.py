@@ -138,7 +138,7 @@ def main(settings: dict[str, Any]) -> None:
         precision=settings.get("precision", "float32"),
         strategy=settings.get("strategy", "auto"),
         logical_devices=settings.get("logical_devices", 0),
-    ).start(seed)
+    ).start()
     _trouble(settings, runtime)
     for folder, training in settings["runs"].items():
         keras.utils.set_random_seed(seed)

@@ -18,6 +18,7 @@ class Pipeline:
         model: the model part, such as an encoder.
         task: what stands on top of the model: head, loss, metrics.
         training: how it is trained.
+        ensemble: how many models are trained, on which parts of the rows; null trains one.
         export: where the SavedModel goes.
         runtime: devices, precision.
         seed: everything random follows from it.
@@ -34,6 +35,7 @@ class Pipeline:
         training: Section("training"),
         export: Section("export"),
         runtime: Section("runtime"),
+        ensemble: Section("ensemble") | None = None,
         seed: Seed = 7,
         runs_folder: str = "runs",
     ):
@@ -42,6 +44,7 @@ class Pipeline:
             "model": model,
             "task": task,
             "training": training,
+            "ensemble": ensemble,
             "export": export,
         }
         self.name, self.seed, self.runs_folder, self.runtime = name, seed, runs_folder, runtime

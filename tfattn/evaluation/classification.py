@@ -2,20 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tfattn import console
-from tfattn.data.prepare import read_facts
 from tfattn.drawing.figures import svg
-from tfattn.evaluation import doubts, evaluate, members, metrics, plots
-from tfattn.evaluation.evaluate import Evaluated, Member
+from tfattn.evaluation import doubts, members, metrics, plots
+from tfattn.evaluation.evaluate import Findings
 from tfattn.evaluation.report import Headline, Picture, Section, Table, Text
 from tfattn.evaluation.wording import count, percent, percents, shown_of
 from tfattn.features import LABEL, LABEL_IDS
+from tfattn.trained.ensemble import TrainedEnsemble
+from tfattn.trained.predictions import SplitPredictions
 
 WORST_MISTAKES = 20
 SHOWN_CONFUSIONS = 10
@@ -36,7 +34,7 @@ class Answers:
         true: (N,) ids of the right labels.
         given: (N,) ids of the given labels.
         scores: (N, C) how likely each label is.
-        leaked: (N,) whether a training row repeats the row; None if that is not known.
+        leaked: (N,) whether a training row repeats the row.
     """
 
     rows: Sequence[dict[str, str]]
@@ -44,7 +42,7 @@ class Answers:
     true: np.ndarray
     given: np.ndarray
     scores: np.ndarray
-    leaked: np.ndarray | None = None
+    leaked: np.ndarray
 
     @property
     def right(self) -> np.ndarray:
@@ -62,58 +60,49 @@ class Answers:
         return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"
 
 
-def report(folder: str | Path, evaluated: Evaluated) -> dict[str, float]:
-    """Measures a classifier's answers and writes metrics, predictions, plots and the report into a run's folder.
+def report(ensemble: TrainedEnsemble, predicted: SplitPredictions) -> Findings:
+    """Measures a classifier of texts.
 
     Args:
-        folder: the run's; evaluate.write says what is read and written there.
-        evaluated: what was answered: `label_ids` (N,) and `scores` (N, C).
+        ensemble: whose `labels` are given.
+        predicted: `label_ids` (N,) and `scores` (N, C).
 
     Returns:
-        the metrics by flat names: `loss`, those of metrics.classification and doubts.accuracy_without; of several
-        models those of members.measured.
+        findings whose metrics are `loss`, those of metrics.classification, `calibration_error`, those of
+        doubts.accuracy_without; of several models those of members.measured.
     """
-    rows, answers = evaluated.rows, evaluated.answers
-    labels = read_facts(evaluated.prepared)["labels"]
-    found = Answers(
-        rows, labels, evaluated.targets[LABEL_IDS], answers[LABEL_IDS], answers["scores"], evaluated.is_leaked
+    answers = Answers(
+        predicted.rows,
+        ensemble.labels,
+        predicted.targets[LABEL_IDS],
+        predicted.values[LABEL_IDS],
+        predicted.values["scores"],
+        predicted.leaked,
     )
-    findings = study(found, split=evaluated.split, loss=evaluated.loss, models=evaluated.members)
-    evaluate.write(
-        findings,
-        folder,
-        evaluated,
-        title=f"{evaluated.name}: which label does a text get?",
-        subtitle=f"{count(len(rows), f'{evaluated.split} text')}, {count(len(labels), 'label')},"
-        f" evaluated on {datetime.now():%d %B %Y at %H:%M}",
-    )
-    _say(findings.metrics, labels)
-    return findings.metrics
-
-
-def study(answers: Answers, *, split: str, loss: float, models: Sequence[Member] = ()) -> evaluate.Findings:
-    """What there is to say about a classifier's answers; `models` answered alone what `answers` are of together."""
-    figures = {"loss": loss, **metrics.classification(answers.true, answers.given, answers.labels)}
+    figures = {"loss": predicted.loss, **metrics.classification(answers.true, answers.given, answers.labels)}
     groups = metrics.calibration(answers.confidence, answers.right)
     figures["calibration_error"] = metrics.calibration_error(groups)
-    if answers.leaked is not None:
-        figures |= doubts.accuracy_without(answers.leaked, answers.right)
-    alone, spread = members.measured(
-        models, lambda one: metrics.classification(one.targets[LABEL_IDS], one.answers[LABEL_IDS], answers.labels)
-    )
+    figures |= doubts.accuracy_without(answers.leaked, answers.right)
+    alone, spread = members.measured(predicted.members, answers.labels)
     figures |= spread
-    return evaluate.Findings(
+    texts = count(len(answers.rows), f"{predicted.split} text")
+    return Findings(
+        question="which label does a text get?",
+        measured=f"{texts}, {count(len(answers.labels), 'label')}",
         metrics=figures,
         predictions=_predictions(answers),
-        headline=_headline(answers, figures, split),
+        headline=_headline(answers, figures, predicted.split),
         sections=[
             _per_label(answers, figures),
             _confused(answers),
-            *([members.section(alone, figures, models, len(answers.rows))] if models else []),
+            *members.sections(alone, figures, predicted),
             _mistakes(answers),
             _certainty(answers, groups),
         ],
         thing="text",
+        summary=_summary(figures, answers.labels),
+        in_short=f"accuracy {figures['accuracy']:.4f} (95% interval {figures['accuracy_low']:.4f} to "
+        f"{figures['accuracy_high']:.4f}), baseline {figures['baseline_accuracy']:.4f}",
     )
 
 
@@ -249,14 +238,10 @@ def _predictions(answers: Answers) -> Iterator[dict[str, Any]]:
         }
 
 
-def _say(figures: dict[str, float], labels: Sequence[str]) -> None:
+def _summary(figures: dict[str, float], labels: Sequence[str]) -> tuple[str, list[str], list[list[Any]]]:
     table = [
         [label, *(figures[f"{name}/{label}"] for name in ("precision", "recall", "f1", "support"))] for label in labels
     ]
     means = [figures[f"macro_{name}"] for name in ("precision", "recall", "f1")]
     total = sum(figures[f"support/{label}"] for label in labels)
-    console.table("Answers by label", ["label", "precision", "recall", "f1", "rows"], [*table, ["mean", *means, total]])
-    console.note(
-        f"accuracy {figures['accuracy']:.4f} (95% interval {figures['accuracy_low']:.4f} to "
-        f"{figures['accuracy_high']:.4f}), baseline {figures['baseline_accuracy']:.4f}"
-    )
+    return "Answers by label", ["label", "precision", "recall", "f1", "rows"], [*table, ["mean", *means, total]]

@@ -67,18 +67,18 @@ def of_written(texts: Sequence[str], references: Sequence[str], figures: dict[st
 
 
 def of_unseen(
-    leaked: np.ndarray | None, figures: dict[str, float], *, split: str, thing: str, metric: str = "accuracy"
+    leaked: np.ndarray, figures: dict[str, float], *, split: str, thing: str, metric: str = "accuracy"
 ) -> list[str]:
     """What it does to the figures that training rows repeat some of the rows that measure.
 
     Args:
-        leaked: (N,) bool, which they are; None if that is not known.
+        leaked: (N,) bool, which they are.
         figures: hold `METRIC_without_leaked` with its interval, where some rows are left.
         split: "validation" or "test".
         thing: "text" or "row".
         metric: which figure is told for the other rows.
     """
-    if leaked is None or not leaked.any():
+    if not leaked.any():
         return []
     said = (
         f"{leaked.sum():,} of the {count(len(leaked), f'{split} {thing}')} ({percent(leaked.mean())}) stand among the "

@@ -9,7 +9,7 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 Row = dict[str, str]
-Ask = Callable[[Sequence[Row]], np.ndarray]
+ScoreEach = Callable[[Sequence[Row]], Sequence[np.ndarray]]
 
 LEAST_SCORE = 1e-7  # float32 may round a score to 0, whose logarithm would outweigh all other rows
 
@@ -65,7 +65,7 @@ class Stability:
 
 
 def permutation(
-    ask: Ask,
+    score_each: ScoreEach,
     rows: Sequence[Row],
     columns: Sequence[str],
     true: np.ndarray,
@@ -74,8 +74,8 @@ def permutation(
     repeats: int = 10,
     most_rows: int = 1000,
     seed: int,
-) -> Importance:
-    """Shuffles the values of each column among the rows and measures what that costs.
+) -> list[Importance]:
+    """Shuffles the values of each column among the rows and measures what that costs an ensemble, and each member.
 
     The figure to rank columns by is the rise of the mean log loss. It sees every change of a score. A model that
     separates all rows keeps a ROC AUC of 1 while its scores shrink, and accuracy only moves with rows near the border:
@@ -86,33 +86,15 @@ def permutation(
     useful", section 3, with the difference in place of the ratio, which has no meaning for a loss of 0.
 
     Args:
-        ask: answers raw rows with scores (N, C) that sum to 1; each row for itself.
-        rows: N raw rows, which the model was not trained on.
+        score_each: from raw rows to what each of M members scores, (N, C) that sums to 1, each row for itself; the
+            ensemble scores their mean.
+        rows: N raw rows, which the models were not trained on.
         columns: the K columns to shuffle, each of them in every row.
         true: (N,) ids of the right labels.
         positive: id of the label whose ROC AUC is measured; None for accuracy.
-        repeats: R, how often each column is shuffled, at least 2; `ask` gets R N rows at a time.
+        repeats: R, how often each column is shuffled, at least 2; `score_each` gets R N rows at a time.
         most_rows: of more rows, so many are drawn.
         seed: of the draws; equal seeds give equal figures.
-    """
-    return of_members([ask], rows, columns, true, positive=positive, repeats=repeats, most_rows=most_rows, seed=seed)[0]
-
-
-def of_members(
-    asks: Sequence[Ask],
-    rows: Sequence[Row],
-    columns: Sequence[str],
-    true: np.ndarray,
-    *,
-    positive: int | None,
-    repeats: int = 10,
-    most_rows: int = 1000,
-    seed: int,
-) -> list[Importance]:
-    """What an ensemble, which answers with the mean score of its members, relies on, and what each member does.
-
-    Args:
-        asks: one of each of M members; the rest is as in `permutation`.
 
     Returns:
         M + 1: the ensemble's, then each member's. All saw the same shuffled rows.
@@ -129,8 +111,8 @@ def of_members(
             return loss, roc_auc_score(is_positive, scores[:, positive])
         return loss, np.mean(scores.argmax(axis=1) == true)
 
-    before = np.array([measured(scores) for scores in _answers(asks, rows)])  # (M + 1, 2)
-    after = np.empty((len(asks) + 1, repeats, len(columns), 2))
+    before = np.array([measured(scores) for scores in _scores(score_each, rows)])  # (M + 1, 2)
+    after = np.empty((len(before), repeats, len(columns), 2))
     for place, column in enumerate(columns):
         values = [row[column] for row in rows]
         shuffled = [
@@ -138,7 +120,7 @@ def of_members(
             for _ in range(repeats)
             for row, other in zip(rows, draw.permutation(len(rows)), strict=True)
         ]
-        for member, scores in enumerate(_answers(asks, shuffled)):
+        for member, scores in enumerate(_scores(score_each, shuffled)):
             repeated = scores.reshape(repeats, len(rows), -1)
             after[member, :, place] = [measured(one) for one in repeated]
     change = after - before[:, None, None]
@@ -146,9 +128,9 @@ def of_members(
     return [Importance(columns, one[..., 0], -one[..., 1], figure, len(rows)) for one in change]
 
 
-def _answers(asks: Sequence[Ask], rows: Sequence[Row]) -> list[np.ndarray]:
+def _scores(score_each: ScoreEach, rows: Sequence[Row]) -> list[np.ndarray]:
     """The mean scores, then those of each."""
-    scores = [np.asarray(ask(rows), dtype="float64") for ask in asks]
+    scores = [np.asarray(one, dtype="float64") for one in score_each(rows)]
     return [np.mean(scores, axis=0), *scores]
 
 

@@ -12,6 +12,7 @@ from tfattn.evaluation.importance import Importance, Stability
 from tfattn.evaluation.report import Headline, Panels, Picture, Section, Table, Text
 from tfattn.evaluation.wording import between, count, fixed, listed, needed, number, percent, percents, shown_of
 from tfattn.features import LABEL
+from tfattn.tasks.operating_point import OperatingPoint
 
 ROW = "row"
 WORST_MISTAKES = 20
@@ -33,9 +34,9 @@ class Answers:
         true: (N,) ids of the right labels.
         given: (N,) ids of the given labels.
         scores: (N, C) how likely each label is.
+        leaked: (N,) whether a training row repeats the row.
         essential: (N, E) the numbers that alone decided, of a model that has them.
         attention: (N, K) how much the model looked at each column, of a model that says so.
-        leaked: (N,) whether a training row repeats the row; None if that is not known.
     """
 
     rows: Sequence[dict[str, str]]
@@ -45,9 +46,9 @@ class Answers:
     true: np.ndarray
     given: np.ndarray
     scores: np.ndarray
+    leaked: np.ndarray
     essential: np.ndarray | None = None
     attention: np.ndarray | None = None
-    leaked: np.ndarray | None = None
 
     @property
     def right(self) -> np.ndarray:
@@ -127,20 +128,20 @@ def confused(answers: Answers, figures: dict[str, float]) -> Section:
     return Section("What is taken for what", parts)
 
 
-def curves(answers: Answers, figures: dict[str, float], operating_point: dict[str, Any] | None) -> Section:
+def curves(answers: Answers, figures: dict[str, float], operating_point: OperatingPoint | None) -> Section:
     """ROC and precision-recall curve of the positive label, with the point that the given labels stand for."""
     label, positive = answers.labels[answers.positive], answers.true == answers.positive
     if operating_point is None:
         said = f"A row is given “{label}” where no other label has a higher score."
         words = "labels as given"
     else:
-        before, threshold = operating_point["figures"], _threshold(operating_point["threshold"])
+        before, threshold = operating_point.metrics, _threshold(operating_point.threshold)
         said = (
-            f"A row is given “{label}” where its score reaches {threshold}. That threshold was chosen on validation "
-            f"rows; there it had a sensitivity of {_with_interval(before, 'sensitivity')} and a specificity of "
-            f"{_with_interval(before, 'specificity')}."
+            f"A row is given “{label}” where its score reaches {threshold}. This operating point was chosen on "
+            f"validation rows; there it had a sensitivity of {_with_interval(before, 'sensitivity')} and a specificity "
+            f"of {_with_interval(before, 'specificity')}."
         )
-        words = f"threshold {threshold}"
+        words = f"operating point {threshold}"
     scores, found = answers.probability, figures["sensitivity"]
     roc = tabular_plots.roc(scores, positive, (1 - figures["specificity"], found), words=words)
     precision = figures[f"precision/{label}"]

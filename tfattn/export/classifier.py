@@ -8,20 +8,20 @@ import numpy as np
 import tensorflow as tf
 
 from tfattn.errors import ExportError
-from tfattn.export.served import Comparison, Member, Served
+from tfattn.export.served import Comparison, Served
+from tfattn.trained.ensemble import TrainedEnsemble
 
 CLASSIFY = "tensorflow/serving/classify"
 
 
 class Classifier(Served):
-    """Members that give every row one of C labels, together by the mean of their scores.
+    """Models that give every row one of C labels, together by the mean of their scores.
 
     Args:
-        members: the trained models.
-        labels: the C label names in the order of their ids.
+        ensemble: the trained models, and the C labels.
 
     Attributes:
-        labels: these names.
+        labels: the C label names in the order of their ids.
 
     Raises:
         ExportError: a task computes in another type than float32, or a label is empty or has a line break.
@@ -30,10 +30,10 @@ class Classifier(Served):
     methods = {"classify": CLASSIFY}
     figures = ("accuracy", "baseline_accuracy")
 
-    def __init__(self, *, members: Sequence[Member], labels: Sequence[str], name: str):
-        _check(labels)
-        super().__init__(members=members, name=name)
-        self._labels = tuple(labels)
+    def __init__(self, ensemble: TrainedEnsemble, *, name: str):
+        _check(ensemble.labels)
+        super().__init__(ensemble, name=name)
+        self._labels = ensemble.labels
 
     @property
     def labels(self) -> tuple[str, ...]:

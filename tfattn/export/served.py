@@ -10,11 +10,9 @@ import numpy as np
 import tensorflow as tf
 
 from tfattn.errors import ExportError
-from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.tasks.task import Task
+from tfattn.trained.ensemble import TrainedEnsemble
 
-# A trained model: the fitted preprocessor, and the task built under float32.
-Member = tuple[Preprocessor, Task]
 Columns = Mapping[str, Sequence[Any]]  # values by input, one for each row
 
 
@@ -41,7 +39,7 @@ class Served(tf.Module):
     """Preprocessing and models in one graph, computed in float32, for batches of any size.
 
     Args:
-        members: the trained models, which answer together.
+        ensemble: the trained models, which answer together.
 
     Attributes:
         methods: the signatures that are for another method of TF Serving's than Predict.
@@ -54,17 +52,17 @@ class Served(tf.Module):
     methods: dict[str, str] = {}
     figures: tuple[str, ...] = ()
 
-    def __init__(self, *, members: Sequence[Member], name: str):
+    def __init__(self, ensemble: TrainedEnsemble, *, name: str):
         super().__init__(name=name)
-        _check(members)
-        self.preprocessors = [preprocessor for preprocessor, _ in members]
-        tasks = [task for _, task in members]
+        _check(ensemble.tasks)
+        self.preprocessors = list(ensemble.preprocessors)
+        tasks = ensemble.tasks
         self.weights = [variable.value for task in tasks for variable in task.weights]
         # Only the variables above are saved: were a model an attribute, its own functions would be, too. All
         # signatures share one trace of each.
         self._runs = [_run_of(task) for task in tasks]
         self._answers = [lambda outputs, task=task: task.answers(outputs) for task in tasks]
-        self._combined = lambda answers: tasks[0].combined(answers)
+        self._combined = lambda answers: ensemble.combined(answers)
 
     @classmethod
     def check_fields(cls, fields: Sequence[str]) -> None:
@@ -152,8 +150,8 @@ def _run_of(task: Task) -> Any:
     return lambda features: run(features)
 
 
-def _check(members: Sequence[Member]) -> None:
-    for _, task in members:
+def _check(tasks: Sequence[Task]) -> None:
+    for task in tasks:
         if task.compute_dtype != "float32":
             raise ExportError(
                 "the task computes in the wrong type",

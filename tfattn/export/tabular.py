@@ -10,10 +10,11 @@ import tensorflow as tf
 
 from tfattn.errors import ExportError
 from tfattn.export.classifier import Classifier, example
-from tfattn.export.served import Columns, Member
+from tfattn.export.served import Columns
 from tfattn.features import COLUMN_ATTENTION, ESSENTIAL_FEATURES, LABEL_IDS
 from tfattn.preprocessing.numbers import read
 from tfattn.preprocessing.table import Table
+from tfattn.trained.ensemble import TrainedEnsemble
 
 MOST_VALUES = 1000  # of a category: among more nobody looks for one in a list
 WARM_UP_ROWS = (1, 2, 4, 8, 16, 32)
@@ -38,8 +39,8 @@ class TabularClassifier(Classifier):
     rows are answered; a number that is infinite is refused with row and column.
 
     Args:
-        members: the trained models, which read the same columns, each scaled as its own training rows were.
-        labels: the C label names in the order of their ids.
+        ensemble: the trained models, which read the same columns, each scaled as its own training rows were; the C
+            labels; and the operating point of the positive label, where one was chosen.
 
     Raises:
         ExportError: a task computes in another type than float32, a label is empty or has a line break, or a column's
@@ -49,10 +50,11 @@ class TabularClassifier(Classifier):
 
     figures = ("accuracy", "baseline_accuracy", "sensitivity", "specificity", "roc_auc")
 
-    def __init__(self, *, members: Sequence[Member], labels: Sequence[str]):
-        super().__init__(members=members, labels=labels, name="tabular_classifier")
-        self._positive_id, self._threshold = members[0][1].positive_id, members[0][1].threshold
-        self._table: Table = members[0][0]
+    def __init__(self, ensemble: TrainedEnsemble):
+        super().__init__(ensemble, name="tabular_classifier")
+        self._positive_id: int | None = ensemble.task.positive_id
+        self._threshold = ensemble.operating_point and ensemble.operating_point.threshold
+        self._table: Table = ensemble.preprocessor
         self.check_fields(self.inputs)
 
     @classmethod

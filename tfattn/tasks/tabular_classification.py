@@ -1,7 +1,6 @@
 """Tabular classification: one label for a row of a table."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any, Literal
 
 import keras
@@ -16,7 +15,7 @@ from tfattn.features import COLUMN_ATTENTION, ENCODED, ESSENTIAL_FEATURES, LABEL
 from tfattn.models.contracts import TableEncoder
 from tfattn.tasks import classes
 from tfattn.tasks.intervals import counted_share
-from tfattn.tasks.operating_point import choose
+from tfattn.tasks.operating_point import OperatingPoint, choose
 from tfattn.tasks.task import Task
 
 # What a model may say about how it came to its answer.
@@ -87,7 +86,6 @@ class TabularClassification(Task):
         self.class_weights = class_weights
         self.label_smoothing = label_smoothing
         self.specificity = specificity
-        self.threshold: float | None = None
         self.weight_of_class = classes.weights_of_classes(
             class_weights, num_classes=num_classes, labels=labels, class_counts=class_counts
         )
@@ -126,22 +124,20 @@ class TabularClassification(Task):
         """`scores` (B, C) float32, which sum to 1, `label_ids` (B,) int32, the best of each, and the explanations."""
         return classes.answers(outputs) | {name: outputs[name] for name in EXPLANATIONS if name in outputs}
 
-    def combined(self, answers: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        return classes.combined(answers, positive_id=self.positive_id, threshold=self.threshold)
-
-    def settle(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, Any]:
-        """The operating point, as `threshold` and the `figures` of the rows that it was chosen on, if asked for."""
-        if not self.settles:
-            return {}
-        scores = answers["scores"][:, self.positive_id]
-        return asdict(choose(scores, targets[LABEL_IDS] == self.positive_id, specificity=self.specificity))
+    def combined(
+        self, answers: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
+    ) -> dict[str, Any]:
+        threshold = None if operating_point is None else operating_point.threshold
+        return classes.combined(answers, positive_id=self.positive_id, threshold=threshold)
 
     @property
-    def settles(self) -> bool:
+    def has_operating_point(self) -> bool:
         return self.specificity is not None
 
-    def settled(self, decisions: dict[str, Any]) -> None:
-        self.threshold = decisions.get("threshold")
+    def choose_operating_point(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> OperatingPoint:
+        """Chooses the lowest score that `specificity` allows; see `operating_point.choose`."""
+        scores = answers["scores"][:, self.positive_id]
+        return choose(scores, targets[LABEL_IDS] == self.positive_id, specificity=self.specificity)
 
     def measure(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, float]:
         """How good the answers are, each share with the 95 % interval `_low` to `_high`.

@@ -6,6 +6,8 @@ from typing import Any
 import keras
 import numpy as np
 
+from tfattn.tasks.operating_point import OperatingPoint
+
 
 class Task(keras.Model):
     """A model part with a head, a loss, metrics and a way to read its outputs.
@@ -20,7 +22,7 @@ class Task(keras.Model):
         monitor_mode: "max" or "min".
         learns_labels: whether every row has to have a `label`.
         answers_together: whether several models, of different seeds or folds, can answer as one, see `combined`.
-        settles: whether validation rows decide something once training is over, see `settle`.
+        has_operating_point: whether validation rows choose one once training is over, see `choose_operating_point`.
     """
 
     encoder_is_frozen: bool = False
@@ -29,7 +31,7 @@ class Task(keras.Model):
     monitor_mode: str = "min"
     learns_labels: bool = False
     answers_together: bool = False
-    settles: bool = False
+    has_operating_point: bool = False
 
     def losses(self, outputs: dict[str, Any], batch: dict[str, Any]) -> tuple[Any, Any]:
         """The loss of every element and its weight, two float32 tensors of one shape; rows that fill a batch weigh 0.
@@ -42,17 +44,15 @@ class Task(keras.Model):
         """What is predicted, as tensors with a leading batch dimension; the same in evaluation and in the export."""
         raise NotImplementedError
 
-    def combined(self, answers: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """What several tasks of this kind answer together, or one alone, by what `settle` has decided."""
+    def combined(
+        self, answers: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
+    ) -> dict[str, Any]:
+        """What several tasks of this kind answer together, or one alone, at an operating point where there is one."""
         (alone,) = answers
         return alone
 
-    def settle(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, Any]:
-        """What is decided on validation rows once training is over, such as a threshold; JSON can hold it."""
-        raise NotImplementedError
-
-    def settled(self, decisions: dict[str, Any]) -> None:
-        """Takes over what `settle` decided."""
+    def choose_operating_point(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> OperatingPoint:
+        """Chooses, by what is answered to the validation rows, the score from which on a row counts as positive."""
         raise NotImplementedError
 
     def measure(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, float]:

@@ -15,6 +15,7 @@ from tfattn.layers.dropout import Dropout
 from tfattn.models.contracts import Encoder
 from tfattn.ops import pooling as pool
 from tfattn.tasks import classes
+from tfattn.tasks.operating_point import OperatingPoint
 from tfattn.tasks.task import Task
 
 
@@ -120,7 +121,9 @@ class TextClassification(Task):
         """`scores` (B, C) float32, which sum to 1, and `label_ids` (B,) int32, the best of each."""
         return classes.answers(outputs)
 
-    def combined(self, answers: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    def combined(
+        self, answers: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
+    ) -> dict[str, Any]:
         return classes.combined(answers)
 
     def measure(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, float]:

@@ -44,16 +44,12 @@ class Trainer:
         checkpoint_every: steps between checkpoints within an epoch; null writes one at the end of each epoch.
         keep_checkpoints: how many of the newest checkpoints are kept, beside the best.
         seed: of weights, the order of rows and dropout; that of the pipeline if not given.
-        folds: trains a model for each of so many parts of the rows, which measures it, on the other parts; null trains
-            on the training rows of `data.split`.
-        seeds: how many models are trained on the same rows, from different beginnings. All models of a run answer
-            together, in its evaluation and in its one export, by the mean of their scores.
 
     Raises:
         ConfigError: early stopping or a mode was asked for with nothing to monitor.
 
     Example:
-        runtime = Runtime().start(seed=7)
+        runtime = Runtime().start()
         with runtime.scope():
             task = build_task()
         history = Trainer(epochs=3).train(task, train, validation, folder=folder, runtime=runtime, seed=7)
@@ -77,8 +73,6 @@ class Trainer:
         checkpoint_every: PositiveInt | None = None,
         keep_checkpoints: PositiveInt = 2,
         seed: Seed | None = None,
-        folds: Annotated[int, Field(ge=2, le=100)] | None = None,
-        seeds: Annotated[int, Field(ge=1, le=100)] = 1,
     ):
         self.epochs = epochs
         self.optimizer = AdamW() if optimizer is None else optimizer
@@ -95,8 +89,6 @@ class Trainer:
         self.checkpoint_every = checkpoint_every
         self.keep_checkpoints = keep_checkpoints
         self.seed = seed
-        self.folds = folds
-        self.seeds = seeds
 
     def train(
         self,
