@@ -85,12 +85,13 @@ def test_a_run_leaves_everything_that_it_promises(finished, inside):
     assert answer.status == 0, answer.errors
     latest = Path("runs/tiny/latest")
     kept = {"config.yaml", "metrics.json", "predictions.jsonl", "results.tsv", "report.html", "plots", "members"}
-    assert kept <= set(os.listdir(latest))
+    assert kept | {"operating_point.json"} <= set(os.listdir(latest))
     assert len(list((latest / "members").glob("*/checkpoints"))) == 2
     metrics = files.read_json(latest / "metrics.json")
     shares = {"accuracy", "sensitivity", "specificity", "roc_auc"}
     assert {f"{name}{end}" for name in shares for end in ("", "_low", "_high")} <= metrics.keys()
-    assert {"operating_threshold", "importance/Score_BG", "importance_agreement"} <= metrics.keys()
+    assert metrics["operating_threshold"] == files.read_json(latest / "operating_point.json")["threshold"]
+    assert {"importance/Score_BG", "importance_agreement"} <= metrics.keys()
     assert metrics["accuracy_members_min"] <= metrics["accuracy_members_mean"] <= metrics["accuracy_members_max"]
     report = (latest / "report.html").read_text()
     assert "Score_BG" in report and "2 models were trained. They answer together" in report

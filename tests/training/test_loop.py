@@ -18,7 +18,8 @@ def make(tiny, data, runtime):
 
     def build(*, optimizer=None, accumulation=1, clip_norm=None, on=runtime, batch_size=8, **options):
         keras.utils.set_random_seed(7)
-        task = tiny.BagOfTokens(**options)
+        with on.scope():
+            task = tiny.BagOfTokens(**options)
         optimizer = optimizer or Sgd(learning_rate=0.1)
         optimizer.build([variable.value for variable in task.trainable_weights], [1.0] * 5)
         loop = Loop(
