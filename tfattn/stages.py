@@ -58,7 +58,7 @@ def open_run(pipeline: Path, overrides: list[str] | None) -> Run:
 
 
 def run(run: Run, *, force: bool = False, workers: int = 1) -> None:
-    """All stages."""
+    """Runs all stages."""
     prepare(run, force=force)
     train(run, force=force, workers=workers)
     evaluate(run, force=force, workers=workers)
@@ -66,7 +66,7 @@ def run(run: Run, *, force: bool = False, workers: int = 1) -> None:
 
 
 def prepare(run: Run, *, force: bool = False) -> None:
-    """Raw rows to checked, divided records."""
+    """Turns raw rows into checked, divided records."""
     for member in run.datasets:
         with member.preparation(force=force) as needed:
             if needed:
@@ -76,7 +76,7 @@ def prepare(run: Run, *, force: bool = False) -> None:
 
 
 def train(run: Run, *, force: bool = False, workers: int = 1) -> None:
-    """Records to the best weights of each model, from the last checkpoint where there is one."""
+    """Trains each model on its records, from the last checkpoint where there is one."""
     prepare(run)
     if force or not _is_trained(run):
         check_prepared(run.members)
@@ -91,7 +91,7 @@ def train(run: Run, *, force: bool = False, workers: int = 1) -> None:
 
 
 def evaluate(run: Run, *, force: bool = False, workers: int = 1) -> None:
-    """The best weights to metrics, plots and a report, computed in float32 as the export will."""
+    """Measures the best weights, in float32 as the export has them: metrics, plots and a report."""
     if not _is_trained(run):
         extent = f"epochs: {run.config.at('training', 'epochs')}, models: {len(run.members)}"
         console.note(f"evaluate needs trained weights: it trains first ({extent}); Ctrl-C stops it, nothing is lost")
@@ -109,7 +109,7 @@ def evaluate(run: Run, *, force: bool = False, workers: int = 1) -> None:
 
 
 def export(run: Run, *, force: bool = False) -> None:
-    """The best weights to a SavedModel that answers as they do."""
+    """Writes the best weights as a SavedModel that predicts as they do."""
     evaluate(run)
     if not run.runtime.is_chief:
         return
@@ -192,12 +192,12 @@ def _is_trained(run: Run) -> bool:
 
 
 def _weights(run: Run) -> list[str]:
-    """Says which the best weights are."""
+    """Takes the fingerprint of the best weights of each model."""
     return [Checkpoints(member.folder / "checkpoints").best().fingerprint for member in run.members]
 
 
 def _chosen(run: Run, ensemble: TrainedEnsemble) -> list[str]:
-    """What the validation rows chose, in words."""
+    """Says what the validation rows chose."""
     chosen = {
         "which epoch to keep": run.config.at("training", "selection") == "best_epoch",
         "the operating point": ensemble.operating_point is not None,
@@ -206,7 +206,7 @@ def _chosen(run: Run, ensemble: TrainedEnsemble) -> list[str]:
 
 
 def _data(config: Config) -> Data:
-    """The data section; what comes with the pretrained weights is found."""
+    """Builds the data section, and finds what comes with the pretrained weights."""
     data: Data = build(config, "data")
     if data.preprocessing.needs_pretrained:
         source = config.values["model"].get("pretrained")
@@ -223,7 +223,7 @@ def _data(config: Config) -> Data:
 
 
 def _trained_on(run: Run, served: Served) -> TrainingFile:
-    """What is kept of the source file, so that the export can answer others like it."""
+    """Keeps how the source file was read, so that the export can predict for others like it."""
     source: Source = build(run.config, "data", "source")
     given = run.config.values["data"]["source"].get("fields", {})
     return TrainingFile(
@@ -243,7 +243,7 @@ def _train_in_workers(run: Run, workers: int) -> None:
 
 
 def _encoded(member: Member, task: Task, runtime: Runtime) -> Path:
-    """What the frozen encoder makes of every row, computed once and kept with the member."""
+    """Computes once what the frozen encoder makes of every row, and keeps it with the member."""
     folder = member.folder / "encoded"
     if not _stands(folder):
         splits = {}

@@ -68,7 +68,7 @@ def test_the_report_says_the_figure_its_interval_and_the_baseline(run):
     page = (run[0] / "report.html").read_text(encoding="utf-8")
     assert "3 of 6 texts got the right label." in page
     assert "between 18.8% and 81.2%" in page
-    assert "Always answering “Mechanical Failure” would be right for 50.0%." in page
+    assert "Always predicting “Mechanical Failure” would be right for 50.0%." in page
     assert "&lt;b&gt;Oil&lt;/b&gt;" not in page  # it was answered rightly
     assert "name: tiny" in page and "float32: fast" in page
 
@@ -85,7 +85,7 @@ def test_mistakes_are_ranked_by_how_certain_they_were(predictions):
 
 
 def test_a_label_that_is_never_given_is_named(predictions):
-    assert "It never answers “Software Failure”." in study(predictions).headline.doubts
+    assert "It never predicts “Software Failure”." in study(predictions).headline.doubts
 
 
 def test_what_is_taken_for_what(predictions):
@@ -101,8 +101,8 @@ def test_when_it_is_sure(predictions):
 
 def test_paired_and_long_texts_are_shown_short():
     rows = [{"row": "a.tsv:1", "text_a": "one", "text_b": "two " * 200, "label": "Leak"}]
-    answers = classification.Answers(rows, LABELS, TRUE[:1], TRUE[:1], SCORES[:1], np.zeros(1, bool))
-    assert answers.text(0).startswith("one | two") and len(answers.text(0)) == classification.MOST_CHARACTERS
+    predicted = classification.PredictedTexts(rows, LABELS, TRUE[:1], TRUE[:1], SCORES[:1], np.zeros(1, bool))
+    assert predicted.text(0).startswith("one | two") and len(predicted.text(0)) == classification.MOST_CHARACTERS
 
 
 @pytest.mark.parametrize("rows", [1, 2, 6])
@@ -113,7 +113,7 @@ def test_few_rows_and_low_scores_leave_no_empty_table_and_no_false_plural(tmp_pa
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert not re.search(r"<tbody>\s*</tbody>|<p></p>", page)
     assert not re.search(r"\b1 (texts|labels|mistakes|rows)\b|All 1 |[ (]-0[ %.]", re.sub("<[^>]*>", " ", page))
-    assert ("Every answer has a score; none is 50% or more." in page) == flat
+    assert ("Every prediction has a score; none is 50% or more." in page) == flat
 
 
 def test_rows_that_training_repeats_stand_in_the_headline(tmp_path, write, predictions):

@@ -36,7 +36,7 @@ def test_what_decides_comes_first_and_what_is_ignored_costs_exactly_nothing():
     low, high = found.interval
     assert low[0] > high[1] and low[1] > 0
     assert found.mean[2] == low[2] == high[2] == 0 and not found.drops[:, 2].any()
-    assert found.figure == "ROC AUC" and found.rises.shape == found.drops.shape == (10, 3)
+    assert found.metric == "ROC AUC" and found.rises.shape == found.drops.shape == (10, 3)
 
 
 def test_a_small_effect_is_seen_where_the_area_stays_at_1():
@@ -53,13 +53,13 @@ def test_a_small_effect_is_seen_where_the_area_stays_at_1():
 
 def test_without_a_positive_label_accuracy_stands_beside_the_loss():
     found = shuffled(positive=None)
-    assert found.figure == "accuracy" and found.drops[:, 0].mean() > found.drops[:, 1].mean() > 0
+    assert found.metric == "accuracy" and found.drops[:, 0].mean() > found.drops[:, 1].mean() > 0
     np.testing.assert_array_equal(found.rises, shuffled().rises)
 
 
 def test_rows_of_one_kind_have_no_area():
     found = permuted(ask, ROWS, COLUMNS, np.ones_like(TRUE), positive=1, seed=0, repeats=2)
-    assert found.figure == "accuracy" and np.isfinite(found.rises).all()
+    assert found.metric == "accuracy" and np.isfinite(found.rises).all()
 
 
 def test_equal_seeds_shuffle_alike():

@@ -44,7 +44,7 @@ def test_a_single_model_has_no_spread(predictions):
     [
         ((10, 10), 10, "the mean of their scores"),
         ((10, 12), 22, "by the one model that was not trained on it"),
-        ((10, 10, 12, 12), 22, "Those that were not trained on a row answer it together"),
+        ((10, 10, 12, 12), 22, "Those that were not trained on a row predict it together"),
     ],
     ids=["seeds", "folds", "seeds of folds"],
 )

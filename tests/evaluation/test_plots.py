@@ -132,8 +132,8 @@ def test_spreads_have_a_panel_per_feature_and_equal_areas_per_label():
 
 
 def test_reliability_names_its_axes():
-    axes = plots.reliability([(9, 0.4, 0.5)], score="score of “real”", share="share that is “real”").axes[0]
-    assert axes.get_xlabel().startswith("score of “real”") and axes.get_ylabel() == "share that is “real”"
+    axes = plots.reliability([(9, 0.4, 0.5)], score="score of “real”", fraction="fraction that is “real”").axes[0]
+    assert axes.get_xlabel().startswith("score of “real”") and axes.get_ylabel() == "fraction that is “real”"
 
 
 @pytest.mark.parametrize(

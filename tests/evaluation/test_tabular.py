@@ -213,7 +213,7 @@ def test_columns_that_make_no_difference_are_not_called_relied_on(tmp_path, writ
     values = {"scores": blind(NUMBERS), "label_ids": np.zeros(80, int)}
     page = _page(write(tmp_path, reported(predictions, values=values, scores=[blind])[0]))
     assert "Of no single column can it be said beyond chance that the model relies on it." in page
-    assert "where the model relies most" not in page and "It never answers “real”." in page
+    assert "where the model relies most" not in page and "It never predicts “real”." in page
     assert not re.search(r"(\d[.\d]*) to \1[^\d.]|[ (]-0[ %.]", re.sub("<[^>]*>", " ", page))
 
 

@@ -53,8 +53,6 @@ def fold_of_rows(classes: Coded, groups: Coded | None, *, folds: int, seed: int,
     parts = np.empty(len(classes), np.int64)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The least populated class")  # a part may go without it
-        for number, (_, part) in enumerate(
-            divide.split(np.zeros(len(classes)), classes.codes, of_rows)
-        ):
+        for number, (_, part) in enumerate(divide.split(np.zeros(len(classes)), classes.codes, of_rows)):
             parts[part] = number
     return parts

@@ -1,4 +1,4 @@
-"""What a model relies on: how much worse it answers when the values of a column stand in the wrong rows."""
+"""What a model relies on: how much worse it predicts when the values of a column stand in the wrong rows."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,15 +21,15 @@ class Importance:
     Attributes:
         columns: the K names.
         rises: (R, K) by how much the mean log loss rose.
-        drops: (R, K) by how much `figure` dropped.
-        figure: "ROC AUC" of the positive label, or "accuracy" where no label is the positive one.
+        drops: (R, K) by how much `metric` dropped.
+        metric: "ROC AUC" of the positive label, or "accuracy" where no label is the positive one.
         rows: how many rows were shuffled.
     """
 
     columns: Sequence[str]
     rises: np.ndarray
     drops: np.ndarray
-    figure: str
+    metric: str
     rows: int
 
     @property
@@ -56,7 +56,7 @@ class Stability:
     Attributes:
         correlation: mean rank correlation (Spearman) of any two of them: 1 if all agree, about 0 if by chance.
         first: how many columns count as the first ones.
-        among_first: (K,) share of the models that have the column among their first ones.
+        among_first: (K,) fraction of the models that have the column among their first ones.
     """
 
     correlation: float
@@ -77,7 +77,7 @@ def permutation(
 ) -> list[Importance]:
     """Shuffles the values of each column among the rows and measures what that costs an ensemble, and each member.
 
-    The figure to rank columns by is the rise of the mean log loss. It sees every change of a score. A model that
+    The metric to rank columns by is the rise of the mean log loss. It sees every change of a score. A model that
     separates all rows keeps a ROC AUC of 1 while its scores shrink, and accuracy only moves with rows near the border:
     both would show no drop at all. The drop of one of them is kept beside it, as it is easier to read. Columns that
     say the same stand in for each other, so that each may look less important than both are together.
@@ -94,7 +94,7 @@ def permutation(
         positive: id of the label whose ROC AUC is measured; None for accuracy.
         repeats: R, how often each column is shuffled, at least 2; `score_each` gets R N rows at a time.
         most_rows: of more rows, so many are drawn.
-        seed: of the draws; equal seeds give equal figures.
+        seed: of the draws; equal seeds give equal results.
 
     Returns:
         M + 1: the ensemble's, then each member's. All saw the same shuffled rows.
@@ -124,8 +124,8 @@ def permutation(
             repeated = scores.reshape(repeats, len(rows), -1)
             after[member, :, place] = [measured(one) for one in repeated]
     change = after - before[:, None, None]
-    figure = "ROC AUC" if by_area else "accuracy"
-    return [Importance(columns, one[..., 0], -one[..., 1], figure, len(rows)) for one in change]
+    metric = "ROC AUC" if by_area else "accuracy"
+    return [Importance(columns, one[..., 0], -one[..., 1], metric, len(rows)) for one in change]
 
 
 def _scores(score_each: ScoreEach, rows: Sequence[Row]) -> list[np.ndarray]:

@@ -39,12 +39,12 @@ def measured(
 
 
 def facts(metrics: dict[str, float]) -> dict[str, str]:
-    """The spread of `measured` for a headline; nothing of a single model."""
+    """Tells the spread of `measured` in a headline; nothing of a single model."""
     return {"each model alone": in_words(metrics)} if f"{ACCURACY}_members_min" in metrics else {}
 
 
 def in_words(metrics: dict[str, float]) -> str:
-    """The spread of `measured` in words."""
+    """Says the spread of `measured`."""
     low, mean, high = (metrics[f"{ACCURACY}_members_{name}"] for name in ("min", "mean", "max"))
     if low == high:
         return f"{percent(low)} each"
@@ -53,24 +53,24 @@ def in_words(metrics: dict[str, float]) -> str:
 
 
 def sections(
-    alone: dict[str, dict[str, float]], metrics: dict[str, float], predicted: SplitPredictions
+    alone: dict[str, dict[str, float]], metrics: dict[str, float], predictions: SplitPredictions
 ) -> list[Section]:
-    """A dot for each member and one for all together, each with its interval; nothing of a single model.
+    """Draws a dot for each member and one for all together, each with its interval; nothing of a single model.
 
     Args:
         alone: what each is worth, from `measured`.
         metrics: of all together, with the spread.
-        predicted: what they predicted.
+        predictions: what they predictions.
     """
     if not alone:
         return []
-    rows, num_rows = [len(member.targets[LABEL_IDS]) for member in predicted.members], len(predicted.rows)
+    rows, num_rows = [len(member.targets[LABEL_IDS]) for member in predictions.members], len(predictions.rows)
     if sum(rows) == num_rows:
-        how = "Each row was answered by the one model that was not trained on it; each model is measured on such rows."
+        how = "Each row was predicted by the one model that was not trained on it; each model is measured on such rows."
     elif min(rows) == num_rows:
-        how = "They answer together, with the mean of their scores; here each is measured alone, on the same rows."
+        how = "They predict together, with the mean of their scores; here each is measured alone, on the same rows."
     else:
-        how = "Those that were not trained on a row answer it together; here each is measured alone, on such rows."
+        how = "Those that were not trained on a row predict it together; here each is measured alone, on such rows."
     words = (
         f"{len(rows)} models were trained. {how} Their accuracy: {in_words(metrics)}; all together "
         f"{percent(metrics[ACCURACY])}."

@@ -1,4 +1,4 @@
-"""Figures about answers and truths, and how far each can be trusted."""
+"""Metrics of predictions, and how far each can be trusted."""
 
 from collections.abc import Sequence
 
@@ -16,11 +16,11 @@ from tfattn.tasks.intervals import NORMAL_95, counted_share, wilson
 
 
 def classification(true: np.ndarray, predicted: np.ndarray, labels: Sequence[str]) -> dict[str, float]:
-    """The figures of a classifier by flat names, as metrics.json holds them.
+    """The metrics of a classifier by flat names, as metrics.json holds them.
 
-        accuracy                       share of right answers
+        accuracy                       fraction of right predictions
         accuracy_low, accuracy_high    its 95 % interval, see `wilson`
-        baseline_accuracy              what always answering the most frequent label would reach
+        baseline_accuracy              what always predicting the most frequent label would reach
         macro_precision, macro_recall, macro_f1    means over the labels, each counting the same
         precision/LABEL, recall/LABEL, f1/LABEL, support/LABEL    of one label; support is its number of rows
 
@@ -54,10 +54,10 @@ def classification(true: np.ndarray, predicted: np.ndarray, labels: Sequence[str
 
 
 def detection(positive: np.ndarray, found: np.ndarray, scores: np.ndarray) -> dict[str, float]:
-    """The figures of a search for positive rows by flat names.
+    """The metrics of a search for positive rows by flat names.
 
-        sensitivity          share of positive rows that were found
-        specificity          share of the other rows that were left alone
+        sensitivity          fraction of positive rows that were found
+        specificity          fraction of the other rows that were left alone
         roc_auc              how often a positive row scores above another; 0.5 if there is only one kind of row
         average_precision    mean precision over the ranks of the positive rows
 
@@ -116,15 +116,15 @@ def confusions(true: np.ndarray, predicted: np.ndarray, num_classes: int) -> np.
 
 
 def calibration(confidence: np.ndarray, right: np.ndarray, bins: int = 10) -> list[tuple[int, float, float]]:
-    """Whether answers are right as often as their scores claim.
+    """Whether predictions are right as often as their scores claim.
 
     Args:
-        confidence: (N,) the score of each given answer, between 0 and 1.
+        confidence: (N,) the score of each given label, between 0 and 1.
         right: (N,) whether it was right.
         bins: how many groups of equal width to make of the scores; those without rows are left out.
 
     Returns:
-        for each group, by rising score: rows, mean score, share of right answers.
+        for each group, by rising score: rows, mean score, fraction of right predictions.
     """
     group = np.minimum((confidence * bins).astype(int), bins - 1)
     return [
@@ -135,8 +135,8 @@ def calibration(confidence: np.ndarray, right: np.ndarray, bins: int = 10) -> li
 
 
 def calibration_error(groups: Sequence[tuple[int, float, float]]) -> float:
-    """By how much scores and shares of right answers differ on average over the rows.
+    """By how much scores and fractions of right predictions differ on average over the rows.
 
     Source: Naeini et al. 2015, "Obtaining well calibrated probabilities using Bayesian binning", ECE.
     """
-    return sum(rows * abs(score - share) for rows, score, share in groups) / sum(rows for rows, _, _ in groups)
+    return sum(rows * abs(score - fraction) for rows, score, fraction in groups) / sum(rows for rows, _, _ in groups)

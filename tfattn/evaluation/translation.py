@@ -48,12 +48,12 @@ class Written:
     leaked: np.ndarray
 
 
-def report(ensemble: TrainedEnsemble, predicted: SplitPredictions) -> Findings:
+def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
     """Measures what a translator wrote.
 
     Args:
         ensemble: one model, whose task is a Translation.
-        predicted: as `Translation.answers` gives it.
+        predictions: as `Translation.answers` gives it.
 
     Returns:
         findings whose metrics are `loss`, those of `Translation.measure`, `bleu_low` and `bleu_high`, the 95 % interval
@@ -61,31 +61,31 @@ def report(ensemble: TrainedEnsemble, predicted: SplitPredictions) -> Findings:
         `bleu_without_leaked` with its interval.
     """
     (source,), (target,) = ensemble.preprocessor.fields, ensemble.preprocessor.target_fields
-    references = [row[target] for row in predicted.rows]
-    texts = ensemble.task.texts(predicted.values["token_ids"])
+    references = [row[target] for row in predictions.rows]
+    texts = ensemble.task.texts(predictions.values["token_ids"])
     chrf = CHRF()
     written = Written(
-        sources=[row[source] for row in predicted.rows],
+        sources=[row[source] for row in predictions.rows],
         references=references,
         texts=texts,
-        scores=predicted.values["scores"],
+        scores=predictions.values["scores"],
         near=np.array(
             [chrf.sentence_score(*pair).score for pair in zip(texts, ([r] for r in references), strict=True)]
         ),
-        places=[row["row"] for row in predicted.rows],
-        leaked=predicted.leaked,
+        places=[row["row"] for row in predictions.rows],
+        leaked=predictions.leaked,
     )
     metrics = {
-        "loss": predicted.loss,
-        **ensemble.task.measure(predicted.values, predicted.targets),
+        "loss": predictions.loss,
+        **ensemble.task.measure(predictions.values, predictions.targets),
         **_trust(written),
     }
     return Findings(
         question="what does it make of a text?",
-        measured=count(len(texts), f"{predicted.split} text"),
+        measured=count(len(texts), f"{predictions.split} text"),
         metrics=metrics,
-        predictions=_predictions(written),
-        headline=_headline(written, metrics, predicted.split),
+        predictions=_lines(written),
+        headline=_headline(written, metrics, predictions.split),
         sections=[_samples(written), _by_length(written), *_attention(written, ensemble.task)],
         thing="pair",
         in_short=f"BLEU {metrics['bleu']:.2f} (95% interval "
@@ -98,7 +98,7 @@ def _trust(written: Written) -> dict[str, float]:
     """How far the BLEU of these texts can be trusted, and what it has to be held against."""
     pairs = list(zip(written.texts, written.references, strict=True))
     low, high = text_metrics.bleu_interval(written.texts, written.references, seed=SEED)
-    figures = {
+    metrics = {
         "bleu_low": low,
         "bleu_high": high,
         "baseline_bleu": text_metrics.translation(written.sources, written.references)["bleu"],
@@ -108,14 +108,14 @@ def _trust(written: Written) -> dict[str, float]:
         texts, references = zip(*(pairs[row] for row in np.flatnonzero(~written.leaked)), strict=True)
         low, high = text_metrics.bleu_interval(texts, references, seed=SEED)
         alone = text_metrics.translation(texts, references)["bleu"]
-        figures |= {"bleu_without_leaked": alone, "bleu_without_leaked_low": low, "bleu_without_leaked_high": high}
-    return figures
+        metrics |= {"bleu_without_leaked": alone, "bleu_without_leaked_low": low, "bleu_without_leaked_high": high}
+    return metrics
 
 
 def _headline(written: Written, metrics: dict[str, float], split: str) -> Headline:
     interval = between(metrics["bleu_low"], metrics["bleu_high"], decimals=1)
     return Headline(
-        figure=f"{metrics['bleu']:.1f} BLEU",
+        metric=f"{metrics['bleu']:.1f} BLEU",
         sentence=f"{count(len(written.texts), 'text')} written, each held against one reference.",
         doubts=[
             *doubts.of_written(written.texts, written.references, metrics),
@@ -201,7 +201,7 @@ def _attention(written: Written, task: Translation) -> list[Section]:
     return [Section("What it looks at", [Text(words), *pictures])]
 
 
-def _predictions(written: Written) -> Iterator[dict[str, Any]]:
+def _lines(written: Written) -> Iterator[dict[str, Any]]:
     for row, place in enumerate(written.places):
         yield {
             "row": place,

@@ -28,7 +28,7 @@ class Classifier(Served):
     """
 
     methods = {"classify": CLASSIFY}
-    figures = ("accuracy", "baseline_accuracy")
+    shown_metrics = ("accuracy", "baseline_accuracy")
 
     def __init__(self, ensemble: TrainedEnsemble, *, name: str):
         _check(ensemble.labels)
@@ -71,7 +71,7 @@ def compared(
     scores = np.asarray(received["scores"], np.float64).reshape(len(expected_ids), -1)
     if scores.shape != expected_scores.shape:
         raise ExportError(
-            "the export answers in another shape", expected=str(expected_scores.shape), received=str(scores.shape)
+            "the export predicts in another shape", expected=str(expected_scores.shape), received=str(scores.shape)
         )
     differences = np.abs(scores - expected_scores).max(axis=1)
     agree = np.asarray([labels[index] for index in expected_ids]) == np.asarray(received["label"])

@@ -48,7 +48,7 @@ class TabularClassifier(Classifier):
             digit, and differ in more than case and punctuation.
     """
 
-    figures = ("accuracy", "baseline_accuracy", "sensitivity", "specificity", "roc_auc")
+    shown_metrics = ("accuracy", "baseline_accuracy", "sensitivity", "specificity", "roc_auc")
 
     def __init__(self, ensemble: TrainedEnsemble):
         super().__init__(ensemble, name="tabular_classifier")
@@ -125,8 +125,8 @@ class TabularClassifier(Classifier):
         fields = dict(zip(self.inputs, columns, strict=True))
         numbers = [table.numbers(fields) for table in self.preprocessors]
         features = [table.features(some, fields) for table, some in zip(self.preprocessors, numbers, strict=True)]
-        answers = self._answered([run(some) for run, some in zip(self._runs, features, strict=True)])
-        scores, label_ids = tf.cast(answers["scores"], tf.float32), tf.cast(answers[LABEL_IDS], tf.int64)
+        predictions = self._predicted([run(some) for run, some in zip(self._runs, features, strict=True)])
+        scores, label_ids = tf.cast(predictions["scores"], tf.float32), tf.cast(predictions[LABEL_IDS], tf.int64)
         asked = label_ids if self._positive_id is None else tf.ones_like(label_ids) * self._positive_id
         return {
             "label": tf.gather(tf.constant(self.labels), label_ids),
@@ -141,7 +141,7 @@ class TabularClassifier(Classifier):
                 self._table.categorical,
                 [table.unseen(some) for table, some in zip(self.preprocessors, features, strict=True)],
             ),
-            **{name: tf.cast(answers[name], tf.float32) for name in EXPLANATIONS if name in answers},
+            **{name: tf.cast(predictions[name], tf.float32) for name in EXPLANATIONS if name in predictions},
         }
 
     def _from_examples(self, inputs: tf.Tensor) -> dict[str, tf.Tensor]:

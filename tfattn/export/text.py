@@ -19,7 +19,7 @@ TOKENS = (TOKEN_IDS, PADDING_MASK, SEGMENT_IDS)
 class TextClassifier(Classifier):
     """A classifier from raw text to labels.
 
-    Batches are padded to their longest row. Empty text is answered like any other.
+    Batches are padded to their longest row. Empty text is predicted like any other.
 
         serving_default   text (B,), or text_a and text_b
                           -> label (B,) string, label_id (B,) int64, scores (B, C) float32; truncated (B,) bool,
@@ -116,12 +116,12 @@ class TextClassifier(Classifier):
         return dict(zip(self.inputs, texts, strict=True))
 
     def _named(self, features: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        answers = self._answered([run(features) for run in self._runs])
-        label_ids = tf.cast(answers[LABEL_IDS], tf.int64)
+        predictions = self._predicted([run(features) for run in self._runs])
+        label_ids = tf.cast(predictions[LABEL_IDS], tf.int64)
         return {
             "label": tf.gather(tf.constant(self.labels), label_ids),
             "label_id": label_ids,
-            "scores": tf.cast(answers["scores"], tf.float32),
+            "scores": tf.cast(predictions["scores"], tf.float32),
         }
 
 

@@ -37,7 +37,7 @@ class Translator(Served):
         ExportError: the task computes in another type than float32.
     """
 
-    figures = ("bleu", "baseline_bleu", "chrf", "exact_match")
+    shown_metrics = ("bleu", "baseline_bleu", "chrf", "exact_match")
 
     def __init__(self, ensemble: TrainedEnsemble):
         super().__init__(ensemble, name="translator")

@@ -54,7 +54,7 @@ def configurations(config: Config) -> list[Config]:
 
 
 def training_seed(config: Config) -> int:
-    """The seed of a model's training, or of the first one's: that of the pipeline, if none is given."""
+    """Gives the seed of a model's training, or of the first one's: that of the pipeline, if none is stated."""
     given = config.at("training", "seed")
     return config.values["seed"] if given is None else given
 

@@ -77,7 +77,7 @@ def of_run(config: Config, inputs: Inputs) -> str:
 
 
 def of_evaluation(config: Config, weights: Sequence[str]) -> list[Any]:
-    """What an evaluation depends on beside the run: the weights, and the code of the report.
+    """Lists what an evaluation depends on beside the run: the weights, and the code of the report.
 
     Args:
         config: of the run.
@@ -87,7 +87,7 @@ def of_evaluation(config: Config, weights: Sequence[str]) -> list[Any]:
 
 
 def of_export(config: Config, weights: Sequence[str]) -> list[Any]:
-    """What an export depends on beside the run: what its evaluation does, the code of its signatures, its section."""
+    """Lists what an export depends on beside the run: its evaluation, the code of its signatures, its section."""
     signatures = code_of("signatures", config.values["task"]["name"])
     return [of_evaluation(config, weights), signatures, config.values["export"]]
 

@@ -122,7 +122,7 @@ def build_task(
 
 
 def common_labels(members: Sequence[Member]) -> list[str]:
-    """The labels of all members. A fold may lack a rare one, and then the others' ids mean something else.
+    """Gives the labels of all members. A fold may lack a rare one, and then the others' ids mean something else.
 
     Raises:
         DataError: they do not have the same.

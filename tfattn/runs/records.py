@@ -78,7 +78,7 @@ class StageRecords:
             files.write_text(self._path(name), files.record(self.folder, left, inputs=made_of, seconds=seconds))
 
     def is_done(self, stage: str, *, inputs: Any = None) -> bool:
-        """Whether a stage has ended well with these inputs, and what it left stands undamaged; says what does not."""
+        """Tells whether a stage has ended well with these inputs, and what it left is undamaged; says what is not."""
         record, made_of = self._path(stage), self.digest(inputs)
         if self._done.get(stage) == made_of:
             return True
@@ -107,7 +107,7 @@ class StageRecords:
                     files.remove_folder(self.folder / name)
 
     def digest(self, inputs: Any = None) -> str:
-        """The identity of what a stage with these inputs makes."""
+        """Identifies what a stage with these inputs makes."""
         return files.digest([self.made_of, inputs])
 
     def write_config(self) -> Path:

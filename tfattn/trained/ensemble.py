@@ -27,7 +27,7 @@ Predictions = dict[str, np.ndarray]
 class TrainedEnsemble:
     """One trained model, or several that predict together, as their task combines what each predicts.
 
-    This is the one place where predictions are combined: evaluation, export and the parity check all ask it.
+    This is the one place where predictions are combined: evaluation, the export and its parity check all use it.
 
     Args:
         models: of each model the fitted preprocessor and the trained task, built under float32.
@@ -65,7 +65,7 @@ class TrainedEnsemble:
         return as_arrays(self.combined(self.predict_each(rows)))
 
     def predict_each(self, rows: Sequence[Mapping[str, str]]) -> list[Predictions]:
-        """What each model predicts for N raw rows."""
+        """Predicts for N raw rows with each model alone."""
         fields = {name: tf.constant([row[name] for row in rows]) for name in self.preprocessor.fields}
         return [
             as_arrays(function(padded(preprocessor(fields))))
@@ -98,5 +98,5 @@ def load(run: Run) -> TrainedEnsemble:
 
 
 def as_arrays(predictions: Mapping[str, Any]) -> Predictions:
-    """Tensors by name as numpy arrays."""
+    """Turns tensors by name into numpy arrays."""
     return {name: keras.ops.convert_to_numpy(value) for name, value in predictions.items()}

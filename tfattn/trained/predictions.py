@@ -57,7 +57,7 @@ class SplitPredictions:
 
 
 def measuring_split(run: Run) -> str:
-    """The split whose rows measure: "test" where there is one, else "validation"."""
+    """Chooses the split whose rows measure: "test" where there is one, else "validation"."""
     return TEST if TEST in run.members[0].facts["splits"] else VALIDATION
 
 
