@@ -28,6 +28,9 @@ CATALOGS: dict[str, dict[str, str]] = {
         "text_classification": "tfattn.tasks.text_classification:TextClassification",
         "translation": "tfattn.tasks.translation:Translation",
     },
+    "engines": {
+        "local": "tfattn.data.engine:Local",
+    },
     "sources": {
         "csv": "tfattn.data.csv_files:CsvFile",
         "jsonl": "tfattn.data.jsonl_files:JsonLinesFile",
@@ -79,6 +82,7 @@ CATALOGS: dict[str, dict[str, str]] = {
 CONTRACTS: dict[str, str] = {
     "models": "keras:Model",
     "tasks": "tfattn.tasks.task:Task",
+    "engines": "tfattn.data.engine:Engine",
     "sources": "tfattn.data.source:Source",
     "signatures": "tfattn.export.served:Served",
     "preprocessors": "tfattn.preprocessing.preprocessor:Preprocessor",

@@ -4,6 +4,7 @@ A stage first calls the one before it, which says that it is done or does its wo
 """
 
 import dataclasses
+import functools
 import sys
 from pathlib import Path
 
@@ -70,7 +71,8 @@ def prepare(run: Run, *, force: bool = False) -> None:
     for member in run.datasets:
         with member.preparation(force=force) as needed:
             if needed:
-                prepare_data(_data(member.config), member.prepared, member.seed)
+                make = functools.partial(_data, member.config)
+                prepare_data(make(), member.prepared, member.seed, make=make, identity=member.prepared.name)
         if needed:
             check_prepared([member])
 

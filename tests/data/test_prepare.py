@@ -88,7 +88,7 @@ def test_the_same_seed_gives_the_same_records_and_another_does_not(table, sectio
     first, again, other = (files.read_manifest(tmp_path / name) for name in "abc")
     assert first == again
     assert first["files"]["validation.jsonl"] != other["files"]["validation.jsonl"]
-    assert first["preprocessing"]["sha256"] != other["preprocessing"]["sha256"]
+    assert first["preprocessing"] != other["preprocessing"]
 
 
 def test_training_records_of_a_sorted_file_are_mixed(table, section, tmp_path):
@@ -163,7 +163,7 @@ def test_an_error_leaves_what_stood_there(table, section, words, tmp_path):
 
 
 def test_raw_rows_stand_in_the_order_of_the_records(table, section, tmp_path, monkeypatch):
-    monkeypatch.setattr("tfattn.data.prepare.ROWS_AT_ONCE", 4)
+    monkeypatch.setattr("tfattn.data.scatter.ROWS_AT_ONCE", 4)
     prepare(section(table(ROWS)), tmp_path / "prepared", seed=3)
     raw = [json.loads(line)["label"] for line in (tmp_path / "prepared/validation.jsonl").read_text().splitlines()]
     labels = files.read_manifest(tmp_path / "prepared")["labels"]
@@ -171,7 +171,7 @@ def test_raw_rows_stand_in_the_order_of_the_records(table, section, tmp_path, mo
 
 
 def test_what_is_unknown_is_counted_in_each_split(table, section, tmp_path, monkeypatch):
-    monkeypatch.setattr("tfattn.data.prepare.ROWS_AT_ONCE", 2)
+    monkeypatch.setattr("tfattn.data.scatter.ROWS_AT_ONCE", 2)
     validation = table([("report 1 is quite loud", "leak"), ("very quite new one", "noise")], "validation.csv")
     words = WordPiece(vocabulary_size=400)
     prepare(section(table(ROWS), preprocessing=words, validation_source=validation), tmp_path / "prepared", seed=3)
@@ -184,7 +184,7 @@ def test_what_is_unknown_is_counted_in_each_split(table, section, tmp_path, monk
 
 
 def test_long_texts_are_encoded_a_few_at_a_time(table, section, words, tmp_path, monkeypatch):
-    monkeypatch.setattr("tfattn.data.prepare.CHARACTERS_AT_ONCE", 60)
+    monkeypatch.setattr("tfattn.data.scatter.CHARACTERS_AT_ONCE", 60)
     sizes = []
 
     class Watched(words):

@@ -1,89 +1,107 @@
-"""Which rows there are, and which of them train and which measure."""
+"""Which rows train and which measure, and where each stands among the others."""
 
 import numpy as np
 
 from tfattn.data.section import Data
-from tfattn.data.source import Row, Source
 from tfattn.data.split import TEST, TRAIN, VALIDATION
-from tfattn.data.targets import ClassLabels, NoLabels
+from tfattn.data.survey import Survey
 from tfattn.errors import DataError, listed, nearest
 
+SPLITS = (TRAIN, VALIDATION, TEST)
 
-def divided(data: Data, target: ClassLabels | NoLabels, seed: int) -> tuple[dict[str, list[Row]], dict[str, list[str]]]:
-    """Reads and checks all rows and divides them.
 
-    Training rows come in random order: records are read in windows, and a sorted file is to be mixed as well.
+def divide(data: Data, survey: Survey, seed: int) -> np.ndarray:
+    """Divides all rows.
 
     Args:
         data: the `data` section.
-        target: what rows are to teach.
-        seed: of the division and the order.
+        survey: what is known of the N rows.
+        seed: of the division.
 
     Returns:
-        the rows of each split, and the places of those that are left out, by the role that has no value.
+        the split of each row, its place in SPLITS: (N,) int8.
 
     Raises:
-        DataError: a row cannot be read, or none is left for a split; names the place.
+        DataError: no row is complete, or none is left for a split; names the place.
     """
-    dropped: dict[str, list[str]] = {role: [] for role in data.needed_roles}
-    rows = _checked(data, data.source, target, dropped)
-    apart = _checked(data, data.validation_source, target, dropped) if data.validation_source is not None else []
-    held_out = _held_out(data, [*rows, *apart])
-    rows, apart = ([row for row in some if not data.split.is_held_out(row.fields)] for some in (rows, apart))
-    for source, some in ((data.source, rows), (data.validation_source, apart)):
-        if source is not None and not some:
+    _check_complete(data, survey)
+    _check_held_out(data, survey)
+    is_own, is_apart = ~survey.is_held_out & ~survey.is_apart, ~survey.is_held_out & survey.is_apart
+    for source, rows in ((data.source, is_own), (data.validation_source, is_apart)):
+        if source is not None and not rows.any():
             raise DataError(
                 "every row is kept aside", where=str(source.path), expected="some that `split.hold_out` leaves"
             )
+    numbers = np.flatnonzero(is_own)
     assigned = data.split.assign(
-        [target.of(row) for row in rows],
+        survey.strata[numbers],
         seed,
-        places=[row.where for row in rows],
+        places=_Places(survey, numbers),
         with_validation=data.validation_source is None,
-        groups=[row.fields[data.split.group].strip() for row in rows] if data.split.group else None,
+        groups=survey.groups[numbers] if data.split.group else None,
     )
-    order = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, 1])))
-    assigned[TRAIN] = order.permutation(assigned[TRAIN])
-    parts = {split: [rows[number] for number in numbers] for split, numbers in assigned.items()}
-    if data.validation_source is not None:
-        parts[VALIDATION] = apart
-    if held_out:
-        parts[TEST] = held_out
-    return {split: parts[split] for split in (TRAIN, VALIDATION, TEST) if split in parts}, dropped
+    split_of_row = np.full(len(survey), SPLITS.index(TEST), np.int8)
+    split_of_row[is_apart] = SPLITS.index(VALIDATION)
+    for split, rows in assigned.items():
+        split_of_row[numbers[rows]] = SPLITS.index(split)
+    return split_of_row
 
 
-def _held_out(data: Data, rows: list[Row]) -> list[Row]:
-    """The rows that are kept aside for the end; a value that no row has is a slip, by which rows would train."""
+def keys(rows: np.ndarray, seed: int) -> np.ndarray:
+    """Numbers of training rows to what they are sorted by, uint64: random, and the same whoever computes it.
+
+    Source: Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators", section 4 (SplitMix64).
+    """
+    with np.errstate(over="ignore"):
+        state = _mixed(np.asarray(seed, np.uint64) + _GOLDEN)
+        return _mixed(state + (rows.astype(np.uint64) + np.uint64(1)) * _GOLDEN)
+
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _mixed(values: np.ndarray) -> np.ndarray:
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+class _Places:
+    """The places of some rows."""
+
+    def __init__(self, survey: Survey, numbers: np.ndarray):
+        self._survey, self._numbers = survey, numbers
+
+    def __getitem__(self, row: int) -> str:
+        return self._survey[int(self._numbers[row])]
+
+
+def _check_complete(data: Data, survey: Survey) -> None:
+    sizes = np.diff(survey.starts)
+    present = {unit.source for unit, size in zip(survey.units, sizes, strict=True) if size}
+    for key, source in data.sources.items():
+        if key not in present:
+            next(source.rows())  # a file without rows tells it
+            raise DataError(
+                "no row is complete",
+                where=str(source.path),
+                expected=f"a value for {' and '.join(data.needed_roles)} in some rows",
+                received=", ".join(
+                    f"{found['rows']} rows without {role}" for role, found in survey.dropped.items() if found["rows"]
+                ),
+            )
+
+
+def _check_held_out(data: Data, survey: Survey) -> None:
+    """A value that no row has is a slip, by which rows would train that are to be kept aside."""
     for role, values in (data.split.hold_out or {}).items():
-        present = {row.fields[role].strip() for row in rows}
+        present = survey.values[role]
         for value in values:
             if value not in present:
                 raise DataError(
                     "no row is kept aside by `split.hold_out`",
                     where=str(data.source.path),
                     expected=f"some rows with {role}: {value}",
-                    received=listed(sorted(present)),
+                    received=listed(present),
                     remedy=nearest(value, present),
                 )
-    return [row for row in rows if data.split.is_held_out(row.fields)]
-
-
-def _checked(data: Data, source: Source, target: ClassLabels | NoLabels, dropped: dict[str, list[str]]) -> list[Row]:
-    """The rows that can be read; one that lacks what it needs is left out."""
-    kept, roles = [], data.needed_roles
-    for row in source.rows():
-        empty = next((role for role in roles if not row.fields[role].strip()), None)
-        if empty is None:
-            data.preprocessing.check(row.fields, row.where)
-            target.check(row)
-            kept.append(row)
-        else:
-            dropped[empty].append(row.where)
-    if not kept:
-        raise DataError(
-            "no row is complete",
-            where=str(source.path),
-            expected=f"a value for {' and '.join(roles)} in some rows",
-            received=", ".join(f"{len(places)} rows without {role}" for role, places in dropped.items() if places),
-        )
-    return kept

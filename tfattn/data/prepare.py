@@ -1,37 +1,50 @@
-"""From raw files to a folder that training reads: checked, divided, turned into numbers, summed up."""
+"""From raw files to a folder that training reads: surveyed, divided, turned into numbers, summed up.
 
-from collections.abc import Iterable, Iterator
+The rows are read in parts, several at once where there are several processes, and never stand in memory together:
+
+    survey     what is to be known of each row to divide them: a few bytes
+    fit        what the preprocessing and the target learn from training rows
+    scatter    each part to records, sorted by the shards that they belong to
+    gather     each shard from what all parts have of it
+
+What a part or a shard was made into stays until all is done, so a run that was killed goes on where it was.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfattn import files
+from tfattn.console import note
+from tfattn.data import assignment
 from tfattn.data.class_plot import class_bars
-from tfattn.data.division import divided
+from tfattn.data.division import SPLITS, divide
 from tfattn.data.findings import COLUMNS, TEXTS
-from tfattn.data.raw_rows import write_rows
-from tfattn.data.records import PREPARE_AGAIN, STORED_NAMES, Feature, Split, Stored, described, write_records
+from tfattn.data.fitting import FITTED, Make, fit
+from tfattn.data.gather import GATHERED, gather, shards
+from tfattn.data.records import PREPARE_AGAIN, Stored, StoredSplit, described
+from tfattn.data.repeats import repeats
+from tfattn.data.scatter import SCATTERED, scatter
 from tfattn.data.section import Data
-from tfattn.data.source import Row
 from tfattn.data.split import TRAIN
-from tfattn.data.summary import SUMMARY, show, summarize
-from tfattn.data.targets import ClassLabels, NoLabels
+from tfattn.data.summary import SUMMARY, SplitFindings, show, summarize
+from tfattn.data.survey import Places, Survey, survey
+from tfattn.data.units import Rows, Work, numbered_parts
 from tfattn.drawing.figures import svg
-from tfattn.errors import DataError
-from tfattn.features import MASKS, PADDING_MASK
-from tfattn.preprocessing.preprocessor import Preprocessor
+from tfattn.errors import ConfigError, DataError
 from tfattn.preprocessing.unknown import Unknown
 
-# Encoded together: at most so many rows, and where texts are long fewer, because memory follows characters.
-ROWS_AT_ONCE = 1024
-CHARACTERS_AT_ONCE = 1 << 20
 
+class PreparedSplit(StoredSplit):
+    """Beside the rows, how many records they have become, the rows of each class, and how many were cut at a limit."""
 
-class PreparedSplit(Split):
-    """The rows of each class, in the order of the labels, and how many rows were cut at a limit of preprocessing."""
-
+    records: int
     class_counts: list[int]
     truncated: int
 
@@ -49,79 +62,99 @@ class Facts(Stored):
 
     splits: dict[str, PreparedSplit]
     labels: list[str]
-    preprocessing: dict[str, str]
+    preprocessing: str
     sources: dict[str, str]
     seed: int
 
 
-def prepare(data: Data, folder: str | Path, seed: int) -> None:
+def prepare(
+    data: Data,
+    folder: str | Path,
+    seed: int,
+    *,
+    make: Callable[[], Data] | None = None,
+    identity: str = "",
+) -> None:
     """Reads, checks and divides the rows, fits the preprocessing on training rows, and writes the whole as one folder.
 
-    The folder holds TFRecord shards of each split, the raw rows of validation and test (`validation.jsonl`, in record
-    order), `preprocessing/`, `labels.txt`, `summary.json`, `classes.svg` and `manifest.json` with its `Facts`.
+    The folder holds TFRecord shards of each split, the raw rows of validation and test (`validation.jsonl`, in the
+    order of the file), `preprocessing/`, `labels.txt`, `summary.json`, `classes.svg` and `manifest.json` with its
+    `Facts`. Its files depend on the data and the seed alone, not on the engine.
 
     Args:
         data: the built `data` section; its preprocessing is fitted here.
         folder: appears when all is done, or not at all.
         seed: of the split, and of the order of the training records.
+        make: makes `data` again in another process, before anything is fitted; None where it cannot be made there.
+        identity: says what data and settings the folder is made of. What is done when the process is killed is then
+            kept, beside the folder, for the next one that prepares the same.
 
     Raises:
-        DataError: a file, row or class is not as it should be; names the place.
+        DataError: a file, row or class is not as it should be, or a file changes meanwhile; names the place.
     """
-    target = data.target()
-    parts, dropped = divided(data, target, seed)
-    target.fit(parts[TRAIN])
-    _fit(data, parts[TRAIN])
-    parts[TRAIN], left_out = _fitting(data, parts[TRAIN])
-    targets = {split: _targets(data, target, split, rows) for split, rows in parts.items()}
-    features = {**_features(data.preprocessing, parts[TRAIN][0]), **target.features}
-    truncated: dict[str, list[str]] = {split: [] for split in parts}
-    unknown: dict[str, dict[str, Unknown]] = {split: {} for split in parts}
+    engine, sources = data.engine, data.fingerprints()
+    units = list(numbered_parts(data))
+    with _workplace(Path(folder), identity) as place:
+        work = Work(data, data.target(), place, seed)
+        elsewhere = make and Make(make, place, seed)
+        engine.run(survey, units, work, elsewhere)
+        surveyed = Survey(data, place, units)
+        split_of_row = divide(data, surveyed, seed)
+        found = repeats(surveyed.texts, surveyed.strata.codes, split_of_row == SPLITS.index(TRAIN))
+        assignment.write(place, starts=surveyed.starts, split_of_row=split_of_row, is_leaked=found.is_leaked)
+        work = fit(work, surveyed, split_of_row)
 
-    # The manifest is written when the block ends, with what has been put into these two by then.
-    splits: dict[str, dict[str, Any]] = {}
-    preprocessing: dict[str, str] = {}
-    facts = {
-        "features": described(features),
-        "labels": target.names,
-        "target_fields": list(data.preprocessing.target_fields),
-        "sources": data.fingerprints(),
-        "seed": seed,
-    }
-    with files.atomic_folder(folder, splits=splits, preprocessing=preprocessing, **facts) as new:
-        (new / "preprocessing").mkdir()
-        data.preprocessing.save(new / "preprocessing")
-        preprocessing["sha256"] = _hash(new / "preprocessing")
-        target.save(new)
-        for split, rows in parts.items():
-            examples = _examples(rows, targets[split], data.preprocessing, truncated[split], unknown[split])
-            splits[split] = {
-                **write_records(new, split, examples, features=features, num_rows=len(rows)),
-                "class_counts": target.counts(rows),
-                "truncated": len(truncated[split]),
-            }
-            if split != TRAIN:
-                write_rows(new, split, rows)
-        summary = summarize(
-            parts,
-            made_of=COLUMNS if data.preprocessing.reads_columns else TEXTS,
-            classes={split: [target.of(row) for row in rows] for split, rows in parts.items()},
-            roles=(*data.preprocessing.fields, *data.preprocessing.target_fields),
-            dropped=dropped,
-            left_out=left_out,
-            lengths=_lengths(new, parts) if data.preprocessing.max_length else {},
-            truncated=truncated,
-            unknown=unknown,
-            unknown_remedy=data.preprocessing.unknown_remedy,
-        )
-        files.write_json(new / SUMMARY, summary)
-        if summary["classes"]:
-            files.write_text(new / "classes.svg", svg(class_bars(summary["classes"])))
+        engine.run(scatter, units, work, elsewhere)
+        present = [split for number, split in enumerate(SPLITS) if (split_of_row == number).any()]
+        splits = {split: _joined(place, split, units) for split in present}
+        _check_training(data, splits[TRAIN])
+        shares = {split: list(shards(place, split, units)) for split in present}
+        engine.run(gather, [some for of_split in shares.values() for some in of_split], work, elsewhere)
+
+        # The manifest is written when the block ends, with what has been put in by then.
+        written: dict[str, PreparedSplit] = {}
+        facts = {
+            "features": described(work.features),
+            "labels": work.target.names,
+            "target_fields": list(data.preprocessing.target_fields),
+            "preprocessing": _hash(place / FITTED / "preprocessing"),
+            "sources": sources,
+            "seed": seed,
+        }
+        with files.atomic_folder(folder, splits=written, **facts) as new:
+            shutil.copytree(place / FITTED / "preprocessing", new / "preprocessing")
+            work.target.save(new)
+            for split in present:
+                for path in place.glob(f"{GATHERED}/{split}-*/*"):
+                    os.link(path, new / path.name)
+                if split != TRAIN:
+                    _write_raw(new, split, [place / SCATTERED / unit.name for unit in units])
+                written[split] = {
+                    "rows": splits[split]["rows"],
+                    "records": sum(len(lengths) for lengths in _lengths(new, split)),
+                    "shards": shares[split][0].total,
+                    "class_counts": [splits[split]["classes"][name] for name in work.target.names],
+                    "truncated": splits[split]["truncated"]["rows"],
+                }
+            measuring = {split: found.is_leaked & (split_of_row == SPLITS.index(split)) for split in present[1:]}
+            summary = summarize(
+                splits,
+                made_of=COLUMNS if data.preprocessing.reads_columns else TEXTS,
+                missing=surveyed.dropped,
+                duplicates=surveyed.finding(found.is_duplicate),
+                conflicts=surveyed.finding(found.is_conflicting),
+                crossing={split: surveyed.finding(rows) for split, rows in measuring.items()},
+                lengths=_tokens(new, present) if data.preprocessing.max_length else {},
+                unknown_remedy=data.preprocessing.unknown_remedy,
+            )
+            files.write_json(new / SUMMARY, summary)
+            if summary["classes"]:
+                files.write_text(new / "classes.svg", svg(class_bars(summary["classes"])))
     show(summary)
 
 
 def read_facts(folder: str | Path) -> Facts:
-    """What was written down about a prepared folder.
+    """Reads what was written down about a prepared folder.
 
     Raises:
         DataError: its manifest is missing or damaged.
@@ -129,99 +162,75 @@ def read_facts(folder: str | Path) -> Facts:
     return files.read_manifest(folder, Facts, remedy=PREPARE_AGAIN)
 
 
-def _fit(data: Data, rows: list[Row]) -> None:
+@contextlib.contextmanager
+def _workplace(folder: Path, identity: str) -> Iterator[Path]:
+    """Yields the folder of intermediate results, with what a killed process that did the same has left there."""
+    place = folder.with_name(f".{folder.name}.parts")
+    mark = place / f"of-{identity}"
+    if identity and mark.exists():
+        note(f"goes on with what is done already: {place}")
+    else:
+        shutil.rmtree(place, ignore_errors=True)
+    with files.disk_errors(place):
+        place.mkdir(parents=True, exist_ok=True)
+        mark.touch()
     try:
-        data.preprocessing.fit(row.fields for row in rows)
-    except DataError as error:  # of a column as a whole, which knows no file
-        error.where = error.where or str(data.source.path)
+        yield place
+    except (DataError, ConfigError):
+        shutil.rmtree(place, ignore_errors=True)
         raise
+    except BaseException:
+        if not identity:
+            shutil.rmtree(place, ignore_errors=True)
+        raise
+    shutil.rmtree(place, ignore_errors=True)
 
 
-def _fitting(data: Data, rows: list[Row]) -> tuple[list[Row], list[str]]:
-    """The training rows that the preprocessing wants to learn from, and the places of the others."""
-    kept: list[Row] = []
-    left_out: list[str] = []
-    for some in _batches(rows):
-        for row, is_out in zip(some, data.preprocessing.leaves_out(_fields(some, data.preprocessing)), strict=True):
-            (left_out if is_out else kept).append(row.where if is_out else row)
-    if not kept:
+def _check_training(data: Data, found: SplitFindings) -> None:
+    if not found["rows"]:
         raise DataError(
             "the limits of the preprocessing leave no training row",
             where=str(data.source.path),
-            received=f"{len(left_out)} rows that are too long, or of too unequal lengths",
+            received=f"{found['left_out']['rows']} rows that are too long, or of too unequal lengths",
             remedy="Raise the limits in `data.preprocessing`.",
         )
-    return kept, left_out
 
 
-def _targets(data: Data, target: ClassLabels | NoLabels, split: str, rows: list[Row]) -> list[dict[str, Any]]:
-    try:
-        return [target.encode(row) for row in rows]
-    except DataError as error:  # of a class that is new in this split, which does not know how rows were divided
-        error.remedy = f"{error.remedy} {data.remedy_of_new_class(split)}".lstrip()
-        raise
-
-
-def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    some: list[Row] = []
-    characters = 0
-    for row in rows:
-        more = sum(map(len, row.fields.values()))
-        if some and (len(some) == ROWS_AT_ONCE or characters + more > CHARACTERS_AT_ONCE):
-            yield some
-            some, characters = [], 0
-        some.append(row)
-        characters += more
-    if some:
-        yield some
-
-
-def _examples(
-    rows: list[Row],
-    targets: list[dict[str, Any]],
-    preprocessor: Preprocessor,
-    truncated: list[str],
-    unknown: dict[str, Unknown],
-) -> Iterator[dict[str, Any]]:
-    of_rows = iter(targets)
-    for some in _batches(rows):
-        fields = _fields(some, preprocessor)
-        columns = {STORED_NAMES.get(name, name): _values(output) for name, output in preprocessor(fields).items()}
-        truncated += [row.where for row, cut in zip(some, preprocessor.truncated(fields).numpy(), strict=True) if cut]
-        for name, found in preprocessor.unknown(fields).items():
+def _joined(folder: Path, split: str, units: Sequence[Rows]) -> SplitFindings:
+    """What was found in all parts."""
+    parts = [json.loads((folder / SCATTERED / unit.name / f"{split}.json").read_text("utf-8")) for unit in units]
+    unknown: dict[str, Unknown] = {}
+    for part in parts:
+        for name, one in part["unknown"].items():
+            found = Unknown(one["counted"], one["unknown"], Counter(one["values"]))
             unknown[name] = unknown.get(name, Unknown()) + found
-        for place in range(len(some)):
-            yield {**{name: values[place] for name, values in columns.items()}, **next(of_rows)}
+    return {
+        "rows": sum(part["rows"] for part in parts),
+        "classes": sum((Counter(part["classes"]) for part in parts), Counter()),
+        "left_out": Places.joined([part["left_out"] for part in parts]),
+        "truncated": Places.joined([part["truncated"] for part in parts]),
+        "unknown": unknown,
+    }
 
 
-def _features(preprocessor: Preprocessor, row: Row) -> dict[str, Feature]:
-    """What the preprocessor writes, seen from one row."""
-    fields = _fields([row], preprocessor)
-    inputs = preprocessor({name: fields[name] for name in preprocessor.fields})
-    features = {}
-    for name, output in preprocessor(fields).items():
-        dtype = "int64" if output.dtype.is_integer else "float32"
-        role = "input" if name in inputs else "target"
-        shape = tuple(output.shape[1:])
-        features[STORED_NAMES.get(name, name)] = Feature(dtype, shape, MASKS.get(name, PADDING_MASK), role)
-    return features
+def _write_raw(folder: Path, split: str, parts: Sequence[Path]) -> None:
+    """Puts the raw rows of all parts behind one another, and which of them are leaked."""
+    with open(folder / f"{split}.jsonl", "wb") as whole:
+        for part in parts:
+            with open(part / f"{split}.jsonl", "rb") as lines:
+                shutil.copyfileobj(lines, whole)
+    np.save(folder / f"{split}.leaked.npy", np.concatenate([np.load(part / f"{split}.leaked.npy") for part in parts]))
 
 
-def _fields(rows: list[Row], preprocessor: Preprocessor) -> dict[str, tf.Tensor]:
-    roles = (*preprocessor.fields, *preprocessor.target_fields)
-    return {role: tf.constant([row.fields[role] for row in rows]) for role in roles}
+def _lengths(folder: Path, split: str) -> list[np.ndarray]:
+    return [np.load(path) for path in sorted(folder.glob(f"{split}-*.lengths.npy"))]
 
 
-def _values(output: tf.Tensor | tf.RaggedTensor) -> list[Any]:
-    return output.to_list() if isinstance(output, tf.RaggedTensor) else output.numpy().tolist()
-
-
-def _lengths(folder: Path, splits: Iterable[str]) -> dict[str, np.ndarray]:
-    """Tokens of each row of a split, (rows,); of source and target where there are both."""
+def _tokens(folder: Path, splits: Sequence[str]) -> dict[str, np.ndarray]:
+    """Tokens of each record of a split; of source and target where there are both."""
     lengths = {}
     for split in splits:
-        paths = sorted(folder.glob(f"{split}-*.lengths.npy"))
-        columns = np.concatenate([np.load(path) for path in paths]).T
+        columns = np.concatenate(_lengths(folder, split)).T
         names = [split] if len(columns) == 1 else [f"{split}, source", f"{split}, target"]
         lengths |= dict(zip(names, columns, strict=True))
     return lengths

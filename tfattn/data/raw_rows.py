@@ -1,25 +1,36 @@
-"""The raw rows of the splits that measure, beside their records: JSON lines, in the order of the records."""
+"""The raw rows of the splits that measure, beside their records: JSON lines, in the order of the file."""
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from tfattn import files
 from tfattn.data.records import PREPARE_AGAIN
 from tfattn.data.source import Row
 
 
-def write_rows(folder: Path, split: str, rows: Iterable[Row]) -> None:
-    """Writes `<split>.jsonl`: the fields of each row, and as `row` its file and line."""
-    lines = (json.dumps({"row": row.where, **row.fields}, ensure_ascii=False) for row in rows)
-    files.write_text(folder / f"{split}.jsonl", "".join(f"{line}\n" for line in lines))
+def line_of_row(row: Row) -> str:
+    """A line of `<split>.jsonl`: the fields of a row, and as `row` its file and line."""
+    return json.dumps({"row": row.where, **row.fields}, ensure_ascii=False) + "\n"
 
 
-def read_rows(folder: str | Path, split: str) -> list[dict[str, str]]:
-    """Reads what `write_rows` wrote into a prepared folder.
+def read_rows(folder: str | Path, split: str) -> list[dict[str, Any]]:
+    """Reads the raw rows of a split of a prepared folder.
 
     Raises:
         DataError: the file is missing or damaged.
     """
     files.verify(folder, f"{split}.jsonl", remedy=PREPARE_AGAIN)
-    return files.read_json_lines(Path(folder) / f"{split}.jsonl", dict[str, str], remedy=PREPARE_AGAIN)
+    return files.read_json_lines(Path(folder) / f"{split}.jsonl", dict[str, Any], remedy=PREPARE_AGAIN)
+
+
+def read_leaked(folder: str | Path, split: str) -> np.ndarray:
+    """Reads which of these rows, (N,) bool, say the same as a training row.
+
+    Raises:
+        DataError: the file is missing or damaged.
+    """
+    files.verify(folder, f"{split}.leaked.npy", remedy=PREPARE_AGAIN)
+    return np.load(Path(folder) / f"{split}.leaked.npy", allow_pickle=False)

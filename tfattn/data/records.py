@@ -2,15 +2,15 @@
 
 The names in the files are those that BERT's own tools write (`input_ids`, `segment_ids`, `label_ids`): others can read
 ours, and we can read theirs; parsing gives the names that models read. Beside each shard `x.tfrecord` stands
-`x.lengths.npy`, the tokens of each sequence of each of its records, and where they have labels `x.label_ids.npy`, by
-which batches are planned without reading the records.
+`x.lengths.npy`, the tokens of each sequence of each of its records, `x.rows.npy`, the source row of each, and where
+they have labels `x.label_ids.npy`: batches are planned without reading the records.
 """
 
 import contextlib
 import errno
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -85,6 +85,51 @@ class Feature:
         return {name: _feature(self.dtype, elements), **encoded}
 
 
+def serialized(values: Mapping[str, Any], features: Mapping[str, Feature]) -> bytes:
+    """A record: the values of an example by the names of its features."""
+    encoded = {}
+    for name, feature in features.items():
+        encoded |= feature.encode(name, values[name])
+    example = tf.train.Example(features=tf.train.Features(feature=encoded))
+    return example.SerializeToString(deterministic=True)
+
+
+def lengths_of(values: Mapping[str, Any], features: Mapping[str, Feature]) -> list[int]:
+    """How long the k sequences of an example are, in the order of the names of their masks; 1 where there are none."""
+    return [max(len(values[name]) for name in names) for names in _by_mask(features).values()] or [1]
+
+
+def shard_name(split: str, number: int, total: int) -> str:
+    """The name of a shard, which says how many belong together."""
+    return f"{split}-{number:05d}-of-{total:05d}.tfrecord"
+
+
+def write_shard(
+    path: Path,
+    records: Iterable[bytes],
+    *,
+    lengths: np.ndarray,
+    rows: np.ndarray | None = None,
+    label_ids: np.ndarray | None = None,
+) -> None:
+    """Writes a shard, and what is known of each of its records beside it.
+
+    Args:
+        path: of the shard, in an existing folder.
+        records: n serialized examples.
+        lengths: (n, k), see `lengths_of`.
+        rows: (n,), the number of the source row of each, among those of its split; that of the record by default.
+        label_ids: (n,), the class of each, where they have one.
+    """
+    with _disk_errors(path), tf.io.TFRecordWriter(str(path)) as writer:
+        for record in records:
+            writer.write(record)
+    np.save(path.with_suffix(".lengths.npy"), np.asarray(lengths, np.int32))
+    np.save(path.with_suffix(".rows.npy"), np.arange(len(lengths)) if rows is None else np.asarray(rows, np.int64))
+    if label_ids is not None:
+        np.save(path.with_suffix(".label_ids.npy"), np.asarray(label_ids, np.int32))
+
+
 def write_records(
     folder: Path,
     split: str,
@@ -94,7 +139,7 @@ def write_records(
     num_rows: int,
     rows_per_shard: int = ROWS_PER_SHARD,
 ) -> dict[str, int]:
-    """Writes the shards of one split into an existing folder (that of an `atomic_folder`).
+    """Writes the shards of one split, an example for each row, into an existing folder (that of an `atomic_folder`).
 
     Args:
         folder: where to.
@@ -107,27 +152,21 @@ def write_records(
     Returns:
         What `Records` wants to find in the manifest under `splits`: rows and shards.
     """
-    shards = -(-num_rows // rows_per_shard)
-    sequences = _by_mask(features).values()
+    total = -(-num_rows // rows_per_shard)
     examples = iter(examples)
     written = 0
-    for shard in range(shards):
-        path = Path(folder) / f"{split}-{shard:05d}-of-{shards:05d}.tfrecord"
-        lengths, label_ids = [], []
-        with _disk_errors(path), tf.io.TFRecordWriter(str(path)) as writer:
-            for example in islice(examples, rows_per_shard):
-                encoded = {}
-                for name, feature in features.items():
-                    encoded |= feature.encode(name, example[name])
-                writer.write(tf.train.Example(features=tf.train.Features(feature=encoded)).SerializeToString())
-                lengths.append([max(len(example[name]) for name in names) for names in sequences] or [1])
-                label_ids.append(example.get(LABEL_IDS))
-        np.save(path.with_suffix(".lengths.npy"), np.array(lengths, np.int32))
-        if LABEL_IDS in features:
-            np.save(path.with_suffix(".label_ids.npy"), np.array(label_ids, np.int32))
-        written += len(lengths)
+    for number in range(total):
+        some = list(islice(examples, rows_per_shard))
+        write_shard(
+            Path(folder) / shard_name(split, number, total),
+            (serialized(values, features) for values in some),
+            lengths=np.array([lengths_of(values, features) for values in some]),
+            rows=np.arange(written, written + len(some)),
+            label_ids=np.array([values[LABEL_IDS] for values in some]) if LABEL_IDS in features else None,
+        )
+        written += len(some)
     assert written == num_rows and next(examples, None) is None, f"other than the announced {num_rows} rows came"
-    return {"rows": num_rows, "shards": shards}
+    return {"rows": num_rows, "shards": total}
 
 
 def write_encoded(folder: str | Path, splits: dict[str, dict[str, np.ndarray]], **facts: Any) -> None:
@@ -151,7 +190,7 @@ def write_encoded(folder: str | Path, splits: dict[str, dict[str, np.ndarray]], 
             counts[split] = write_records(new, split, examples, features=features, num_rows=len(columns[ENCODED]))
 
 
-class Split(TypedDict):
+class StoredSplit(TypedDict):
     """How many rows a split has, in how many shards."""
 
     rows: int
@@ -167,7 +206,7 @@ class Stored(files.Manifest):
         target_fields: the raw fields that are to be written, where there are any.
     """
 
-    splits: dict[str, Split]
+    splits: dict[str, StoredSplit]
     features: dict[str, Feature]
     target_fields: NotRequired[list[str]]
 
@@ -187,6 +226,7 @@ class Records:
     Attributes:
         paths: the shards, in order.
         lengths: for each shard (n, k), the tokens of the k sequences of each of its n records (1 where there are none).
+        rows: for each shard (n,), the source row of each of its records, numbered through its split.
         label_ids: for each shard, the label of each of its records; None where they have none.
         features: what a record holds, by the names in the file.
         inputs, targets: the names that models read, and those that they are taught, of a parsed batch.
@@ -209,7 +249,7 @@ class Records:
             )
         shards = self.manifest["splits"][split]["shards"]
         self.paths = [folder / f"{split}-{shard:05d}-of-{shards:05d}.tfrecord" for shard in range(shards)]
-        self.lengths = self._beside(".lengths.npy")
+        self.lengths, self.rows = self._beside(".lengths.npy"), self._beside(".rows.npy")
         self.features = self.manifest["features"]
         self.inputs, self.targets = (self._of_role(role) for role in ("input", "target"))
         self.masks = tuple(_by_mask(self.features))
@@ -262,7 +302,7 @@ def parse(
     return batch
 
 
-def _by_mask(features: dict[str, Feature]) -> dict[str, list[str]]:
+def _by_mask(features: Mapping[str, Feature]) -> dict[str, list[str]]:
     """The sequences that share a mask, by its name, in alphabetical order."""
     sequences = [(feature.mask, name) for name, feature in features.items() if feature.is_sequence]
     return {mask: [name for one, name in sequences if one == mask] for mask in sorted({mask for mask, _ in sequences})}

@@ -2,9 +2,10 @@
 
 from tfattn.config.types import Part, Section
 from tfattn.data.batching import Batching
+from tfattn.data.engine import Engine, Local
 from tfattn.data.source import Source
 from tfattn.data.split import TEST, VALIDATION, Split
-from tfattn.data.targets import ClassLabels, NoLabels
+from tfattn.data.targets import Classes, Target
 from tfattn.errors import ConfigError, nearest
 from tfattn.features import LABEL
 from tfattn.preprocessing.preprocessor import Preprocessor
@@ -19,6 +20,7 @@ class Data:
         batching: how rows form batches.
         split: how rows are divided into those that train and those that measure.
         labels: the classes that there are; a row with another one is an error. By default whatever training rows have.
+        engine: what prepares the data, and with how many processes; it makes no difference to what is prepared.
         validation_source: rows that measure during training, when they stand in a file of their own; then all rows of
             `source` train, but those of `split.test`.
 
@@ -37,12 +39,14 @@ class Data:
         split: Section("split"),
         labels: list[str] | None = None,
         validation_source: Part("sources") | None = None,
+        engine: Part("engines") | None = None,
     ):
         self.source: Source = source
         self.preprocessing: Preprocessor = preprocessing
         self.batching: Batching = batching
         self.split: Split = split
         self.labels = labels
+        self.engine: Engine = engine or Local()
         if labels is not None and len(set(labels)) != max(2, len(labels)):
             raise ConfigError(
                 "not a list of classes", key="labels", expected="at least two, each once", received=", ".join(labels)
@@ -85,9 +89,9 @@ class Data:
                         remedy=nearest(role, source.fields),
                     )
 
-    def target(self) -> ClassLabels | NoLabels:
+    def target(self) -> Target:
         """What rows are to teach beside what the preprocessing reads."""
-        return ClassLabels(self.labels) if LABEL in self.source.fields else NoLabels()
+        return Classes(self.labels) if LABEL in self.source.fields else Target()
 
     def remedy_of_new_class(self, split: str) -> str:
         """What to do where rows of a split have a class that no training row has."""
@@ -106,6 +110,16 @@ class Data:
         """The roles without which a row is left out."""
         read = () if self.preprocessing.reads_columns else self.preprocessing.fields
         return (*read, *self.preprocessing.target_fields, *self.target().roles, *self.split.roles)
+
+    @property
+    def text_roles(self) -> tuple[str, ...]:
+        """The roles whose values are texts."""
+        return (*self.compared_roles, *self.target().text_roles, *self.split.roles)
+
+    @property
+    def compared_roles(self) -> tuple[str, ...]:
+        """The roles of which two rows have the same values where they say the same."""
+        return (*self.preprocessing.fields, *self.preprocessing.target_fields)
 
     @property
     def sources(self) -> dict[str, Source]:

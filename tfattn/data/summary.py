@@ -1,10 +1,8 @@
 """What stands in the data, said before anything is trained on them: classes, lengths, and what is worth a look."""
 
-import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, NotRequired
+from typing import Literal, NotRequired
 
 import numpy as np
 from pydantic import ConfigDict
@@ -14,12 +12,10 @@ from tfattn import files
 from tfattn.console import note, table
 from tfattn.data.findings import findings, sentences
 from tfattn.data.records import PREPARE_AGAIN
-from tfattn.data.source import Row
 from tfattn.data.split import TRAIN
 from tfattn.preprocessing.unknown import Unknown
 
 SUMMARY = "summary.json"
-SHOWN_ROWS = 5
 SHOWN_CLASSES = 30
 SHOWN_VALUES = 10
 
@@ -29,12 +25,6 @@ class Finding(TypedDict):
 
     rows: int
     first: list[str]
-
-
-class Crossing(Finding):
-    """The places of all, so that they can be measured apart."""
-
-    places: list[str]
 
 
 class UnknownValues(TypedDict):
@@ -59,7 +49,7 @@ class Summary(TypedDict):
         truncated: of each split, rows cut at the limit of preprocessing.
         duplicates: rows whose text, or columns, an earlier row has.
         conflicts: rows whose text another row has with another label.
-        crossing: of each split, rows whose text a training row has.
+        crossing: of each split that measures, rows whose text a training row has.
         unknown: by field and split, what the preprocessing does not know.
         unknown_remedy: what to do where that is much.
     """
@@ -75,50 +65,64 @@ class Summary(TypedDict):
     truncated: dict[str, Finding]
     duplicates: Finding
     conflicts: Finding
-    crossing: dict[str, Crossing]
+    crossing: dict[str, Finding]
     unknown: dict[str, dict[str, UnknownValues]]
     unknown_remedy: str
 
 
+class SplitFindings(TypedDict):
+    """What was found as the rows of a split were encoded.
+
+    Attributes:
+        rows: how many were.
+        classes: rows of each class; of rows that have none, the class is "".
+        left_out: rows that the limits of preprocessing leave out.
+        truncated: rows cut at the limit of preprocessing.
+        unknown: by field, what the preprocessing does not know.
+    """
+
+    rows: int
+    classes: Counter[str]
+    left_out: Finding
+    truncated: Finding
+    unknown: dict[str, Unknown]
+
+
 def summarize(
-    parts: dict[str, list[Row]],
+    splits: dict[str, SplitFindings],
     *,
     made_of: Literal["texts", "columns"],
-    classes: dict[str, list[str]],
-    roles: Sequence[str],
-    dropped: dict[str, list[str]],
-    left_out: list[str],
+    missing: dict[str, Finding],
+    duplicates: Finding,
+    conflicts: Finding,
+    crossing: dict[str, Finding],
     lengths: dict[str, np.ndarray],
-    truncated: dict[str, list[str]],
-    unknown: dict[str, dict[str, Unknown]],
     unknown_remedy: str,
 ) -> Summary:
-    """Collects the figures that `show` prints and summary.json keeps.
+    """Collects what `show` prints and summary.json keeps.
 
     Args:
-        parts: the rows of each split.
-        made_of: what rows consist of.
-        classes: the class of each row of each split, "" where it has none.
-        roles: the fields that are compared to find duplicates.
-        dropped: for each role, the places of rows that were left out because they lack it.
-        left_out: the places of training rows that were left out for their lengths.
-        lengths: tokens per row of each split, or of each side of each split; empty where rows have no tokens.
-        truncated: for each split, the places of rows that were cut.
-        unknown: for each split, what the preprocessing does not know of each field.
-        unknown_remedy: what a user can do about it.
+        splits: by name.
+        lengths: tokens per record of each split, or of each side of each split; empty where rows have no tokens.
+        made_of, missing, duplicates, conflicts, crossing, unknown_remedy: as `Summary` has them.
     """
-    counts = {split: Counter(names) for split, names in classes.items()}
-    total = sum(counts.values(), Counter())
+    total = sum((found["classes"] for found in splits.values()), Counter())
     return {
         "made_of": made_of,
-        "rows": {split: len(rows) for split, rows in parts.items()},
-        "classes": {name: {split: counts[split][name] for split in parts} for name, _ in total.most_common() if name},
+        "rows": {split: found["rows"] for split, found in splits.items()},
+        "classes": {
+            name: {split: found["classes"][name] for split, found in splits.items()}
+            for name, _ in total.most_common()
+            if name
+        },
         **({"tokens": {name: _spread(tokens) for name, tokens in lengths.items()}} if lengths else {}),
-        "missing": {role: _finding(places) for role, places in dropped.items()},
-        "left_out": _finding(left_out),
-        "truncated": {split: _finding(truncated[split]) for split in parts},
-        **_duplicates(parts, classes, roles),
-        "unknown": _unknown(unknown),
+        "missing": missing,
+        "left_out": splits[TRAIN]["left_out"],
+        "truncated": {split: found["truncated"] for split, found in splits.items()},
+        "duplicates": duplicates,
+        "conflicts": conflicts,
+        "crossing": crossing,
+        "unknown": _unknown({split: found["unknown"] for split, found in splits.items()}),
         "unknown_remedy": unknown_remedy,
     }
 
@@ -156,11 +160,6 @@ def read_summary(folder: str | Path) -> Summary:
     return files.read_json(Path(folder) / SUMMARY, Summary, remedy=PREPARE_AGAIN)
 
 
-def normalized(row: Row, roles: Iterable[str]) -> str:
-    """A text as it is compared: case, width and spaces make no difference."""
-    return "\n".join(" ".join(unicodedata.normalize("NFKC", row.fields[role]).casefold().split()) for role in roles)
-
-
 def _unknown(unknown: dict[str, dict[str, Unknown]]) -> dict[str, dict[str, UnknownValues]]:
     """Split and field to field and split, as JSON holds it."""
     return {
@@ -175,41 +174,6 @@ def _unknown(unknown: dict[str, dict[str, Unknown]]) -> dict[str, dict[str, Unkn
         }
         for name in next(iter(unknown.values()), {})
     }
-
-
-def _duplicates(
-    parts: dict[str, list[Row]], classes: dict[str, list[str]], roles: Sequence[str]
-) -> dict[str, dict[str, Any]]:
-    alike: dict[str, list[tuple[str, str, str]]] = defaultdict(list)  # text -> split, class, place
-    for split, rows in parts.items():
-        for row, name in zip(rows, classes[split], strict=True):
-            alike[normalized(row, roles)].append((split, name, row.where))
-    repeated: list[str] = []
-    conflicting: list[str] = []
-    crossing: dict[str, list[str]] = {split: [] for split in parts if split != TRAIN}
-    for group in alike.values():
-        group.sort(key=lambda one: _in_file_order(one[2]))
-        repeated += [where for _, _, where in group[1:]]
-        if len({name for _, name, _ in group}) > 1:
-            conflicting += [where for _, _, where in group]
-        if any(split == TRAIN for split, _, _ in group):
-            for split, _, where in group:
-                if split != TRAIN:
-                    crossing[split].append(where)
-    return {
-        "duplicates": _finding(repeated),
-        "conflicts": _finding(conflicting),
-        "crossing": {split: {**_finding(places), "places": places} for split, places in crossing.items()},
-    }
-
-
-def _finding(places: list[str]) -> Finding:
-    return {"rows": len(places), "first": sorted(places, key=_in_file_order)[:SHOWN_ROWS]}
-
-
-def _in_file_order(place: str) -> tuple[str, int]:
-    file, _, line = place.rpartition(":")
-    return file, int(line)
 
 
 def _brief(places: list[str]) -> str:

@@ -4,7 +4,7 @@ Everything is written in a hidden workplace beside its target, forced to the dis
 `manifest.json` with the size and SHA-256 of each of its files, and of itself; `verify` holds the files against it.
 """
 
-from tfattn.files.locks import lock, remove_leftovers
+from tfattn.files.locks import disk_errors, lock, remove_leftovers
 from tfattn.files.manifests import (
     MANIFEST,
     SEALED,
@@ -40,6 +40,7 @@ __all__ = [
     "by_suffix",
     "check",
     "digest",
+    "disk_errors",
     "lock",
     "numbered",
     "read_json",

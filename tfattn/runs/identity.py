@@ -64,8 +64,8 @@ def inputs_of(config: Config, data: Data) -> Inputs:
 
 
 def of_data(config: Config, inputs: Inputs) -> str:
-    """Identifies prepared data: rows, split and preprocessing, but not how they are batched."""
-    section = {key: value for key, value in config.values["data"].items() if key != "batching"}
+    """Identifies prepared data: rows, split and preprocessing, but not what prepares them or how they are batched."""
+    section = {key: value for key, value in config.values["data"].items() if key not in ("batching", "engine")}
     return files.digest([FORMAT, section, inputs.data, config.values["seed"]])[:10]
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from tfattn import files
+from tfattn.data.raw_rows import read_leaked
 from tfattn.data.split import TEST, VALIDATION
-from tfattn.data.summary import read_summary
 from tfattn.runs.member import Member
 from tfattn.runs.run import Run
 from tfattn.trained.ensemble import OPERATING_POINT, TrainedEnsemble, as_arrays
@@ -120,8 +120,8 @@ def choose_operating_point(run: Run, ensemble: TrainedEnsemble) -> None:
 
 def _leaked(run: Run, split: str) -> set[str]:
     """The places of the rows of a split that repeat what the model that predicts for them was trained on."""
-    summaries = [read_summary(member.prepared) for member in run.datasets]
-    return {place for summary in summaries for place in summary["crossing"][split]["places"]}
+    found = (zip(one.rows(split), read_leaked(one.prepared, split), strict=True) for one in run.datasets)
+    return {row["row"] for rows in found for row, is_leaked in rows if is_leaked}
 
 
 def _name_of(member: Member, others: Sequence[Member]) -> str:

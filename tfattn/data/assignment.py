@@ -1,0 +1,65 @@
+"""What every part must know before its rows are written: their splits, their numbers, what records hold."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tfattn.data.division import SPLITS, keys
+from tfattn.data.split import TRAIN
+from tfattn.data.units import Rows
+
+FOLDER = "assignment"
+
+
+@dataclass(frozen=True)
+class Assigned:
+    """What is known of the n complete rows of a part.
+
+    Attributes:
+        split_of_row: (n,) int8, places in SPLITS.
+        keys: (n,) uint64, what records are sorted by: random in training, else the order of the file.
+        numbers: (n,) int64, the place of each row among those of its split, in the order of the file.
+        is_leaked: (n,) whether a training row says the same.
+    """
+
+    split_of_row: np.ndarray
+    keys: np.ndarray
+    numbers: np.ndarray
+    is_leaked: np.ndarray
+
+
+def write(folder: Path, *, starts: np.ndarray, split_of_row: np.ndarray, is_leaked: np.ndarray) -> None:
+    """Writes what `read` reads, into the folder of a `Work`.
+
+    Args:
+        folder: where to.
+        starts: (parts + 1,), the number of the first of the N rows of each part, and N.
+        split_of_row: (N,) int8, places in SPLITS.
+        is_leaked: (N,) whether a training row says the same.
+    """
+    before = np.zeros((len(starts), len(SPLITS)), np.int64)  # rows of each split before each part
+    for number, (begin, end) in enumerate(zip(starts, starts[1:], strict=False)):
+        before[number + 1] = before[number] + np.bincount(split_of_row[begin:end], minlength=len(SPLITS))
+    (folder / FOLDER).mkdir(exist_ok=True)
+    for name, values in {"starts": starts, "before": before, "splits": split_of_row, "leaked": is_leaked}.items():
+        np.save(folder / FOLDER / f"{name}.npy", values)
+
+
+def read(folder: Path, unit: Rows, seed: int) -> Assigned:
+    """Reads what is known of the rows of a part."""
+    load = lambda name: np.load(folder / FOLDER / f"{name}.npy", mmap_mode="r")  # noqa: E731
+    begin, end = load("starts")[unit.number : unit.number + 2]
+    split_of_row, before = np.array(load("splits")[begin:end]), load("before")[unit.number]
+    rows = np.arange(begin, end)
+    numbers = np.empty(len(rows), np.int64)
+    for split in range(len(SPLITS)):
+        mine = split_of_row == split
+        numbers[mine] = before[split] + np.arange(np.count_nonzero(mine))
+    is_training = split_of_row == SPLITS.index(TRAIN)
+    return Assigned(
+        split_of_row=split_of_row,
+        keys=np.where(is_training, keys(rows, seed), rows.astype(np.uint64)),
+        numbers=numbers,
+        is_leaked=np.array(load("leaked")[begin:end]),
+    )

@@ -1,0 +1,75 @@
+"""From rows to what records hold: none, one or many examples of a row, or one of many rows."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from tfattn.data.records import STORED_NAMES, Feature
+from tfattn.data.source import Row
+from tfattn.data.targets import Target
+from tfattn.features import MASKS, PADDING_MASK
+from tfattn.preprocessing.preprocessor import Preprocessor
+
+
+class Example(NamedTuple):
+    """What a record holds.
+
+    Attributes:
+        row: the place of its row among those that were given; of many rows, of the first.
+        values: by the names in the file.
+    """
+
+    row: int
+    values: dict[str, Any]
+
+
+class Examples:
+    """Makes an example of each row.
+
+    Subclass it for a family of models whose records are no rows: give `features`, and `of` as many examples as rows
+    have, each with the row that it is of. The rows that `of` is given belong to one part of one source, in order, so
+    what many rows are packed into depends on nothing else.
+
+    Args:
+        preprocessor: fitted.
+        target: fitted.
+    """
+
+    def __init__(self, preprocessor: Preprocessor, target: Target):
+        self.preprocessor = preprocessor
+        self.target = target
+
+    def features(self, row: Row) -> dict[str, Feature]:
+        """Tells what examples hold, by the names in the file, seen from any row."""
+        fields = fields_of([row], self.preprocessor)
+        inputs = self.preprocessor({name: fields[name] for name in self.preprocessor.fields})
+        features = {}
+        for name, output in self.preprocessor(fields).items():
+            dtype = "int64" if output.dtype.is_integer else "float32"
+            role = "input" if name in inputs else "target"
+            shape = tuple(output.shape[1:])
+            features[STORED_NAMES.get(name, name)] = Feature(dtype, shape, MASKS.get(name, PADDING_MASK), role)
+        return {**features, **self.target.features}
+
+    def of(self, rows: Sequence[Row]) -> Iterator[Example]:
+        """Makes the examples of some rows, in order.
+
+        Raises:
+            DataError: a row has a target that cannot be taught; names the place.
+        """
+        outputs = self.preprocessor(fields_of(rows, self.preprocessor))
+        columns = {STORED_NAMES.get(name, name): _values(output) for name, output in outputs.items()}
+        for place, row in enumerate(rows):
+            values = {name: column[place] for name, column in columns.items()}
+            yield Example(place, {**values, **self.target.encode(row)})
+
+
+def fields_of(rows: Sequence[Row], preprocessor: Preprocessor) -> dict[str, tf.Tensor]:
+    """The raw fields of some rows that a preprocessor reads, each (B,)."""
+    roles = (*preprocessor.fields, *preprocessor.target_fields)
+    return {role: tf.constant([row.fields[role] for row in rows]) for role in roles}
+
+
+def _values(output: tf.Tensor | tf.RaggedTensor) -> list[Any]:
+    return output.to_list() if isinstance(output, tf.RaggedTensor) else output.numpy().tolist()

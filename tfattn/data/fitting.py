@@ -1,0 +1,101 @@
+"""What the preprocessing and the target learn from training rows, once for all processes."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import compress
+from pathlib import Path
+
+import numpy as np
+
+from tfattn import files
+from tfattn.data.division import SPLITS, keys
+from tfattn.data.examples import Examples
+from tfattn.data.records import Feature, described
+from tfattn.data.section import Data
+from tfattn.data.source import Row
+from tfattn.data.split import TRAIN
+from tfattn.data.survey import Survey, complete_rows
+from tfattn.data.units import Work, result
+from tfattn.errors import DataError
+
+# The preprocessing learns from all training rows, or of more from so many, drawn at random.
+MOST_FITTED = 1_000_000
+FITTED = "fitted"
+
+
+@dataclass(frozen=True)
+class Make:
+    """Makes the `Work` of a preparation in another process.
+
+    Args:
+        data: makes the `data` section.
+        folder, seed: of the work.
+    """
+
+    data: Callable[[], Data]
+    folder: Path
+    seed: int
+
+    def __call__(self) -> Work:
+        data = self.data()
+        work = Work(data, data.target(), self.folder, self.seed)
+        return _fitted(work) if (self.folder / FITTED).exists() else work
+
+
+def fit(work: Work, surveyed: Survey, split_of_row: np.ndarray) -> Work:
+    """Lets the target and the preprocessing learn from training rows, or takes over what they have learnt."""
+    data, target = work.data, work.target
+    if (work.folder / FITTED).exists():
+        return _fitted(work)
+    rows = functools.partial(_training_rows, work, surveyed, split_of_row)
+    try:
+        target.fit(surveyed.strata[split_of_row == SPLITS.index(TRAIN)].names, rows())
+        data.preprocessing.fit(row.fields for row in rows())
+    except DataError as error:  # of a column as a whole, which knows no file
+        error.where = error.where or str(data.source.path)
+        raise
+    _check_strata(work, surveyed, split_of_row)
+    examples = Examples(data.preprocessing, target)
+    features = examples.features(next(rows()))
+    with result(work.folder, FITTED) as folder:
+        (folder / "preprocessing").mkdir()
+        data.preprocessing.save(folder / "preprocessing")
+        target.save(folder)
+        files.write_json(folder / "features.json", described(features))
+    return dataclasses.replace(work, examples=examples, features=features)
+
+
+def _fitted(work: Work) -> Work:
+    """Takes over what `_fit` has written."""
+    folder = work.folder / FITTED
+    work.data.preprocessing.load(folder / "preprocessing")
+    work.target.load(folder)
+    features = files.read_json(folder / "features.json", dict[str, Feature])
+    return dataclasses.replace(work, examples=Examples(work.data.preprocessing, work.target), features=features)
+
+
+def _training_rows(work: Work, surveyed: Survey, split_of_row: np.ndarray) -> Iterator[Row]:
+    """Reads the training rows, or of very many as many as are learnt from, in the order of the files."""
+    is_read = split_of_row == SPLITS.index(TRAIN)
+    if np.count_nonzero(is_read) > MOST_FITTED:
+        drawn = keys(np.arange(len(is_read)), work.seed)
+        is_read &= drawn <= np.partition(drawn[is_read], MOST_FITTED - 1)[MOST_FITTED - 1]
+    for unit, begin, end in zip(surveyed.units, surveyed.starts, surveyed.starts[1:], strict=False):
+        if is_read[begin:end].any():
+            yield from compress(complete_rows(work.data, unit), is_read[begin:end])
+
+
+def _check_strata(work: Work, surveyed: Survey, split_of_row: np.ndarray) -> None:
+    """Lets the target refuse what stands only in rows that measure."""
+    is_training = split_of_row == SPLITS.index(TRAIN)
+    trained = np.bincount(surveyed.strata.codes[is_training], minlength=len(surveyed.strata.names))
+    for number, split in enumerate(SPLITS[1:], start=1):
+        rows = np.flatnonzero((split_of_row == number) & (trained[surveyed.strata.codes] == 0))
+        if len(rows):
+            try:
+                work.target.check_known(surveyed.strata.names[surveyed.strata.codes[rows[0]]], surveyed[int(rows[0])])
+            except DataError as error:  # which does not know how rows were divided
+                error.remedy = f"{error.remedy} {work.data.remedy_of_new_class(split)}".lstrip()
+                raise

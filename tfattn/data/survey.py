@@ -1,0 +1,186 @@
+"""What stands in the rows, before anything is learnt from them: counted part by part, in a few bytes a row."""
+
+import hashlib
+import json
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tfattn.data.coded import Coded
+from tfattn.data.section import Data
+from tfattn.data.source import Row
+from tfattn.data.units import Rows, Work, result
+from tfattn.errors import DataError
+
+SURVEY = "survey"
+SHOWN_ROWS = 5
+MOST_VALUES = 1000  # of a role that rows are kept aside by, for a message
+
+
+class Places:
+    """Counts lines, and remembers the first."""
+
+    def __init__(self) -> None:
+        self.rows, self.first = 0, list[str]()
+
+    def add(self, place: str) -> None:
+        self.rows += 1
+        if len(self.first) < SHOWN_ROWS:
+            self.first.append(place)
+
+    @staticmethod
+    def joined(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """Adds what `vars` gave of several, in the order of the rows."""
+        first = [place for part in parts for place in part["first"]]
+        return {"rows": sum(part["rows"] for part in parts), "first": first[:SHOWN_ROWS]}
+
+
+def survey(work: Work, unit: Rows) -> None:
+    """Checks the rows of a part, and writes down what is to be known of each that is complete.
+
+    Raises:
+        DataError: a row cannot be read; names the place.
+    """
+    data, target = work.data, work.target
+    dropped = {role: Places() for role in data.needed_roles}
+    values: dict[str, set[str]] = {role: set() for role in data.split.hold_out or {}}
+    lines, texts, strata, groups, is_held_out = [], [], [], [], []
+    for row in complete_rows(data, unit, dropped):
+        data.preprocessing.check(row.fields, row.where)
+        target.check(row)
+        lines.append(line_of(row.where))
+        texts.append(_hash(normalized(row, data.compared_roles)))
+        strata.append(target.stratum(row))
+        groups.append(row.fields[data.split.group].strip() if data.split.group else "")
+        is_held_out.append(data.split.is_held_out(row.fields))
+        for role, seen in values.items():
+            if len(seen) < MOST_VALUES:
+                seen.add(row.fields[role].strip())
+    columns = {"strata": Coded.of(strata), "groups": Coded.of(groups)}
+    found = {
+        "dropped": {role: vars(places) for role, places in dropped.items()},
+        "values": {role: sorted(seen) for role, seen in values.items()},
+        **{name: column.names for name, column in columns.items()},
+    }
+    with result(work.folder / SURVEY, unit.name) as folder:
+        np.save(folder / "lines.npy", np.array(lines, np.int64))
+        np.save(folder / "texts.npy", np.array(texts, np.uint64))
+        np.save(folder / "is_held_out.npy", np.array(is_held_out, bool))
+        for name, column in columns.items():
+            np.save(folder / f"{name}.npy", column.codes)
+        (folder / "found.json").write_text(json.dumps(found), encoding="utf-8")
+
+
+class Survey:
+    """What is known of all N complete rows, numbered through all parts.
+
+    Args:
+        data: the `data` section.
+        folder: of the `Work` of `survey`.
+        units: all parts, in order.
+
+    Attributes:
+        starts: (parts + 1,), the number of the first row of each part, and N.
+        strata, groups: by what rows are divided alike, and what stays together.
+        texts: (N,) uint64, equal where rows say the same.
+        is_held_out: (N,) whether a row is kept aside by what stands in it.
+        dropped: by role, how many rows lack it, and the places of the first.
+        values: what stands in each role that rows are kept aside by.
+    """
+
+    def __init__(self, data: Data, folder: Path, units: Sequence[Rows]):
+        self.units = units
+        self._paths = [str(data.sources[unit.source].path) for unit in units]
+        self._folders = [folder / SURVEY / unit.name for unit in units]
+        found = [json.loads((part / "found.json").read_text(encoding="utf-8")) for part in self._folders]
+        self.texts, self.is_held_out = self._joined("texts"), self._joined("is_held_out")
+        self.strata, self.groups = (
+            Coded.joined(
+                [
+                    Coded(part[name], np.load(place / f"{name}.npy"))
+                    for part, place in zip(found, self._folders, strict=True)
+                ]
+            )
+            for name in ("strata", "groups")
+        )
+        counts = [len(np.load(part / "texts.npy", mmap_mode="r")) for part in self._folders]
+        self.starts = np.cumsum([0, *counts])
+        self.dropped = {role: Places.joined([part["dropped"][role] for part in found]) for role in found[0]["dropped"]}
+        values = [part["values"] for part in found]
+        self.values = {role: sorted({value for part in values for value in part[role]}) for role in values[0]}
+        self._lines = lru_cache(maxsize=4)(lambda number: np.load(self._folders[number] / "lines.npy", mmap_mode="r"))
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    def __getitem__(self, row: int) -> str:
+        """The place of a row: file and line."""
+        part = int(np.searchsorted(self.starts, row, side="right")) - 1
+        return f"{self._paths[part]}:{self._lines(part)[row - self.starts[part]]}"
+
+    @cached_property
+    def is_apart(self) -> np.ndarray:
+        """(N,) whether a row is of a file of its own, whose rows measure."""
+        return np.repeat([unit.source != "source" for unit in self.units], np.diff(self.starts))
+
+    def finding(self, rows: np.ndarray) -> dict[str, Any]:
+        """How many of some rows (N,) bool there are, and the places of the first."""
+        numbers = np.flatnonzero(rows)
+        return {"rows": len(numbers), "first": [self[row] for row in numbers[:SHOWN_ROWS]]}
+
+    def _joined(self, name: str) -> np.ndarray:
+        return np.concatenate([np.load(part / f"{name}.npy") for part in self._folders])
+
+
+def complete_rows(data: Data, unit: Rows, dropped: dict[str, Places] | None = None) -> Iterator[Row]:
+    """Reads the rows of a part; those that lack what is needed are left out, and counted.
+
+    Raises:
+        DataError: a row cannot be read, or a value that should be text is none; names the place.
+    """
+    dropped = defaultdict(Places) if dropped is None else dropped
+    roles, texts = data.needed_roles, data.text_roles
+    for row in data.sources[unit.source].rows(unit.part):
+        for role in texts:
+            if not isinstance(row.fields[role], str):
+                raise DataError(
+                    f"the value of `{role}` is nested",
+                    where=row.where,
+                    expected="text",
+                    received=json.dumps(row.fields[role], ensure_ascii=False)[:40],
+                )
+        empty = next((role for role in roles if is_empty(row.fields[role])), None)
+        if empty is None:
+            yield row
+        else:
+            dropped[empty].add(row.where)
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a role has no value in a row."""
+    return not value.strip() if isinstance(value, str) else value is None
+
+
+def line_of(place: str) -> int:
+    """The line of a place, which is file and line."""
+    return int(place.rpartition(":")[2])
+
+
+def normalized(row: Row, roles: Sequence[str]) -> str:
+    """A text as it is compared: case, width and spaces make no difference."""
+    return "\n".join(_plain(row.fields[role]) for role in roles)
+
+
+def _plain(text: str) -> str:
+    # Of ASCII, the normal form is the text itself.
+    return " ".join((text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold().split())
+
+
+def _hash(text: str) -> int:
+    """64 bits: of 10 million different texts, two are taken for the same once in 370,000 times."""
+    return int.from_bytes(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "little")

@@ -1,0 +1,84 @@
+"""What preparation is cut into, and what each piece of it knows: pure functions of a part of the input.
+
+A step of preparation is a function of a `Work` and a unit. It leaves its result as a folder of its unit's name, which
+appears whole or not at all: so any number of processes, of this machine or of many that share a disk, may do the units
+in any order, and what is done is never done again.
+"""
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tfattn import files
+from tfattn.data.examples import Examples
+from tfattn.data.parts import Part
+from tfattn.data.records import Feature
+from tfattn.data.section import Data
+from tfattn.data.targets import Target
+
+
+@dataclass(frozen=True)
+class Work:
+    """What every unit is done with.
+
+    Attributes:
+        data: the `data` section.
+        target: what rows are to teach.
+        folder: where results of units stand until all is done.
+        seed: of the division and the order.
+        examples: how rows become what records hold; once the preprocessing is fitted.
+        features: what records hold, by the names in the file; known then, too.
+    """
+
+    data: Data
+    target: Target
+    folder: Path
+    seed: int
+    examples: Examples | None = None
+    features: dict[str, Feature] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A part of a source.
+
+    Attributes:
+        number: of the part, through all sources.
+        source: its key, such as "source" or "validation_source".
+        part: which rows.
+    """
+
+    number: int
+    source: str
+    part: Part
+
+    @property
+    def name(self) -> str:
+        return f"{self.number:06d}"
+
+
+def numbered_parts(data: Data) -> Iterator[Rows]:
+    """Divides all sources.
+
+    Raises:
+        DataError: a file cannot be read.
+    """
+    parts = ((key, part) for key, source in data.sources.items() for part in source.parts())
+    return (Rows(number, key, part) for number, (key, part) in enumerate(parts))
+
+
+@contextlib.contextmanager
+def result(folder: Path, name: str) -> Iterator[Path]:
+    """Yields a new folder, which becomes the one of this name when the block ends well."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with files.disk_errors(folder):
+        new = Path(tempfile.mkdtemp(dir=folder, prefix="."))
+        try:
+            yield new
+            if not (folder / name).exists():  # an engine may have had it done twice
+                new.rename(folder / name)
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
