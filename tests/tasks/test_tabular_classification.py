@@ -52,14 +52,19 @@ def test_answers_and_explanations(model, shapes):
     )
 
 
+def losses(task, logits):
+    (loss,), (weights,) = task.loss_terms({"logits": logits}, BATCH).values(), task.loss_weights(BATCH).values()
+    return array(loss), array(weights)
+
+
 def test_loss_is_smoothed_cross_entropy_and_rows_weigh_by_their_label():
     logits = np.array([[2.0, 0.0], [0.0, 0.0], [-1.0, 3.0], [9.0, 0.0]], "float32")
-    loss, weights = map(array, classifier(**LABELS).losses({"logits": logits}, BATCH))
+    loss, weights = losses(classifier(**LABELS), logits)
     # log(1 + e^-2), log 2, log(1 + e^-4), log(1 + e^-9)
     np.testing.assert_allclose(loss, [0.1269280, 0.6931472, 0.0181499, 0.0001234], rtol=1e-3)
     np.testing.assert_array_equal(weights, [1, 1, 1, 0])
     task = classifier(class_weights="balanced", label_smoothing=0.2, **LABELS)
-    loss, weights = map(array, task.losses({"logits": logits}, BATCH))
+    loss, weights = losses(task, logits)
     # 0.9 log(1 + e^-2) + 0.1 (2 + log(1 + e^-2)) in the first row
     np.testing.assert_allclose(loss[:2], [0.3269280, 0.6931472], rtol=1e-5)
     np.testing.assert_allclose(weights, [8 / 4, 8 / 12, 8 / 12, 0], rtol=1e-6)
@@ -150,7 +155,8 @@ def test_training_lowers_the_loss(model, learning_rate):
             return self.task(features)["logits"]
 
         def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
-            loss, weights = task.losses({"logits": y_pred}, {"label_ids": y, "weights": BATCH["weights"]})
+            batch = {"label_ids": y, "weights": BATCH["weights"]}
+            (loss,), (weights,) = task.loss_terms({"logits": y_pred}, batch).values(), task.loss_weights(batch).values()
             return keras.ops.sum(loss * weights) / keras.ops.sum(weights)
 
     trained = Trained()

@@ -27,7 +27,8 @@ def array(tensor):
 
 
 def loss_of(task, outputs, batch=BATCH):
-    loss, weights = map(array, task.losses(outputs, batch))
+    (loss,), (weights,) = task.loss_terms(outputs, batch).values(), task.loss_weights(batch).values()
+    loss, weights = array(loss), array(weights)
     assert loss.shape == weights.shape == (4,)
     assert loss.dtype == weights.dtype == "float32"
     return loss, weights
@@ -162,7 +163,8 @@ def test_training_lowers_the_loss():
             return self.task(features)["logits"]
 
         def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
-            loss, weights = task.losses({"logits": y_pred}, {"label_ids": y, "weights": BATCH["weights"]})
+            batch = {"label_ids": y, "weights": BATCH["weights"]}
+            (loss,), (weights,) = task.loss_terms({"logits": y_pred}, batch).values(), task.loss_weights(batch).values()
             return keras.ops.sum(loss * weights) / keras.ops.sum(weights)
 
     model = Trained()

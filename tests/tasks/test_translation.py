@@ -74,11 +74,13 @@ def array(tensor):
 
 
 def test_every_real_token_is_taught_and_nothing_else():
-    losses, weights = translation().losses(translation()(FEATURES, training=True), FEATURES)
+    task = translation()
+    (losses,) = task.loss_terms(task(FEATURES, training=True), FEATURES).values()
+    (weights,) = task.loss_weights(FEATURES).values()
     assert losses.shape == weights.shape == (2, 4)
     assert array(weights).tolist() == [[1, 1, 1, 1], [1, 1, 0, 0]]
-    filled = {**FEATURES, "weights": np.array([1, 0], "float32")}
-    assert array(translation().losses(translation()(FEATURES), filled)[1]).tolist() == [[1, 1, 1, 1], [0, 0, 0, 0]]
+    (weights,) = task.loss_weights({**FEATURES, "weights": np.array([1, 0], "float32")}).values()
+    assert array(weights).tolist() == [[1, 1, 1, 1], [0, 0, 0, 0]]
 
 
 def test_in_training_nothing_is_read_twice():

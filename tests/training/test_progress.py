@@ -8,8 +8,9 @@ import pytest
 from rich.console import Console
 
 from tfattn.training import progress
-from tfattn.training.loop import RECORD
+from tfattn.training.loop import Counters, StepsTaken
 from tfattn.training.progress import Display
+from tfattn.training.step import RECORD
 
 
 @pytest.fixture
@@ -22,7 +23,9 @@ def seen(tmp_path, monkeypatch):
         with Display(tmp_path, start=0, steps=123456, epochs=100, monitor="accuracy", visible=True) as display:
             for step in steps:
                 speeds = {"examples_per_second": 12345.0, "tokens_per_second": 123456.0}
-                display.steps(99, step, np.full((1, len(RECORD)), 0.5, "float32"), speeds)
+                records = dict.fromkeys(RECORD, np.full(1, 0.5, "float32"))
+                taken = StepsTaken(records, {}, {}, Counters(step=step), stopped=False, gradient_norms=np.zeros(1))
+                display.steps(99, taken, speeds)
         return re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.file.getvalue()))
 
     return show

@@ -168,7 +168,7 @@ def test_a_signal_saves_and_leaves_and_the_run_goes_on_exactly(
     options = {"dropout": 0.3}
     whole = run("whole", options=options, steps_per_loop=1, averaging=averaging)
     handlers = [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)]
-    call, calls = sessions.Loop.__call__, []
+    call, calls = sessions.TrainingLoop.__call__, []
 
     def interrupted(*values, **named):
         calls.append(1)
@@ -177,7 +177,7 @@ def test_a_signal_saves_and_leaves_and_the_run_goes_on_exactly(
         return call(*values, **named)
 
     with monkeypatch.context() as patched, pytest.raises(Stopped) as caught:
-        patched.setattr(sessions.Loop, "__call__", interrupted)
+        patched.setattr(sessions.TrainingLoop, "__call__", interrupted)
         run("cut", options=options, steps_per_loop=1, averaging=averaging)
     assert caught.value.code == 128 + number
     assert "stopped as asked at step 10" in capsys.readouterr().err

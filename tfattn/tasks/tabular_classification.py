@@ -60,6 +60,7 @@ class TabularClassification(Task):
         TensorShape([1, 2])
     """
 
+    loss_names = (classes.CROSS_ENTROPY,)
     monitor = "accuracy"
     monitor_mode = "max"
     learns_labels = True
@@ -117,10 +118,11 @@ class TabularClassification(Task):
         explanations = {name: outputs[name] for name in EXPLANATIONS if name in outputs}
         return {LOGITS: self.head(encoded), ENCODED: encoded, **explanations}
 
-    def losses(self, outputs: dict[str, Any], batch: dict[str, Any]) -> tuple[Any, Any]:
-        return classes.losses(
-            outputs, batch, label_smoothing=self.label_smoothing, weight_of_class=self.weight_of_class
-        )
+    def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
+        return classes.loss_weights(batch, weight_of_class=self.weight_of_class)
+
+    def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        return classes.loss_terms(outputs, batch, label_smoothing=self.label_smoothing)
 
     def answers(self, outputs: dict[str, Any]) -> dict[str, Any]:
         """`scores` (B, C) float32, which sum to 1, `label_ids` (B,) int32, the best of each, and the explanations."""

@@ -15,6 +15,7 @@ class Task(keras.Model):
     Attributes:
         encoder_is_frozen: the encoder is not trained, so its output may be computed once and cached; `encode` computes
             it, and `call` takes it as `encoded` in place of token ids.
+        loss_names: the terms of the loss, by the names that `loss_weights` and `loss_terms` give.
         metric_names: the names of all metrics that `measure` gives.
         monitor: the one by which checkpoints are compared when the configuration does not say, or "loss"; and
         monitor_mode: "max" or "min".
@@ -24,6 +25,7 @@ class Task(keras.Model):
     """
 
     encoder_is_frozen: bool = False
+    loss_names: tuple[str, ...] = ()
     metric_names: tuple[str, ...] = ()
     monitor: str = "loss"
     monitor_mode: str = "min"
@@ -31,11 +33,20 @@ class Task(keras.Model):
     answers_together: bool = False
     settles: bool = False
 
-    def losses(self, outputs: dict[str, Any], batch: dict[str, Any]) -> tuple[Any, Any]:
-        """The loss of every element and its weight, two float32 tensors of one shape; rows that fill a batch weigh 0.
+    def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """How much each element of each term of the loss counts, float32; 0 where it does not, as in rows that fill.
 
-        The training loss is sum(loss * weight) / sum(weight) over the whole batch, however it is divided.
+        They follow from the batch alone, so that their sums over all of its parts are known before the backward pass.
+        The loss of a batch is the sum over its terms of sum(loss * weight) / sum(weight), however it is divided; a
+        term that no element of the batch counts in adds nothing.
+
+        Args:
+            batch: what the reader gives: inputs, targets, and `weights` (B,), 0 for rows that only fill it.
         """
+        raise NotImplementedError
+
+    def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """The loss of each element of each term, float32, in the names and shapes of `loss_weights`."""
         raise NotImplementedError
 
     def answers(self, outputs: dict[str, Any]) -> dict[str, Any]:

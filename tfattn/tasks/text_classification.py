@@ -55,6 +55,7 @@ class TextClassification(Task):
     """
 
     metric_names = ("accuracy", "macro_precision", "macro_recall", "macro_f1")
+    loss_names = (classes.CROSS_ENTROPY,)
     monitor = "accuracy"
     monitor_mode = "max"
     learns_labels = True
@@ -111,10 +112,11 @@ class TextClassification(Task):
             vector = pool.mean(outputs[SEQUENCE_OUTPUT], features.get(PADDING_MASK))
         return ops.cast(vector, "float32")
 
-    def losses(self, outputs: dict[str, Any], batch: dict[str, Any]) -> tuple[Any, Any]:
-        return classes.losses(
-            outputs, batch, label_smoothing=self.label_smoothing, weight_of_class=self.weight_of_class
-        )
+    def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
+        return classes.loss_weights(batch, weight_of_class=self.weight_of_class)
+
+    def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        return classes.loss_terms(outputs, batch, label_smoothing=self.label_smoothing)
 
     def answers(self, outputs: dict[str, Any]) -> dict[str, Any]:
         """`scores` (B, C) float32, which sum to 1, and `label_ids` (B,) int32, the best of each."""

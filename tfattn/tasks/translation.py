@@ -18,6 +18,7 @@ from tfattn.tasks.decoding import Decoding
 from tfattn.tasks.task import Task
 
 MEMORY = "memory"
+CROSS_ENTROPY = "cross_entropy"  # the one term of the loss
 
 
 @runtime_checkable
@@ -61,6 +62,7 @@ class Translation(Task):
     Source: label smoothing: Szegedy et al. 2016, "Rethinking the inception architecture", section 7.
     """
 
+    loss_names = (CROSS_ENTROPY,)
     metric_names = ("bleu", "chrf", "exact_match", "perplexity", "word_perplexity")
     monitor = "bleu"
     monitor_mode = "max"
@@ -90,11 +92,15 @@ class Translation(Task):
             outputs |= {"log_likelihood": -ops.sum(losses * mask, axis=1), "num_tokens": ops.sum(mask, axis=1)}
         return {**outputs, MEMORY: self.model.encode(features)}
 
-    def losses(self, outputs: dict[str, Any], batch: dict[str, Any]) -> tuple[Any, Any]:
-        """Of each token of each target (B, T - 1)."""
-        losses = smoothed_cross_entropy(outputs[LOGITS], batch[TARGET_IDS][:, 1:], smoothing=self.label_smoothing)
+    def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """1 for each token of each target (B, T - 1)."""
         weights = ops.cast(batch[TARGET_PADDING_MASK][:, 1:], "float32") * ops.cast(batch[WEIGHTS], "float32")[:, None]
-        return losses, weights
+        return {CROSS_ENTROPY: weights}
+
+    def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """Of each token of each target (B, T - 1)."""
+        target_ids = batch[TARGET_IDS][:, 1:]
+        return {CROSS_ENTROPY: smoothed_cross_entropy(outputs[LOGITS], target_ids, smoothing=self.label_smoothing)}
 
     def answers(self, outputs: dict[str, Any]) -> dict[str, Any]:
         """What is written to each source: `token_ids` (B, L), `lengths` (B,), `scores` (B,)."""

@@ -9,10 +9,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Column
 
 from tfattn.console import console, note
-from tfattn.training.loop import RECORD
+from tfattn.training.loop import StepsTaken
 
-LOSS, RATE, NORM = (RECORD.index(name) for name in ("loss", "learning_rate", "gradient_norm"))
-
+CURVES = ("loss", "gradient_norm", "learning_rate")
 POINTS_PER_CALL = 10  # of TensorBoard's curves: quick steps would spend their time on writing them
 
 
@@ -58,16 +57,17 @@ class Display:
         self._bar.stop()
         self._writer.close()
 
-    def steps(self, epoch: int, last_step: int, records: np.ndarray, speeds: dict[str, float]) -> None:
-        """Shows the steps of one call, the last of which was number `last_step` from 1."""
-        shown = f"loss {np.nanmean(records[:, LOSS]):.4f}" if np.isfinite(records[:, LOSS]).any() else "loss not finite"
+    def steps(self, epoch: int, taken: StepsTaken, speeds: dict[str, float]) -> None:
+        """Shows the steps of one call."""
+        losses, last_step = taken.records["loss"], taken.counters.step
+        shown = f"loss {np.nanmean(losses):.4f}" if np.isfinite(losses).any() else "loss not finite"
         shown += "".join(f" · {value:,.0f} {_unit(name)}" for name, value in speeds.items() if value)
         self._bar.update(self._line, description=f"epoch {epoch + 1}/{self._epochs}", completed=last_step, shown=shown)
         with self._writer.as_default():
-            for index in reversed(range(len(records) - 1, -1, -max(1, len(records) // POINTS_PER_CALL))):
-                step = last_step - len(records) + 1 + index
-                for column, name in ((LOSS, "loss"), (NORM, "gradient_norm"), (RATE, "learning_rate")):
-                    tf.summary.scalar(f"train/{name}", records[index, column], step)
+            for index in reversed(range(len(taken) - 1, -1, -max(1, len(taken) // POINTS_PER_CALL))):
+                step = last_step - len(taken) + 1 + index
+                for name in CURVES:
+                    tf.summary.scalar(f"train/{name}", taken.records[name][index], step)
             for name, value in speeds.items():
                 tf.summary.scalar(f"speed/{name}", value, last_step)
 

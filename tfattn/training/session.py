@@ -18,12 +18,14 @@ from tfattn.tasks.task import Task
 from tfattn.training import checkpoints
 from tfattn.training.callbacks import best_epoch
 from tfattn.training.interruption import Interruption, Stopped
-from tfattn.training.loop import Loop
+from tfattn.training.loop import TrainingLoop
+from tfattn.training.losses import loss_metrics, mean_losses
 from tfattn.training.not_finite import not_finite
 from tfattn.training.position import Identity, Position, Totals
 from tfattn.training.prediction import Predictor
 from tfattn.training.progress import Display
 from tfattn.training.runtime import Runtime
+from tfattn.training.step import TrainingStep
 
 if TYPE_CHECKING:
     from tfattn.training.trainer import Trainer
@@ -58,7 +60,7 @@ class Session:
             trainer.optimizer.build(weights, trainer.multipliers(task))
             if trainer.averaging:
                 trainer.averaging.build(weights)
-        self.loop = Loop(
+        self.step = TrainingStep(
             task,
             trainer.optimizer,
             runtime,
@@ -67,8 +69,11 @@ class Session:
             total_steps=self.total_steps,
             accumulation=trainer.accumulation,
             clip_norm=trainer.clip_norm,
+            sparse_embeddings=trainer.sparse_embeddings,
+            masks=train.masks,
             seed=seed,
         )
+        self.loop = TrainingLoop(self.step, runtime)
         self.predictor = Predictor(task, runtime)
         self.groups = self._groups()
         self.position = Position()
@@ -132,16 +137,16 @@ class Session:
             limit = min(self.trainer.steps_per_loop, batches - position.batch)
             limit = min(limit, every - counters.step % every) if every else limit
             begin = time.perf_counter()
-            call = self.loop(iterator, counters, limit=limit, stop=bool(interruption.signal))
-            position.totals.add(call.records, time.perf_counter() - begin)
-            position.batch += len(call.records)
-            position.counters = counters = call.counters
-            display.steps(position.epoch, counters.step, call.records, position.totals.speeds)
-            if call.fatal:
+            taken = self.loop(iterator, counters, limit=limit, stop=bool(interruption.signal))
+            position.totals.add(taken, time.perf_counter() - begin)
+            position.batch += len(taken)
+            position.counters = counters = taken.counters
+            display.steps(position.epoch, taken, position.totals.speeds)
+            if taken.fatal:
                 kept = self.folder / "not_finite_batch.npz" if self.runtime.is_chief else None
-                raise not_finite(call, position, self.task, self.train, keep=kept)
+                raise not_finite(taken, position, self.task, self.train, keep=kept)
             # Alone, a signal needs no agreement.
-            if call.stopped or self.runtime.num_workers == 1 and interruption.signal:
+            if taken.stopped or self.runtime.num_workers == 1 and interruption.signal:
                 self._save()
                 self._leave(interruption)
             if every and counters.step % every == 0 and position.batch < batches:
@@ -154,9 +159,9 @@ class Session:
         line = {
             "epoch": position.epoch + 1,
             "step": position.counters.step,
-            "loss": position.totals.loss / position.totals.weight if position.totals.weight else math.nan,
+            **self._losses(),
             **self._validate(),
-            "learning_rate": self.loop.learning_rate(position.counters.step - 1),
+            "learning_rate": self.step.learning_rate(position.counters.step - 1),
             **position.totals.speeds,
             "seconds": position.totals.seconds,
         }
@@ -169,6 +174,12 @@ class Session:
         display.epoch(line, is_best=self._best() is line)
         if position.finished and position.epoch < self.trainer.epochs and self.runtime.is_chief:
             note(f"{self.monitor} no longer improves: training ends after epoch {position.epoch}")
+
+    def _losses(self) -> dict[str, float]:
+        totals = self.position.totals
+        if not totals.weights:  # no step of all met only finite numbers
+            return dict.fromkeys(loss_metrics(self.task.loss_names), math.nan)
+        return mean_losses(totals.losses, totals.weights)
 
     def _validate(self) -> dict[str, float]:
         if self.validation is None:

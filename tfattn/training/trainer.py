@@ -11,6 +11,7 @@ from tfattn.errors import ConfigError, nearest
 from tfattn.tasks.task import Task
 from tfattn.training.averages import Averaging
 from tfattn.training.callbacks import EarlyStopping
+from tfattn.training.losses import LOSS, loss_metrics
 from tfattn.training.optimizers import AdamW
 from tfattn.training.runtime import Runtime
 from tfattn.training.schedules import Linear
@@ -31,6 +32,9 @@ class Trainer:
         accumulation: micro-batches that each device divides its part of a batch into, to need less memory; the result
             is that of the whole batch.
         clip_norm: the largest norm of all gradients together, measured over the whole batch; null does not clip.
+        sparse_embeddings: whether a table that is only looked up in gets gradients of those rows alone, which for large
+            tables takes less time and memory. The result is the same with `sgd` that has neither momentum nor weight
+            decay; else the other rows neither decay nor move on by what is kept of earlier steps.
         layer_decay: a layer's learning rate is this share of that of the layer above it; 1 gives all the same.
         averaging: a mean of the weights, over steps or over epochs, which evaluation, the best checkpoint and the
             export then use; null keeps none.
@@ -67,6 +71,7 @@ class Trainer:
         schedule: Part("schedules") | None = None,
         accumulation: PositiveInt = 1,
         clip_norm: PositiveFloat | None = 1.0,
+        sparse_embeddings: bool = False,
         layer_decay: Decay = 1.0,
         averaging: Part("averages") | None = None,
         early_stopping: Section("early_stopping") | None = None,
@@ -85,6 +90,7 @@ class Trainer:
         self.schedule = Linear() if schedule is None else schedule
         self.accumulation = accumulation
         self.clip_norm = clip_norm
+        self.sparse_embeddings = sparse_embeddings
         self.layer_decay = layer_decay
         self.averaging: Averaging | None = averaging
         self.early_stopping: EarlyStopping | None = early_stopping
@@ -160,7 +166,7 @@ class Trainer:
         Raises:
             ConfigError: the task has no such metric.
         """
-        name, known = self.monitor or task.monitor, ("loss", *task.metric_names)
+        name, known = self.monitor or task.monitor, (*loss_metrics(task.loss_names), *task.metric_names)
         if name not in known:
             raise ConfigError(
                 "the task has no such metric",
@@ -169,5 +175,5 @@ class Trainer:
                 received=name,
                 remedy=nearest(name, known),
             )
-        mode = task.monitor_mode if name == task.monitor else "min" if name.endswith("loss") else "max"
+        mode = task.monitor_mode if name == task.monitor else "min" if name.startswith(LOSS) else "max"
         return name, self.monitor_mode or mode
