@@ -9,6 +9,7 @@ import pytest
 from tfattn.errors import ConfigError
 from tfattn.models.feature_map_transformer import FeatureMapTransformer
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
+from tfattn.tasks.label_metrics import LabelCounts
 from tfattn.tasks.tabular_classification import TabularClassification
 
 DRAW = np.random.default_rng(0)
@@ -75,12 +76,17 @@ GIVEN = np.array([1, 1, 0, 1, 0, 0, 0])
 SCORES = np.array([0.9, 0.8, 0.3, 0.7, 0.4, 0.2, 0.1])  # of label 1
 
 
-def measure(task, true=TRUE, given=GIVEN, scores=SCORES):
-    return task.measure({"label_ids": given, "scores": np.stack([1 - scores, scores], 1)}, {"label_ids": true})
+def metrics_of(task, true=TRUE, given=GIVEN, scores=SCORES):
+    """Of rows whose label got the higher score, or not, as `given` says."""
+    logits = np.log(np.stack([1 - scores, scores], 1))
+    batch = {"label_ids": true, "weights": np.ones(len(true), "float32")}
+    rows = {name: array(value) for name, value in task.of_each_row({"logits": logits}, batch).items()}
+    counts = LabelCounts.of(true, given, 2)
+    return task.metrics_from(vars(counts), rows)
 
 
-def test_measure_by_hand():
-    measured = measure(classifier())
+def test_metrics_by_hand():
+    measured = metrics_of(classifier())
     assert measured["accuracy"] == pytest.approx(5 / 7)
     assert measured["sensitivity"] == pytest.approx(2 / 3)
     assert measured["specificity"] == pytest.approx(3 / 4)
@@ -90,25 +96,30 @@ def test_measure_by_hand():
 
 
 def test_either_label_may_be_the_positive_one():
-    measured, other = measure(classifier(**LABELS)), measure(classifier(positive="noise", **LABELS))
+    measured, other = metrics_of(classifier(**LABELS)), metrics_of(classifier(positive="noise", **LABELS))
     assert other["sensitivity"] == measured["specificity"]
     assert other["specificity"] == measured["sensitivity"]
     assert other["roc_auc"] == pytest.approx(measured["roc_auc"])
 
 
 def test_rows_of_one_kind_alone_have_figures_still():
-    measured = measure(classifier(), true=np.zeros(7, int))
+    measured = metrics_of(classifier(), true=np.zeros(7, int))
     assert measured["roc_auc"] == 0.5
     assert (measured["sensitivity"], measured["sensitivity_low"], measured["sensitivity_high"]) == (0, 0, 1)
 
 
 def test_of_three_labels_the_positive_one_must_be_chosen():
-    answers = {"label_ids": np.array([0, 1, 2, 2]), "scores": np.eye(3)[[0, 1, 2, 2]]}
-    targets = {"label_ids": np.array([0, 1, 2, 1])}
+    logits = np.eye(3, dtype="float32")[[0, 1, 2, 2]]
+    batch = {"label_ids": np.array([0, 1, 2, 1]), "weights": np.ones(4, "float32")}
     labels = {"num_classes": 3, "labels": ["a", "b", "c"]}
-    assert set(classifier(**labels).measure(answers, targets)) == {"accuracy", "accuracy_low", "accuracy_high"}
-    measured = classifier(positive="b", **labels).measure(answers, targets)
-    assert measured["sensitivity"] == 0.5 and measured["specificity"] == 1.0
+
+    def measured(task):
+        statistics, rows = task.statistics({"logits": logits}, batch), task.of_each_row({"logits": logits}, batch)
+        return task.metrics_from(*({name: array(value) for name, value in some.items()} for some in (statistics, rows)))
+
+    assert set(measured(classifier(**labels))) == {"accuracy", "accuracy_low", "accuracy_high"}
+    found = measured(classifier(positive="b", **labels))
+    assert found["sensitivity"] == 0.5 and found["specificity"] == 1.0
 
 
 @pytest.mark.parametrize(
@@ -189,12 +200,12 @@ def test_the_operating_point_is_settled_on_one_set_of_rows_and_applied_to_others
     assert array(together["label_ids"]).tolist() == [0, 1, 1]
 
 
-def test_what_is_settled_is_measured():
+def test_what_is_settled_is_what_rows_are_measured_by():
     task = classifier(specificity=1.0, positive="noise", **LABELS)
     decisions = task.settle(answers_of(VALIDATION), REAL)
     task.settled(decisions)
-    together = {name: array(value) for name, value in task.combined([answers_of(VALIDATION)]).items()}
-    measured = task.measure(together, REAL)
+    given = array(task.combined([answers_of(VALIDATION)])["label_ids"])
+    measured = LabelCounts.of(REAL["label_ids"], given, 2).detection(task.positive_id)
     assert {name: measured[name] for name in decisions["figures"]} == decisions["figures"]
 
 

@@ -84,8 +84,12 @@ class BagOfTokens(Task):
     def answers(self, outputs: dict[str, Any]) -> dict[str, Any]:
         return {LABEL_IDS: ops.argmax(outputs[LOGITS], axis=-1)}
 
-    def measure(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, float]:
-        return {"accuracy": float(np.mean(answers[LABEL_IDS] == targets[LABEL_IDS]))}
+    def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        right = ops.cast(ops.argmax(outputs[LOGITS], axis=-1) == batch[LABEL_IDS], "float32")
+        return {"right": ops.sum(right * batch[WEIGHTS]), "rows": ops.sum(batch[WEIGHTS])}
+
+    def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
+        return {"accuracy": float(statistics["right"] / statistics["rows"])}
 
     def depth_groups(self) -> list[list[keras.Variable]]:
         return [layer.trainable_variables for layer in (self.embedding, self.unused, self.head)]

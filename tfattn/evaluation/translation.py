@@ -56,8 +56,8 @@ def report(folder: str | Path, evaluated: Evaluated) -> dict[str, float]:
         evaluated: what was answered, as `Translation.answers` gives it.
 
     Returns:
-        the metrics by flat names: `loss`, those of `Translation.measure`, `bleu_low` and `bleu_high`, the 95 % interval
-        of BLEU, `baseline_bleu`, what copying the source would reach, `leaked_rows`, and if these are some but not all,
+        the metrics by flat names: `loss`, those of `Translation`, `bleu_low` and `bleu_high`, its 95 % interval,
+        `baseline_bleu`, what copying the source would reach, `leaked_rows`, and if these are some but not all,
         `bleu_without_leaked` with its interval.
     """
     (source,), (target,) = evaluated.columns, evaluated.preprocessor.target_fields
@@ -77,7 +77,7 @@ def report(folder: str | Path, evaluated: Evaluated) -> dict[str, float]:
     )
     metrics = {
         "loss": evaluated.loss,
-        **evaluated.task.measure(evaluated.answers, evaluated.targets),
+        **evaluated.task.metrics_of(evaluated.answers, evaluated.targets),
         **_trust(written),
     }
     findings = evaluate.Findings(

@@ -110,6 +110,15 @@ def answers(outputs: dict[str, Any]) -> dict[str, Any]:
     return {"scores": scores, LABEL_IDS: ops.cast(ops.argmax(scores, axis=-1), "int32")}
 
 
+def statistics(outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+    """How often each label was the right one (`true`), was given (`given`) and both (`right`): (C,) float32 each."""
+    num_classes = outputs[LOGITS].shape[-1]
+    counts = ops.cast(batch[WEIGHTS] > 0, "float32")[:, None]
+    true = ops.one_hot(batch[LABEL_IDS], num_classes, dtype="float32") * counts
+    given = ops.one_hot(answers(outputs)[LABEL_IDS], num_classes, dtype="float32") * counts
+    return {name: ops.sum(rows, axis=0) for name, rows in (("true", true), ("given", given), ("right", true * given))}
+
+
 def combined(answers: Sequence[dict[str, Any]], *, positive_id: int | None = None, threshold: float | None = None):
     """The mean of several answers, and the label that it gives: a dictionary like each of them.
 

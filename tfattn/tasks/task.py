@@ -16,7 +16,7 @@ class Task(keras.Model):
         encoder_is_frozen: the encoder is not trained, so its output may be computed once and cached; `encode` computes
             it, and `call` takes it as `encoded` in place of token ids.
         loss_names: the terms of the loss, by the names that `loss_weights` and `loss_terms` give.
-        metric_names: the names of all metrics that `measure` gives.
+        metric_names: the names of all metrics that `metrics_from` gives.
         monitor: the one by which checkpoints are compared when the configuration does not say, or "loss"; and
         monitor_mode: "max" or "min".
         learns_labels: whether every row has to have a `label`.
@@ -66,8 +66,27 @@ class Task(keras.Model):
         """Takes over what `settle` decided."""
         raise NotImplementedError
 
-    def measure(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, float]:
-        """Metrics over a whole split, by flat names."""
+    def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """Sums over the rows of a batch, of which metrics are made; rows that fill the batch do not count.
+
+        They are tensors whose shapes are the same for every batch: batches and replicas add them up.
+        """
+        return {}
+
+    def of_each_row(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """What metrics need of every single row, beside sums: tensors with a leading batch dimension.
+
+        All of them stand in memory. So there should be none where sums do, and else as few as there can be.
+        """
+        return {}
+
+    def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
+        """Metrics over a whole split, by flat names.
+
+        Args:
+            statistics: the sums over all batches, float64.
+            rows: what `of_each_row` gave of all N rows, and the raw texts that should have been written, by field.
+        """
         raise NotImplementedError
 
     def encode(self, features: dict[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""What a task answers to every row of a split, in the order of the rows, computed by all replicas."""
+"""What a task answers to every row of a split, and how good that is, computed by all replicas."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -17,46 +17,59 @@ from tfattn.training.runtime import Runtime
 Columns = dict[str, np.ndarray]
 
 
-class Predictor:
-    """Answers one split after another; the graph is made once.
+class Evaluator:
+    """Measures a task on one split after another; the graph is made once.
 
-    Every process gets the answers of all, so all of them come to the same decisions.
+    Every process gets the metrics of all rows, so all of them come to the same decisions. Held are sums, and of each
+    row no more than the task's metrics need.
 
     Args:
         task: a built task.
         runtime: where it was built.
 
     Example:
-        answers, targets, loss = Predictor(task, runtime)(validation)
-        metrics = task.measure(answers, targets)
+        metrics = Evaluator(task, runtime)(validation)
     """
 
     def __init__(self, task: Task, runtime: Runtime):
         self._task = task
         self._over_rows = _OverRows(self._compute, runtime)
 
-    def __call__(self, reader: Reader) -> tuple[Columns, Columns, float]:
-        """Answers all rows.
-
-        Returns:
-            the task's answers and the targets, each (rows, ...), in the order of row ids, and the mean loss. Among the
-            targets are the raw texts that should have been written, where the task is to write.
-        """
-        columns, row_ids, sums = self._over_rows(reader)
-        targets = columns["targets"] | reader.texts(row_ids)
-        return columns["answers"], targets, mean_losses(sums["losses"], sums["weights"])[LOSS]
+    def __call__(self, reader: Reader) -> dict[str, float]:
+        """Give the loss, of several terms each one, and the task's metrics, by flat names."""
+        rows, row_ids, sums = self._over_rows(reader)
+        metrics = self._task.metrics_from(sums["statistics"], rows | reader.texts(row_ids))
+        return {**mean_losses(sums["sums"], sums["weights"]), **metrics}
 
     def _compute(self, batch, targets):
         outputs = self._task(batch, training=False)
-        terms, weights = self._task.loss_terms(outputs, batch), self._task.loss_weights(batch)
-        columns = {"answers": self._task.answers(outputs), "targets": {name: batch[name] for name in targets}}
-        losses = {name: tf.reduce_sum(terms[name] * weights[name]) for name in self._task.loss_names}
-        return columns, {"losses": losses, "weights": {name: tf.reduce_sum(weights[name]) for name in losses}}
+        sums = {**_loss_sums(self._task, outputs, batch), "statistics": self._task.statistics(outputs, batch)}
+        return self._task.of_each_row(outputs, batch), sums
 
 
 def predict(task: Task, reader: Reader, runtime: Runtime) -> tuple[Columns, Columns, float]:
-    """Answers every row of a split once; see `Predictor`."""
-    return Predictor(task, runtime)(reader)
+    """Answer every row of a split once.
+
+    Args:
+        task: a built task.
+        reader: of the split.
+        runtime: where the task was built.
+
+    Returns:
+        the task's answers and the targets, each (rows, ...), in the order of row ids, and the mean loss. Among the
+        targets are the raw texts that should have been written, where the task is to write.
+
+    Example:
+        answers, targets, loss = predict(task, validation, runtime)
+    """
+
+    def compute(batch, targets):
+        outputs = task(batch, training=False)
+        columns = {"answers": task.answers(outputs), "targets": {name: batch[name] for name in targets}}
+        return columns, _loss_sums(task, outputs, batch)
+
+    columns, row_ids, sums = _OverRows(compute, runtime)(reader)
+    return columns["answers"], columns["targets"] | reader.texts(row_ids), mean_losses(**sums)[LOSS]
 
 
 def encode(task: Task, reader: Reader, runtime: Runtime) -> tuple[np.ndarray, Columns]:
@@ -72,6 +85,8 @@ def encode(task: Task, reader: Reader, runtime: Runtime) -> tuple[np.ndarray, Co
 
 class _OverRows:
     """Computes columns, tensors with a leading batch dimension, and sums, over all rows of a split.
+
+    Columns come back in the order of row ids, with these; where there are none, nothing is held of any row.
 
     Args:
         compute: from a batch and the names of its targets to columns and sums, each a nest of dictionaries.
@@ -92,11 +107,14 @@ class _OverRows:
         for _ in range(reader.num_batches(0)):
             answer = self._compiled(iterator, reader.targets)
             columns, row_ids, sums = tf.nest.map_structure(lambda value: value.numpy(), answer)
-            real = row_ids >= 0
-            parts.append(tf.nest.map_structure(lambda value: value[real], columns))  # noqa: B023 - called at once
-            numbers.append(row_ids[real])
-            sums = tf.nest.map_structure(np.float64, sums)
+            sums = tf.nest.map_structure(lambda value: value.astype(np.float64), sums)
             totals = tf.nest.map_structure(np.add, totals, sums) if totals else sums
+            if columns:
+                real = row_ids >= 0
+                parts.append(tf.nest.map_structure(lambda value: value[real], columns))  # noqa: B023 - called at once
+                numbers.append(row_ids[real])
+        if not parts:
+            return {}, np.zeros(0, np.int32), totals
         row_ids = np.concatenate(numbers)
         order = np.argsort(row_ids)
         columns = tf.nest.map_structure(lambda *values: _joined(values)[order], *parts)
@@ -115,6 +133,15 @@ class _OverRows:
             columns, row_ids = replica.all_gather((columns, row_ids), axis=0)
             sums = replica.all_reduce(tf.distribute.ReduceOp.SUM, sums) if sums else sums
         return columns, row_ids, sums
+
+
+def _loss_sums(task: Task, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """As `mean_losses` takes them."""
+    terms, weights = task.loss_terms(outputs, batch), task.loss_weights(batch)
+    return {
+        "sums": {name: tf.reduce_sum(terms[name] * weights[name]) for name in task.loss_names},
+        "weights": {name: tf.reduce_sum(weights[name]) for name in task.loss_names},
+    }
 
 
 def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
