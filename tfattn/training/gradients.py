@@ -13,9 +13,14 @@ import tensorflow as tf
 Gradient = tf.Tensor | tf.IndexedSlices | None
 
 
-def dense(gradients: Sequence[Gradient]) -> list[Gradient]:
-    """Give every gradient the shape of its weight."""
-    return [None if gradient is None else tf.convert_to_tensor(gradient) for gradient in gradients]
+def whole(gradients: Sequence[Gradient], *, but_tables: bool = False) -> list[Gradient]:
+    """Give gradients the shapes of their weights; `but_tables` leaves lists of rows of numbers as they are."""
+    return [
+        gradient
+        if gradient is None or but_tables and isinstance(gradient, tf.IndexedSlices) and gradient.values.shape.rank == 2
+        else tf.convert_to_tensor(gradient)
+        for gradient in gradients
+    ]
 
 
 def accumulated(
@@ -51,17 +56,28 @@ def accumulated(
 
 
 def summed(
-    gradients: Sequence[Gradient], losses: tf.Tensor, replica: tf.distribute.ReplicaContext
+    gradients: Sequence[Gradient], losses: tf.Tensor, replica: tf.distribute.ReplicaContext, *, gathers: bool
 ) -> tuple[list[Gradient], tf.Tensor]:
-    """Sum gradients and losses over all replicas; every row then stands once. Call it inside each of them."""
+    """Sum gradients and losses over all replicas; every row then stands once. Call it inside each of them.
+
+    Args:
+        gradients: this replica's.
+        losses: of each term, this replica's.
+        replica: the context.
+        gathers: whether rows are sent as they are. Between processes TensorFlow only does so if there are equally many
+            in every step of a call: then the whole table is summed, and the rows that were looked up are found again.
+    """
+    is_table = [isinstance(gradient, tf.IndexedSlices) for gradient in gradients]
+    if not gathers:
+        gradients = [_counted(one) if table else one for one, table in zip(gradients, is_table, strict=True)]
     gradients = list(gradients)
     tensors = {place: gradient for place, gradient in enumerate(gradients) if isinstance(gradient, tf.Tensor)}
     *added, losses = replica.all_reduce(tf.distribute.ReduceOp.SUM, [*tensors.values(), losses])
     for place, gradient in zip(tensors, added, strict=True):
         gradients[place] = gradient
-    for place, gradient in enumerate(gradients):
-        if isinstance(gradient, tf.IndexedSlices):
-            gradients[place] = _once(_gathered(gradient, replica))
+    for place in (place for place, table in enumerate(is_table) if table):
+        rows = gradients[place]
+        gradients[place] = _once(_gathered(rows, replica)) if gathers else _looked_up(rows)
     return gradients, losses
 
 
@@ -93,7 +109,9 @@ def _added(total: Any, gradient: tf.Tensor | tf.IndexedSlices, index: tf.Tensor)
 
 
 def _ended(total: Any, first: tf.Tensor | tf.IndexedSlices) -> tf.Tensor | tf.IndexedSlices:
-    return total if isinstance(first, tf.Tensor) else tf.IndexedSlices(*(rows.concat() for rows in total))
+    if isinstance(first, tf.Tensor):
+        return total
+    return tf.IndexedSlices(*(rows.concat() for rows in total), first.dense_shape)
 
 
 def _gathered(rows: tf.IndexedSlices, replica: tf.distribute.ReplicaContext) -> tf.IndexedSlices:
@@ -105,3 +123,16 @@ def _gathered(rows: tf.IndexedSlices, replica: tf.distribute.ReplicaContext) -> 
 def _once(rows: tf.IndexedSlices) -> tf.IndexedSlices:
     indices, places = tf.unique(rows.indices)
     return tf.IndexedSlices(tf.math.unsorted_segment_sum(rows.values, places, tf.size(indices)), indices)
+
+
+def _counted(rows: tf.IndexedSlices) -> tf.Tensor:
+    """The whole table, with a column beside it that counts how often a row was looked up."""
+    ones = tf.ones([tf.size(rows.indices), 1])
+    height, width = tf.unstack(tf.cast(rows.dense_shape, tf.int64))
+    numbers = tf.concat([rows.values, ones], axis=1)
+    return tf.convert_to_tensor(tf.IndexedSlices(numbers, rows.indices, tf.stack([height, width + 1])))
+
+
+def _looked_up(table: tf.Tensor) -> tf.IndexedSlices:
+    indices = tf.where(table[:, -1] > 0)[:, 0]
+    return tf.IndexedSlices(tf.gather(table[:, :-1], indices), indices)

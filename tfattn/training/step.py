@@ -102,7 +102,7 @@ class TrainingStep:
         gradients, losses = self._backward(
             batch, self._draw_seeds(state["step"], replica), factors, state["loss_scale"]
         )
-        gradients, losses = sums.summed(gradients, losses, replica)
+        gradients, losses = sums.summed(gradients, losses, replica, gathers=self.runtime.num_workers == 1)
 
         loss = tf.reduce_sum(losses)
         reached = [place for place, gradient in enumerate(gradients) if gradient is not None]
@@ -162,8 +162,7 @@ class TrainingStep:
             losses = tf.stack([tf.reduce_sum(terms[name] * counts[name]) for name in self.task.loss_names]) * factors
             scaled = tf.reduce_sum(losses) * loss_scale
         _refuse_new_state(self.fixed, scope)
-        gradients = tape.gradient(scaled, weights)
-        return gradients if self.sparse_embeddings else sums.dense(gradients), losses
+        return sums.whole(tape.gradient(scaled, weights), but_tables=self.sparse_embeddings), losses
 
     def _draw_seeds(self, step, replica):
         """For every seed generator its states, (accumulation, 2)."""
