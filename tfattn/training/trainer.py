@@ -36,9 +36,10 @@ class Trainer:
         accumulation: micro-batches that each device divides its part of a batch into, to need less memory; the result
             is that of the whole batch.
         clip_norm: the largest norm of all gradients together, measured over the whole batch; null does not clip.
-        sparse_embeddings: whether a table that is only looked up in gets gradients of those rows alone, which for large
-            tables takes less time and memory. The result is the same with `sgd` that has neither momentum nor weight
-            decay; else the other rows neither decay nor move on by what is kept of earlier steps.
+        sparse_embeddings: whether a table that is only looked up in gets gradients of those rows alone. It takes less
+            time and memory where a batch looks up few of very many rows, such as one in a hundred. The result is the
+            same with `sgd` that has neither momentum nor weight decay; else rows that are not looked up neither decay
+            nor move on by what is kept of earlier steps.
         layer_decay: a layer's learning rate is this share of that of the layer above it; 1 gives all the same.
         averaging: a mean of the weights, over steps or over epochs, which evaluation, the best checkpoint and the
             export then use; null keeps none.
