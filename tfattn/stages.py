@@ -95,7 +95,7 @@ def train(run: Run, *, force: bool = False, workers: int = 1) -> None:
 def evaluate(run: Run, *, force: bool = False, workers: int = 1) -> None:
     """Measures the best weights, in float32 as the export has them: metrics, plots and a report."""
     if not _is_trained(run):
-        extent = f"epochs: {run.config.at('training', 'epochs')}, models: {len(run.members)}"
+        extent = f"{build(run.config, 'training').length}, models: {len(run.members)}"
         console.note(f"evaluate needs trained weights: it trains first ({extent}); Ctrl-C stops it, nothing is lost")
     train(run, workers=workers)
     if not run.runtime.is_chief:

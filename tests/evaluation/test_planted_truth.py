@@ -59,7 +59,8 @@ def trained(rows, labels, seed):
     def step(features, label_ids):
         with tf.GradientTape() as tape:
             batch = {"label_ids": label_ids, "weights": tf.ones([BATCH_SIZE])}
-            losses, weights = task.losses(task(features, training=True), batch)
+            (losses,) = task.loss_terms(task(features, training=True), batch).values()
+            (weights,) = task.loss_weights(batch).values()
             loss = tf.reduce_sum(losses * weights) / tf.reduce_sum(weights)
         optimizer.apply_gradients(zip(tape.gradient(loss, variables), task.trainable_variables, strict=True))
 

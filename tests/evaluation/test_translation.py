@@ -23,7 +23,7 @@ class Writer:
     def texts(self, token_ids):
         return self.written
 
-    def measure(self, answers, targets):
+    def metrics_of(self, answers, targets):
         references = [target for _, target in PAIRS]
         return {**text_metrics.translation(self.written, references), "perplexity": 2.0, "word_perplexity": 3.0}
 

@@ -4,15 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from scipy.optimize import brentq
-from sklearn.metrics import (
-    accuracy_score,
-    average_precision_score,
-    confusion_matrix,
-    precision_recall_fscore_support,
-    roc_auc_score,
-)
+from sklearn.metrics import average_precision_score, confusion_matrix
 
-from tfattn.tasks.intervals import NORMAL_95, counted_share, wilson
+from tfattn.tasks.intervals import NORMAL_95
+from tfattn.tasks.label_metrics import LabelCounts, roc_auc
 
 
 def classification(true: np.ndarray, predicted: np.ndarray, labels: Sequence[str]) -> dict[str, float]:
@@ -35,22 +30,11 @@ def classification(true: np.ndarray, predicted: np.ndarray, labels: Sequence[str
         >>> classification(np.array([0, 0, 1]), np.array([0, 1, 1]), ["no", "yes"])["recall/no"]
         0.5
     """
-    ids = range(len(labels))
-    precision, recall, f1, support = precision_recall_fscore_support(true, predicted, labels=ids, zero_division=0)
-    right = int(np.sum(true == predicted))
-    low, high = wilson(right, len(true))
-    metrics = {
-        "accuracy": float(accuracy_score(true, predicted)),
-        "accuracy_low": low,
-        "accuracy_high": high,
-        "baseline_accuracy": float(support.max() / len(true)),
-        "macro_precision": float(precision.mean()),
-        "macro_recall": float(recall.mean()),
-        "macro_f1": float(f1.mean()),
-    }
-    for name, values in {"precision": precision, "recall": recall, "f1": f1}.items():
+    counts = LabelCounts.of(true, predicted, len(labels))
+    metrics = {**counts.metrics(), "baseline_accuracy": float(counts.true.max() / len(true))}
+    for name, values in counts.by_label.items():
         metrics |= {f"{name}/{label}": float(value) for label, value in zip(labels, values, strict=True)}
-    return metrics | {f"support/{label}": int(rows) for label, rows in zip(labels, support, strict=True)}
+    return metrics | {f"support/{label}": int(rows) for label, rows in zip(labels, counts.true, strict=True)}
 
 
 def detection(positive: np.ndarray, found: np.ndarray, scores: np.ndarray) -> dict[str, float]:
@@ -69,11 +53,10 @@ def detection(positive: np.ndarray, found: np.ndarray, scores: np.ndarray) -> di
         scores: (N,) of the positive label.
     """
     positives, others = int(positive.sum()), int((~positive).sum())
-    area = float(roc_auc_score(positive, scores)) if positives and others else 0.5
+    area = roc_auc(positive, scores)
     low, high = area_interval(area, positives, others)
     return {
-        **counted_share("sensitivity", int(np.sum(positive & found)), positives),
-        **counted_share("specificity", int(np.sum(~positive & ~found)), others),
+        **LabelCounts.of(positive.astype(int), found.astype(int), 2).detection(1),
         "roc_auc": area,
         "roc_auc_low": low,
         "roc_auc_high": high,

@@ -11,8 +11,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 from tfattn.drawing.colours import BLUE, GROUND, INK, ORANGE, PAPER, SERIES, SOFT
 from tfattn.drawing.figures import new_figure, short, styled, width_of
 from tfattn.drawing.heat import STRONG, heat, scale
-from tfattn.evaluation.metrics import wilson
 from tfattn.evaluation.wording import number
+from tfattn.tasks.intervals import wilson
 
 MOST_CONFUSED = 19  # labels that a confusion chart shows one by one
 MOST_WRITTEN = 12  # labels whose fractions a confusion chart writes; of more, it shows a scale
@@ -27,7 +27,8 @@ def plain_numbers() -> FuncFormatter:
 
 @styled
 def training_curves(history: Sequence[dict[str, Any]]) -> list[Figure]:
-    """Loss, validation metrics and learning rate over the epochs, from the lines of history.jsonl.
+    """Loss, validation metrics and learning rate over the epochs, from the lines of history.jsonl; over the steps,
+    where an epoch has several lines.
 
     Draws what is there: `loss` and `validation_loss` in one figure, the validation metrics that are fractions (0 to 1)
     in the next, any other metric in one of its own, then `learning_rate`.
@@ -38,18 +39,19 @@ def training_curves(history: Sequence[dict[str, Any]]) -> list[Figure]:
 def _curves(history: Sequence[dict[str, Any]], title: str, names: Sequence[str]) -> Figure:
     figure = new_figure(2.9, 2.6)
     axes = figure.add_subplot()
-    epochs = [line["epoch"] for line in history]
+    axis = "epoch" if len({line["epoch"] for line in history}) == len(history) else "step"
+    places = [line[axis] for line in history]
     for name, colour in zip(names, SERIES, strict=False):
         values = [line.get(name, math.nan) for line in history]
         shown = "training" if name == "loss" else name.removeprefix("validation_").replace("_", " ")
         shown = "validation" if name == "validation_loss" else shown
-        axes.plot(epochs, values, color=colour, marker="o", markersize=3.5, linewidth=1.8, label=shown)
+        axes.plot(places, values, color=colour, marker="o", markersize=3.5, linewidth=1.8, label=shown)
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1) if title == FRACTIONS else plain_numbers())
     axes.set_title(title.replace("_", " "))
-    axes.set_xlabel("epoch")
+    axes.set_xlabel(axis)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8, min_n_ticks=1))
-    if len(epochs) == 1:
-        axes.set_xlim(epochs[0] - 1, epochs[0] + 1)
+    if len(places) == 1:
+        axes.set_xlim(places[0] - 1, places[0] + 1)
     if len(names) > 1 or title == FRACTIONS:
         axes.legend(fontsize=9)
     return figure

@@ -56,8 +56,8 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         predictions: as `Translation.answers` gives it.
 
     Returns:
-        findings whose metrics are `loss`, those of `Translation.measure`, `bleu_low` and `bleu_high`, the 95 % interval
-        of BLEU, `baseline_bleu`, what copying the source would reach, `leaked_rows`, and if these are some but not all,
+        findings whose metrics are `loss`, those of `Translation`, `bleu_low` and `bleu_high`, its 95 % interval,
+        `baseline_bleu`, what copying the source would reach, `leaked_rows`, and if these are some but not all,
         `bleu_without_leaked` with its interval.
     """
     (source,), (target,) = ensemble.preprocessor.fields, ensemble.preprocessor.target_fields
@@ -77,7 +77,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
     )
     metrics = {
         "loss": predictions.loss,
-        **ensemble.task.measure(predictions.values, predictions.targets),
+        **ensemble.task.metrics_of(predictions.values, predictions.targets),
         **_trust(written),
     }
     return Findings(
