@@ -56,7 +56,8 @@ def ours(sizes):
     @tf.function
     def step():
         with tf.GradientTape() as tape:
-            losses, weights = task.losses(task(features, training=True), targets)
+            (losses,) = task.loss_terms(task(features, training=True), targets).values()
+            (weights,) = task.loss_weights(targets).values()
             loss = tf.reduce_sum(losses * weights) / tf.reduce_sum(weights)
         gradients = tape.gradient(loss, variables)
         dense = [gradient if gradient is None else tf.convert_to_tensor(gradient) for gradient in gradients]

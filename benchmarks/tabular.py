@@ -73,8 +73,7 @@ def main() -> None:
 def _compared(path: Path, overrides: list[str], seeds: int, *, rivals: bool) -> dict[str, dict[str, Any]]:
     with tempfile.TemporaryDirectory() as scratch:
         alone = [
-            _ours(path, [*overrides, "training.folds=null", "training.seeds=1", f"training.seed={seed}"], Path(scratch))
-            for seed in range(seeds)
+            _ours(path, [*overrides, "ensemble=null", f"training.seed={seed}"], Path(scratch)) for seed in range(seeds)
         ]
         together = _ours(path, overrides, Path(scratch))
         rows = {f"one model, mean of {seeds} seeds": _mean(alone), TOGETHER: together}

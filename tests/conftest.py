@@ -34,14 +34,6 @@ def shared() -> Path:
     return folder
 
 
-@pytest.fixture(autouse=True)
-def begins_in_float32():
-    """Whatever numbers a command computed in, the next test begins with Keras' own."""
-    yield
-    if "keras" in sys.modules:
-        sys.modules["keras"].config.set_dtype_policy("float32")
-
-
 @dataclass
 class Answer:
     """What a command left: exit status, standard output and standard error."""

@@ -182,3 +182,32 @@ def test_what_the_data_tell_is_said_before_training(tmp_path, monkeypatch, comma
         assert answer.status == 2 and message in answer.errors
         assert "train: runs" not in answer.errors
     assert not list(tmp_path.rglob("checkpoints"))
+
+
+FOLDS = "ensemble.folds=3"
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "overrides", "message"),
+    [
+        (TEXTS, [FOLDS], "--set ensemble.folds: ensemble.folds: texts are not divided into folds: expected a table"),
+        (
+            TABLE,
+            [FOLDS, "data.split.folds=4"],
+            "the rows that measure are given twice: expected either `ensemble.folds` or `data.split.folds`",
+        ),
+        (
+            TABLE,
+            [FOLDS, "data.validation_source={name: csv, path: v.csv, fields: {label: kind}}"],
+            "the rows that measure are given twice: expected either `ensemble.folds` or `data.validation_source`",
+        ),
+        (TABLE, ["training.folds=3"], "training.folds: the key is now `ensemble.folds`"),
+    ],
+)
+def test_an_ensemble_that_cannot_be_is_refused_by_its_key(checked, pipeline, overrides, message):
+    assert message in checked(pipeline, *overrides)
+
+
+@pytest.mark.parametrize("ensemble", ["{seeds: 2}", "{folds: 3}", "{seeds: 2, folds: 3}", "{}", "null"])
+def test_an_ensemble_of_classifiers_passes(checked, ensemble):
+    assert checked(TABLE, f"ensemble={ensemble}") == ""

@@ -22,7 +22,7 @@ TINY = [
     "training.epochs=1",
     "data.source.path=reports.csv",
 ]
-TINY_TABLE = ["model.hidden_dim=8", "model.num_layers=1", "training.epochs=1", "training.seeds=1"]
+TINY_TABLE = ["model.hidden_dim=8", "model.num_layers=1", "training.epochs=1", "ensemble=null"]
 TINY_PAIRS = [
     "data.split.validation=0.01",
     "training.epochs=1",

@@ -4,9 +4,10 @@ import pytest
 
 from tfattn import stages
 from tfattn.config.resolve import resolve
-from tfattn.inputs import Inputs
-from tfattn.runs import Run
+from tfattn.runs.identity import Inputs
+from tfattn.runs.run import Run
 from tfattn.training.interruption import Stopped
+from tfattn.training.runtime import Runtime
 
 PIPELINE = """\
 name: tiny
@@ -16,7 +17,8 @@ data:
   batching: {batch_size: 4}
 model: {name: feature_tokenizer_transformer, hidden_dim: 8, num_layers: 1, num_heads: 2}
 task: {name: tabular_classification}
-training: {epochs: 40, seeds: 3}
+training: {epochs: 40}
+ensemble: {seeds: 3}
 """
 
 
@@ -30,6 +32,6 @@ def test_a_stage_that_has_to_train_first_says_so(tmp_path, monkeypatch, capsys, 
 
     monkeypatch.setattr(stages, "train", interrupted)
     with pytest.raises(Stopped):
-        stage(Run(resolve("tiny.yaml"), inputs=Inputs(data={}, training={}), runtime=None))
+        stage(Run(resolve("tiny.yaml"), inputs=Inputs(data={}, training={}), runtime=Runtime()))
     said = " ".join(capsys.readouterr().err.split())
     assert "evaluate needs trained weights: it trains first (epochs: 40, models: 3); Ctrl-C stops it" in said

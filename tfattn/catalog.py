@@ -101,6 +101,7 @@ SECTIONS: dict[str, str] = {
     "batching": "tfattn.data.batching:Batching",
     "runtime": "tfattn.training.runtime:Runtime",
     "training": "tfattn.training.trainer:Trainer",
+    "ensemble": "tfattn.runs.ensemble:Ensemble",
     "early_stopping": "tfattn.training.callbacks:EarlyStopping",
     "decoding": "tfattn.tasks.decoding:Decoding",
     "export": "tfattn.export.section:Export",

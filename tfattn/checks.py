@@ -1,6 +1,6 @@
 """What can be known to be wrong before anything long begins: of a configuration, then of it and the data."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tfattn import catalog
@@ -12,9 +12,9 @@ from tfattn.data.section import Data
 from tfattn.errors import ConfigError, ConfigProblems
 from tfattn.features import LABEL
 from tfattn.preprocessing.preprocessor import Preprocessor
-from tfattn.runs import Run
+from tfattn.runs.ensemble import ensemble_of
+from tfattn.runs.member import Member, build_task, common_labels
 from tfattn.tasks.task import Task
-from tfattn.trained import labels_of, preprocessor_of, task_from, task_on
 from tfattn.training.memory import check_memory, outline
 from tfattn.training.trainer import Trainer
 
@@ -36,19 +36,19 @@ def check(config: Config) -> Config:
     sizes = {name: stated.get(name, size) for name, size in preprocessor.sizes.items()}
     counts = [1] * len(data.labels or "ab")
     model = outline(lambda: build(config, "model", **sizes))
-    task = outline(lambda: task_from(config, model, preprocessor, labels=data.labels, class_counts=counts))
+    task = outline(lambda: build_task(config, model, preprocessor, labels=data.labels, class_counts=counts))
     _check_task(config, task, parts["training"], sizes)
     _check_length(config, preprocessor, model)
-    _check_members(config, kind, preprocessor)
+    _check_ensemble(config, kind, data)
     return config
 
 
-def check_prepared(run: Run) -> None:
+def check_prepared(members: Sequence[Member]) -> None:
     """Find what the data say to be wrong, before anything is trained: true sizes, and labels that they do not have."""
-    labels_of(run.members)
-    for member in {member.prepared: member for member in run.members}.values():
-        preprocessor = preprocessor_of(member)
-        task = outline(lambda member=member, preprocessor=preprocessor: task_on(member, preprocessor))
+    common_labels(members)
+    for member in {member.prepared: member for member in members}.values():
+        preprocessor = member.preprocessor()
+        task = outline(lambda member=member, preprocessor=preprocessor: member.task(preprocessor))
         _check_task(member.config, task, build(member.config, "training"), preprocessor.sizes)
 
 
@@ -93,19 +93,31 @@ def _check_length(config: Config, preprocessor: Preprocessor, model: Any) -> Non
             raise problem
 
 
-def _check_members(config: Config, kind: type[Task], preprocessor: Preprocessor) -> None:
-    if config.at("training", "seeds") > 1 and not kind.answers_together:
+def _check_ensemble(config: Config, kind: type[Task], data: Data) -> None:
+    ensemble, origin = ensemble_of(config), config.origins["ensemble",]
+    if ensemble.size > 1 and not kind.answers_together:
         raise ConfigError(
-            f"several models of the task {config.values['task']['name']} cannot answer as one",
-            where=f"{config.origins['training', 'seeds']}: training.seeds",
-            expected="1",
-            received=str(config.at("training", "seeds")),
+            f"several models of the task {config.values['task']['name']} cannot predict as one",
+            where=f"{origin}: ensemble",
+            expected="null",
+            received=f"{ensemble.size} models",
             remedy="Train each with a `seed` and a `name` of its own.",
         )
-    if config.at("training", "folds") and not preprocessor.reads_columns:
+    if ensemble.folds is None:
+        return
+    where = f"{config.origins['ensemble', 'folds']}: ensemble.folds"
+    if not data.preprocessing.reads_columns:
         raise ConfigError(
             "texts are not divided into folds",
-            where=f"{config.origins['training', 'folds']}: training.folds",
+            where=where,
             expected="a table",
-            remedy="Set training.seeds, or data.split.folds and data.split.fold for one fold.",
+            remedy="Set ensemble.seeds, or data.split.folds and data.split.fold for one fold.",
         )
+    for key, is_given in {"validation_source": data.validation_source, "split.folds": data.split.folds}.items():
+        if is_given:
+            raise ConfigError(
+                "the rows that measure are given twice",
+                where=where,
+                expected=f"either `ensemble.folds` or `data.{key}`",
+                received="both",
+            )

@@ -6,7 +6,7 @@ TfattnError
 ├── DataError         a source file, a row, a record file
 ├── CheckpointError   a checkpoint or a published weight file that does not fit
 ├── TrainingError     training cannot go on (not a number, a lost worker, a folder in use)
-├── ExportError       a SavedModel that cannot be written, or does not answer as the trained model
+├── ExportError       a SavedModel that cannot be written, or does not predict as the trained model
 ├── SavedModelError   a SavedModel that would do what it must not, or is none
 └── ServingError      a request or a server
     └── RefusedError      a row that the model does not take
@@ -86,7 +86,7 @@ class TrainingError(TfattnError):
 
 
 class ExportError(TfattnError):
-    """An export cannot be written, or does not answer as the trained model did."""
+    """An export cannot be written, or does not predict as the trained model did."""
 
 
 class SavedModelError(TfattnError):

@@ -2,7 +2,7 @@
 
 Shape legend:
     B batch · T target length · S source length · H heads · D width · K width of a head · V vocabulary · C classes
-    N numeric columns · M categorical columns · Q bins · E essential features
+    P masked places · N numeric columns · M categorical columns · Q bins · E essential features
 """
 
 # What a model reads (KerasHub's names).
@@ -16,6 +16,11 @@ TARGET_PADDING_MASK = "target_padding_mask"  # (B, T) bool, True at real tokens
 
 # Which of its sequences' tokens are real, by the name of the sequence; PADDING_MASK says it of all others.
 MASKS = {TARGET_IDS: TARGET_PADDING_MASK}
+
+# What a model is taught that fills in tokens which were hidden (BERT's names), P places of each row.
+MASKED_LM_POSITIONS = "masked_lm_positions"  # (B, P) int32
+MASKED_LM_IDS = "masked_lm_ids"  # (B, P) int32, what stood there
+MASKED_LM_WEIGHTS = "masked_lm_weights"  # (B, P) float32, 0 at places that only fill
 
 # What a model of tables reads: N numeric columns, M categorical ones, Q bins of a numeric one.
 NUMERIC = "numeric"  # (B, N) float32, the numeric columns, scaled as the preprocessor says

@@ -5,11 +5,8 @@ A stage first calls the one before it, which says that it is done or does its wo
 
 import dataclasses
 import functools
-import json
-import os
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -28,132 +25,117 @@ from tfattn.data.split import TRAIN, VALIDATION
 from tfattn.drawing.figures import FORMATS
 from tfattn.errors import ConfigError, DataError, ServingError
 from tfattn.evaluation.alignment_plot import alignment
-from tfattn.evaluation.evaluate import Evaluated
+from tfattn.evaluation.evaluate import LEFT
+from tfattn.evaluation.evaluate import write as write_evaluation
 from tfattn.export.saved_model import export as write_export
 from tfattn.export.saved_model import exported, finish
 from tfattn.export.served import Served
 from tfattn.export.translation import ALIGNMENT
 from tfattn.features import TEXT
 from tfattn.formats.training_file import TrainingFile
-from tfattn.inputs import code_of, inputs_of
-from tfattn.runs import Run
+from tfattn.runs import identity
+from tfattn.runs.identity import inputs_of
+from tfattn.runs.member import Member
+from tfattn.runs.run import Run
 from tfattn.serving.client import local
 from tfattn.tasks.task import Task
-from tfattn.trained import Trained, facts_of, reader_of, task_of
+from tfattn.trained.ensemble import OPERATING_POINT, TrainedEnsemble, load
+from tfattn.trained.predictions import choose_operating_point, measuring_split, predict_for_parity, predict_split
 from tfattn.training.checkpoints import Checkpoints
-from tfattn.training.environment import Environment, environment_of
+from tfattn.training.environment import ENVIRONMENT, environment_of
 from tfattn.training.memory import telling_out_of_memory
 from tfattn.training.prediction import encode
 from tfattn.training.runtime import Runtime
+from tfattn.training.seeding import seeded
 from tfattn.training.workers import start_workers
-
-ENVIRONMENT = "environment.json"  # of a trained model
 
 
 def open_run(pipeline: Path, overrides: list[str] | None) -> Run:
     """Resolves and checks a pipeline file, takes the devices and finds the folders of the run."""
     config = resolve(pipeline, overrides)
     # First of all: devices can only be divided, and other processes be met, before TensorFlow computes anything.
-    runtime: Runtime = build(config, "runtime").start(config.values["seed"])
+    runtime: Runtime = build(config, "runtime").start()
     return Run(config, inputs=inputs_of(config, _data(check(config))), runtime=runtime)
 
 
 def run(run: Run, *, force: bool = False, workers: int = 1) -> None:
-    """All stages."""
+    """Runs all stages."""
     prepare(run, force=force)
     train(run, force=force, workers=workers)
-    if _helps():
-        return
     evaluate(run, force=force, workers=workers)
     export(run, force=force)
 
 
 def prepare(run: Run, *, force: bool = False) -> None:
-    """Raw rows to checked, divided records."""
-    for member in {member.prepared: member for member in run.members}.values():
+    """Turns raw rows into checked, divided records."""
+    for member in run.datasets:
         with member.preparation(force=force) as needed:
             if needed:
                 make = functools.partial(_data, member.config)
                 prepare_data(make(), member.prepared, member.seed, make=make, identity=member.prepared.name)
         if needed:
-            check_prepared(member)
+            check_prepared([member])
 
 
 def train(run: Run, *, force: bool = False, workers: int = 1) -> None:
-    """Records to the best weights, from the last checkpoint where there is one."""
+    """Trains each model on its records, from the last checkpoint where there is one."""
     prepare(run)
     if force or not _is_trained(run):
-        check_prepared(run)
-    if force and not _helps():
+        check_prepared(run.members)
+    if force:
         for member in run.members:
-            member.forget("train", "checkpoints")
+            member.records.forget("train", "checkpoints")
     if workers > 1 and not _is_trained(run):
         _train_in_workers(run, workers)
         return
     for member in run.members:
-        _train(member)
+        _train(member, run.runtime)
 
 
 def evaluate(run: Run, *, force: bool = False, workers: int = 1) -> None:
-    """The best weights to metrics, plots and a report, computed in float32 as the export will."""
+    """Measures the best weights, in float32 as the export has them: metrics, plots and a report."""
     if not _is_trained(run):
-        extent = f"epochs: {run.config.at('training', 'epochs')}, models: {len(run.members)}"
+        extent = f"{build(run.config, 'training').length}, models: {len(run.members)}"
         console.note(f"evaluate needs trained weights: it trains first ({extent}); Ctrl-C stops it, nothing is lost")
     train(run, workers=workers)
-    left = ("metrics.json", "predictions.jsonl", "*.tsv", "report.html", "plots/*")
-    with run.stage("evaluate", force=force, inputs=_answering(run, "reports"), leaves=left) as needed:
+    if not run.runtime.is_chief:
+        return
+    inputs = identity.of_evaluation(run.config, _weights(run))
+    with run.records.stage("evaluate", force=force, inputs=inputs, leaves=(OPERATING_POINT, *LEFT)) as needed:
         if needed:
-            trained = Trained(run)
-            decisions = trained.settle()
-            answered = trained.answers(trained.split)
+            ensemble = load(run)
+            choose_operating_point(run, ensemble)
+            predicted = predict_split(run, ensemble, measuring_split(run))
             report = catalog.find("reports", run.config.values["task"]["name"])
-            evaluated = Evaluated(
-                name=run.name,
-                split=trained.split,
-                prepared=trained.runs[0].prepared,
-                configuration=to_yaml(run.config),
-                rows=answered.rows,
-                answers=answered.answers,
-                targets=answered.targets,
-                loss=answered.loss,
-                members=answered.members,
-                leaked=trained.leaked(trained.split),
-                task=trained.tasks[0],
-                decisions=decisions,
-                columns=trained.fields,
-                preprocessor=trained.preprocessors[0],
-                asks=trained.asks(),
-                selection=run.config.at("training", "selection"),
-                environment=str(files.read_json(trained.runs[0].folder / ENVIRONMENT, Environment)),
-            )
-            report(run.folder, evaluated)
+            write_evaluation(report(ensemble, predicted), run, split=predicted.split, chosen=_chosen(run, ensemble))
 
 
 def export(run: Run, *, force: bool = False) -> None:
-    """The best weights to a SavedModel that answers as they do."""
+    """Writes the best weights as a SavedModel that predicts as they do."""
     evaluate(run)
+    if not run.runtime.is_chief:
+        return
     section = build(run.config, "export")
-    inputs = [_answering(run, "signatures"), run.config.values["export"]]
-    made_of = files.digest([run.id, inputs])
+    inputs = identity.of_export(run.config, _weights(run))
+    made_of = run.records.digest(inputs)
     version = None if force else exported(run.name, section, made_of)
-    with run.stage("export", force=version is None, inputs=inputs) as needed:
+    with run.records.stage("export", force=version is None, inputs=inputs) as needed:
         if needed and version is not None:  # an export was killed after its version had appeared
             finish(version, section)
         elif needed:
-            trained = Trained(run)
-            trained.settle()
-            served = trained.served()
-            answers, rows = trained.expected()
+            ensemble = load(run)
+            rows, expected = predict_for_parity(run, ensemble)
+            served = catalog.find("signatures", run.config.values["task"]["name"])(ensemble)
             write_export(
                 served,
                 name=run.name,
                 section=section,
                 rows=rows,
-                expected=answers,
+                expected=expected,
                 config=sealed(to_yaml(run.config)),
                 trained_on=_trained_on(run, served),
                 metrics=files.read_json(run.folder / "metrics.json", dict[str, int | float]),
-                measured_on=trained.split,
+                measured_on=measuring_split(run),
                 made_of=made_of,
             )
 
@@ -178,35 +160,55 @@ def attention(model: str, text: str, output: Path, *, folder: Path) -> None:
     console.note(f"attention: {output}")
 
 
-def _train(run: Run) -> None:
+def _train(member: Member, runtime: Runtime) -> None:
     left = ("history.jsonl", ENVIRONMENT, "checkpoints/*/*")
-    with run.stage("train", leaves=left, helps=_helps()) as needed, telling_out_of_memory():
+    with member.records.stage("train", leaves=left) as needed, telling_out_of_memory():
         if not needed:
             return
-        with run.runtime.scope():
-            task = task_of(run)
-            source = run.config.values["model"].get("pretrained")
+        with seeded(member.training_seed), runtime.scope():
+            task = member.task(member.preprocessor())
+            source = member.config.values["model"].get("pretrained")
             if source is not None:
                 pretrained.open(source).load_into(task.model).show()
-        records = _encoded(run, task, run.runtime) if task.encoder_is_frozen else run.prepared
-        train, validation = (reader_of(run, split, folder=records) for split in (TRAIN, VALIDATION))
-        trained_on = environment_of(run.runtime, task)
-        if run.runtime.is_chief:
+        records = _encoded(member, task, runtime) if task.encoder_is_frozen else member.prepared
+        train, validation = (member.reader(split, folder=records) for split in (TRAIN, VALIDATION))
+        trained_on = environment_of(runtime, task)
+        if runtime.is_chief:
             console.note(str(trained_on))
-            files.write_json(run.folder / ENVIRONMENT, dataclasses.asdict(trained_on))
+            files.write_json(member.folder / ENVIRONMENT, dataclasses.asdict(trained_on))
         if (waste := train.waste(0)) > 0:
             console.note(f"padding: {waste:.1%} of all tokens in the first epoch")
-        build(run.config, "training").train(
-            task, train, validation, folder=run.folder, runtime=run.runtime, seed=run.training_seed, fingerprint=run.id
+        build(member.config, "training").train(
+            task,
+            train,
+            validation,
+            folder=member.folder,
+            runtime=runtime,
+            seed=member.training_seed,
+            fingerprint=member.id,
         )
 
 
 def _is_trained(run: Run) -> bool:
-    return all(member.is_done("train") for member in run.members)
+    return all(member.records.is_done("train") for member in run.members)
+
+
+def _weights(run: Run) -> list[str]:
+    """Takes the fingerprint of the best weights of each model."""
+    return [Checkpoints(member.folder / "checkpoints").best().fingerprint for member in run.members]
+
+
+def _chosen(run: Run, ensemble: TrainedEnsemble) -> list[str]:
+    """Says what the validation rows chose."""
+    chosen = {
+        "which epoch to keep": run.config.at("training", "selection") == "best_epoch",
+        "the operating point": ensemble.operating_point is not None,
+    }
+    return [name for name, is_chosen in chosen.items() if is_chosen]
 
 
 def _data(config: Config) -> Data:
-    """The data section; what comes with the pretrained weights is found."""
+    """Builds the data section, and finds what comes with the pretrained weights."""
     data: Data = build(config, "data")
     if data.preprocessing.needs_pretrained:
         source = config.values["model"].get("pretrained")
@@ -223,7 +225,7 @@ def _data(config: Config) -> Data:
 
 
 def _trained_on(run: Run, served: Served) -> TrainingFile:
-    """What is kept of the source file, so that the export can answer others like it."""
+    """Keeps how the source file was read, so that the export can predict for others like it."""
     source: Source = build(run.config, "data", "source")
     given = run.config.values["data"]["source"].get("fields", {})
     return TrainingFile(
@@ -236,35 +238,22 @@ def _trained_on(run: Run, served: Served) -> TrainingFile:
 
 def _train_in_workers(run: Run, workers: int) -> None:
     plugins = [word for plugin in catalog.PLUGINS for word in ("--plugin", plugin)]
-    command = [sys.executable, "-m", "tfattn", "train", str(run.write_config()), *plugins]
+    command = [sys.executable, "-m", "tfattn", "train", str(run.records.write_config()), *plugins]
     status = start_workers(workers, command)
     if status:
         sys.exit(status)
 
 
-def _helps() -> bool:
-    """Whether TF_CONFIG says that another process is the chief, which alone writes."""
-    setting = json.loads(os.environ.get("TF_CONFIG") or "{}")
-    task, cluster = setting.get("task", {}), setting.get("cluster", {})
-    return task.get("type") == "worker" and (task.get("index", 0) > 0 or "chief" in cluster)
-
-
-def _answering(run: Run, kind: str) -> list[Any]:
-    """What a stage after training depends on: the best weights, and the code of its part in the task."""
-    best = [Checkpoints(member.folder / "checkpoints").best().fingerprint for member in run.members]
-    return [best, code_of(kind, run.config.values["task"]["name"])]
-
-
-def _encoded(run: Run, task: Task, runtime: Runtime) -> Path:
-    """What the frozen encoder makes of every row, computed once and kept with the run."""
-    folder = run.folder / "encoded"
+def _encoded(member: Member, task: Task, runtime: Runtime) -> Path:
+    """Computes once what the frozen encoder makes of every row, and keeps it with the member."""
+    folder = member.folder / "encoded"
     if not _stands(folder):
         splits = {}
         for split in (TRAIN, VALIDATION):
-            encoded, targets = encode(task, reader_of(run, split), runtime)
+            encoded, targets = encode(task, member.reader(split), runtime)
             splits[split] = {"encoded": encoded, **targets}
         if runtime.is_chief:
-            write_encoded(folder, splits, labels=facts_of(run)["labels"])
+            write_encoded(folder, splits, labels=member.facts["labels"])
         runtime.agree(0)  # nobody reads before the chief has written
     return folder
 

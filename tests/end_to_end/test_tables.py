@@ -36,10 +36,11 @@ model:
   num_heads: 2
   numeric_embedding: piecewise_linear
 task: {name: tabular_classification, positive: "1", specificity: 0.9}
-training: {epochs: 2, optimizer: {name: adamw, learning_rate: 1e-2}, seeds: 2}
+training: {epochs: 2, optimizer: {name: adamw, learning_rate: 1e-2}}
+ensemble: {seeds: 2}
 runtime: {precision: float32}
 """
-FOLDS = ("--set", "training.folds=2", "--set", "training.seeds=1", "--set", "data.split.hold_out=null")
+FOLDS = ("--set", "ensemble={folds: 2}", "--set", "data.split.hold_out=null")
 
 
 def write_project(folder, command):
@@ -84,15 +85,16 @@ def test_a_run_leaves_everything_that_it_promises(finished, inside):
     assert answer.status == 0, answer.errors
     latest = Path("runs/tiny/latest")
     kept = {"config.yaml", "metrics.json", "predictions.jsonl", "results.tsv", "report.html", "plots", "members"}
-    assert kept <= set(os.listdir(latest))
+    assert kept | {"operating_point.json"} <= set(os.listdir(latest))
     assert len(list((latest / "members").glob("*/checkpoints"))) == 2
     metrics = files.read_json(latest / "metrics.json")
     shares = {"accuracy", "sensitivity", "specificity", "roc_auc"}
     assert {f"{name}{end}" for name in shares for end in ("", "_low", "_high")} <= metrics.keys()
-    assert {"operating_threshold", "importance/Score_BG", "importance_agreement"} <= metrics.keys()
+    assert metrics["operating_threshold"] == files.read_json(latest / "operating_point.json")["threshold"]
+    assert {"importance/Score_BG", "importance_agreement"} <= metrics.keys()
     assert metrics["accuracy_members_min"] <= metrics["accuracy_members_mean"] <= metrics["accuracy_members_max"]
     report = (latest / "report.html").read_text()
-    assert "Score_BG" in report and "2 models were trained. They answer together" in report
+    assert "Score_BG" in report and "2 models were trained. They predict together" in report
     assert list((latest / "plots").glob("*.svg"))
 
 

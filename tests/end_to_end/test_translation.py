@@ -80,9 +80,9 @@ def test_an_unknown_field_names_the_nearest(inside, command):
 
 
 def test_several_models_that_cannot_answer_as_one_are_refused_before_they_are_trained(inside, command):
-    answer = command("check", "pipelines/reversal.yaml", "--set", "training.seeds=3")
+    answer = command("check", "pipelines/reversal.yaml", "--set", "ensemble.seeds=3")
     assert answer.status == 2
-    assert "training.seeds" in answer.errors and "translation cannot answer as one" in answer.errors
+    assert "ensemble: several models of the task translation cannot predict as one" in answer.errors
 
 
 def test_rows_without_a_side_and_rows_too_long_are_left_out_and_counted(inside, command):

@@ -2,21 +2,19 @@
 
 import pytest
 
-from tfattn.evaluation.evaluate import Evaluated, unseen
+from tfattn.evaluation.evaluate import unseen
 
-GIVEN = {"name": "x", "prepared": "", "configuration": "", "rows": [], "answers": {}, "targets": {}, "loss": 0.0}
+EPOCH, POINT = "which epoch to keep", "the operating point"
 
 
 @pytest.mark.parametrize(
-    ("split", "selection", "decisions", "said"),
+    ("split", "chosen", "said"),
     [
-        ("validation", "best_epoch", {}, "they chose which epoch to keep: new ones"),
-        ("validation", "best_epoch", {"threshold": 0.5}, "they chose which epoch to keep and the threshold: new ones"),
-        ("validation", "last_epoch", {"threshold": 0.5}, "they chose the threshold: new ones"),
-        ("validation", "last_epoch", {}, "these rows, and nothing was chosen by them."),
-        ("test", "best_epoch", {"threshold": 0.5}, "these rows, and nothing was chosen by them."),
+        ("validation", [EPOCH], "they chose which epoch to keep: new ones"),
+        ("validation", [EPOCH, POINT], "they chose which epoch to keep and the operating point: new ones"),
+        ("validation", [], "these rows, and nothing was chosen by them."),
+        ("test", [EPOCH, POINT], "these rows, and nothing was chosen by them."),
     ],
 )
-def test_what_was_chosen_by_the_rows_that_measure_is_said(split, selection, decisions, said):
-    evaluated = Evaluated(**GIVEN, split=split, selection=selection, decisions=decisions)
-    assert said in unseen(evaluated, "row")
+def test_what_was_chosen_by_the_rows_that_measure_is_said(split, chosen, said):
+    assert said in unseen("row", split=split, chosen=chosen)

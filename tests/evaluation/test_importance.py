@@ -19,8 +19,15 @@ def ask(rows, weights=(4.0, 1.0, 0.0)):
     return np.stack([1 - high, high], axis=1)
 
 
+def permuted(ask, rows, columns, true, **options):
+    """What a single model relies on."""
+    whole, alone = importance.permutation(lambda some: [ask(some)], rows, columns, true, **options)
+    np.testing.assert_array_equal(whole.rises, alone.rises)
+    return whole
+
+
 def shuffled(ask=ask, **options):
-    return importance.permutation(ask, ROWS, COLUMNS, TRUE, **{"positive": 1, "seed": 3} | options)
+    return permuted(ask, ROWS, COLUMNS, TRUE, **{"positive": 1, "seed": 3} | options)
 
 
 def test_what_decides_comes_first_and_what_is_ignored_costs_exactly_nothing():
@@ -29,7 +36,7 @@ def test_what_decides_comes_first_and_what_is_ignored_costs_exactly_nothing():
     low, high = found.interval
     assert low[0] > high[1] and low[1] > 0
     assert found.mean[2] == low[2] == high[2] == 0 and not found.drops[:, 2].any()
-    assert found.figure == "ROC AUC" and found.rises.shape == found.drops.shape == (10, 3)
+    assert found.metric == "ROC AUC" and found.rises.shape == found.drops.shape == (10, 3)
 
 
 def test_a_small_effect_is_seen_where_the_area_stays_at_1():
@@ -40,19 +47,19 @@ def test_a_small_effect_is_seen_where_the_area_stays_at_1():
         high = 1 / (1 + np.exp(-np.array([6 * int(row["big"]) + int(row["small"]) for row in rows])))
         return np.stack([1 - high, high], axis=1)
 
-    found = importance.permutation(saturated, rows, ["big", "small"], true, positive=1, seed=0)
+    found = permuted(saturated, rows, ["big", "small"], true, positive=1, seed=0)
     assert not found.drops[:, 1].any() and found.interval[0][1] > 0
 
 
 def test_without_a_positive_label_accuracy_stands_beside_the_loss():
     found = shuffled(positive=None)
-    assert found.figure == "accuracy" and found.drops[:, 0].mean() > found.drops[:, 1].mean() > 0
+    assert found.metric == "accuracy" and found.drops[:, 0].mean() > found.drops[:, 1].mean() > 0
     np.testing.assert_array_equal(found.rises, shuffled().rises)
 
 
 def test_rows_of_one_kind_have_no_area():
-    found = importance.permutation(ask, ROWS, COLUMNS, np.ones_like(TRUE), positive=1, seed=0, repeats=2)
-    assert found.figure == "accuracy" and np.isfinite(found.rises).all()
+    found = permuted(ask, ROWS, COLUMNS, np.ones_like(TRUE), positive=1, seed=0, repeats=2)
+    assert found.metric == "accuracy" and np.isfinite(found.rises).all()
 
 
 def test_equal_seeds_shuffle_alike():
@@ -98,7 +105,9 @@ def test_an_ensemble_is_asked_as_the_mean_of_its_members():
     def other(rows):
         return ask(rows, weights=(0.0, 3.0, 0.0))
 
-    whole, first, second = importance.of_members([ask, other], ROWS, COLUMNS, TRUE, positive=1, seed=3)
+    whole, first, second = importance.permutation(
+        lambda rows: [ask(rows), other(rows)], ROWS, COLUMNS, TRUE, positive=1, seed=3
+    )
     alone = shuffled(lambda rows: (ask(rows) + other(rows)) / 2)
     np.testing.assert_allclose(whole.rises, alone.rises)
     np.testing.assert_allclose(first.rises, shuffled().rises)
@@ -143,5 +152,5 @@ def test_three_planted_columns_of_fourteen_come_first():
     def scores(rows):
         return model.predict_proba(np.array([[float(row[name]) for name in names] for row in rows]))
 
-    found = importance.permutation(scores, rows, names, true[500:], positive=1, seed=0, repeats=3)
+    found = permuted(scores, rows, names, true[500:], positive=1, seed=0, repeats=3)
     assert set(np.argsort(-found.mean)[:3]) == set(planted)

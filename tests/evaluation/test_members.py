@@ -4,21 +4,21 @@ import numpy as np
 import pytest
 
 from tfattn.evaluation import members
-from tfattn.evaluation.evaluate import Member
 from tfattn.evaluation.metrics import classification
+from tfattn.trained.predictions import MemberPredictions
 
 LABELS = ["no", "yes"]
 
 
 def member(name, right, rows=10):
     true = np.arange(rows) % 2
-    return Member(name, {"label_ids": np.where(np.arange(rows) < right, true, 1 - true)}, {"label_ids": true})
+    return MemberPredictions(
+        name, {"label_ids": np.where(np.arange(rows) < right, true, 1 - true)}, {"label_ids": true}
+    )
 
 
 def measured(some):
-    return members.measured(
-        some, lambda one: classification(one.targets["label_ids"], one.answers["label_ids"], LABELS)
-    )
+    return members.measured(some, LABELS)
 
 
 def test_the_spread_of_three():
@@ -34,8 +34,9 @@ def test_the_spread_of_three():
     assert members.facts(spread) == {"each model alone": "60.0% to 90.0%, mean 80.0%"}
 
 
-def test_a_single_model_has_no_spread():
+def test_a_single_model_has_no_spread(predictions):
     assert measured([]) == ({}, {}) and members.facts({}) == {}
+    assert members.sections({}, {}, predictions([], {}, {})) == []
 
 
 @pytest.mark.parametrize(
@@ -43,15 +44,16 @@ def test_a_single_model_has_no_spread():
     [
         ((10, 10), 10, "the mean of their scores"),
         ((10, 12), 22, "by the one model that was not trained on it"),
-        ((10, 10, 12, 12), 22, "Those that were not trained on a row answer it together"),
+        ((10, 10, 12, 12), 22, "Those that were not trained on a row predict it together"),
     ],
     ids=["seeds", "folds", "seeds of folds"],
 )
-def test_what_each_was_measured_on_is_said(rows, num_rows, words):
+def test_what_each_was_measured_on_is_said(rows, num_rows, words, predictions):
     some = [member(f"model {number}", 8, rows=size) for number, size in enumerate(rows)]
     alone, spread = measured(some)
     together = {**classification(np.zeros(num_rows, int), np.zeros(num_rows, int), LABELS), **spread}
-    text, picture = members.section(alone, together, some, num_rows).parts
+    predicted = predictions([{"row": str(row)} for row in range(num_rows)], {}, {}, members=some)
+    ((text, picture),) = [section.parts for section in members.sections(alone, together, predicted)]
     assert text.text.startswith(f"{len(rows)} models were trained.") and words in text.text
     assert "all together 100.0%" in text.text and "model 0" in picture.svg
 

@@ -33,34 +33,9 @@ def test_a_label_without_rows_scores_nothing_and_raises_no_warning(recwarn):
     assert not recwarn.list
 
 
-def test_the_task_measures_the_same():
-    task = pytest.importorskip("tfattn.tasks.text_classification").TextClassification
-    measured = task.measure(type("Three", (), {"num_classes": 3}), {"label_ids": GIVEN}, {"label_ids": TRUE})
-    found = metrics.classification(TRUE, GIVEN, LABELS)
-    assert measured == pytest.approx({name: found[name] for name in measured})
-
-
 def test_confusions_count_rows_by_true_and_given_label():
     counts = metrics.confusions(TRUE, GIVEN, 3)
     assert counts.tolist() == [[2, 1, 0], [1, 2, 0], [0, 1, 0]]
-
-
-def test_wilson_gives_the_published_interval():
-    # Newcombe 1998, table I: 81 of 263.
-    assert metrics.wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
-
-
-@given(st.integers(1, 10_000).flatmap(lambda trials: st.tuples(st.integers(0, trials), st.just(trials))))
-def test_wilson_holds_the_share_and_stays_a_share(counted):
-    successes, trials = counted
-    low, high = metrics.wilson(successes, trials)
-    assert 0 <= low <= successes / trials + 1e-12 and successes / trials - 1e-12 <= high <= 1
-    assert low < high
-
-
-def test_more_rows_narrow_the_interval():
-    widths = [high - low for low, high in (metrics.wilson(9 * rows, 10 * rows) for rows in (1, 10, 100))]
-    assert widths == sorted(widths, reverse=True)
 
 
 def test_calibration_of_answers_that_are_right_as_often_as_they_claim():

@@ -59,7 +59,8 @@ def trained(rows, labels, seed):
     def step(features, label_ids):
         with tf.GradientTape() as tape:
             batch = {"label_ids": label_ids, "weights": tf.ones([BATCH_SIZE])}
-            losses, weights = task.losses(task(features, training=True), batch)
+            (losses,) = task.loss_terms(task(features, training=True), batch).values()
+            (weights,) = task.loss_weights(batch).values()
             loss = tf.reduce_sum(losses * weights) / tf.reduce_sum(weights)
         optimizer.apply_gradients(zip(tape.gradient(loss, variables), task.trainable_variables, strict=True))
 
@@ -76,7 +77,8 @@ def found(seed):
     ask = trained(rows[:TRAINING], labels[:TRAINING], seed)
     rows, labels = rows[TRAINING:], labels[TRAINING:]
     accuracy = np.mean(ask(rows).argmax(axis=1) == labels)
-    ranked = importance.permutation(ask, rows, COLUMNS, labels, positive=1, repeats=5, seed=seed)
+    options = {"positive": 1, "repeats": 5, "seed": seed}
+    ranked, _ = importance.permutation(lambda some: [ask(some)], rows, COLUMNS, labels, **options)
     return ranked, matters, accuracy
 
 

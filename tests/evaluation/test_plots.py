@@ -37,6 +37,13 @@ def test_curves_without_validation_or_with_metrics_of_other_scales():
     assert list(map(_title, plots.training_curves(lines))) == ["Loss", "Validation", "bleu"]
 
 
+def test_curves_run_over_the_steps_where_an_epoch_has_several_lines():
+    lines = [{"epoch": 1, "step": 5, "loss": 2.0}, {"epoch": 1, "step": 10, "loss": 1.0}]
+    (figure,) = plots.training_curves(lines)
+    assert figure.axes[0].get_xlabel() == "step"
+    assert list(figure.axes[0].lines[0].get_xdata()) == [5, 10]
+
+
 def test_the_ends_of_intervals_are_no_curves():
     lines = [{"epoch": 1, **{f"validation_accuracy{end}": 0.5 for end in ("", "_low", "_high")}}]
     (figure,) = plots.training_curves(lines)
@@ -132,8 +139,8 @@ def test_spreads_have_a_panel_per_feature_and_equal_areas_per_label():
 
 
 def test_reliability_names_its_axes():
-    axes = plots.reliability([(9, 0.4, 0.5)], score="score of “real”", share="share that is “real”").axes[0]
-    assert axes.get_xlabel().startswith("score of “real”") and axes.get_ylabel() == "share that is “real”"
+    axes = plots.reliability([(9, 0.4, 0.5)], score="score of “real”", fraction="fraction that is “real”").axes[0]
+    assert axes.get_xlabel().startswith("score of “real”") and axes.get_ylabel() == "fraction that is “real”"
 
 
 @pytest.mark.parametrize(

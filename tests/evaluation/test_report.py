@@ -35,7 +35,7 @@ def whole(picture):
     return report.Report(
         title=ATTACK,
         subtitle=ATTACK,
-        headline=report.Headline(figure=ATTACK, sentence=ATTACK, remarks=[ATTACK], facts={ATTACK: ATTACK}),
+        headline=report.Headline(metric=ATTACK, sentence=ATTACK, remarks=[ATTACK], facts={ATTACK: ATTACK}),
         sections=[
             report.Section(
                 ATTACK,

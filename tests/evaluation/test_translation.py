@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from tfattn.evaluation import translation
-from tfattn.evaluation.evaluate import Evaluated
 from tfattn.tasks import text_metrics
 
 WORDS = ["rot", "grün", "blau", "gold", "grau", "weiß", "rosa", "lila", "braun", "红色"]
@@ -24,7 +23,7 @@ class Writer:
     def texts(self, token_ids):
         return self.written
 
-    def measure(self, answers, targets):
+    def metrics_of(self, answers, targets):
         references = [target for _, target in PAIRS]
         return {**text_metrics.translation(self.written, references), "perplexity": 2.0, "word_perplexity": 3.0}
 
@@ -32,51 +31,45 @@ class Writer:
         return [(np.full((2, 3), 1 / 3), ["_红", "$a$", "</s>"], ["_b", "</s>"]) for _ in sources]
 
 
-def reported(folder, texts, leaked=()):
-    rows = [
-        {"row": f"p.tsv:{number + 2}", "source": source, "target": target}
-        for number, (source, target) in enumerate(PAIRS)
-    ]
-    metrics = translation.report(
-        folder,
-        Evaluated(
-            name="words",
-            split="test",
-            prepared=folder,
-            configuration="",
-            rows=rows,
-            answers={"token_ids": np.zeros((40, 1)), "scores": np.zeros(40)},
-            targets={},
-            loss=1.0,
-            leaked=set(leaked),
-            task=Writer(texts),
-            columns=["source"],
-            preprocessor=SimpleNamespace(target_fields=["target"]),
-        ),
-    )
-    return metrics, (folder / "report.html").read_text(encoding="utf-8")
+@pytest.fixture
+def reported(tmp_path, write, predictions):
+    """The metrics of these texts, the page on them, and the folder of the run."""
+
+    def reported(texts, leaked=()):
+        rows = [
+            {"row": f"p.tsv:{number + 2}", "source": source, "target": target}
+            for number, (source, target) in enumerate(PAIRS)
+        ]
+        read = SimpleNamespace(fields=["source"], target_fields=["target"])
+        values = {"token_ids": np.zeros((40, 1)), "scores": np.zeros(40)}
+        ensemble = SimpleNamespace(task=Writer(texts), preprocessor=read)
+        findings = translation.report(ensemble, predictions(rows, values, {}, leaked=leaked))
+        folder = write(tmp_path, findings)
+        return findings.metrics, (folder / "report.html").read_text(encoding="utf-8"), folder
+
+    return reported
 
 
-def test_a_good_one_has_an_interval_and_no_doubts(tmp_path):
+def test_a_good_one_has_an_interval_and_no_doubts(reported):
     texts = [target if number % 4 else target[::-1] for number, (_, target) in enumerate(PAIRS)]
-    metrics, page = reported(tmp_path, texts)
+    metrics, page, folder = reported(texts)
     assert metrics["baseline_bleu"] < metrics["bleu_low"] < metrics["bleu"] < metrics["bleu_high"]
     assert f"BLEU would be {metrics['bleu_low']:.1f} to {metrics['bleu_high']:.1f} (95% interval" in page
     assert 'class="doubts"' not in page and metrics["leaked_rows"] == 0
     assert "&lt;b&gt;gold" in page and "<b>gold" not in page
-    assert "_红<" in (tmp_path / "plots/attention_1.svg").read_text(encoding="utf-8")
+    assert "_红<" in (folder / "plots/attention_1.svg").read_text(encoding="utf-8")
 
 
-def test_one_that_copies_and_knows_rows_by_heart_is_doubted(tmp_path):
+def test_one_that_copies_and_knows_rows_by_heart_is_doubted(reported):
     texts = [target if number < 4 else source for number, (source, target) in enumerate(PAIRS)]
-    metrics, page = reported(tmp_path, texts, leaked=[f"p.tsv:{number + 2}" for number in range(4)])
+    metrics, page, _ = reported(texts, leaked=[f"p.tsv:{number + 2}" for number in range(4)])
     assert "4 of the 40 test pairs (10.0%) stand among the training rows too" in page
     assert metrics["bleu_without_leaked"] < metrics["bleu"]
     assert f"Without them: BLEU {metrics['bleu_without_leaked']:.1f} (" in page
     assert "than copying the source" in page
 
 
-@pytest.mark.parametrize("name", ["bleu_low", "bleu_high"])
-def test_the_interval_is_always_the_same(tmp_path, name):
+def test_the_interval_is_always_the_same(reported):
     texts = [source for source, _ in PAIRS]
-    assert reported(tmp_path / "one", texts)[0][name] == reported(tmp_path / "two", texts)[0][name]
+    one, other = reported(texts)[0], reported(texts)[0]
+    assert (one["bleu_low"], one["bleu_high"]) == (other["bleu_low"], other["bleu_high"])

@@ -18,6 +18,7 @@ from tfattn.preprocessing.table import Table
 from tfattn.preprocessing.wordpiece import WordPiece
 from tfattn.tasks.tabular_classification import TabularClassification
 from tfattn.tasks.text_classification import TextClassification
+from tfattn.trained.ensemble import TrainedEnsemble
 
 LABELS = ["Leak", "Électronique", "机械"]
 WORDS = [
@@ -70,7 +71,7 @@ def classifier(task, tmp_path_factory):
     def classifier(*fields: str) -> TextClassifier:
         tokenizer = WordPiece(vocabulary=str(vocabulary), max_length=16, fields=fields)
         tokenizer.fit([])
-        return TextClassifier(members=[(tokenizer, task)], labels=LABELS)
+        return TextClassifier(TrainedEnsemble([(tokenizer, task)], labels=LABELS))
 
     return classifier
 
@@ -168,12 +169,7 @@ def table_members():
 def ask_members():
     """What some models answer together in this process, as numpy arrays."""
 
-    def ask_members(members, rows):
-        fields = {name: tf.constant([row[name] for row in rows]) for name in members[0][0].fields}
-        answers = members[0][1].combined([task.answers(task(table(fields))) for table, task in members])
-        return {name: keras.ops.convert_to_numpy(value) for name, value in answers.items()}
-
-    return ask_members
+    return lambda members, rows: TrainedEnsemble(members).predict(rows)
 
 
 @pytest.fixture(scope="session")
@@ -181,7 +177,7 @@ def exported_table(table_members, ask_members, tmp_path_factory) -> Path:
     """saved_models/people/1: two models, exported and checked in a fresh process."""
     answers = ask_members(table_members, TABLE_ROWS)
     return export(
-        TabularClassifier(members=table_members, labels=["noise", "real"]),
+        TabularClassifier(TrainedEnsemble(table_members, labels=["noise", "real"])),
         name="people",
         section=Export(folder=str(tmp_path_factory.mktemp("work") / "saved_models"), version="next"),
         rows=TABLE_ROWS,

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from tfattn.errors import ExportError
 from tfattn.export.classifier import Classifier, example
+from tfattn.trained.ensemble import TrainedEnsemble
 
 
 def preprocessor(said):
@@ -22,7 +23,9 @@ def task(compute_dtype="float32"):
 
 
 def served(*names, labels=("no", "ja, ß"), **options):
-    return Classifier(members=[(preprocessor(name), task(**options)) for name in names], labels=labels, name="tiny")
+    return Classifier(
+        TrainedEnsemble([(preprocessor(name), task(**options)) for name in names], labels=labels), name="tiny"
+    )
 
 
 def written(folder):
@@ -60,7 +63,7 @@ def test_a_label_that_is_no_line_is_refused(label):
 def test_every_member_must_compute_in_float32():
     members = [(preprocessor("x"), task()), (preprocessor("y"), task("bfloat16"))]
     with pytest.raises(ExportError, match="expected float32, received bfloat16"):
-        Classifier(members=members, labels=("a", "b"), name="tiny")
+        Classifier(TrainedEnsemble(members, labels=("a", "b")), name="tiny")
 
 
 def test_an_example_holds_numbers_and_texts():

@@ -17,7 +17,9 @@ from tfattn.export.tabular import TabularClassifier
 from tfattn.formats.training_file import TrainingFile
 from tfattn.models.feature_map_transformer import FeatureMapTransformer
 from tfattn.preprocessing.table import Table
+from tfattn.tasks.operating_point import OperatingPoint
 from tfattn.tasks.tabular_classification import TabularClassification
+from tfattn.trained.ensemble import TrainedEnsemble
 
 LABELS = ["noise", "real"]
 ROW = {"age": 30.0, "hours-per-week": 20.0, "Score.BG": 2.0, "work_class": "private"}
@@ -47,7 +49,7 @@ def _sent(name, text):
 
 
 def classifier(members, **options):
-    return TabularClassifier(members=members, **{"labels": LABELS} | options)
+    return TabularClassifier(TrainedEnsemble(members, **{"labels": LABELS} | options))
 
 
 # Answers.
@@ -124,8 +126,7 @@ def test_the_threshold_of_an_operating_point_decides_the_label(make_member, tabl
     member = make_member(1)
     scores = ask_members([member], table_rows)["scores"][:, 1]
     for threshold in (0.0, float(np.sort(scores)[-3]), 1.1):
-        member[1].settled({"threshold": threshold})
-        served = classifier([member])
+        served = classifier([member], operating_point=OperatingPoint(threshold, metrics={}))
         answers = served.signatures()["serving_default"](
             *(tf.constant(values) for values in served.request(table_rows).values())
         )

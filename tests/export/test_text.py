@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from tfattn.errors import ExportError
 from tfattn.export.text import TextClassifier
+from tfattn.trained.ensemble import TrainedEnsemble
 
 
 def texts(rows):
@@ -108,7 +109,7 @@ def test_a_label_with_a_line_break_is_refused(served):
         compute_dtype = "float32"
 
     with pytest.raises(ExportError, match="labels.txt.*'a.nb'"):
-        TextClassifier(members=[(served.preprocessors[0], Task())], labels=["a\nb"])
+        TextClassifier(TrainedEnsemble([(served.preprocessors[0], Task())], labels=["a\nb"]))
 
 
 def test_another_precision_than_float32_is_refused(served):
@@ -116,4 +117,4 @@ def test_another_precision_than_float32_is_refused(served):
         compute_dtype = "bfloat16"
 
     with pytest.raises(ExportError, match="expected float32, received bfloat16"):
-        TextClassifier(members=[(served.preprocessors[0], Task())], labels=["a"])
+        TextClassifier(TrainedEnsemble([(served.preprocessors[0], Task())], labels=["a"]))

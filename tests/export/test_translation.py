@@ -11,6 +11,7 @@ from tfattn.models.transformer import Transformer
 from tfattn.preprocessing.sentencepiece import SentencePiece
 from tfattn.tasks.decoding import Decoding
 from tfattn.tasks.translation import Translation
+from tfattn.trained.ensemble import TrainedEnsemble
 
 TEXTS = ["red green", "blue", "green green red blue red green", "red"]
 LONGEST = 8
@@ -34,7 +35,7 @@ def transformer(**sizes):
 
 
 def translator(task) -> Translator:
-    return Translator(members=[(task._preprocessor, task)])
+    return Translator(TrainedEnsemble([(task._preprocessor, task)]))
 
 
 @pytest.fixture(scope="module")

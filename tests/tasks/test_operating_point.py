@@ -15,36 +15,36 @@ POSITIVE = np.array([False, True, False, True, True])
 def test_by_hand():
     point = choose(SCORES, POSITIVE, specificity=1.0)
     assert point.threshold == 0.625  # between 0.5, the highest of the others, and 0.75
-    assert point.figures["specificity"] == 1.0
-    assert point.figures["sensitivity"] == pytest.approx(2 / 3)
-    assert point.figures["sensitivity_low"] < 2 / 3 < point.figures["sensitivity_high"]
+    assert point.metrics["specificity"] == 1.0
+    assert point.metrics["sensitivity"] == pytest.approx(2 / 3)
+    assert point.metrics["sensitivity_low"] < 2 / 3 < point.metrics["sensitivity_high"]
     half = choose(SCORES, POSITIVE, specificity=0.5)
     assert half.threshold == 0.1875
-    assert half.figures["specificity"] == 0.5 and half.figures["sensitivity"] == 1.0
+    assert half.metrics["specificity"] == 0.5 and half.metrics["sensitivity"] == 1.0
 
 
 def test_no_demand_finds_every_row():
     point = choose(SCORES, POSITIVE, specificity=0.0)
-    assert point.threshold == 0.0 and point.figures["sensitivity"] == 1.0
+    assert point.threshold == 0.0 and point.metrics["sensitivity"] == 1.0
 
 
 def test_others_that_score_highest_leave_nothing_to_find():
     for highest in (0.9, 1.0):
         point = choose(np.array([0.1, 0.5, highest]), np.array([True, True, False]), specificity=1.0)
-        assert highest < point.threshold and point.figures["sensitivity"] == 0.0
-        assert point.figures["specificity"] == 1.0
+        assert highest < point.threshold and point.metrics["sensitivity"] == 0.0
+        assert point.metrics["specificity"] == 1.0
 
 
 def test_a_share_that_is_whole_in_rows_is_not_rounded_up():
     scores = np.arange(1, 21) / 32
-    assert choose(scores, np.arange(20) >= 10, specificity=0.7).figures["specificity"] == pytest.approx(0.7)
+    assert choose(scores, np.arange(20) >= 10, specificity=0.7).metrics["specificity"] == pytest.approx(0.7)
 
 
 def test_neighbouring_float32_scores_are_told_apart():
     low = np.float32(0.7)
     high = np.nextafter(low, np.float32(1))
     point = choose(np.array([low, high]), np.array([False, True]), specificity=1.0)
-    assert point.figures["sensitivity"] == point.figures["specificity"] == 1.0
+    assert point.metrics["sensitivity"] == point.metrics["specificity"] == 1.0
     assert np.float32(point.threshold) == point.threshold
 
 
@@ -62,7 +62,7 @@ def test_keeps_the_specificity_that_was_asked_for_and_finds_all_it_can(rows, spe
     if positive.all():
         return
     point = choose(scores, positive, specificity=specificity)
-    assert point.figures["specificity"] >= specificity - 1e-9
+    assert point.metrics["specificity"] >= specificity - 1e-9
     # A threshold at or below the next lower score of another row would break the promise.
     lower = scores[~positive & (scores < point.threshold)]
     if len(lower):

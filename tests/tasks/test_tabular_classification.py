@@ -1,7 +1,5 @@
 """Tabular classification: explanations, weights of classes, losses, answers and metrics."""
 
-import json
-
 import keras
 import numpy as np
 import pytest
@@ -9,6 +7,7 @@ import pytest
 from tfattn.errors import ConfigError
 from tfattn.models.feature_map_transformer import FeatureMapTransformer
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
+from tfattn.tasks.label_metrics import LabelCounts
 from tfattn.tasks.tabular_classification import TabularClassification
 
 DRAW = np.random.default_rng(0)
@@ -52,14 +51,19 @@ def test_answers_and_explanations(model, shapes):
     )
 
 
+def losses(task, logits):
+    (loss,), (weights,) = task.loss_terms({"logits": logits}, BATCH).values(), task.loss_weights(BATCH).values()
+    return array(loss), array(weights)
+
+
 def test_loss_is_smoothed_cross_entropy_and_rows_weigh_by_their_label():
     logits = np.array([[2.0, 0.0], [0.0, 0.0], [-1.0, 3.0], [9.0, 0.0]], "float32")
-    loss, weights = map(array, classifier(**LABELS).losses({"logits": logits}, BATCH))
+    loss, weights = losses(classifier(**LABELS), logits)
     # log(1 + e^-2), log 2, log(1 + e^-4), log(1 + e^-9)
     np.testing.assert_allclose(loss, [0.1269280, 0.6931472, 0.0181499, 0.0001234], rtol=1e-3)
     np.testing.assert_array_equal(weights, [1, 1, 1, 0])
     task = classifier(class_weights="balanced", label_smoothing=0.2, **LABELS)
-    loss, weights = map(array, task.losses({"logits": logits}, BATCH))
+    loss, weights = losses(task, logits)
     # 0.9 log(1 + e^-2) + 0.1 (2 + log(1 + e^-2)) in the first row
     np.testing.assert_allclose(loss[:2], [0.3269280, 0.6931472], rtol=1e-5)
     np.testing.assert_allclose(weights, [8 / 4, 8 / 12, 8 / 12, 0], rtol=1e-6)
@@ -70,12 +74,17 @@ GIVEN = np.array([1, 1, 0, 1, 0, 0, 0])
 SCORES = np.array([0.9, 0.8, 0.3, 0.7, 0.4, 0.2, 0.1])  # of label 1
 
 
-def measure(task, true=TRUE, given=GIVEN, scores=SCORES):
-    return task.measure({"label_ids": given, "scores": np.stack([1 - scores, scores], 1)}, {"label_ids": true})
+def metrics_of(task, true=TRUE, given=GIVEN, scores=SCORES):
+    """Of rows whose label got the higher score, or not, as `given` says."""
+    logits = np.log(np.stack([1 - scores, scores], 1))
+    batch = {"label_ids": true, "weights": np.ones(len(true), "float32")}
+    rows = {name: array(value) for name, value in task.of_each_row({"logits": logits}, batch).items()}
+    counts = LabelCounts.of(true, given, 2)
+    return task.metrics_from(vars(counts), rows)
 
 
-def test_measure_by_hand():
-    measured = measure(classifier())
+def test_metrics_by_hand():
+    measured = metrics_of(classifier())
     assert measured["accuracy"] == pytest.approx(5 / 7)
     assert measured["sensitivity"] == pytest.approx(2 / 3)
     assert measured["specificity"] == pytest.approx(3 / 4)
@@ -85,25 +94,30 @@ def test_measure_by_hand():
 
 
 def test_either_label_may_be_the_positive_one():
-    measured, other = measure(classifier(**LABELS)), measure(classifier(positive="noise", **LABELS))
+    measured, other = metrics_of(classifier(**LABELS)), metrics_of(classifier(positive="noise", **LABELS))
     assert other["sensitivity"] == measured["specificity"]
     assert other["specificity"] == measured["sensitivity"]
     assert other["roc_auc"] == pytest.approx(measured["roc_auc"])
 
 
 def test_rows_of_one_kind_alone_have_figures_still():
-    measured = measure(classifier(), true=np.zeros(7, int))
+    measured = metrics_of(classifier(), true=np.zeros(7, int))
     assert measured["roc_auc"] == 0.5
     assert (measured["sensitivity"], measured["sensitivity_low"], measured["sensitivity_high"]) == (0, 0, 1)
 
 
 def test_of_three_labels_the_positive_one_must_be_chosen():
-    answers = {"label_ids": np.array([0, 1, 2, 2]), "scores": np.eye(3)[[0, 1, 2, 2]]}
-    targets = {"label_ids": np.array([0, 1, 2, 1])}
+    logits = np.eye(3, dtype="float32")[[0, 1, 2, 2]]
+    batch = {"label_ids": np.array([0, 1, 2, 1]), "weights": np.ones(4, "float32")}
     labels = {"num_classes": 3, "labels": ["a", "b", "c"]}
-    assert set(classifier(**labels).measure(answers, targets)) == {"accuracy", "accuracy_low", "accuracy_high"}
-    measured = classifier(positive="b", **labels).measure(answers, targets)
-    assert measured["sensitivity"] == 0.5 and measured["specificity"] == 1.0
+
+    def measured(task):
+        statistics, rows = task.statistics({"logits": logits}, batch), task.of_each_row({"logits": logits}, batch)
+        return task.metrics_from(*({name: array(value) for name, value in some.items()} for some in (statistics, rows)))
+
+    assert set(measured(classifier(**labels))) == {"accuracy", "accuracy_low", "accuracy_high"}
+    found = measured(classifier(positive="b", **labels))
+    assert found["sensitivity"] == 0.5 and found["specificity"] == 1.0
 
 
 @pytest.mark.parametrize(
@@ -150,7 +164,8 @@ def test_training_lowers_the_loss(model, learning_rate):
             return self.task(features)["logits"]
 
         def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
-            loss, weights = task.losses({"logits": y_pred}, {"label_ids": y, "weights": BATCH["weights"]})
+            batch = {"label_ids": y, "weights": BATCH["weights"]}
+            (loss,), (weights,) = task.loss_terms({"logits": y_pred}, batch).values(), task.loss_weights(batch).values()
             return keras.ops.sum(loss * weights) / keras.ops.sum(weights)
 
     trained = Trained()
@@ -168,34 +183,31 @@ VALIDATION = [0.125, 0.25, 0.5, 0.75, 0.875]
 REAL = {"label_ids": np.array([0, 1, 0, 1, 1])}
 
 
-def test_the_operating_point_is_settled_on_one_set_of_rows_and_applied_to_others():
+def test_the_operating_point_is_chosen_on_one_set_of_rows_and_applied_to_others():
     task = classifier(specificity=1.0, **LABELS)
     rows = answers_of([0.625, 0.5625, 0.9])
     assert array(task.combined([rows])["label_ids"]).tolist() == [1, 1, 1]
-    decisions = task.settle(answers_of(VALIDATION), REAL)
-    assert decisions["threshold"] == 0.625  # between 0.5, the highest of the others, and 0.75
-    assert decisions["figures"]["specificity"] == 1.0
-    assert decisions["figures"]["sensitivity"] == pytest.approx(2 / 3)
-    assert array(task.combined([rows])["label_ids"]).tolist() == [1, 1, 1]  # settling alone changes nothing
-    task.settled(json.loads(json.dumps(decisions)))
-    assert array(task.combined([rows])["label_ids"]).tolist() == [1, 0, 1]
-    together = task.combined([rows, answers_of([0.5, 0.75, 0.9])])
+    point = task.choose_operating_point(answers_of(VALIDATION), REAL)
+    assert point.threshold == 0.625  # between 0.5, the highest of the others, and 0.75
+    assert point.metrics["specificity"] == 1.0
+    assert point.metrics["sensitivity"] == pytest.approx(2 / 3)
+    assert array(task.combined([rows])["label_ids"]).tolist() == [1, 1, 1]  # choosing alone changes nothing
+    assert array(task.combined([rows], point)["label_ids"]).tolist() == [1, 0, 1]
+    together = task.combined([rows, answers_of([0.5, 0.75, 0.9])], point)
     assert array(together["label_ids"]).tolist() == [0, 1, 1]
 
 
-def test_what_is_settled_is_measured():
+def test_what_an_operating_point_promises_is_what_rows_are_measured_by():
     task = classifier(specificity=1.0, positive="noise", **LABELS)
-    decisions = task.settle(answers_of(VALIDATION), REAL)
-    task.settled(decisions)
-    together = {name: array(value) for name, value in task.combined([answers_of(VALIDATION)]).items()}
-    measured = task.measure(together, REAL)
-    assert {name: measured[name] for name in decisions["figures"]} == decisions["figures"]
+    point = task.choose_operating_point(answers_of(VALIDATION), REAL)
+    given = array(task.combined([answers_of(VALIDATION)], point)["label_ids"])
+    measured = LabelCounts.of(REAL["label_ids"], given, 2).detection(task.positive_id)
+    assert {name: measured[name] for name in point.metrics} == point.metrics
 
 
 def test_without_a_specificity_the_best_score_decides():
     task = classifier(**LABELS)
-    assert task.settle(answers_of(VALIDATION), REAL) == {}
-    task.settled({})
+    assert not task.has_operating_point
     assert array(task.combined([answers_of([0.4, 0.6])])["label_ids"]).tolist() == [0, 1]
 
 

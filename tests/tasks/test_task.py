@@ -1,5 +1,6 @@
 """What every task keeps of its contract."""
 
+import keras
 import numpy as np
 import pytest
 
@@ -45,22 +46,54 @@ def translation():
     return Translation(model=model, preprocessor=Words())
 
 
-SCORES = {"label_ids": np.array([0, 1, 0]), "scores": np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])}
-WRITTEN = {"token_ids": np.zeros((2, 1)), "log_likelihood": np.zeros(2), "num_tokens": np.ones(2)}
+LOGITS = {"logits": np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], "float32")}
+WRITTEN = {"log_likelihood": np.zeros(2), "num_tokens": np.ones(2)}
+TARGETS = {"target_ids": np.ones((2, 3), "int32"), "target_padding_mask": np.ones((2, 3), bool)}
+THREE = {"logits": np.eye(3, dtype="float32")}
 TASKS = {
-    "text_classification": [(text, SCORES, LABELLED)],
+    "text_classification": [(text, THREE, LABELLED, {})],
     "tabular_classification": [
-        (lambda: table(num_classes=2), SCORES, LABELLED),
-        (lambda: table(num_classes=3), SCORES, LABELLED),
-        (lambda: table(num_classes=3, labels=["a", "b", "c"], positive="b"), SCORES, LABELLED),
+        (lambda: table(num_classes=2), LOGITS, LABELLED, {}),
+        (lambda: table(num_classes=3), THREE, LABELLED, {}),
+        (lambda: table(num_classes=3, labels=["a", "b", "c"], positive="b"), THREE, LABELLED, {}),
     ],
-    "translation": [(translation, WRITTEN, {"target": np.array(["word", "other"], object)})],
+    "translation": [
+        (
+            translation,
+            WRITTEN,
+            TARGETS,
+            {"token_ids": np.zeros((2, 1)), "target": np.array(["word", "other"], object)},
+        )
+    ],
 }
+
+
+def arrays(values):
+    return {name: keras.ops.convert_to_numpy(value) for name, value in values.items()}
 
 
 @pytest.mark.parametrize("name", catalog.names("tasks"))
 def test_the_metrics_are_those_that_it_names(name):
-    for make, answers, targets in TASKS[name]:
+    for make, outputs, targets, texts in TASKS[name]:
         task = outline(make)
-        assert set(task.metric_names) == set(task.measure(answers, targets))
+        batch = {**targets, "weights": np.ones(len(next(iter(targets.values()))), "float32")}
+        rows = texts or arrays(task.of_each_row(outputs, batch))
+        assert set(task.metric_names) == set(task.metrics_from(arrays(task.statistics(outputs, batch)), rows))
         assert task.monitor in task.metric_names
+
+
+@pytest.mark.parametrize("name", catalog.names("tasks"))
+def test_rows_that_fill_a_batch_count_in_nothing(name):
+    for make, outputs, targets, _ in TASKS[name]:
+        task, rows = outline(make), len(next(iter(targets.values())))
+        filled = {name: np.concatenate([values, values[:1]]) for name, values in targets.items()}
+        more = {name: np.concatenate([values, values[:1]]) for name, values in outputs.items()}
+        weights = np.ones(rows + 1, "float32") * (np.arange(rows + 1) < rows)
+        batch, filled = {**targets, "weights": weights[:rows]}, {**filled, "weights": weights}
+        whole, found = (task.statistics(*pair) for pair in ((outputs, batch), (more, filled)))
+        for statistic, value in arrays(whole).items():
+            np.testing.assert_array_equal(arrays(found)[statistic], value)
+        assert set(task.loss_names) == set(task.loss_weights(batch))
+        for term in task.loss_names:
+            sums = [np.sum(arrays(task.loss_weights(one))[term]) for one in (batch, filled)]
+            assert sums[0] == sums[1] > 0

@@ -27,7 +27,8 @@ def array(tensor):
 
 
 def loss_of(task, outputs, batch=BATCH):
-    loss, weights = map(array, task.losses(outputs, batch))
+    (loss,), (weights,) = task.loss_terms(outputs, batch).values(), task.loss_weights(batch).values()
+    loss, weights = array(loss), array(weights)
     assert loss.shape == weights.shape == (4,)
     assert loss.dtype == weights.dtype == "float32"
     return loss, weights
@@ -130,10 +131,13 @@ def test_answers():
     np.testing.assert_array_equal(answers["label_ids"], answers["scores"].argmax(-1))
 
 
-def test_measure_by_hand():
+def test_metrics_by_hand():
     # Label 0: 1 of 1 found, 1 of 2 right. Label 1: 1 of 2 found, 1 of 1 right. Label 2 does not occur.
-    measured = classifier().measure({"label_ids": np.array([0, 0, 1])}, {"label_ids": np.array([0, 1, 1])})
-    assert measured == pytest.approx(
+    task, logits = classifier(), np.eye(3, dtype="float32")[[0, 0, 1, 2]]
+    batch = {"label_ids": np.array([0, 1, 1, 2], "int32"), "weights": np.array([1, 1, 1, 0], "float32")}
+    assert task.of_each_row({"logits": logits}, batch) == {}
+    statistics = {name: array(value) for name, value in task.statistics({"logits": logits}, batch).items()}
+    assert task.metrics_from(statistics, {}) == pytest.approx(
         {"accuracy": 2 / 3, "macro_precision": 0.5, "macro_recall": 0.5, "macro_f1": (2 / 3 + 2 / 3) / 3}
     )
 
@@ -162,7 +166,8 @@ def test_training_lowers_the_loss():
             return self.task(features)["logits"]
 
         def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
-            loss, weights = task.losses({"logits": y_pred}, {"label_ids": y, "weights": BATCH["weights"]})
+            batch = {"label_ids": y, "weights": BATCH["weights"]}
+            (loss,), (weights,) = task.loss_terms({"logits": y_pred}, batch).values(), task.loss_weights(batch).values()
             return keras.ops.sum(loss * weights) / keras.ops.sum(weights)
 
     model = Trained()

@@ -74,11 +74,13 @@ def array(tensor):
 
 
 def test_every_real_token_is_taught_and_nothing_else():
-    losses, weights = translation().losses(translation()(FEATURES, training=True), FEATURES)
+    task = translation()
+    (losses,) = task.loss_terms(task(FEATURES, training=True), FEATURES).values()
+    (weights,) = task.loss_weights(FEATURES).values()
     assert losses.shape == weights.shape == (2, 4)
     assert array(weights).tolist() == [[1, 1, 1, 1], [1, 1, 0, 0]]
-    filled = {**FEATURES, "weights": np.array([1, 0], "float32")}
-    assert array(translation().losses(translation()(FEATURES), filled)[1]).tolist() == [[1, 1, 1, 1], [0, 0, 0, 0]]
+    (weights,) = task.loss_weights({**FEATURES, "weights": np.array([1, 0], "float32")}).values()
+    assert array(weights).tolist() == [[1, 1, 1, 1], [0, 0, 0, 0]]
 
 
 def test_in_training_nothing_is_read_twice():
@@ -95,10 +97,16 @@ def test_what_is_written_is_what_the_model_thinks_likeliest():
 
 def test_figures_are_those_of_what_is_written():
     task = translation(certainty=2.0)
-    answers = {name: array(value) for name, value in task.answers(task(FEATURES)).items()}
-    targets = {"target": np.array(["ein Hund läuft", "Katze"], object)}
-    metrics = task.measure(answers, targets)
+    outputs = task(FEATURES)
+    statistics, rows = (
+        {name: array(value) for name, value in some.items()}
+        for some in (task.statistics(outputs, FEATURES), task.of_each_row(outputs, FEATURES))
+    )
+    rows["target"] = np.array(["ein Hund läuft", "Katze"], object)
+    metrics = task.metrics_from(statistics, rows)
     assert metrics["exact_match"] == 0.5
+    answers = {name: array(value) for name, value in task.answers(outputs).items()}
+    assert task.metrics_of(answers, {"target": rows["target"]}) == pytest.approx(metrics)
     # Each of 6 tokens has the probability e^2 / (e^2 + 7).
     surprise = np.log((np.exp(2) + 7) / np.exp(2))
     assert metrics["perplexity"] == pytest.approx(np.exp(surprise), rel=1e-4)

@@ -7,11 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-import keras
 import pytest
 from safetensors.numpy import load_file
 
+from tfattn.training.loop import TrainingLoop
+from tfattn.training.optimizers import Sgd
 from tfattn.training.runtime import Runtime
+from tfattn.training.schedules import Constant
+from tfattn.training.seeding import seeded
+from tfattn.training.step import TrainingStep
 
 SCRIPT = Path(__file__).with_name("tiny.py")
 PROJECT = SCRIPT.parents[2]
@@ -39,8 +43,34 @@ def data(tiny, tmp_path_factory):
 @pytest.fixture
 def runtime():
     """One device in float32."""
-    yield Runtime(precision="float32", strategy="one_device").start(7)
-    keras.config.set_dtype_policy("float32")
+    return Runtime(precision="float32", strategy="one_device").start()
+
+
+@pytest.fixture
+def make(tiny, data, runtime):
+    """Builds task, loop and the batches of an epoch, always from the same weights."""
+
+    def build(*, kind="BagOfTokens", optimizer=None, on=runtime, batch_size=8, options=None, **settings):
+        with seeded(7), on.scope():
+            task = getattr(tiny, kind)(**(options or {}))
+        optimizer = optimizer or Sgd(learning_rate=0.1)
+        optimizer.build([variable.value for variable in task.trainable_weights], [1.0] * 5)
+        step = TrainingStep(
+            task,
+            optimizer,
+            on,
+            schedule=Constant(warmup=0),
+            averaging=None,
+            total_steps=100,
+            masks=("padding_mask",),
+            seed=3,
+            **{"accumulation": 1, "clip_norm": None, "sparse_embeddings": False, **settings},
+        )
+        loop = TrainingLoop(step, on)
+        reader = tiny.read(data, "train", batch_size=batch_size)
+        return task, loop, lambda start=0: iter(on.read(reader, 0, start=start, accumulation=step.accumulation))
+
+    return build
 
 
 @pytest.fixture

@@ -30,11 +30,11 @@ def test_a_moving_average_forgets_its_beginning_soon_and_then_as_told(weight):
 def test_the_last_epochs_have_equal_parts(weight, epochs, expected):
     averaging = LastEpochs(epochs=epochs)
     averaging.build([weight])
-    for epoch, value in enumerate(SEEN):
+    for number, value in enumerate(SEEN):
         weight.assign([value, value])
         averaging.update(tf.constant(1.0))
-        averaging.end_epoch(epoch)
-        np.testing.assert_allclose(averaging.variables[0], [expected[epoch]] * 2)
+        averaging.end_stretch(number)
+        np.testing.assert_allclose(averaging.variables[0], [expected[number]] * 2)
 
 
 @pytest.mark.parametrize("averaging", [ExponentialMovingAverage(), LastEpochs()])

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tfattn.training.callbacks import EarlyStopping, best_epoch
+from tfattn.training.callbacks import EarlyStopping, best_of
 
 
 @pytest.mark.parametrize(
@@ -44,11 +44,11 @@ def test_an_equal_value_is_no_improvement_however_the_loss_falls():
         ([0.3, 0.1, 0.1], [0.3, 0.1, 0.1], "min", 2),  # the loss itself
     ],
 )
-def test_the_best_epoch_has_the_best_value_then_the_lowest_loss_then_comes_last(values, losses, mode, best):
-    assert best_epoch(values, losses, mode) == best
+def test_the_best_of_has_the_best_value_then_the_lowest_loss_then_comes_last(values, losses, mode, best):
+    assert best_of(values, losses, mode) == best
 
 
 @pytest.mark.parametrize("mode", ["min", "max"])
 def test_what_is_not_a_number_is_worse_than_every_number(mode):
-    assert best_epoch([math.nan, 0.9, math.nan], [0.1, 0.5, 0.1], mode) == 1
-    assert best_epoch([0.9, 0.9, 0.9], [math.nan, 0.5, math.nan], mode) == 1
+    assert best_of([math.nan, 0.9, math.nan], [0.1, 0.5, 0.1], mode) == 1
+    assert best_of([0.9, 0.9, 0.9], [math.nan, 0.5, math.nan], mode) == 1

@@ -9,6 +9,11 @@ import numpy as np
 import pytest
 
 TRAINING = {"epochs": 2, "clip_norm": 0.1, "optimizer": ["adamw", {"learning_rate": 1e-3}]}
+RUNS = {
+    "whole": TRAINING,
+    "micro-batches": {**TRAINING, "accumulation": 4},
+    "terms and rows": {**TRAINING, "accumulation": 2, "task": "two terms", "sparse_embeddings": True},
+}
 SETTINGS = {
     "one device": {},
     "2 replicas": {"logical_devices": 2},
@@ -19,18 +24,18 @@ SETTINGS = {
 
 @pytest.fixture(scope="module")
 def finish(last_tensors, tmp_path_factory):
-    """Runs the settings of one name, with accumulation 1 and 4, once; returns for each the history and all tensors."""
+    """Makes all RUNS with the settings of one name, once; returns for each the history and all tensors."""
     results = {}
 
     def run(name, process):
         if name not in results:
             folder = tmp_path_factory.mktemp(name.replace(" ", "-"))
-            runs = {str(folder / str(parts)): {**TRAINING, "accumulation": parts} for parts in (1, 4)}
+            runs = {str(folder / run): settings for run, settings in RUNS.items()}
             running = process(workers=2 if name == "2 workers" else 1, runs=runs, **SETTINGS[name])
             assert running.wait(300) == 0, running.output.read_text()[-3000:]
             replicas = {"one device": 1, "4 replicas": 4}.get(name, 2)
             assert all((Path(path) / "done").read_text() == str(replicas) for path in runs)
-            results[name] = [(read_history(Path(path)), last_tensors(Path(path))) for path in runs]
+            results[name] = {run: (read_history(folder / run), last_tensors(folder / run)) for run in RUNS}
         return results[name]
 
     return run
@@ -43,8 +48,9 @@ def read_history(folder):
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_losses_and_weights_do_not_depend_on_how_a_batch_is_divided(name, finish, process):
-    (expected_history, expected), _ = finish("one device", process)
-    for history, tensors in finish(name, process):
+    alone, found = finish("one device", process), finish(name, process)
+    pairs = [(alone[run], found[run]) for run in RUNS] + [(alone["whole"], found["micro-batches"])]
+    for (expected_history, expected), (history, tensors) in pairs:
         np.testing.assert_allclose(history, expected_history, atol=1e-5)
         assert tensors.keys() == expected.keys()
         for key, tensor in tensors.items():

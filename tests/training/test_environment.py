@@ -28,5 +28,5 @@ def test_several_devices_and_processes_are_told(tiny, runtime):
 def test_what_is_chosen_for_a_machine_has_a_reason(runtime):
     precision, reason = fastest()
     assert precision in POLICIES and "multipl" in reason
-    automatic = Runtime(strategy="one_device").start(7)
+    automatic = Runtime(strategy="one_device").start()
     assert (automatic.chosen_precision, automatic.reason) == (precision, reason)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfattn.training.optimizers import AdamW, Sgd
+from tfattn.errors import ConfigError
+from tfattn.training.optimizers import AdamW, Optimizer, Sgd
 
 
 def steps(optimizer, weight, gradients, *, shares=(1.0, 0.5, 0.25), multiplier=1.0):
@@ -80,3 +81,34 @@ def test_a_weight_without_a_gradient_stays(weight):
     optimizer.build([variable], [1.0])
     optimizer.apply([None], tf.constant(1.0), tf.constant(1.0))
     np.testing.assert_array_equal(variable.numpy(), weight)
+
+
+ROWS = [0, 2]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: AdamW(learning_rate=0.1, weight_decay=0.5),
+        lambda: Sgd(learning_rate=0.1, momentum=0.0, weight_decay=0.5),
+        lambda: Sgd(learning_rate=0.1, momentum=0.9, nesterov=True),
+    ],
+    ids=["adamw", "sgd", "momentum"],
+)
+def test_some_rows_change_as_all_of_them_would_and_the_others_stay(weight, gradients, make):
+    changed, optimizer = tf.Variable(weight), make()
+    optimizer.build([changed], [1.0])
+    for update, gradient in enumerate(gradients, start=1):
+        sparse = tf.IndexedSlices(tf.constant(gradient[ROWS]), tf.constant(ROWS), tf.constant([3, 4]))
+        optimizer.apply([sparse], tf.constant(1.0), tf.constant(float(update)))
+    whole = steps(make(), weight, gradients, shares=(1.0, 1.0, 1.0))
+    np.testing.assert_allclose(changed.numpy()[ROWS], whole[ROWS], atol=2e-6)
+    np.testing.assert_array_equal(changed.numpy()[1], weight[1])
+
+
+def test_an_optimizer_that_cannot_change_rows_says_so(weight):
+    optimizer = Optimizer(learning_rate=0.1, weight_decay=0.0)
+    optimizer.build([tf.Variable(weight)], [1.0])
+    with pytest.raises(ConfigError, match="changes whole weights only") as caught:
+        optimizer.apply([tf.IndexedSlices(tf.ones((1, 4)), tf.constant([0]))], tf.constant(1.0), tf.constant(1.0))
+    assert caught.value.key == "sparse_embeddings"

@@ -8,8 +8,9 @@ import pytest
 from rich.console import Console
 
 from tfattn.training import progress
-from tfattn.training.loop import RECORD
+from tfattn.training.loop import Counters, StepsTaken
 from tfattn.training.progress import Display
+from tfattn.training.step import RECORD
 
 
 @pytest.fixture
@@ -19,10 +20,13 @@ def seen(tmp_path, monkeypatch):
     def show(*steps):
         terminal = Console(file=io.StringIO(), width=80, force_terminal=True)
         monkeypatch.setattr(progress, "console", terminal)
-        with Display(tmp_path, start=0, steps=123456, epochs=100, monitor="accuracy", visible=True) as display:
+        run = {"start": 0, "steps": 123456, "epochs": 100, "by_epoch": True}
+        with Display(tmp_path, **run, monitor="accuracy", visible=True) as display:
             for step in steps:
                 speeds = {"examples_per_second": 12345.0, "tokens_per_second": 123456.0}
-                display.steps(99, step, np.full((1, len(RECORD)), 0.5, "float32"), speeds)
+                records = dict.fromkeys(RECORD, np.full(1, 0.5, "float32"))
+                taken = StepsTaken(records, {}, {}, Counters(step=step), stopped=False, gradient_norms=np.zeros(1))
+                display.steps(99, taken, speeds)
         return re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.file.getvalue()))
 
     return show
@@ -43,7 +47,7 @@ def begin(tmp_path):
     """Shows a run from a step on; how many files of curves there are then."""
 
     def begin(start):
-        with Display(tmp_path, start=start, steps=9, epochs=1, monitor="accuracy", visible=True):
+        with Display(tmp_path, start=start, steps=9, epochs=1, by_epoch=True, monitor="accuracy", visible=True):
             pass
         return len(list(tmp_path.glob("events.out.tfevents.*")))
 
@@ -59,3 +63,12 @@ def test_curves_that_are_drawn_again_are_not_kept_twice(begin):
 def test_files_of_others_stay(begin, tmp_path):
     (tmp_path / "events.out.tfevents.1.host.2.0.v2").touch()
     assert begin(0) == 2
+
+
+@pytest.mark.parametrize(
+    ("epochs", "by_epoch", "place"),
+    [(5, True, "epoch 2/5"), (5, False, "step 1,200 (epoch 2/5)"), (None, False, "step 1,200/9,000 (epoch 2)")],
+)
+def test_a_line_says_where_in_the_run_it_stands(tmp_path, epochs, by_epoch, place):
+    display = Display(tmp_path, start=0, steps=9000, epochs=epochs, by_epoch=by_epoch, monitor="loss", visible=False)
+    assert display.place({"epoch": 2, "step": 1200}) == place

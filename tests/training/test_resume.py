@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 TRAINING = {
-    "epochs": 4,
+    "steps": 26,
+    "validate_every": 5,
     "steps_per_loop": 2,
     "checkpoint_every": 3,
     "averaging": ["ema", {"decay": 0.9}],
     "accumulation": 2,
     "optimizer": ["adamw", {"learning_rate": 1e-3}],
 }
-STEPS = 28
+STEPS = 26
 
 
 def newest(folder: Path) -> int:

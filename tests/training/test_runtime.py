@@ -5,9 +5,10 @@ import os
 import subprocess
 import sys
 
+import keras
 import pytest
 
-from tfattn.training.runtime import SETTINGS
+from tfattn.training.runtime import SETTINGS, Runtime
 
 SCRIPT = """
 import json, os, sys
@@ -15,7 +16,7 @@ options, cores = json.loads(sys.argv[1]), int(sys.argv[2])
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
 import tensorflow as tf
 from tfattn.training.runtime import Runtime
-runtime = Runtime(**options).start(seed=1)
+runtime = Runtime(**options).start()
 threads = tf.config.threading.get_intra_op_parallelism_threads()
 print(json.dumps([runtime.num_replicas, threads, *map(os.environ.get, sys.argv[3:])]))
 """
@@ -45,3 +46,16 @@ def started(options, cores, *variables, env=None):
     command = [sys.executable, "-c", SCRIPT, json.dumps(options), str(cores), *variables]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
     return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+def test_what_is_built_in_its_scope_computes_in_its_precision_and_nothing_else_does(precision):
+    before = keras.config.dtype_policy()
+    runtime = Runtime(precision=precision, strategy="one_device").start()
+    assert keras.config.dtype_policy() == before
+    with runtime.scope():
+        inside = keras.layers.Dense(1)
+    assert (inside.compute_dtype, keras.config.dtype_policy()) == (precision, before)
+    with pytest.raises(ZeroDivisionError), runtime.scope():
+        1 / 0  # noqa: B018 - it is what fails in the block
+    assert keras.config.dtype_policy() == before

@@ -16,7 +16,7 @@ from tfattn.training.callbacks import EarlyStopping
 from tfattn.training.checkpoints import Checkpoints, load_weights
 from tfattn.training.interruption import Stopped
 from tfattn.training.optimizers import AdamW
-from tfattn.training.prediction import encode, predict
+from tfattn.training.prediction import predict
 from tfattn.training.trainer import Trainer
 
 
@@ -24,9 +24,11 @@ from tfattn.training.trainer import Trainer
 def run(tiny, data, runtime, tmp_path):
     """Trains a fresh task in the test's folder; returns it with the history."""
 
-    def train(folder="run", *, options=None, validate=True, fingerprint="", seed=7, rate=0.05, **settings):
+    def train(
+        folder="run", *, kind="BagOfTokens", options=None, validate=True, fingerprint="", seed=7, rate=0.05, **settings
+    ):
         keras.utils.set_random_seed(seed)
-        task = tiny.BagOfTokens(**(options or {}))
+        task = getattr(tiny, kind)(**(options or {}))
         history = Trainer(**{"epochs": 2, "optimizer": AdamW(learning_rate=rate), **settings}).train(
             task,
             tiny.read(data, "train"),
@@ -65,6 +67,46 @@ def test_a_run_learns_and_writes_its_history_and_curves(run, capsys):
     assert "epoch 3/3: loss" in capsys.readouterr().err
 
 
+def test_a_run_of_steps_ends_with_them_and_validates_when_asked(run, capsys):
+    done = run(epochs=None, steps=17, validate_every=5)
+    assert [(line["epoch"], line["step"]) for line in done.history] == [(1, 5), (2, 10), (3, 15), (3, 17)]
+    assert all("validation_accuracy" in line for line in done.history)
+    assert Checkpoints(done.folder / "checkpoints").newest().state["step"] == 17
+    assert done.history[2]["learning_rate"] == pytest.approx(0.05 * (17 - 14) / (17 - 2), rel=1e-5)
+    assert "step 17/17 (epoch 3): loss" in capsys.readouterr().err
+
+
+def test_validations_within_epochs_change_nothing_of_the_training(run, last_tensors):
+    plain, often = run("plain"), run("often", validate_every=3)
+    assert [(line["epoch"], line["step"]) for line in often.history] == [(1, 3), (1, 6), (2, 9), (2, 12), (2, 14)]
+    assert_same_tensors(last_tensors(plain.folder), last_tensors(often.folder))
+    assert often.history[-1]["validation_loss"] == plain.history[-1]["validation_loss"]
+
+
+def test_of_validations_within_epochs_the_best_is_kept(run, tiny, monkeypatch):
+    scores = iter([0.1, 0.9, 0.5, 0.5, 0.5])
+    monkeypatch.setattr(tiny.BagOfTokens, "metrics_from", lambda *_: {"accuracy": next(scores)})
+    done = run(validate_every=3, early_stopping=EarlyStopping(patience=3))
+    assert Checkpoints(done.folder / "checkpoints").best().state["step"] == 6
+    assert len(done.history) == 5
+
+
+def test_of_several_terms_the_history_tells_each(run):
+    for line in run(kind="TwoTerms", monitor="loss/norm").history:
+        for prefix in ("", "validation_"):
+            terms = line[f"{prefix}loss/label"] + line[f"{prefix}loss/norm"]
+            assert line[f"{prefix}loss"] == pytest.approx(terms, rel=1e-6)
+            assert line[f"{prefix}loss/label"] > line[f"{prefix}loss/norm"] > 0
+    assert not [name for name in run("plain").history[0] if "loss/" in name]
+
+
+def test_a_run_has_one_length():
+    with pytest.raises(ConfigError, match="either epochs or steps, received both") as caught:
+        Trainer(epochs=1, steps=10)
+    assert caught.value.key == "steps"
+    assert (Trainer().length, Trainer(steps=10).length) == ("epochs: 3", "steps: 10")
+
+
 def test_a_finished_run_is_not_trained_again_but_gives_its_best_weights(run, runtime, data, tiny):
     first = run()
     again = run()
@@ -75,7 +117,7 @@ def test_a_finished_run_is_not_trained_again_but_gives_its_best_weights(run, run
 
 def test_the_best_weights_are_left_in_the_task(run, runtime, data, tiny, monkeypatch):
     scores = iter([0.1, 0.9, 0.5, 0.8])
-    monkeypatch.setattr(tiny.BagOfTokens, "measure", lambda *_: {"accuracy": next(scores)})
+    monkeypatch.setattr(tiny.BagOfTokens, "metrics_from", lambda *_: {"accuracy": next(scores)})
     done = run(epochs=4)
     answers, targets, loss = predict(done.task, tiny.read(data, "validation"), runtime)
     assert loss == pytest.approx(done.history[1]["validation_loss"], rel=1e-6)
@@ -86,22 +128,12 @@ def test_the_best_weights_are_left_in_the_task(run, runtime, data, tiny, monkeyp
 
 
 def test_of_equal_epochs_the_one_with_the_lowest_loss_is_kept_and_shown(run, tiny, monkeypatch, capsys):
-    monkeypatch.setattr(tiny.BagOfTokens, "measure", lambda *_: {"accuracy": 0.5})
+    monkeypatch.setattr(tiny.BagOfTokens, "metrics_from", lambda *_: {"accuracy": 0.5})
     done = run(epochs=3, keep_checkpoints=1)
     losses = [line["validation_loss"] for line in done.history]
     assert losses == sorted(losses, reverse=True)
     assert Checkpoints(done.folder / "checkpoints").newest().state["best"] == {"epoch": 3, "step": 21, "value": 0.5}
     assert capsys.readouterr().err.count("· best") == 3
-
-
-def test_rows_are_answered_in_their_order(run, runtime, data, tiny):
-    done = run(epochs=1)
-    _, expected, _ = predict(done.task, tiny.read(data, "train"), runtime)
-    assert expected["label_ids"].tolist() == [row % 3 for row in range(53)]
-    done.task.encode = lambda batch: batch["row_ids"][:, None]
-    encoded, targets = encode(done.task, tiny.read(data, "train"), runtime)
-    assert encoded[:, 0].tolist() == list(range(53))
-    assert targets["label_ids"].tolist() == expected["label_ids"].tolist()
 
 
 @pytest.mark.parametrize("averaging", [ExponentialMovingAverage(decay=0.9), LastEpochs(epochs=2)])
@@ -128,7 +160,7 @@ def test_training_ends_early_when_nothing_improves(run, capsys):
 
 def test_the_last_epoch_counts_where_none_is_to_be_chosen(run, tiny, monkeypatch):
     scores = iter([0.9, 0.1])
-    monkeypatch.setattr(tiny.BagOfTokens, "measure", lambda *_: {"accuracy": next(scores)})
+    monkeypatch.setattr(tiny.BagOfTokens, "metrics_from", lambda *_: {"accuracy": next(scores)})
     done = run(selection="last_epoch")
     assert Checkpoints(done.folder / "checkpoints").best().folder.name == "step-00000014"
 
@@ -168,7 +200,7 @@ def test_a_signal_saves_and_leaves_and_the_run_goes_on_exactly(
     options = {"dropout": 0.3}
     whole = run("whole", options=options, steps_per_loop=1, averaging=averaging)
     handlers = [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)]
-    call, calls = sessions.Loop.__call__, []
+    call, calls = sessions.TrainingLoop.__call__, []
 
     def interrupted(*values, **named):
         calls.append(1)
@@ -177,7 +209,7 @@ def test_a_signal_saves_and_leaves_and_the_run_goes_on_exactly(
         return call(*values, **named)
 
     with monkeypatch.context() as patched, pytest.raises(Stopped) as caught:
-        patched.setattr(sessions.Loop, "__call__", interrupted)
+        patched.setattr(sessions.TrainingLoop, "__call__", interrupted)
         run("cut", options=options, steps_per_loop=1, averaging=averaging)
     assert caught.value.code == 128 + number
     assert "stopped as asked at step 10" in capsys.readouterr().err

@@ -2,10 +2,10 @@
 
     python tiny.py SETTINGS.json
 
-SETTINGS: data (what `write_rows` wrote), task ("bert", of two blocks, or "bag"), dropout, precision, strategy,
+SETTINGS: data (what `write_rows` wrote), task (one of TASKS; "bert" has two blocks), dropout, precision, strategy,
 logical_devices, seed, pause (seconds before each call of the loop), kill_once (a file; where it is not there yet, the
 last worker makes it and kills itself at the tenth call), and runs: for each folder the keyword arguments of Trainer, an
-optimizer or schedule among them as [name, arguments]. After a run its folder holds `done`.
+optimizer or schedule among them as [name, arguments], and maybe a task of its own. After a run its folder holds `done`.
 """
 
 import json
@@ -31,7 +31,7 @@ from tfattn.layers.dropout import Dropout
 from tfattn.models.bert import Bert
 from tfattn.tasks.task import Task
 from tfattn.tasks.text_classification import TextClassification
-from tfattn.training.loop import Loop
+from tfattn.training.loop import TrainingLoop
 from tfattn.training.runtime import Runtime
 from tfattn.training.trainer import Trainer
 
@@ -51,6 +51,7 @@ class BagOfTokens(Task):
     `poison` is a token whose rows have a loss that is not a number; `huge` multiplies the loss.
     """
 
+    loss_names = ("label",)
     metric_names, monitor, monitor_mode = ("accuracy",), "accuracy", "max"
 
     def __init__(self, *, dropout: float = 0.0, poison: int = -1, huge: float = 1.0):
@@ -72,19 +73,39 @@ class BagOfTokens(Task):
         x = ops.sum(x * ops.cast(features[PADDING_MASK], x.dtype)[..., None], axis=1)
         return {LOGITS: ops.cast(self.head(x), "float32")}
 
-    def losses(self, outputs: dict[str, Any], batch: dict[str, Any]) -> tuple[Any, Any]:
+    def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
+        return {"label": batch[WEIGHTS]}
+
+    def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
         loss = keras.losses.sparse_categorical_crossentropy(batch[LABEL_IDS], outputs[LOGITS], from_logits=True)
         poisoned = ops.any(batch[TOKEN_IDS] == self.poison, axis=1)
-        return ops.where(poisoned, float("nan"), loss * self.huge), batch[WEIGHTS]
+        return {"label": ops.where(poisoned, float("nan"), loss * self.huge)}
 
     def answers(self, outputs: dict[str, Any]) -> dict[str, Any]:
         return {LABEL_IDS: ops.argmax(outputs[LOGITS], axis=-1)}
 
-    def measure(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, float]:
-        return {"accuracy": float(np.mean(answers[LABEL_IDS] == targets[LABEL_IDS]))}
+    def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        right = ops.cast(ops.argmax(outputs[LOGITS], axis=-1) == batch[LABEL_IDS], "float32")
+        return {"right": ops.sum(right * batch[WEIGHTS]), "rows": ops.sum(batch[WEIGHTS])}
+
+    def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
+        return {"accuracy": float(statistics["right"] / statistics["rows"])}
 
     def depth_groups(self) -> list[list[keras.Variable]]:
         return [layer.trainable_variables for layer in (self.embedding, self.unused, self.head)]
+
+
+class TwoTerms(BagOfTokens):
+    """Besides keeps the logits of one label small: a second term, whose elements are others."""
+
+    loss_names = ("label", "norm")
+
+    def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
+        of_label = batch[WEIGHTS] * ops.cast(batch[LABEL_IDS] == 0, "float32")
+        return {**super().loss_weights(batch), "norm": ops.repeat(of_label[:, None], CLASSES, axis=1)}
+
+    def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        return {**super().loss_terms(outputs, batch), "norm": ops.square(outputs[LOGITS])}
 
 
 def build_bert(*, dropout: float = 0.0) -> TextClassification:
@@ -99,6 +120,9 @@ def build_bert(*, dropout: float = 0.0) -> TextClassification:
         dropout=dropout,
     )
     return TextClassification(model=encoder, num_classes=CLASSES, dropout=dropout)
+
+
+TASKS = {"bert": build_bert, "bag": BagOfTokens, "two terms": TwoTerms}
 
 
 def write_rows(folder: Path) -> Path:
@@ -138,13 +162,12 @@ def main(settings: dict[str, Any]) -> None:
         precision=settings.get("precision", "float32"),
         strategy=settings.get("strategy", "auto"),
         logical_devices=settings.get("logical_devices", 0),
-    ).start(seed)
+    ).start()
     _trouble(settings, runtime)
     for folder, training in settings["runs"].items():
         keras.utils.set_random_seed(seed)
         with runtime.scope():
-            build = BagOfTokens if settings.get("task") == "bag" else build_bert
-            task = build(dropout=settings.get("dropout", 0.0))
+            task = TASKS[training.pop("task", settings.get("task", "bert"))](dropout=settings.get("dropout", 0.0))
         build_trainer(training).train(
             task,
             read(settings["data"], "train"),
@@ -158,7 +181,7 @@ def main(settings: dict[str, Any]) -> None:
 
 
 def _trouble(settings: dict[str, Any], runtime: Runtime) -> None:
-    call = Loop.__call__
+    call = TrainingLoop.__call__
     count = 0
 
     def troubled(*values: Any, **named: Any) -> Any:
@@ -171,7 +194,7 @@ def _trouble(settings: dict[str, Any], runtime: Runtime) -> None:
         time.sleep(settings.get("pause", 0))
         return call(*values, **named)
 
-    Loop.__call__ = troubled
+    TrainingLoop.__call__ = troubled
 
 
 if __name__ == "__main__":

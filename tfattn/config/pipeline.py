@@ -23,6 +23,7 @@ class Pipeline:
         model: the model part, such as an encoder.
         task: what stands on top of the model: head, loss, metrics.
         training: how it is trained.
+        ensemble: how many models are trained, on which parts of the rows; null trains one.
         export: where the SavedModel goes.
         runtime: devices, precision.
         seed: everything random follows from it.
@@ -36,5 +37,6 @@ class Pipeline:
     training: Section("training")
     export: Section("export")
     runtime: Section("runtime")
+    ensemble: Section("ensemble") | None = None
     seed: Seed = 7
     runs_folder: str = "runs"

@@ -29,6 +29,9 @@ SHARED_KEYS: dict[str, dict[str, Argument]] = {
     }
 }
 
+# Keys of older pipeline files, and where they stand now.
+MOVED_KEYS = {"training.seeds": "ensemble.seeds", "training.folds": "ensemble.folds"}
+
 
 @dataclass
 class Config:
@@ -92,8 +95,10 @@ class _Checker:
         keys = keys_of(constructor, mark)
         named = isinstance(mark, PartMark)
         for unknown in [key for key in values if key not in keys and not (named and key == "name")]:
-            remedy = nearest(unknown, keys) or _offered(keys)
-            self._problem((*path, unknown), "unknown key", remedy=remedy)
+            moved = MOVED_KEYS.get(".".join(map(str, (*path, unknown))))
+            what = f"the key is now `{moved}`" if moved else "unknown key"
+            remedy = "" if moved else nearest(unknown, keys) or _offered(keys)
+            self._problem((*path, unknown), what, remedy=remedy)
         resolved = {"name": values["name"]} if named else {}
         if named:
             self.origins[(*path, "name")] = self.tree.place((*path, "name"))

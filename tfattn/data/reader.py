@@ -1,6 +1,7 @@
 """Batches of records in a reproducible order, from any position, for any number of replicas."""
 
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import tensorflow as tf
 from tfattn.data.batching import Batching, Window
 from tfattn.data.raw_rows import read_rows
 from tfattn.data.records import Records, parse
+from tfattn.data.transforms import Transform, seeds_of
 from tfattn.features import WEIGHTS
 
 ROW_IDS = "row_ids"  # (B,) int32, the number of a record in its split; -1 where a row only fills the batch
@@ -31,6 +33,7 @@ class Reader:
         batching: how rows form batches.
         seed: not negative.
         shuffle: whether the order is random, another one in each epoch.
+        transforms: what is done to each batch in turn, at random by (seed, epoch, record); for training rows.
 
     Attributes:
         num_rows: rows of the split.
@@ -48,16 +51,27 @@ class Reader:
             print(batch["token_ids"].shape, batch["row_ids"].numpy())
     """
 
-    def __init__(self, folder: str | Path, split: str, *, batching: Batching, seed: int, shuffle: bool):
+    def __init__(
+        self,
+        folder: str | Path,
+        split: str,
+        *,
+        batching: Batching,
+        seed: int,
+        shuffle: bool,
+        transforms: Sequence[Transform] = (),
+    ):
         self._folder, self._split = folder, split
         self._records = Records(folder, split)
         self._batching = batching
         self._seed = seed
         self._shuffle = shuffle
+        self._transforms = tuple(transforms)
         self._lengths = np.concatenate(self._records.lengths)
         self.num_rows = len(self._lengths)
         self.longest = int(self._lengths.max())
-        self.inputs, self.targets, self.masks = self._records.inputs, self._records.targets, self._records.masks
+        self.inputs, self.masks = self._records.inputs, self._records.masks
+        self.targets = (*self._records.targets, *(name for change in self._transforms for name in change.targets))
         self.plan = functools.lru_cache(maxsize=2)(self._plan)  # of an epoch: asked for by several methods
         self.plan(0)  # an impossible plan is said at once, not after hours
 
@@ -108,8 +122,8 @@ class Reader:
 
         Returns:
             An element for each batch and local part, in that order: the stored features as `records.parse` gives them,
-            (n, T) and (n,), with `weights` (n,) float32 and `row_ids` (n,) int32. T is the longest of the whole batch,
-            for all its parts.
+            (n, T) and (n,), with `weights` (n,) float32 and `row_ids` (n,) int32, and what the transforms make of all
+            that. T is the longest of the whole batch, for all its parts.
         """
         order = _Order(self.plan(epoch), self._records.lengths, start)
         with tf.device("CPU:0"):  # where input pipelines run, whatever device is current
@@ -136,6 +150,8 @@ class Reader:
             batch = parse(serialized, self._records.features, tf.gather(lengths, mine), widths)
             batch[ROW_IDS] = tf.where(real, mine, -1)
             batch[WEIGHTS] = tf.cast(real, tf.float32)
+            for change in self._transforms:
+                batch = change(batch, seeds_of(mine, seed=self._seed, epoch=epoch))
             return {name: _divided(value, len(parts)) for name, value in batch.items()}
 
         windows = tf.data.Dataset.from_tensor_slices(order.windows).map(load).prefetch(1)

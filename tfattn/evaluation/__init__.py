@@ -1,1 +1,1 @@
-"""What a trained task is worth: figures, pictures, and a page that says it in plain words."""
+"""What a trained task is worth: metrics, pictures, and a page that says it in plain words."""

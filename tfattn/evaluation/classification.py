@@ -2,33 +2,32 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tfattn import console
-from tfattn.data.prepare import read_facts
 from tfattn.drawing.figures import svg
-from tfattn.evaluation import doubts, evaluate, members, metrics, plots
-from tfattn.evaluation.evaluate import Evaluated, Member
+from tfattn.evaluation import doubts, members, plots
+from tfattn.evaluation.evaluate import Findings
+from tfattn.evaluation.label_lines import label_line
+from tfattn.evaluation.metrics import calibration, calibration_error, classification, confusions
 from tfattn.evaluation.report import Headline, Picture, Section, Table, Text
 from tfattn.evaluation.wording import count, percent, percents, shown_of
 from tfattn.features import LABEL, LABEL_IDS
+from tfattn.trained.ensemble import TrainedEnsemble
+from tfattn.trained.predictions import SplitPredictions
 
 WORST_MISTAKES = 20
 SHOWN_CONFUSIONS = 10
 MOST_LABELS = 30  # of more, tables start folded
-KEPT_SCORES = 5
 SURE = 0.9
 THRESHOLDS = (0.5, 0.8, 0.9, 0.95, 0.99)
 MOST_CHARACTERS = 300
 
 
 @dataclass(frozen=True)
-class Answers:
-    """Every row of a split with what it is and what it was given.
+class PredictedTexts:
+    """Every row of a split with what it is and what was predicted.
 
     Args:
         rows: N raw rows: `row` (file:line), `label`, and one or more texts.
@@ -36,7 +35,7 @@ class Answers:
         true: (N,) ids of the right labels.
         given: (N,) ids of the given labels.
         scores: (N, C) how likely each label is.
-        leaked: (N,) whether a training row repeats the row; None if that is not known.
+        leaked: (N,) whether a training row repeats the row.
     """
 
     rows: Sequence[dict[str, str]]
@@ -44,7 +43,7 @@ class Answers:
     true: np.ndarray
     given: np.ndarray
     scores: np.ndarray
-    leaked: np.ndarray | None = None
+    leaked: np.ndarray
 
     @property
     def right(self) -> np.ndarray:
@@ -62,97 +61,88 @@ class Answers:
         return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"
 
 
-def report(folder: str | Path, evaluated: Evaluated) -> dict[str, float]:
-    """Measures a classifier's answers and writes metrics, predictions, plots and the report into a run's folder.
+def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
+    """Measures a classifier of texts.
 
     Args:
-        folder: the run's; evaluate.write says what is read and written there.
-        evaluated: what was answered: `label_ids` (N,) and `scores` (N, C).
+        ensemble: whose `labels` are given.
+        predictions: `label_ids` (N,) and `scores` (N, C).
 
     Returns:
-        the metrics by flat names: `loss`, those of metrics.classification and doubts.accuracy_without; of several
-        models those of members.measured.
+        findings whose metrics are `loss`, those of metrics.classification, `calibration_error`, those of
+        doubts.accuracy_without; of several models those of members.measured.
     """
-    rows, answers = evaluated.rows, evaluated.answers
-    labels = read_facts(evaluated.prepared)["labels"]
-    found = Answers(
-        rows, labels, evaluated.targets[LABEL_IDS], answers[LABEL_IDS], answers["scores"], evaluated.is_leaked
+    predicted = PredictedTexts(
+        predictions.rows,
+        ensemble.labels,
+        predictions.targets[LABEL_IDS],
+        predictions.values[LABEL_IDS],
+        predictions.values["scores"],
+        predictions.leaked,
     )
-    findings = study(found, split=evaluated.split, loss=evaluated.loss, models=evaluated.members)
-    evaluate.write(
-        findings,
-        folder,
-        evaluated,
-        title=f"{evaluated.name}: which label does a text get?",
-        subtitle=f"{count(len(rows), f'{evaluated.split} text')}, {count(len(labels), 'label')},"
-        f" evaluated on {datetime.now():%d %B %Y at %H:%M}",
-    )
-    _say(findings.metrics, labels)
-    return findings.metrics
-
-
-def study(answers: Answers, *, split: str, loss: float, models: Sequence[Member] = ()) -> evaluate.Findings:
-    """What there is to say about a classifier's answers; `models` answered alone what `answers` are of together."""
-    figures = {"loss": loss, **metrics.classification(answers.true, answers.given, answers.labels)}
-    groups = metrics.calibration(answers.confidence, answers.right)
-    figures["calibration_error"] = metrics.calibration_error(groups)
-    if answers.leaked is not None:
-        figures |= doubts.accuracy_without(answers.leaked, answers.right)
-    alone, spread = members.measured(
-        models, lambda one: metrics.classification(one.targets[LABEL_IDS], one.answers[LABEL_IDS], answers.labels)
-    )
-    figures |= spread
-    return evaluate.Findings(
-        metrics=figures,
-        predictions=_predictions(answers),
-        headline=_headline(answers, figures, split),
+    metrics = {"loss": predictions.loss, **classification(predicted.true, predicted.given, predicted.labels)}
+    groups = calibration(predicted.confidence, predicted.right)
+    metrics["calibration_error"] = calibration_error(groups)
+    metrics |= doubts.accuracy_without(predicted.leaked, predicted.right)
+    alone, spread = members.measured(predictions.members, predicted.labels)
+    metrics |= spread
+    texts = count(len(predicted.rows), f"{predictions.split} text")
+    return Findings(
+        question="which label does a text get?",
+        measured=f"{texts}, {count(len(predicted.labels), 'label')}",
+        metrics=metrics,
+        predictions=_lines(predicted),
+        headline=_headline(predicted, metrics, predictions.split),
         sections=[
-            _per_label(answers, figures),
-            _confused(answers),
-            *([members.section(alone, figures, models, len(answers.rows))] if models else []),
-            _mistakes(answers),
-            _certainty(answers, groups),
+            _per_label(predicted, metrics),
+            _confused(predicted),
+            *members.sections(alone, metrics, predictions),
+            _mistakes(predicted),
+            _certainty(predicted, groups),
         ],
         thing="text",
+        summary=_summary(metrics, predicted.labels),
+        in_short=f"accuracy {metrics['accuracy']:.4f} (95% interval {metrics['accuracy_low']:.4f} to "
+        f"{metrics['accuracy_high']:.4f}), baseline {metrics['baseline_accuracy']:.4f}",
     )
 
 
-def _headline(answers: Answers, figures: dict[str, float], split: str) -> Headline:
-    rows = len(answers.rows)
-    most_frequent = answers.labels[np.bincount(answers.true, minlength=len(answers.labels)).argmax()]
-    weakest = min(answers.labels, key=lambda label: figures[f"f1/{label}"])
-    sure = answers.confidence >= SURE
-    right_if_sure = f", {percent(answers.right[sure].mean())} right" if sure.any() else ""
+def _headline(predicted: PredictedTexts, metrics: dict[str, float], split: str) -> Headline:
+    rows = len(predicted.rows)
+    most_frequent = predicted.labels[np.bincount(predicted.true, minlength=len(predicted.labels)).argmax()]
+    weakest = min(predicted.labels, key=lambda label: metrics[f"f1/{label}"])
+    sure = predicted.confidence >= SURE
+    right_if_sure = f", {percent(predicted.right[sure].mean())} right" if sure.any() else ""
     return Headline(
-        figure=percent(figures["accuracy"]),
-        sentence=f"{answers.right.sum():,} of {count(rows, 'text')} got the right label.",
+        metric=percent(metrics["accuracy"]),
+        sentence=f"{predicted.right.sum():,} of {count(rows, 'text')} got the right label.",
         doubts=[
-            *doubts.of_labels(figures, answers.labels, answers.true, answers.given),
-            *doubts.of_unseen(answers.leaked, figures, split=split, thing="text"),
+            *doubts.of_labels(metrics, predicted.labels, predicted.true, predicted.given),
+            *doubts.of_unseen(predicted.leaked, metrics, split=split, thing="text"),
         ],
         remarks=[
-            f"Always answering “{most_frequent}” would be right for {percent(figures['baseline_accuracy'])}.",
-            f"With so many texts the true share lies between "
-            f"{percents(figures['accuracy_low'], figures['accuracy_high'], word='and')} (95% interval); a difference "
+            f"Always predicting “{most_frequent}” would be right for {percent(metrics['baseline_accuracy'])}.",
+            f"With so many texts the true fraction lies between "
+            f"{percents(metrics['accuracy_low'], metrics['accuracy_high'], word='and')} (95% interval); a difference "
             "smaller than that may be chance.",
         ],
         facts={
-            "mistakes": f"{rows - answers.right.sum():,} of {rows:,}",
-            "mean F1 of the labels": percent(figures["macro_f1"]),
-            "weakest label": f"{weakest}, F1 {percent(figures[f'f1/{weakest}'])}",
-            f"answers with a score of {SURE:.0%} or more": f"{percent(sure.mean())} of all{right_if_sure}",
-            **members.facts(figures),
+            "mistakes": f"{rows - predicted.right.sum():,} of {rows:,}",
+            "mean F1 of the labels": percent(metrics["macro_f1"]),
+            "weakest label": f"{weakest}, F1 {percent(metrics[f'f1/{weakest}'])}",
+            f"predictions with a score of {SURE:.0%} or more": f"{percent(sure.mean())} of all{right_if_sure}",
+            **members.facts(metrics),
         },
     )
 
 
-def _per_label(answers: Answers, figures: dict[str, float]) -> Section:
-    rows = {label: figures[f"support/{label}"] for label in answers.labels}
+def _per_label(predicted: PredictedTexts, metrics: dict[str, float]) -> Section:
+    rows = {label: metrics[f"support/{label}"] for label in predicted.labels}
     table = [
-        [label, rows[label], *(percent(figures[f"{name}/{label}"]) for name in ("precision", "recall", "f1"))]
-        for label in answers.labels
+        [label, rows[label], *(percent(metrics[f"{name}/{label}"]) for name in ("precision", "recall", "f1"))]
+        for label in predicted.labels
     ]
-    scores = {label: figures[f"f1/{label}"] for label in answers.labels}
+    scores = {label: metrics[f"f1/{label}"] for label in predicted.labels}
     parts = [
         Text(
             "Found: of the texts with this label, how many got it. Reliable: of the texts that got this label, how "
@@ -172,16 +162,16 @@ def _per_label(answers: Answers, figures: dict[str, float]) -> Section:
     return Section("How well each label is known", parts)
 
 
-def _confused(answers: Answers) -> Section:
-    counts = metrics.confusions(answers.true, answers.given, len(answers.labels))
-    picture = Picture("confusion", svg(plots.confusion(counts, answers.labels)), "true labels by given labels")
+def _confused(predicted: PredictedTexts) -> Section:
+    counts = confusions(predicted.true, predicted.given, len(predicted.labels))
+    picture = Picture("confusion", svg(plots.confusion(counts, predicted.labels)), "true labels by given labels")
     texts = counts.sum(axis=1)
     mistakes = counts - np.diag(counts.diagonal())
     ranked = [divmod(place, len(counts)) for place in np.argsort(-mistakes, axis=None, kind="stable")]
     table = [
         [
-            answers.labels[true],
-            answers.labels[given],
+            predicted.labels[true],
+            predicted.labels[given],
             int(mistakes[true, given]),
             percent(mistakes[true, given] / texts[true]),
         ]
@@ -196,18 +186,18 @@ def _confused(answers: Answers) -> Section:
     return Section("What is taken for what", [words, picture, *common])
 
 
-def _mistakes(answers: Answers) -> Section:
-    wrong = np.flatnonzero(~answers.right)
-    worst = wrong[np.argsort(-answers.confidence[wrong], kind="stable")][:WORST_MISTAKES]
+def _mistakes(predicted: PredictedTexts) -> Section:
+    wrong = np.flatnonzero(~predicted.right)
+    worst = wrong[np.argsort(-predicted.confidence[wrong], kind="stable")][:WORST_MISTAKES]
     if not len(worst):
         return Section("The worst mistakes", [Text("There are none: every text got the right label.")])
     table = [
         [
-            answers.text(number),
-            answers.labels[answers.true[number]],
-            answers.labels[answers.given[number]],
-            percent(answers.confidence[number]),
-            answers.rows[number]["row"].rpartition(":")[2],
+            predicted.text(number),
+            predicted.labels[predicted.true[number]],
+            predicted.labels[predicted.given[number]],
+            percent(predicted.confidence[number]),
+            predicted.rows[number]["row"].rpartition(":")[2],
         ]
         for number in worst
     ]
@@ -217,46 +207,36 @@ def _mistakes(answers: Answers) -> Section:
     )
 
 
-def _certainty(answers: Answers, groups: Sequence[tuple[int, float, float]]) -> Section:
+def _certainty(predicted: PredictedTexts, groups: Sequence[tuple[int, float, float]]) -> Section:
     table = [
-        [f"{threshold:.0%}", int(sure.sum()), percent(sure.mean()), percent(answers.right[sure].mean())]
+        [f"{threshold:.0%}", int(sure.sum()), percent(sure.mean()), percent(predicted.right[sure].mean())]
         for threshold in THRESHOLDS
-        if (sure := answers.confidence >= threshold).any()
+        if (sure := predicted.confidence >= threshold).any()
     ]
     if table:
-        words = "Every answer has a score. If only answers with a high score are used and a person reads the rest:"
-        kept = [Text(words), Table(["score at least", "texts answered", "share answered", "right among these"], table)]
+        words = "Every prediction has a score. If only those with a high score are used and a person reads the rest:"
+        kept = [Text(words), Table(["score at least", "texts", "fraction of all", "right among these"], table)]
     else:
-        kept = [Text(f"Every answer has a score; none is {THRESHOLDS[0]:.0%} or more.")]
+        kept = [Text(f"Every prediction has a score; none is {THRESHOLDS[0]:.0%} or more.")]
     return Section(
         "When it is sure",
         [
             *kept,
             Text("Scores can be taken at their word as far as the dots below lie on the dashed line."),
-            Picture("calibration", svg(plots.reliability(groups)), "share of right answers by score"),
+            Picture("calibration", svg(plots.reliability(groups)), "fraction of right predictions by score"),
         ],
     )
 
 
-def _predictions(answers: Answers) -> Iterator[dict[str, Any]]:
-    best = np.argsort(-answers.scores, axis=1, kind="stable")[:, :KEPT_SCORES]
-    for number, row in enumerate(answers.rows):
-        yield {
-            **row,
-            "predicted": answers.labels[answers.given[number]],
-            "right": bool(answers.right[number]),
-            "scores": {answers.labels[place]: round(float(answers.scores[number, place]), 6) for place in best[number]},
-        }
+def _lines(predicted: PredictedTexts) -> Iterator[dict[str, Any]]:
+    each = zip(predicted.rows, predicted.true, predicted.given, predicted.scores, strict=True)
+    return (label_line(row, predicted.labels, true=true, given=given, scores=own) for row, true, given, own in each)
 
 
-def _say(figures: dict[str, float], labels: Sequence[str]) -> None:
+def _summary(metrics: dict[str, float], labels: Sequence[str]) -> tuple[str, list[str], list[list[Any]]]:
     table = [
-        [label, *(figures[f"{name}/{label}"] for name in ("precision", "recall", "f1", "support"))] for label in labels
+        [label, *(metrics[f"{name}/{label}"] for name in ("precision", "recall", "f1", "support"))] for label in labels
     ]
-    means = [figures[f"macro_{name}"] for name in ("precision", "recall", "f1")]
-    total = sum(figures[f"support/{label}"] for label in labels)
-    console.table("Answers by label", ["label", "precision", "recall", "f1", "rows"], [*table, ["mean", *means, total]])
-    console.note(
-        f"accuracy {figures['accuracy']:.4f} (95% interval {figures['accuracy_low']:.4f} to "
-        f"{figures['accuracy_high']:.4f}), baseline {figures['baseline_accuracy']:.4f}"
-    )
+    means = [metrics[f"macro_{name}"] for name in ("precision", "recall", "f1")]
+    total = sum(metrics[f"support/{label}"] for label in labels)
+    return "Predictions by label", ["label", "precision", "recall", "f1", "rows"], [*table, ["mean", *means, total]]

@@ -1,4 +1,4 @@
-"""What stands against a figure and is said above it: no better than a guess, or rows that were not unseen."""
+"""What stands against a metric and is said above it: no better than a guess, or rows that were not unseen."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,46 +14,46 @@ MUCH_THE_SAME = 0.2  # of the sources
 MOST_CHARACTERS = 80
 
 
-def of_labels(figures: dict[str, float], labels: Sequence[str], true: np.ndarray, given: np.ndarray) -> list[str]:
-    """Whether a classifier is no better than always answering with one label, and which labels it never gives.
+def of_labels(metrics: dict[str, float], labels: Sequence[str], true: np.ndarray, given: np.ndarray) -> list[str]:
+    """Whether a classifier is no better than always giving one label, and which labels it never gives.
 
     Args:
-        figures: as metrics.classification gives them; of a search for a positive label, those of metrics.detection too.
+        metrics: as metrics.classification gives them; of a search for a positive label, those of metrics.detection too.
         labels: C labels.
         true: (N,) ids of the right labels.
         given: (N,) ids of the given labels.
     """
     doubts = []
     rows = np.bincount(true, minlength=len(labels))
-    baseline, low, high = (figures[name] for name in ("baseline_accuracy", "accuracy_low", "accuracy_high"))
+    baseline, low, high = (metrics[name] for name in ("baseline_accuracy", "accuracy_low", "accuracy_high"))
     if baseline >= low:
         better_or_not = "worse than" if baseline > high else "not better than"
         doubts.append(
-            f"The model is {better_or_not} always answering “{labels[rows.argmax()]}”, which would be right for "
+            f"The model is {better_or_not} always predicting “{labels[rows.argmax()]}”, which would be right for "
             f"{percent(baseline)}: its accuracy lies between {percents(low, high, word='and')}."
         )
-        if figures.get("roc_auc_low", 0) > 0.5:
+        if metrics.get("roc_auc_low", 0) > 0.5:
             doubts.append(
-                f"Its scores do tell the rows apart to some degree (ROC AUC {figures['roc_auc']:.4f}): another "
+                f"Its scores do tell the rows apart to some degree (ROC AUC {metrics['roc_auc']:.4f}): another "
                 "threshold may use it better."
             )
     times = np.bincount(given, minlength=len(labels))
     never = [label for label, here, so_often in zip(labels, rows, times, strict=True) if here and not so_often]
     if never:
-        doubts.append(f"It never answers {listed(never, word='or')}.")
+        doubts.append(f"It never predicts {listed(never, word='or')}.")
     return doubts
 
 
-def of_written(texts: Sequence[str], references: Sequence[str], figures: dict[str, float]) -> list[str]:
+def of_written(texts: Sequence[str], references: Sequence[str], metrics: dict[str, float]) -> list[str]:
     """Whether a translator is no better than copying the source, and whether it writes the same whatever it reads.
 
     Args:
         texts: N texts that were written.
         references: what they should have been.
-        figures: `bleu_low`, `bleu_high`, and `baseline_bleu` of the sources themselves.
+        metrics: `bleu_low`, `bleu_high`, and `baseline_bleu` of the sources themselves.
     """
     doubts = []
-    baseline, low, high = (figures[name] for name in ("baseline_bleu", "bleu_low", "bleu_high"))
+    baseline, low, high = (metrics[name] for name in ("baseline_bleu", "bleu_low", "bleu_high"))
     if baseline >= low:
         better_or_not = "worse than" if baseline > high else "not better than"
         doubts.append(
@@ -67,36 +67,36 @@ def of_written(texts: Sequence[str], references: Sequence[str], figures: dict[st
 
 
 def of_unseen(
-    leaked: np.ndarray | None, figures: dict[str, float], *, split: str, thing: str, metric: str = "accuracy"
+    leaked: np.ndarray, metrics: dict[str, float], *, split: str, thing: str, metric: str = "accuracy"
 ) -> list[str]:
-    """What it does to the figures that training rows repeat some of the rows that measure.
+    """What it does to the metrics that training rows repeat some of the rows that measure.
 
     Args:
-        leaked: (N,) bool, which they are; None if that is not known.
-        figures: hold `METRIC_without_leaked` with its interval, where some rows are left.
+        leaked: (N,) bool, which they are.
+        metrics: hold `METRIC_without_leaked` with its interval, where some rows are left.
         split: "validation" or "test".
         thing: "text" or "row".
-        metric: which figure is told for the other rows.
+        metric: which metric is told for the other rows.
     """
-    if leaked is None or not leaked.any():
+    if not leaked.any():
         return []
     said = (
         f"{leaked.sum():,} of the {count(len(leaked), f'{split} {thing}')} ({percent(leaked.mean())}) stand among the "
         "training rows too, where the model may have learnt them by heart"
     )
     if leaked.all():
-        return [f"{said}: the figures say nothing about new {thing}s."]
+        return [f"{said}: the metrics say nothing about new {thing}s."]
     name = f"{metric}_without_leaked"
-    low, high = figures[f"{name}_low"], figures[f"{name}_high"]
+    low, high = metrics[f"{name}_low"], metrics[f"{name}_high"]
     if metric == "accuracy":
-        without = f"an accuracy of {percent(figures[name])} ({percents(low, high)})"
+        without = f"an accuracy of {percent(metrics[name])} ({percents(low, high)})"
     else:
-        without = f"{metric.upper()} {figures[name]:.1f} ({between(low, high, decimals=1)})"
-    return [f"{said}: the figures may promise too much for new {thing}s. Without them: {without}."]
+        without = f"{metric.upper()} {metrics[name]:.1f} ({between(low, high, decimals=1)})"
+    return [f"{said}: the metrics may promise too much for new {thing}s. Without them: {without}."]
 
 
 def of_data(summary: dict[str, Any], *, thing: str) -> list[str]:
-    """What the summary of the prepared data says against any figure: rows whose labels contradict each other."""
+    """What the summary of the prepared data says against any metric: rows whose labels contradict each other."""
     rows = summary.get("conflicts", {}).get("rows", 0)
     if not rows:
         return []
@@ -109,7 +109,7 @@ def of_data(summary: dict[str, Any], *, thing: str) -> list[str]:
 
 def accuracy_without(leaked: np.ndarray, right: np.ndarray) -> dict[str, float]:
     """How many rows are leaked and, where there are others too, the accuracy of these with its interval."""
-    figures: dict[str, float] = {"leaked_rows": int(leaked.sum())}
+    metrics: dict[str, float] = {"leaked_rows": int(leaked.sum())}
     if leaked.any() and not leaked.all():
-        figures |= counted_share("accuracy_without_leaked", int(right[~leaked].sum()), int((~leaked).sum()))
-    return figures
+        metrics |= counted_share("accuracy_without_leaked", int(right[~leaked].sum()), int((~leaked).sum()))
+    return metrics

@@ -1,4 +1,4 @@
-"""What a model relies on: how much worse it answers when the values of a column stand in the wrong rows."""
+"""What a model relies on: how much worse it predicts when the values of a column stand in the wrong rows."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 Row = dict[str, str]
-Ask = Callable[[Sequence[Row]], np.ndarray]
+ScoreEach = Callable[[Sequence[Row]], Sequence[np.ndarray]]
 
 LEAST_SCORE = 1e-7  # float32 may round a score to 0, whose logarithm would outweigh all other rows
 
@@ -21,15 +21,15 @@ class Importance:
     Attributes:
         columns: the K names.
         rises: (R, K) by how much the mean log loss rose.
-        drops: (R, K) by how much `figure` dropped.
-        figure: "ROC AUC" of the positive label, or "accuracy" where no label is the positive one.
+        drops: (R, K) by how much `metric` dropped.
+        metric: "ROC AUC" of the positive label, or "accuracy" where no label is the positive one.
         rows: how many rows were shuffled.
     """
 
     columns: Sequence[str]
     rises: np.ndarray
     drops: np.ndarray
-    figure: str
+    metric: str
     rows: int
 
     @property
@@ -56,7 +56,7 @@ class Stability:
     Attributes:
         correlation: mean rank correlation (Spearman) of any two of them: 1 if all agree, about 0 if by chance.
         first: how many columns count as the first ones.
-        among_first: (K,) share of the models that have the column among their first ones.
+        among_first: (K,) fraction of the models that have the column among their first ones.
     """
 
     correlation: float
@@ -65,41 +65,7 @@ class Stability:
 
 
 def permutation(
-    ask: Ask,
-    rows: Sequence[Row],
-    columns: Sequence[str],
-    true: np.ndarray,
-    *,
-    positive: int | None,
-    repeats: int = 10,
-    most_rows: int = 1000,
-    seed: int,
-) -> Importance:
-    """Shuffles the values of each column among the rows and measures what that costs.
-
-    The figure to rank columns by is the rise of the mean log loss. It sees every change of a score. A model that
-    separates all rows keeps a ROC AUC of 1 while its scores shrink, and accuracy only moves with rows near the border:
-    both would show no drop at all. The drop of one of them is kept beside it, as it is easier to read. Columns that
-    say the same stand in for each other, so that each may look less important than both are together.
-
-    Sources: Breiman 2001, "Random forests", section 10; Fisher et al. 2019, "All models are wrong, but many are
-    useful", section 3, with the difference in place of the ratio, which has no meaning for a loss of 0.
-
-    Args:
-        ask: answers raw rows with scores (N, C) that sum to 1; each row for itself.
-        rows: N raw rows, which the model was not trained on.
-        columns: the K columns to shuffle, each of them in every row.
-        true: (N,) ids of the right labels.
-        positive: id of the label whose ROC AUC is measured; None for accuracy.
-        repeats: R, how often each column is shuffled, at least 2; `ask` gets R N rows at a time.
-        most_rows: of more rows, so many are drawn.
-        seed: of the draws; equal seeds give equal figures.
-    """
-    return of_members([ask], rows, columns, true, positive=positive, repeats=repeats, most_rows=most_rows, seed=seed)[0]
-
-
-def of_members(
-    asks: Sequence[Ask],
+    score_each: ScoreEach,
     rows: Sequence[Row],
     columns: Sequence[str],
     true: np.ndarray,
@@ -109,10 +75,26 @@ def of_members(
     most_rows: int = 1000,
     seed: int,
 ) -> list[Importance]:
-    """What an ensemble, which answers with the mean score of its members, relies on, and what each member does.
+    """Shuffles the values of each column among the rows and measures what that costs an ensemble, and each member.
+
+    The metric to rank columns by is the rise of the mean log loss. It sees every change of a score. A model that
+    separates all rows keeps a ROC AUC of 1 while its scores shrink, and accuracy only moves with rows near the border:
+    both would show no drop at all. The drop of one of them is kept beside it, as it is easier to read. Columns that
+    say the same stand in for each other, so that each may look less important than both are together.
+
+    Sources: Breiman 2001, "Random forests", section 10; Fisher et al. 2019, "All models are wrong, but many are
+    useful", section 3, with the difference in place of the ratio, which has no meaning for a loss of 0.
 
     Args:
-        asks: one of each of M members; the rest is as in `permutation`.
+        score_each: from raw rows to what each of M members scores, (N, C) that sums to 1, each row for itself; the
+            ensemble scores their mean.
+        rows: N raw rows, which the models were not trained on.
+        columns: the K columns to shuffle, each of them in every row.
+        true: (N,) ids of the right labels.
+        positive: id of the label whose ROC AUC is measured; None for accuracy.
+        repeats: R, how often each column is shuffled, at least 2; `score_each` gets R N rows at a time.
+        most_rows: of more rows, so many are drawn.
+        seed: of the draws; equal seeds give equal results.
 
     Returns:
         M + 1: the ensemble's, then each member's. All saw the same shuffled rows.
@@ -129,8 +111,8 @@ def of_members(
             return loss, roc_auc_score(is_positive, scores[:, positive])
         return loss, np.mean(scores.argmax(axis=1) == true)
 
-    before = np.array([measured(scores) for scores in _answers(asks, rows)])  # (M + 1, 2)
-    after = np.empty((len(asks) + 1, repeats, len(columns), 2))
+    before = np.array([measured(scores) for scores in _scores(score_each, rows)])  # (M + 1, 2)
+    after = np.empty((len(before), repeats, len(columns), 2))
     for place, column in enumerate(columns):
         values = [row[column] for row in rows]
         shuffled = [
@@ -138,17 +120,17 @@ def of_members(
             for _ in range(repeats)
             for row, other in zip(rows, draw.permutation(len(rows)), strict=True)
         ]
-        for member, scores in enumerate(_answers(asks, shuffled)):
+        for member, scores in enumerate(_scores(score_each, shuffled)):
             repeated = scores.reshape(repeats, len(rows), -1)
             after[member, :, place] = [measured(one) for one in repeated]
     change = after - before[:, None, None]
-    figure = "ROC AUC" if by_area else "accuracy"
-    return [Importance(columns, one[..., 0], -one[..., 1], figure, len(rows)) for one in change]
+    metric = "ROC AUC" if by_area else "accuracy"
+    return [Importance(columns, one[..., 0], -one[..., 1], metric, len(rows)) for one in change]
 
 
-def _answers(asks: Sequence[Ask], rows: Sequence[Row]) -> list[np.ndarray]:
+def _scores(score_each: ScoreEach, rows: Sequence[Row]) -> list[np.ndarray]:
     """The mean scores, then those of each."""
-    scores = [np.asarray(ask(rows), dtype="float64") for ask in asks]
+    scores = [np.asarray(one, dtype="float64") for one in score_each(rows)]
     return [np.mean(scores, axis=0), *scores]
 
 

@@ -1,6 +1,6 @@
 """How far the models of one run differ: what each is worth alone, beside all together."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -8,39 +8,43 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from tfattn.drawing.colours import BLUE, ORANGE, SOFT
 from tfattn.drawing.figures import new_figure, styled, svg, width_of
-from tfattn.evaluation.evaluate import Member
+from tfattn.evaluation.metrics import classification
 from tfattn.evaluation.report import Picture, Section, Text
 from tfattn.evaluation.wording import needed, percent
 from tfattn.features import LABEL_IDS
+from tfattn.trained.predictions import MemberPredictions, SplitPredictions
 
 ACCURACY, ALL = "accuracy", "all together"
 
 
 def measured(
-    members: Sequence[Member], measure: Callable[[Member], dict[str, float]]
+    members: Sequence[MemberPredictions], labels: Sequence[str]
 ) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
-    """What each member is worth alone, by its name, and how far their accuracies lie apart, by flat names.
+    """Measures each member of an ensemble of classifiers alone, and how far their accuracies lie apart.
 
     Args:
-        members: of a run; none of a single model.
-        measure: gives a member's metrics: `accuracy` with its interval.
+        members: `label_ids` (M,) of each; none of a single model.
+        labels: in the order of their ids.
 
     Returns:
-        the metrics of each, and `accuracy_members_min`, `accuracy_members_mean` and `accuracy_members_max`.
+        the metrics of metrics.classification of each, by its name; and by flat names `accuracy_members_min`,
+        `accuracy_members_mean` and `accuracy_members_max`.
     """
-    alone = {member.name: measure(member) for member in members}
+    alone = {
+        member.name: classification(member.targets[LABEL_IDS], member.values[LABEL_IDS], labels) for member in members
+    }
     values = [metrics[ACCURACY] for metrics in alone.values()]
     spread = {"min": min(values), "mean": float(np.mean(values)), "max": max(values)} if values else {}
     return alone, {f"{ACCURACY}_members_{name}": value for name, value in spread.items()}
 
 
 def facts(metrics: dict[str, float]) -> dict[str, str]:
-    """The spread of `measured` for a headline; nothing of a single model."""
+    """Tells the spread of `measured` in a headline; nothing of a single model."""
     return {"each model alone": in_words(metrics)} if f"{ACCURACY}_members_min" in metrics else {}
 
 
 def in_words(metrics: dict[str, float]) -> str:
-    """The spread of `measured` in words."""
+    """Says the spread of `measured`."""
     low, mean, high = (metrics[f"{ACCURACY}_members_{name}"] for name in ("min", "mean", "max"))
     if low == high:
         return f"{percent(low)} each"
@@ -48,30 +52,31 @@ def in_words(metrics: dict[str, float]) -> str:
     return f"{low:.{decimals}%} to {high:.{decimals}%}, mean {mean:.{decimals}%}"
 
 
-def section(
-    alone: dict[str, dict[str, float]], metrics: dict[str, float], members: Sequence[Member], num_rows: int
-) -> Section:
-    """A dot for each member and one for all together, each with its interval.
+def sections(
+    alone: dict[str, dict[str, float]], metrics: dict[str, float], predictions: SplitPredictions
+) -> list[Section]:
+    """Draws a dot for each member and one for all together, each with its interval; nothing of a single model.
 
     Args:
         alone: what each is worth, from `measured`.
         metrics: of all together, with the spread.
-        members: what they answered.
-        num_rows: that all together answered.
+        predictions: what they predictions.
     """
-    rows = [len(member.targets[LABEL_IDS]) for member in members]
+    if not alone:
+        return []
+    rows, num_rows = [len(member.targets[LABEL_IDS]) for member in predictions.members], len(predictions.rows)
     if sum(rows) == num_rows:
-        how = "Each row was answered by the one model that was not trained on it; each model is measured on such rows."
+        how = "Each row was predicted by the one model that was not trained on it; each model is measured on such rows."
     elif min(rows) == num_rows:
-        how = "They answer together, with the mean of their scores; here each is measured alone, on the same rows."
+        how = "They predict together, with the mean of their scores; here each is measured alone, on the same rows."
     else:
-        how = "Those that were not trained on a row answer it together; here each is measured alone, on such rows."
+        how = "Those that were not trained on a row predict it together; here each is measured alone, on such rows."
     words = (
-        f"{len(members)} models were trained. {how} Their accuracy: {in_words(metrics)}; all together "
+        f"{len(rows)} models were trained. {how} Their accuracy: {in_words(metrics)}; all together "
         f"{percent(metrics[ACCURACY])}."
     )
     picture = Picture("members", svg(dots({**alone, ALL: metrics})), "accuracy of each model and of all together")
-    return Section("How far the models differ", [Text(words), picture])
+    return [Section("How far the models differ", [Text(words), picture])]
 
 
 @styled

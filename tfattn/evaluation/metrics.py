@@ -1,26 +1,21 @@
-"""Figures about answers and truths, and how far each can be trusted."""
+"""Metrics of predictions, and how far each can be trusted."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from scipy.optimize import brentq
-from sklearn.metrics import (
-    accuracy_score,
-    average_precision_score,
-    confusion_matrix,
-    precision_recall_fscore_support,
-    roc_auc_score,
-)
+from sklearn.metrics import average_precision_score, confusion_matrix
 
-from tfattn.tasks.intervals import NORMAL_95, counted_share, wilson
+from tfattn.tasks.intervals import NORMAL_95
+from tfattn.tasks.label_metrics import LabelCounts, roc_auc
 
 
 def classification(true: np.ndarray, predicted: np.ndarray, labels: Sequence[str]) -> dict[str, float]:
-    """The figures of a classifier by flat names, as metrics.json holds them.
+    """The metrics of a classifier by flat names, as metrics.json holds them.
 
-        accuracy                       share of right answers
+        accuracy                       fraction of right predictions
         accuracy_low, accuracy_high    its 95 % interval, see `wilson`
-        baseline_accuracy              what always answering the most frequent label would reach
+        baseline_accuracy              what always predicting the most frequent label would reach
         macro_precision, macro_recall, macro_f1    means over the labels, each counting the same
         precision/LABEL, recall/LABEL, f1/LABEL, support/LABEL    of one label; support is its number of rows
 
@@ -35,29 +30,18 @@ def classification(true: np.ndarray, predicted: np.ndarray, labels: Sequence[str
         >>> classification(np.array([0, 0, 1]), np.array([0, 1, 1]), ["no", "yes"])["recall/no"]
         0.5
     """
-    ids = range(len(labels))
-    precision, recall, f1, support = precision_recall_fscore_support(true, predicted, labels=ids, zero_division=0)
-    right = int(np.sum(true == predicted))
-    low, high = wilson(right, len(true))
-    metrics = {
-        "accuracy": float(accuracy_score(true, predicted)),
-        "accuracy_low": low,
-        "accuracy_high": high,
-        "baseline_accuracy": float(support.max() / len(true)),
-        "macro_precision": float(precision.mean()),
-        "macro_recall": float(recall.mean()),
-        "macro_f1": float(f1.mean()),
-    }
-    for name, values in {"precision": precision, "recall": recall, "f1": f1}.items():
+    counts = LabelCounts.of(true, predicted, len(labels))
+    metrics = {**counts.metrics(), "baseline_accuracy": float(counts.true.max() / len(true))}
+    for name, values in counts.by_label.items():
         metrics |= {f"{name}/{label}": float(value) for label, value in zip(labels, values, strict=True)}
-    return metrics | {f"support/{label}": int(rows) for label, rows in zip(labels, support, strict=True)}
+    return metrics | {f"support/{label}": int(rows) for label, rows in zip(labels, counts.true, strict=True)}
 
 
 def detection(positive: np.ndarray, found: np.ndarray, scores: np.ndarray) -> dict[str, float]:
-    """The figures of a search for positive rows by flat names.
+    """The metrics of a search for positive rows by flat names.
 
-        sensitivity          share of positive rows that were found
-        specificity          share of the other rows that were left alone
+        sensitivity          fraction of positive rows that were found
+        specificity          fraction of the other rows that were left alone
         roc_auc              how often a positive row scores above another; 0.5 if there is only one kind of row
         average_precision    mean precision over the ranks of the positive rows
 
@@ -69,11 +53,10 @@ def detection(positive: np.ndarray, found: np.ndarray, scores: np.ndarray) -> di
         scores: (N,) of the positive label.
     """
     positives, others = int(positive.sum()), int((~positive).sum())
-    area = float(roc_auc_score(positive, scores)) if positives and others else 0.5
+    area = roc_auc(positive, scores)
     low, high = area_interval(area, positives, others)
     return {
-        **counted_share("sensitivity", int(np.sum(positive & found)), positives),
-        **counted_share("specificity", int(np.sum(~positive & ~found)), others),
+        **LabelCounts.of(positive.astype(int), found.astype(int), 2).detection(1),
         "roc_auc": area,
         "roc_auc_low": low,
         "roc_auc_high": high,
@@ -116,15 +99,15 @@ def confusions(true: np.ndarray, predicted: np.ndarray, num_classes: int) -> np.
 
 
 def calibration(confidence: np.ndarray, right: np.ndarray, bins: int = 10) -> list[tuple[int, float, float]]:
-    """Whether answers are right as often as their scores claim.
+    """Whether predictions are right as often as their scores claim.
 
     Args:
-        confidence: (N,) the score of each given answer, between 0 and 1.
+        confidence: (N,) the score of each given label, between 0 and 1.
         right: (N,) whether it was right.
         bins: how many groups of equal width to make of the scores; those without rows are left out.
 
     Returns:
-        for each group, by rising score: rows, mean score, share of right answers.
+        for each group, by rising score: rows, mean score, fraction of right predictions.
     """
     group = np.minimum((confidence * bins).astype(int), bins - 1)
     return [
@@ -135,8 +118,8 @@ def calibration(confidence: np.ndarray, right: np.ndarray, bins: int = 10) -> li
 
 
 def calibration_error(groups: Sequence[tuple[int, float, float]]) -> float:
-    """By how much scores and shares of right answers differ on average over the rows.
+    """By how much scores and fractions of right predictions differ on average over the rows.
 
     Source: Naeini et al. 2015, "Obtaining well calibrated probabilities using Bayesian binning", ECE.
     """
-    return sum(rows * abs(score - share) for rows, score, share in groups) / sum(rows for rows, _, _ in groups)
+    return sum(rows * abs(score - fraction) for rows, score, fraction in groups) / sum(rows for rows, _, _ in groups)

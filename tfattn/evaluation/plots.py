@@ -11,13 +11,13 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 from tfattn.drawing.colours import BLUE, GROUND, INK, ORANGE, PAPER, SERIES, SOFT
 from tfattn.drawing.figures import new_figure, short, styled, width_of
 from tfattn.drawing.heat import STRONG, heat, scale
-from tfattn.evaluation.metrics import wilson
 from tfattn.evaluation.wording import number
+from tfattn.tasks.intervals import wilson
 
 MOST_CONFUSED = 19  # labels that a confusion chart shows one by one
-MOST_WRITTEN = 12  # labels whose shares a confusion chart writes; of more, it shows a scale
+MOST_WRITTEN = 12  # labels whose fractions a confusion chart writes; of more, it shows a scale
 MOST_BARS = 25
-SHARES = "Validation"  # the title of the metrics between 0 and 1
+FRACTIONS = "Validation"  # the title of the metrics between 0 and 1
 
 
 def plain_numbers() -> FuncFormatter:
@@ -27,10 +27,11 @@ def plain_numbers() -> FuncFormatter:
 
 @styled
 def training_curves(history: Sequence[dict[str, Any]]) -> list[Figure]:
-    """Loss, validation metrics and learning rate over the epochs, from the lines of history.jsonl.
+    """Loss, validation metrics and learning rate over the epochs, from the lines of history.jsonl; over the steps,
+    where an epoch has several lines.
 
-    Draws what is there: `loss` and `validation_loss` in one figure, the validation metrics that are shares (0 to 1) in
-    the next, any other metric in one of its own, then `learning_rate`.
+    Draws what is there: `loss` and `validation_loss` in one figure, the validation metrics that are fractions (0 to 1)
+    in the next, any other metric in one of its own, then `learning_rate`.
     """
     return [_curves(history, title, names) for title, names in _panels(history).items()]
 
@@ -38,19 +39,20 @@ def training_curves(history: Sequence[dict[str, Any]]) -> list[Figure]:
 def _curves(history: Sequence[dict[str, Any]], title: str, names: Sequence[str]) -> Figure:
     figure = new_figure(2.9, 2.6)
     axes = figure.add_subplot()
-    epochs = [line["epoch"] for line in history]
+    axis = "epoch" if len({line["epoch"] for line in history}) == len(history) else "step"
+    places = [line[axis] for line in history]
     for name, colour in zip(names, SERIES, strict=False):
         values = [line.get(name, math.nan) for line in history]
         shown = "training" if name == "loss" else name.removeprefix("validation_").replace("_", " ")
         shown = "validation" if name == "validation_loss" else shown
-        axes.plot(epochs, values, color=colour, marker="o", markersize=3.5, linewidth=1.8, label=shown)
-    axes.yaxis.set_major_formatter(PercentFormatter(xmax=1) if title == SHARES else plain_numbers())
+        axes.plot(places, values, color=colour, marker="o", markersize=3.5, linewidth=1.8, label=shown)
+    axes.yaxis.set_major_formatter(PercentFormatter(xmax=1) if title == FRACTIONS else plain_numbers())
     axes.set_title(title.replace("_", " "))
-    axes.set_xlabel("epoch")
+    axes.set_xlabel(axis)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8, min_n_ticks=1))
-    if len(epochs) == 1:
-        axes.set_xlim(epochs[0] - 1, epochs[0] + 1)
-    if len(names) > 1 or title == SHARES:
+    if len(places) == 1:
+        axes.set_xlim(places[0] - 1, places[0] + 1)
+    if len(names) > 1 or title == FRACTIONS:
         axes.legend(fontsize=9)
     return figure
 
@@ -60,23 +62,23 @@ def _panels(history: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
     losses = [name for name in ("loss", "validation_loss") if name in names]
     metrics = [name for name in names if name.startswith("validation_") and name not in losses]
     metrics = [name for name in metrics if not name.endswith(("_low", "_high"))]  # the ends of intervals
-    shares = [name for name in metrics if all(0 <= line.get(name, 0) <= 1 for line in history)]
-    panels = {"Loss": losses, SHARES: shares[: len(SERIES)]}
-    panels |= {name.removeprefix("validation_"): [name] for name in metrics if name not in shares}
+    fractions = [name for name in metrics if all(0 <= line.get(name, 0) <= 1 for line in history)]
+    panels = {"Loss": losses, FRACTIONS: fractions[: len(SERIES)]}
+    panels |= {name.removeprefix("validation_"): [name] for name in metrics if name not in fractions}
     panels["Learning rate"] = [name for name in names if name == "learning_rate"]
     return {title: inside for title, inside in panels.items() if inside}
 
 
 @styled
 def confusion(counts: np.ndarray, labels: Sequence[str]) -> Figure:
-    """Counts and shares of the row, true labels down and given labels across; darker is more of the row.
+    """Counts and fractions of the row, true labels down and given labels across; darker is more of the row.
 
     Of very many labels, those with the most mistakes are shown one by one, the others as one.
     """
     known = len(labels)
     counts, labels = _most_confused(counts, labels)
     size = len(labels)
-    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    fractions = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     written = size <= MOST_WRITTEN
     longest = width_of(labels)
     cell = 0.9 if size <= 6 else max(0.36, 5.4 / size)
@@ -84,23 +86,23 @@ def confusion(counts: np.ndarray, labels: Sequence[str]) -> Figure:
     figure = new_figure(width, 1.0 + 0.65 * longest + cell * size)
     axes = figure.add_subplot()
     axes.set_facecolor(GROUND)
-    # Right answers are blue, mistakes orange: the eye needs no legend.
+    # Right labels are blue, mistakes orange: the eye needs no legend.
     right = np.eye(size, dtype=bool)
     plain = counts == 0
-    apart = 0.09 / cell if written else 0.0  # of a cell: how far from its middle count and share stand
+    apart = 0.09 / cell if written else 0.0  # of a cell: how far from its middle count and fraction stand
     plain[-1, -1] |= size < known  # among the others there is right and wrong
     kinds = {"wrong": (ORANGE, right | plain), "right": (BLUE, ~right | plain)}
     for kind, (colour, hidden) in kinds.items():
-        drawn = heat(axes, np.ma.array(shares, mask=hidden), colour, highest=1.0)
+        drawn = heat(axes, np.ma.array(fractions, mask=hidden), colour, highest=1.0)
         if not written:
             scale(drawn, axes, f"{kind}, of the texts of a line", percent=True)
     for row, column in np.ndindex(size, size):
         if counts[row, column]:
-            strong = not plain[row, column] and shares[row, column] > STRONG
+            strong = not plain[row, column] and fractions[row, column] > STRONG
             look: dict[str, Any] = {"ha": "center", "color": PAPER if strong else INK, "fontsize": 10 if written else 8}
             axes.text(column, row - apart, f"{counts[row, column]:,}", va="center", **look)
             if written:
-                axes.text(column, row + apart, f"{shares[row, column]:.0%}", va="center", **look)
+                axes.text(column, row + apart, f"{fractions[row, column]:.0%}", va="center", **look)
     names = [short(label) for label in labels]
     slanted = {"rotation": 38, "ha": "right", "rotation_mode": "anchor"} if longest > 0.85 * cell else {}
     axes.set_xticks(range(size), names, **slanted)
@@ -138,7 +140,7 @@ def bars(
         title: stands above the bars.
         notes: a few words behind the value of a name, such as its number of rows.
         ranked: whether the best come first; else the order of the names stays.
-        percent: whether values are shares; else they are points of a hundred, as BLEU is given.
+        percent: whether values are fractions; else they are points of a hundred, as BLEU is given.
     """
     sign = "%" if percent else ""
     shown = sorted(values.items(), key=lambda one: -one[1] if ranked else 0)[-MOST_BARS:]
@@ -167,22 +169,22 @@ def reliability(
     groups: Sequence[tuple[int, float, float]],
     *,
     score: str = "score of the given label",
-    share: str = "share of right answers",
+    fraction: str = "fraction of right predictions",
     diagonal: str = "as sure as right",
 ) -> Figure:
-    """Shares of right answers, with what chance allows, against the scores given, from `metrics.calibration`.
+    """Fractions of right predictions, with what chance allows, against the scores given, from `metrics.calibration`.
 
     Args:
-        groups: rows, mean score and share of each group.
-        score, share, diagonal: what to call the axes and the line on which both are equal.
+        groups: rows, mean score and fraction of each group.
+        score, fraction, diagonal: what to call the axes and the line on which both are equal.
     """
     figure = new_figure(5.2, 3.8)
     axes = figure.add_subplot()
-    _, scores, shares = (np.array(column) for column in zip(*groups, strict=True))
+    _, scores, fractions = (np.array(column) for column in zip(*groups, strict=True))
     axes.plot([0, 1], [0, 1], color=SOFT, linewidth=1, linestyle="--", label=diagonal)
     intervals = np.array([wilson(round(right * count), count) for count, _, right in groups]).T
     axes.vlines(scores, *intervals, color=BLUE, linewidth=2, alpha=0.35, label="95% interval")
-    axes.scatter(scores, shares, s=40, color=BLUE, zorder=3, clip_on=False)
+    axes.scatter(scores, fractions, s=40, color=BLUE, zorder=3, clip_on=False)
     for count, *place in groups:
         axes.annotate(
             f"{count:,}",
@@ -198,6 +200,6 @@ def reliability(
     axes.xaxis.set_major_formatter(PercentFormatter(xmax=1))
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1))
     axes.set_xlabel(f"{score} (beside the dots: how many)")
-    axes.set_ylabel(share)
+    axes.set_ylabel(fraction)
     axes.legend(fontsize=9, loc="lower right")
     return figure

@@ -94,14 +94,14 @@ class Headline:
     """What somebody who reads one line should know.
 
     Args:
-        figure: the one figure, as shown, such as "95.8%".
+        metric: the one metric, as shown, such as "95.8%".
         sentence: what it says in plain words.
         doubts: what stands against it, a sentence each; shown before all else.
         remarks: what it has to be seen against, a sentence each.
-        facts: a few more figures, by their names.
+        facts: a few more metrics, by their names.
     """
 
-    figure: str
+    metric: str
     sentence: str
     remarks: Sequence[str]
     facts: dict[str, str]

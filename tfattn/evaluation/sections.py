@@ -7,12 +7,13 @@ from tfattn.data.findings import findings, sentences
 from tfattn.drawing.figures import svg
 from tfattn.evaluation import plots
 from tfattn.evaluation.report import Listing, Panels, Picture, Section, Table, Text
+from tfattn.evaluation.wording import count
 
 MOST_CLASSES = 20
 
 
 def training(history: Sequence[dict[str, Any]], *, selection: str) -> Section:
-    """Curves over the epochs, and their figures.
+    """Curves over the run, and their numbers.
 
     Args:
         history: the lines of history.jsonl; only what is there is shown.
@@ -23,18 +24,15 @@ def training(history: Sequence[dict[str, Any]], *, selection: str) -> Section:
     rows = [[line.get(name, "") for name in names] for line in history]
     seconds = sum(line.get("seconds", 0) for line in history)
     took = f" in {_duration(seconds)}" if seconds else ""
-    words = (
-        f"The training rows were read {len(history)} times{took}."
-        if len(history) > 1
-        else "The training rows were read once."
-    )
+    length = f"{count(history[-1]['step'], 'step')} through {count(history[-1]['epoch'], 'epoch')}"
+    words = f"Training took {length}{took}."
     kept = "that did best on the validation rows" if selection == "best_epoch" else "of the last epoch"
     hint = (
         "Where the training loss keeps falling but the validation loss rises, the model has begun to learn its rows by "
         f"heart; the weights {kept} are the ones kept."
     )
     curves = [
-        Picture(f"training_{number}", svg(figure), f"{figure.axes[0].get_title(loc='left')} by epoch")
+        Picture(f"training_{number}", svg(figure), f"{figure.axes[0].get_title(loc='left')} over the run")
         for number, figure in enumerate(plots.training_curves(history), start=1)
     ]
     return Section(
@@ -42,7 +40,7 @@ def training(history: Sequence[dict[str, Any]], *, selection: str) -> Section:
         [
             Text(f"{words} {hint}"),
             Panels(curves),
-            Table(columns, rows, folded="Every epoch in figures"),
+            Table(columns, rows, folded="Every validation in numbers"),
         ],
     )
 

@@ -1,190 +1,146 @@
 """The evaluation of a classifier of table rows: what it finds, what it misses, and which columns it relies on."""
 
-import csv
 from collections.abc import Iterator, Sequence
-from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tfattn import console, files
-from tfattn.data.prepare import read_facts
-from tfattn.evaluation import doubts, evaluate, importance, members, metrics, tabular_sections
-from tfattn.evaluation.evaluate import Evaluated, Member
-from tfattn.evaluation.importance import Ask
-from tfattn.evaluation.tabular_sections import ROW, Answers
+from tfattn.evaluation import doubts, importance, members, tabular_sections
+from tfattn.evaluation.evaluate import Findings
+from tfattn.evaluation.label_lines import label_line
+from tfattn.evaluation.metrics import calibration, calibration_error, classification, detection
+from tfattn.evaluation.tabular_sections import ROW, PredictedRows
 from tfattn.evaluation.wording import count
 from tfattn.features import COLUMN_ATTENTION, ESSENTIAL_FEATURES, LABEL, LABEL_IDS
+from tfattn.trained.ensemble import TrainedEnsemble
+from tfattn.trained.predictions import SplitPredictions
 
 RESULTS = "results.tsv"
 SEED = 0  # of the shuffled columns: one evaluation of one model always says the same
-KEPT_SCORES = 5
 
 
-def report(folder: str | Path, evaluated: Evaluated) -> dict[str, float]:
-    """Measures answers for rows of a table; writes metrics, predictions, results, plots and the report of a run.
+def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
+    """Measures a classifier of table rows, and which columns it relies on.
 
-    `results.tsv` holds a line per row: its identifiers, `row`, `label`, `predicted`, `right` (TRUE or FALSE),
+    Its table `results.tsv` holds a line per row: its identifiers, `row`, `label`, `predicted`, `right` (TRUE or FALSE),
     `probability` (of the positive label; of the given one, if none is positive), and `essential_1` to `essential_E` of
     a model that has them.
 
     Args:
-        folder: the run's; evaluate.write says what is read and written there.
-        evaluated: what was answered. `rows` are as `Answers` takes them; `answers` are `label_ids` (N,) and `scores`
-            (N, C), and maybe `essential_features` (N, E) and `column_attention` (N, K); `task` has the `positive_id`;
-            `decisions` may hold an operating point: its `threshold`, which the given labels follow, and the `figures`
-            of the rows that it was chosen on; `columns` are in the model's order, and `asks` has one function at least.
+        ensemble: whose `labels` are given, at its operating point where it has one; its task has the `positive_id`.
+        predictions: rows as `PredictedRows` takes them; `label_ids` (N,) and `scores` (N, C), and maybe
+            `essential_features` (N, E) and `column_attention` (N, K).
 
     Returns:
-        the metrics by flat names: `loss`, those of metrics.classification, `calibration_error`, with a positive label
+        findings whose metrics are `loss`, those of metrics.classification, `calibration_error`, with a positive label
         those of metrics.detection, with an operating point `operating_threshold`; those of doubts.accuracy_without;
         `importance/COLUMN` with `importance_low/COLUMN` and `importance_high/COLUMN`, and maybe `attention/COLUMN`; of
         several members `importance_agreement`, their rank correlation, and those of members.measured.
     """
-    rows, columns, answers = evaluated.rows, evaluated.columns, evaluated.answers
-    labels = read_facts(evaluated.prepared)["labels"]
-    found = Answers(
-        rows,
-        columns,
-        labels,
-        evaluated.task.positive_id,
-        true=evaluated.targets[LABEL_IDS],
-        given=answers[LABEL_IDS],
-        scores=answers["scores"],
-        essential=answers.get(ESSENTIAL_FEATURES),
-        attention=answers.get(COLUMN_ATTENTION),
-        leaked=evaluated.is_leaked,
+    values = predictions.values
+    predicted = PredictedRows(
+        predictions.rows,
+        ensemble.preprocessor.fields,
+        ensemble.labels,
+        ensemble.task.positive_id,
+        true=predictions.targets[LABEL_IDS],
+        given=values[LABEL_IDS],
+        scores=values["scores"],
+        leaked=predictions.leaked,
+        essential=values.get(ESSENTIAL_FEATURES),
+        attention=values.get(COLUMN_ATTENTION),
     )
-    findings = study(
-        found,
-        split=evaluated.split,
-        loss=evaluated.loss,
-        asks=evaluated.asks,
-        operating_point=evaluated.decisions or None,
-        models=evaluated.members,
-    )
-    evaluate.write(
-        findings,
-        folder,
-        evaluated,
-        title=f"{evaluated.name}: which label does a row get?",
-        subtitle=f"{count(len(rows), f'{evaluated.split} row')}, {count(len(columns), 'column')}, "
-        f"{count(len(labels), 'label')}, evaluated on {datetime.now():%d %B %Y at %H:%M}",
-    )
-    _write_results(found, Path(folder) / RESULTS)
-    _say(findings.metrics, columns)
-    return findings.metrics
-
-
-def study(
-    answers: Answers,
-    *,
-    split: str,
-    loss: float,
-    asks: Sequence[Ask],
-    operating_point: dict[str, Any] | None = None,
-    models: Sequence[Member] = (),
-) -> evaluate.Findings:
-    """What there is to say about answers for rows of a table.
-
-    Args:
-        answers: what was answered.
-        split: which rows those are.
-        loss: the mean loss over them.
-        asks: for each model, a function from raw rows to scores (N, C); the answers are their means.
-        operating_point: `threshold` and `figures`, where one was chosen.
-        models: what each of several models answered alone.
-    """
-    figures = {"loss": loss, **metrics.classification(answers.true, answers.given, answers.labels)}
-    if answers.positive is None:
-        groups = metrics.calibration(answers.probability, answers.right)
+    metrics = {"loss": predictions.loss, **classification(predicted.true, predicted.given, predicted.labels)}
+    if predicted.positive is None:
+        groups = calibration(predicted.probability, predicted.right)
     else:
-        positive = answers.true == answers.positive
-        figures |= metrics.detection(positive, answers.given == answers.positive, answers.probability)
-        groups = metrics.calibration(answers.probability, positive)
-    figures["calibration_error"] = metrics.calibration_error(groups)
-    if operating_point is not None:
-        figures["operating_threshold"] = operating_point["threshold"]
+        positive = predicted.true == predicted.positive
+        metrics |= detection(positive, predicted.given == predicted.positive, predicted.probability)
+        groups = calibration(predicted.probability, positive)
+    metrics["calibration_error"] = calibration_error(groups)
+    if ensemble.operating_point is not None:
+        metrics["operating_threshold"] = ensemble.operating_point.threshold
+    metrics |= doubts.accuracy_without(predicted.leaked, predicted.right)
+    alone, spread = members.measured(predictions.members, predicted.labels)
+    metrics |= spread
 
-    if answers.leaked is not None:
-        figures |= doubts.accuracy_without(answers.leaked, answers.right)
-    alone, spread = members.measured(
-        models, lambda one: metrics.classification(one.targets[LABEL_IDS], one.answers[LABEL_IDS], answers.labels)
-    )
-    figures |= spread
-
-    whole, *each = importance.of_members(
-        asks, answers.rows, answers.columns, answers.true, positive=answers.positive, seed=SEED
+    whole, *each = importance.permutation(
+        lambda rows: [one["scores"] for one in ensemble.predict_each(rows)],
+        predicted.rows,
+        predicted.columns,
+        predicted.true,
+        positive=predicted.positive,
+        seed=SEED,
     )
     agreement = importance.stability(np.array([one.mean for one in each]))
-    for kind, values in {"": whole.mean, "_low": whole.interval[0], "_high": whole.interval[1]}.items():
-        figures |= {f"importance{kind}/{name}": float(v) for name, v in zip(answers.columns, values, strict=True)}
-    if answers.attention is not None:
-        attention = answers.attention.mean(axis=0)
-        figures |= {f"attention/{name}": float(v) for name, v in zip(answers.columns, attention, strict=True)}
+    for kind, costs in {"": whole.mean, "_low": whole.interval[0], "_high": whole.interval[1]}.items():
+        metrics |= {f"importance{kind}/{name}": float(v) for name, v in zip(predicted.columns, costs, strict=True)}
+    if predicted.attention is not None:
+        attention = predicted.attention.mean(axis=0)
+        metrics |= {f"attention/{name}": float(v) for name, v in zip(predicted.columns, attention, strict=True)}
     if agreement is not None:
-        figures["importance_agreement"] = agreement.correlation
-    return evaluate.Findings(
-        metrics=figures,
-        predictions=_predictions(answers),
-        headline=tabular_sections.headline(answers, figures, split),
+        metrics["importance_agreement"] = agreement.correlation
+    curves = [tabular_sections.curves(predicted, metrics, ensemble.operating_point)] if predicted.has_both_kinds else []
+    sizes = [(len(predicted.rows), f"{predictions.split} row"), (len(predicted.columns), "column")]
+    return Findings(
+        question="which label does a row get?",
+        measured=", ".join(count(*size) for size in [*sizes, (len(predicted.labels), "label")]),
+        metrics=metrics,
+        predictions=_lines(predicted),
+        headline=tabular_sections.headline(predicted, metrics, predictions.split),
         sections=[
-            tabular_sections.confused(answers, figures),
-            *([members.section(alone, figures, models, len(answers.rows))] if models else []),
-            *([tabular_sections.curves(answers, figures, operating_point)] if answers.has_both_kinds else []),
-            tabular_sections.relied_on(answers, whole, each, agreement),
-            tabular_sections.mistakes(answers, whole),
-            *([tabular_sections.essential(answers, len(each))] if answers.essential is not None else []),
-            tabular_sections.certainty(answers, groups),
+            tabular_sections.confused(predicted, metrics),
+            *members.sections(alone, metrics, predictions),
+            *curves,
+            tabular_sections.relied_on(predicted, whole, each, agreement),
+            tabular_sections.mistakes(predicted, whole),
+            *([tabular_sections.essential(predicted, len(each))] if predicted.essential is not None else []),
+            tabular_sections.certainty(predicted, groups),
         ],
         thing="row",
+        in_short=_in_short(metrics, predicted.columns),
+        summary=_summary(metrics),
+        tables={RESULTS: _results(predicted)},
     )
 
 
-def _predictions(answers: Answers) -> Iterator[dict[str, Any]]:
-    best = np.argsort(-answers.scores, axis=1, kind="stable")[:, :KEPT_SCORES]
-    for number, row in enumerate(answers.rows):
-        line = {
-            **row,
-            "predicted": answers.labels[answers.given[number]],
-            "right": bool(answers.right[number]),
-            "scores": {answers.labels[place]: round(float(answers.scores[number, place]), 6) for place in best[number]},
-        }
-        if answers.essential is not None:
-            line[ESSENTIAL_FEATURES] = [float(f"{value:.6g}") for value in answers.essential[number]]
-        if answers.attention is not None:
-            weights = zip(answers.columns, answers.attention[number], strict=True)
+def _lines(predicted: PredictedRows) -> Iterator[dict[str, Any]]:
+    each = zip(predicted.rows, predicted.true, predicted.given, predicted.scores, strict=True)
+    for number, (row, true, given, scores) in enumerate(each):
+        line = label_line(row, predicted.labels, true=true, given=given, scores=scores)
+        if predicted.essential is not None:
+            line[ESSENTIAL_FEATURES] = [float(f"{value:.6g}") for value in predicted.essential[number]]
+        if predicted.attention is not None:
+            weights = zip(predicted.columns, predicted.attention[number], strict=True)
             line[COLUMN_ATTENTION] = {column: round(float(weight), 6) for column, weight in weights}
         yield line
 
 
-def _write_results(answers: Answers, path: Path) -> None:
-    identifiers = answers.identifiers
-    essential = np.empty((len(answers.rows), 0)) if answers.essential is None else answers.essential
-    with files.atomic_file(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file, delimiter="\t", lineterminator="\n")
-        numbered = [f"essential_{number + 1}" for number in range(essential.shape[1])]
-        table.writerow([*identifiers, ROW, LABEL, "predicted", "right", "probability", *numbered])
-        for number, row in enumerate(answers.rows):
-            table.writerow(
-                [
-                    *(row[name] for name in identifiers),
-                    row[ROW],
-                    row[LABEL],
-                    answers.labels[answers.given[number]],
-                    "TRUE" if answers.right[number] else "FALSE",
-                    f"{answers.probability[number]:.6f}",
-                    *(f"{value:.6g}" for value in essential[number]),
-                ]
-            )
+def _results(predicted: PredictedRows) -> Iterator[list[str]]:
+    identifiers = predicted.identifiers
+    essential = np.empty((len(predicted.rows), 0)) if predicted.essential is None else predicted.essential
+    numbered = [f"essential_{number + 1}" for number in range(essential.shape[1])]
+    yield [*identifiers, ROW, LABEL, "predicted", "right", "probability", *numbered]
+    for number, row in enumerate(predicted.rows):
+        yield [
+            *(row[name] for name in identifiers),
+            row[ROW],
+            row[LABEL],
+            predicted.labels[predicted.given[number]],
+            "TRUE" if predicted.right[number] else "FALSE",
+            f"{predicted.probability[number]:.6f}",
+            *(f"{value:.6g}" for value in essential[number]),
+        ]
 
 
-def _say(figures: dict[str, float], columns: Sequence[str]) -> None:
-    shares = [name for name in ("accuracy", "sensitivity", "specificity", "roc_auc") if name in figures]
-    table = [[name, figures[name], figures[f"{name}_low"], figures[f"{name}_high"]] for name in shares]
-    console.table("Answers", ["figure", "share", "95% from", "to"], table)
-    relied_on = [column for column in columns if figures[f"importance_low/{column}"] > 0]
-    first = sorted(relied_on, key=lambda column: -figures[f"importance/{column}"])[:3]
+def _summary(metrics: dict[str, float]) -> tuple[str, list[str], list[list[Any]]]:
+    fractions = [name for name in ("accuracy", "sensitivity", "specificity", "roc_auc") if name in metrics]
+    table = [[name, metrics[name], metrics[f"{name}_low"], metrics[f"{name}_high"]] for name in fractions]
+    return "Predictions", ["metric", "fraction", "95% from", "to"], table
+
+
+def _in_short(metrics: dict[str, float], columns: Sequence[str]) -> str:
+    relied_on = [column for column in columns if metrics[f"importance_low/{column}"] > 0]
+    first = sorted(relied_on, key=lambda column: -metrics[f"importance/{column}"])[:3]
     most = f"relies most on {', '.join(first)}" if first else "relies on no single column beyond chance"
-    console.note(f"baseline {figures['baseline_accuracy']:.4f}; {most}")
+    return f"baseline {metrics['baseline_accuracy']:.4f}; {most}"

@@ -1,4 +1,4 @@
-"""Pictures of answers to the rows of a table."""
+"""Pictures of predictions for the rows of a table."""
 
 import math
 from collections.abc import Sequence
@@ -15,17 +15,17 @@ from tfattn.evaluation import plots
 
 MOST_COLUMNS = 30  # whose importance a chart shows
 MOST_SPREADS = 12  # features whose values a chart shows
-MARK = {"s": 75, "color": ORANGE, "edgecolor": PAPER, "zorder": 4, "clip_on": False}  # where answers are given
+MARK = {"s": 75, "color": ORANGE, "edgecolor": PAPER, "zorder": 4, "clip_on": False}  # where labels are given
 
 
 @styled
 def roc(scores: np.ndarray, positive: np.ndarray, point: tuple[float, float], *, words: str) -> Figure:
-    """ROC curve with the point where answers are given; where it hugs its corner, that is drawn larger inside.
+    """ROC curve with the point where labels are given; where it hugs its corner, that is drawn larger inside.
 
     Args:
         scores: (N,) of the positive label.
         positive: (N,) bool, which rows are positive; there must be rows of both kinds.
-        point: share of the others taken for positive, and share of the positive found, of the answers given.
+        point: fraction of the others taken for positive, and of the positive found, of the labels given.
         words: what the legend calls the point.
     """
     alarms, found, _ = roc_curve(positive, scores, drop_intermediate=False)
@@ -45,11 +45,11 @@ def roc(scores: np.ndarray, positive: np.ndarray, point: tuple[float, float], *,
 
 @styled
 def precision_recall(scores: np.ndarray, positive: np.ndarray, point: tuple[float, float], *, words: str) -> Figure:
-    """Precision-recall curve with the point where answers are given.
+    """Precision-recall curve with the point where labels are given.
 
     Args:
         scores, positive, words: as for `roc`.
-        point: recall and precision of the answers given.
+        point: recall and precision of the labels given.
     """
     precisions, recalls, _ = precision_recall_curve(positive, scores)
     figure, axes = _square()

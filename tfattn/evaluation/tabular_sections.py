@@ -1,4 +1,4 @@
-"""The sections of a report on answers for rows of a table: what was found, what was missed, and what it rests on."""
+"""The sections of a report on predictions for rows of a table: what was found, what was missed, what it rests on."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from tfattn.drawing.figures import svg
-from tfattn.evaluation import doubts, members, metrics, plots, tabular_plots
+from tfattn.evaluation import doubts, members, plots, tabular_plots
 from tfattn.evaluation.importance import Importance, Stability
+from tfattn.evaluation.metrics import confusions
 from tfattn.evaluation.report import Headline, Panels, Picture, Section, Table, Text
 from tfattn.evaluation.wording import between, count, fixed, listed, needed, number, percent, percents, shown_of
 from tfattn.features import LABEL
+from tfattn.tasks.operating_point import OperatingPoint
 
 ROW = "row"
 WORST_MISTAKES = 20
@@ -22,8 +24,8 @@ MOST_CHARACTERS = 60
 
 
 @dataclass(frozen=True)
-class Answers:
-    """Every row of a split with what it is and what it was given.
+class PredictedRows:
+    """Every row of a split with what it is and what was predicted.
 
     Args:
         rows: N raw rows: `row` (file:line), `label`, the K columns; all else identifies the row.
@@ -33,9 +35,9 @@ class Answers:
         true: (N,) ids of the right labels.
         given: (N,) ids of the given labels.
         scores: (N, C) how likely each label is.
+        leaked: (N,) whether a training row repeats the row.
         essential: (N, E) the numbers that alone decided, of a model that has them.
         attention: (N, K) how much the model looked at each column, of a model that says so.
-        leaked: (N,) whether a training row repeats the row; None if that is not known.
     """
 
     rows: Sequence[dict[str, str]]
@@ -45,9 +47,9 @@ class Answers:
     true: np.ndarray
     given: np.ndarray
     scores: np.ndarray
+    leaked: np.ndarray
     essential: np.ndarray | None = None
     attention: np.ndarray | None = None
-    leaked: np.ndarray | None = None
 
     @property
     def right(self) -> np.ndarray:
@@ -70,80 +72,80 @@ class Answers:
         return self.positive is not None and 0 < np.sum(self.true == self.positive) < len(self.true)
 
 
-def headline(answers: Answers, figures: dict[str, float], split: str) -> Headline:
+def headline(predicted: PredictedRows, metrics: dict[str, float], split: str) -> Headline:
     """How often the right label was given, and with a positive label what was found and what was left alone."""
-    most_frequent = answers.labels[np.bincount(answers.true, minlength=len(answers.labels)).argmax()]
-    facts = {"mistakes": f"{np.sum(~answers.right):,} of {len(answers.rows):,}"}
+    most_frequent = predicted.labels[np.bincount(predicted.true, minlength=len(predicted.labels)).argmax()]
+    facts = {"mistakes": f"{np.sum(~predicted.right):,} of {len(predicted.rows):,}"}
     found = []
-    if answers.positive is None:
-        facts["mean F1 of the labels"] = percent(figures["macro_f1"])
+    if predicted.positive is None:
+        facts["mean F1 of the labels"] = percent(metrics["macro_f1"])
     else:
-        label, positive = answers.labels[answers.positive], answers.true == answers.positive
-        is_given = answers.given == answers.positive
+        label, positive = predicted.labels[predicted.positive], predicted.true == predicted.positive
+        is_given = predicted.given == predicted.positive
         found = [
             f"{np.sum(positive & is_given):,} of {count(positive.sum(), 'row')} of the label “{label}” found: a "
-            f"sensitivity of {_with_interval(figures, 'sensitivity')}.",
+            f"sensitivity of {_with_interval(metrics, 'sensitivity')}.",
             f"{np.sum(~positive & is_given):,} of {count(np.sum(~positive), 'other row')} taken for “{label}”: a "
-            f"specificity of {_with_interval(figures, 'specificity')}.",
+            f"specificity of {_with_interval(metrics, 'specificity')}.",
         ]
-        area = between(figures["roc_auc_low"], figures["roc_auc_high"])
-        facts |= {"ROC AUC": f"{figures['roc_auc']:.4f} ({area})"}
+        area = between(metrics["roc_auc_low"], metrics["roc_auc_high"])
+        facts |= {"ROC AUC": f"{metrics['roc_auc']:.4f} ({area})"}
     return Headline(
-        figure=percent(figures["accuracy"]),
-        sentence=f"{answers.right.sum():,} of {count(len(answers.rows), 'row')} got the right label: an accuracy of "
-        f"{_with_interval(figures, 'accuracy')}.",
+        metric=percent(metrics["accuracy"]),
+        sentence=f"{predicted.right.sum():,} of {count(len(predicted.rows), 'row')} got the right label: an accuracy "
+        f"of {_with_interval(metrics, 'accuracy')}.",
         doubts=[
-            *doubts.of_labels(figures, answers.labels, answers.true, answers.given),
-            *doubts.of_unseen(answers.leaked, figures, split=split, thing="row"),
+            *doubts.of_labels(metrics, predicted.labels, predicted.true, predicted.given),
+            *doubts.of_unseen(predicted.leaked, metrics, split=split, thing="row"),
         ],
         remarks=[
             *found,
-            f"Always answering “{most_frequent}” would be right for {percent(figures['baseline_accuracy'])}.",
-            "In brackets stand 95% intervals: where the shares may lie in many such rows. A difference within them may "
-            "be chance.",
+            f"Always predicting “{most_frequent}” would be right for {percent(metrics['baseline_accuracy'])}.",
+            "In brackets stand 95% intervals: where the fractions may lie in many such rows. A difference within them "
+            "may be chance.",
         ],
-        facts=facts | members.facts(figures),
+        facts=facts | members.facts(metrics),
     )
 
 
-def confused(answers: Answers, figures: dict[str, float]) -> Section:
+def confused(predicted: PredictedRows, metrics: dict[str, float]) -> Section:
     """Which labels were given to the rows of each label."""
-    counts = metrics.confusions(answers.true, answers.given, len(answers.labels))
+    counts = confusions(predicted.true, predicted.given, len(predicted.labels))
     parts: list[Any] = [
         Text(
             "Each line of the chart holds the rows of one label, each column those that were given a label: blue is "
             "right, orange is wrong."
         ),
-        Picture("confusion", svg(plots.confusion(counts, answers.labels)), "true labels by given labels"),
+        Picture("confusion", svg(plots.confusion(counts, predicted.labels)), "true labels by given labels"),
     ]
-    if answers.positive is None:
-        shares = ("precision", "recall", "f1")
+    if predicted.positive is None:
+        scores_of = ("precision", "recall", "f1")
         table = [
-            [label, figures[f"support/{label}"], *(percent(figures[f"{share}/{label}"]) for share in shares)]
-            for label in answers.labels
+            [label, metrics[f"support/{label}"], *(percent(metrics[f"{name}/{label}"]) for name in scores_of)]
+            for label in predicted.labels
         ]
         folded = f"All {len(table)} labels" if len(table) > MOST_ROWS else ""
         parts.append(Table(["label", "rows", "reliable (precision)", "found (recall)", "F1"], table, folded))
     return Section("What is taken for what", parts)
 
 
-def curves(answers: Answers, figures: dict[str, float], operating_point: dict[str, Any] | None) -> Section:
+def curves(predicted: PredictedRows, metrics: dict[str, float], operating_point: OperatingPoint | None) -> Section:
     """ROC and precision-recall curve of the positive label, with the point that the given labels stand for."""
-    label, positive = answers.labels[answers.positive], answers.true == answers.positive
+    label, positive = predicted.labels[predicted.positive], predicted.true == predicted.positive
     if operating_point is None:
         said = f"A row is given “{label}” where no other label has a higher score."
         words = "labels as given"
     else:
-        before, threshold = operating_point["figures"], _threshold(operating_point["threshold"])
+        before, threshold = operating_point.metrics, _threshold(operating_point.threshold)
         said = (
-            f"A row is given “{label}” where its score reaches {threshold}. That threshold was chosen on validation "
-            f"rows; there it had a sensitivity of {_with_interval(before, 'sensitivity')} and a specificity of "
-            f"{_with_interval(before, 'specificity')}."
+            f"A row is given “{label}” where its score reaches {threshold}. This operating point was chosen on "
+            f"validation rows; there it had a sensitivity of {_with_interval(before, 'sensitivity')} and a specificity "
+            f"of {_with_interval(before, 'specificity')}."
         )
-        words = f"threshold {threshold}"
-    scores, found = answers.probability, figures["sensitivity"]
-    roc = tabular_plots.roc(scores, positive, (1 - figures["specificity"], found), words=words)
-    precision = figures[f"precision/{label}"]
+        words = f"operating point {threshold}"
+    scores, found = predicted.probability, metrics["sensitivity"]
+    roc = tabular_plots.roc(scores, positive, (1 - metrics["specificity"], found), words=words)
+    precision = metrics[f"precision/{label}"]
     precision_recall = tabular_plots.precision_recall(scores, positive, (found, precision), words=words)
     curves = [
         Picture("roc", svg(roc), "ROC curve, with the point at which rows are given their labels"),
@@ -156,29 +158,31 @@ def curves(answers: Answers, figures: dict[str, float], operating_point: dict[st
             Panels(curves),
             Text(
                 f"The area below the ROC curve says how often a row that is “{label}” scores above another row: "
-                f"{figures['roc_auc']:.4f} (95% interval {between(figures['roc_auc_low'], figures['roc_auc_high'])})."
+                f"{metrics['roc_auc']:.4f} (95% interval {between(metrics['roc_auc_low'], metrics['roc_auc_high'])})."
             ),
         ],
     )
 
 
-def relied_on(answers: Answers, whole: Importance, alone: Sequence[Importance], agreement: Stability | None) -> Section:
-    """How much worse shuffled columns make the answers, where the model looks, and whether its members agree."""
+def relied_on(
+    predicted: PredictedRows, whole: Importance, alone: Sequence[Importance], agreement: Stability | None
+) -> Section:
+    """How much worse shuffled columns make the predictions, where the model looks, and whether its members agree."""
     low, high = whole.interval
-    attention = None if answers.attention is None else answers.attention.mean(axis=0)
+    attention = None if predicted.attention is None else predicted.attention.mean(axis=0)
     picture = tabular_plots.reliance(
-        answers.columns,
+        predicted.columns,
         whole.mean,
         whole.interval,
         members=np.array([member.mean for member in alone]) if agreement else None,
         attention=attention,
     )
-    heads = ["column", "rise of log loss (95% interval)", f"drop of {whole.figure}"]
+    heads = ["column", "rise of log loss (95% interval)", f"drop of {whole.metric}"]
     heads += [] if attention is None else ["attention"]
     heads += [f"in first {agreement.first}"] if agreement else []
     table = [
         [
-            answers.columns[place],
+            predicted.columns[place],
             _rise(whole.mean[place], low[place], high[place]),
             round(float(whole.drops[:, place].mean()), 4),
             *([] if attention is None else [percent(attention[place])]),
@@ -186,7 +190,7 @@ def relied_on(answers: Answers, whole: Importance, alone: Sequence[Importance], 
         ]
         for place in np.argsort(-whole.mean, kind="stable")
     ]
-    first = [answers.columns[place] for place in whole.relied_on]
+    first = [predicted.columns[place] for place in whole.relied_on]
     words = [
         f"Beyond chance, the model relies on {listed(first)}."
         if first
@@ -217,24 +221,24 @@ def relied_on(answers: Answers, whole: Importance, alone: Sequence[Importance], 
     )
 
 
-def mistakes(answers: Answers, whole: Importance) -> Section:
-    """The wrong answers that had least doubt, with what identifies their rows."""
-    wrong = np.flatnonzero(~answers.right)
-    of_truth = answers.scores[wrong, answers.true[wrong]]
+def mistakes(predicted: PredictedRows, whole: Importance) -> Section:
+    """The wrong predictions that had least doubt, with what identifies their rows."""
+    wrong = np.flatnonzero(~predicted.right)
+    of_truth = predicted.scores[wrong, predicted.true[wrong]]
     worst = wrong[np.argsort(of_truth, kind="stable")][:WORST_MISTAKES]
     if not len(worst):
         return Section("The worst mistakes", [Text("There are none: every row got the right label.")])
-    identifiers = answers.identifiers[:MOST_IDENTIFIERS]
-    most = "it looked most at" if answers.attention is not None else "its values where the model relies most"
-    has_most = answers.attention is not None or len(whole.relied_on)
+    identifiers = predicted.identifiers[:MOST_IDENTIFIERS]
+    most = "it looked most at" if predicted.attention is not None else "its values where the model relies most"
+    has_most = predicted.attention is not None or len(whole.relied_on)
     heads = [", ".join(identifiers) or "row", "mistake", "true label's score", *([most] if has_most else []), "line"]
     table = [
         [
-            ", ".join(_short(answers.rows[number][name]) for name in identifiers or [ROW]),
-            f"{answers.labels[answers.true[number]]} taken for {answers.labels[answers.given[number]]}",
-            percent(answers.scores[number, answers.true[number]]),
-            *([_most(answers, whole, number)] if has_most else []),
-            answers.rows[number][ROW].rpartition(":")[2],
+            ", ".join(_short(predicted.rows[number][name]) for name in identifiers or [ROW]),
+            f"{predicted.labels[predicted.true[number]]} taken for {predicted.labels[predicted.given[number]]}",
+            percent(predicted.scores[number, predicted.true[number]]),
+            *([_most(predicted, whole, number)] if has_most else []),
+            predicted.rows[number][ROW].rpartition(":")[2],
         ]
         for number in worst
     ]
@@ -242,42 +246,46 @@ def mistakes(answers: Answers, whole: Importance) -> Section:
     return Section("The worst mistakes", [Text(words), Table(heads, table)])
 
 
-def _most(answers: Answers, whole: Importance, number: int) -> str:
-    if answers.attention is None:
-        places, notes = whole.relied_on[:SHOWN_COLUMNS], [""] * len(answers.columns)
+def _most(predicted: PredictedRows, whole: Importance, number: int) -> str:
+    if predicted.attention is None:
+        places, notes = whole.relied_on[:SHOWN_COLUMNS], [""] * len(predicted.columns)
     else:
-        weights = answers.attention[number]
+        weights = predicted.attention[number]
         places, notes = np.argsort(-weights, kind="stable")[:SHOWN_COLUMNS], [f" ({weight:.0%})" for weight in weights]
-    names = [answers.columns[place] for place in places]
+    names = [predicted.columns[place] for place in places]
     return ", ".join(
-        f"{name} = {_short(answers.rows[number][name])}{notes[place]}"
+        f"{name} = {_short(predicted.rows[number][name])}{notes[place]}"
         for name, place in zip(names, places, strict=True)
     )
 
 
-def essential(answers: Answers, models: int) -> Section:
+def essential(predicted: PredictedRows, models: int) -> Section:
     """Which values the essential features have in the rows of each label."""
-    numbers = count(answers.essential.shape[1], "number")
+    numbers = count(predicted.essential.shape[1], "number")
     words = (
-        f"Between the columns and its answer the model keeps {numbers} of a row; nothing else decides. "
+        f"Between the columns and its prediction the model keeps {numbers} of a row; nothing else decides. "
         "Where the labels lie apart in one of them, that number alone tells them apart. "
         f"results.tsv has them for every row."
     )
     if models > 1:
         words += f" Each of the {models} members has its own; these are their means."
-    picture = tabular_plots.spreads(answers.essential, answers.true, answers.labels)
+    picture = tabular_plots.spreads(predicted.essential, predicted.true, predicted.labels)
     return Section(
         "The essential features",
         [Text(words), Picture("essential", svg(picture), "values of each essential feature by true label")],
     )
 
 
-def certainty(answers: Answers, groups: Sequence[tuple[int, float, float]]) -> Section:
-    """Whether scores are as high as their answers are often right, by groups of metrics.calibration."""
+def certainty(predicted: PredictedRows, groups: Sequence[tuple[int, float, float]]) -> Section:
+    """Whether scores are as high as their predictions are often right, by groups of metrics.calibration."""
     names = {}
-    if answers.positive is not None:
-        label = _short(answers.labels[answers.positive])
-        names = {"score": f"score of “{label}”", "share": f"share that is “{label}”", "diagonal": "as often as claimed"}
+    if predicted.positive is not None:
+        label = _short(predicted.labels[predicted.positive])
+        names = {
+            "score": f"score of “{label}”",
+            "fraction": f"fraction that is “{label}”",
+            "diagonal": "as often as claimed",
+        }
     return Section(
         "Whether scores can be taken at their word",
         [
@@ -287,8 +295,8 @@ def certainty(answers: Answers, groups: Sequence[tuple[int, float, float]]) -> S
     )
 
 
-def _with_interval(figures: dict[str, float], name: str) -> str:
-    return f"{percent(figures[name])} ({percents(figures[f'{name}_low'], figures[f'{name}_high'])})"
+def _with_interval(metrics: dict[str, float], name: str) -> str:
+    return f"{percent(metrics[name])} ({percents(metrics[f'{name}_low'], metrics[f'{name}_high'])})"
 
 
 def _rise(mean: float, low: float, high: float) -> str:

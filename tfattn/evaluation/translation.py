@@ -2,21 +2,21 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sacrebleu.metrics import CHRF
 
-from tfattn import console
 from tfattn.drawing.figures import svg
-from tfattn.evaluation import doubts, evaluate, plots
+from tfattn.evaluation import doubts, plots
 from tfattn.evaluation.alignment_plot import alignment
-from tfattn.evaluation.evaluate import Evaluated
+from tfattn.evaluation.evaluate import Findings
 from tfattn.evaluation.report import Headline, Picture, Section, Table, Text
 from tfattn.evaluation.wording import between, count, percent
 from tfattn.tasks import text_metrics
+from tfattn.tasks.translation import Translation
+from tfattn.trained.ensemble import TrainedEnsemble
+from tfattn.trained.predictions import SplitPredictions
 
 SEED = 0  # of the intervals: one evaluation of one model always says the same
 SHOWN = 15
@@ -48,65 +48,57 @@ class Written:
     leaked: np.ndarray
 
 
-def report(folder: str | Path, evaluated: Evaluated) -> dict[str, float]:
-    """Measures what was written and writes metrics, predictions, plots and the report into a run's folder.
+def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
+    """Measures what a translator wrote.
 
     Args:
-        folder: the run's; evaluate.write says what is read and written there.
-        evaluated: what was answered, as `Translation.answers` gives it.
+        ensemble: one model, whose task is a Translation.
+        predictions: as `Translation.answers` gives it.
 
     Returns:
-        the metrics by flat names: `loss`, those of `Translation.measure`, `bleu_low` and `bleu_high`, the 95 % interval
-        of BLEU, `baseline_bleu`, what copying the source would reach, `leaked_rows`, and if these are some but not all,
+        findings whose metrics are `loss`, those of `Translation`, `bleu_low` and `bleu_high`, its 95 % interval,
+        `baseline_bleu`, what copying the source would reach, `leaked_rows`, and if these are some but not all,
         `bleu_without_leaked` with its interval.
     """
-    (source,), (target,) = evaluated.columns, evaluated.preprocessor.target_fields
-    references = [row[target] for row in evaluated.rows]
-    texts = evaluated.task.texts(evaluated.answers["token_ids"])
+    (source,), (target,) = ensemble.preprocessor.fields, ensemble.preprocessor.target_fields
+    references = [row[target] for row in predictions.rows]
+    texts = ensemble.task.texts(predictions.values["token_ids"])
     chrf = CHRF()
     written = Written(
-        sources=[row[source] for row in evaluated.rows],
+        sources=[row[source] for row in predictions.rows],
         references=references,
         texts=texts,
-        scores=evaluated.answers["scores"],
+        scores=predictions.values["scores"],
         near=np.array(
             [chrf.sentence_score(*pair).score for pair in zip(texts, ([r] for r in references), strict=True)]
         ),
-        places=[row["row"] for row in evaluated.rows],
-        leaked=evaluated.is_leaked,
+        places=[row["row"] for row in predictions.rows],
+        leaked=predictions.leaked,
     )
     metrics = {
-        "loss": evaluated.loss,
-        **evaluated.task.measure(evaluated.answers, evaluated.targets),
+        "loss": predictions.loss,
+        **ensemble.task.metrics_of(predictions.values, predictions.targets),
         **_trust(written),
     }
-    findings = evaluate.Findings(
+    return Findings(
+        question="what does it make of a text?",
+        measured=count(len(texts), f"{predictions.split} text"),
         metrics=metrics,
-        predictions=_predictions(written),
-        headline=_headline(written, metrics, evaluated.split),
-        sections=[_samples(written), _by_length(written), *_attention(written, evaluated)],
+        predictions=_lines(written),
+        headline=_headline(written, metrics, predictions.split),
+        sections=[_samples(written), _by_length(written), *_attention(written, ensemble.task)],
         thing="pair",
+        in_short=f"BLEU {metrics['bleu']:.2f} (95% interval "
+        f"{between(metrics['bleu_low'], metrics['bleu_high'], decimals=2)}; {text_metrics.signature()}), "
+        f"chrF {metrics['chrf']:.2f}, perplexity {metrics['perplexity']:.3g}",
     )
-    evaluate.write(
-        findings,
-        folder,
-        evaluated,
-        title=f"{evaluated.name}: what does it make of a text?",
-        subtitle=f"{count(len(texts), f'{evaluated.split} text')}, evaluated on {datetime.now():%d %B %Y at %H:%M}",
-    )
-    console.note(
-        f"BLEU {metrics['bleu']:.2f} (95% interval {between(metrics['bleu_low'], metrics['bleu_high'], decimals=2)}; "
-        f"{text_metrics.signature()}), chrF {metrics['chrf']:.2f}, "
-        f"perplexity {metrics['perplexity']:.3g}"
-    )
-    return metrics
 
 
 def _trust(written: Written) -> dict[str, float]:
     """How far the BLEU of these texts can be trusted, and what it has to be held against."""
     pairs = list(zip(written.texts, written.references, strict=True))
     low, high = text_metrics.bleu_interval(written.texts, written.references, seed=SEED)
-    figures = {
+    metrics = {
         "bleu_low": low,
         "bleu_high": high,
         "baseline_bleu": text_metrics.translation(written.sources, written.references)["bleu"],
@@ -116,14 +108,14 @@ def _trust(written: Written) -> dict[str, float]:
         texts, references = zip(*(pairs[row] for row in np.flatnonzero(~written.leaked)), strict=True)
         low, high = text_metrics.bleu_interval(texts, references, seed=SEED)
         alone = text_metrics.translation(texts, references)["bleu"]
-        figures |= {"bleu_without_leaked": alone, "bleu_without_leaked_low": low, "bleu_without_leaked_high": high}
-    return figures
+        metrics |= {"bleu_without_leaked": alone, "bleu_without_leaked_low": low, "bleu_without_leaked_high": high}
+    return metrics
 
 
 def _headline(written: Written, metrics: dict[str, float], split: str) -> Headline:
     interval = between(metrics["bleu_low"], metrics["bleu_high"], decimals=1)
     return Headline(
-        figure=f"{metrics['bleu']:.1f} BLEU",
+        metric=f"{metrics['bleu']:.1f} BLEU",
         sentence=f"{count(len(written.texts), 'text')} written, each held against one reference.",
         doubts=[
             *doubts.of_written(written.texts, written.references, metrics),
@@ -192,10 +184,10 @@ def _by_length(written: Written) -> Section:
     )
 
 
-def _attention(written: Written, evaluated: Evaluated) -> list[Section]:
+def _attention(written: Written, task: Translation) -> list[Section]:
     """Pictures of a few sources that fit on a page; none of a model that attends to nothing."""
     fitting = [row for row, source in enumerate(written.sources) if 4 <= len(source.split()) <= READABLE][:PICTURES]
-    aligned = evaluated.task.aligned([written.sources[row] for row in fitting]) if fitting else []
+    aligned = task.aligned([written.sources[row] for row in fitting]) if fitting else []
     pictures = [
         Picture(f"attention_{number + 1}", svg(alignment(*one)), f"alignment of “{written.sources[row]}”")
         for number, (row, one) in enumerate(zip(fitting, aligned, strict=False))
@@ -209,7 +201,7 @@ def _attention(written: Written, evaluated: Evaluated) -> list[Section]:
     return [Section("What it looks at", [Text(words), *pictures])]
 
 
-def _predictions(written: Written) -> Iterator[dict[str, Any]]:
+def _lines(written: Written) -> Iterator[dict[str, Any]]:
     for row, place in enumerate(written.places):
         yield {
             "row": place,

@@ -1,4 +1,4 @@
-"""How figures are said: per cents, intervals whose ends differ, counts in singular and plural."""
+"""How metrics are said: per cents, intervals whose ends differ, counts in singular and plural."""
 
 import math
 from collections.abc import Sequence
@@ -7,17 +7,17 @@ from decimal import Decimal
 MOST_DECIMALS = 12
 
 
-def percent(share: float) -> str:
-    """A share in per cent. What is not all is never shown as 100 %, and what is not nothing never as 0 %.
+def percent(fraction: float) -> str:
+    """A fraction in per cent. What is not all is never shown as 100 %, and what is not nothing never as 0 %.
 
     Example:
         >>> percent(0.958), percent(0.99987), percent(1.0)
         ('95.8%', '99.99%', '100.0%')
     """
     decimals = 1
-    while share not in (0, 1) and decimals < MOST_DECIMALS and round(share, decimals + 2) in (0, 1):
+    while fraction not in (0, 1) and decimals < MOST_DECIMALS and round(fraction, decimals + 2) in (0, 1):
         decimals += 1
-    return f"{round(share, decimals + 2) + 0.0:.{decimals}%}"
+    return f"{round(fraction, decimals + 2) + 0.0:.{decimals}%}"
 
 
 def number(value: float) -> str:
@@ -47,7 +47,7 @@ def between(low: float, high: float, *, decimals: int = 4, word: str = "to") -> 
 
 
 def percents(low: float, high: float, *, word: str = "to") -> str:
-    """Both ends of an interval of shares, in per cent."""
+    """Both ends of an interval of fractions, in per cent."""
     decimals = needed(low, high, decimals=3) - 2
     return f"{low:.{decimals}%} {word} {high:.{decimals}%}"
 

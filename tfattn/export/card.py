@@ -43,7 +43,7 @@ def write(
         served: what is exported.
         rows: raw validation rows.
         columns: input to column.
-        metrics: what the evaluation measured; of these the card tells `served.figures`, with their intervals.
+        metrics: what the evaluation measured; of these the card tells `served.shown_metrics`, with their intervals.
         measured_on: the split that was measured.
     """
     about = served.about()
@@ -55,8 +55,8 @@ def write(
         "examples": _examples(served, rows),
         "metrics": {
             name: metrics[name]
-            for figure in served.figures
-            for name in (figure, f"{figure}_low", f"{figure}_high")
+            for metric in served.shown_metrics
+            for name in (metric, f"{metric}_low", f"{metric}_high")
             if name in metrics
         },
         "measured_on": measured_on,

@@ -8,32 +8,32 @@ import numpy as np
 import tensorflow as tf
 
 from tfattn.errors import ExportError
-from tfattn.export.served import Comparison, Member, Served
+from tfattn.export.served import Comparison, Served
+from tfattn.trained.ensemble import TrainedEnsemble
 
 CLASSIFY = "tensorflow/serving/classify"
 
 
 class Classifier(Served):
-    """Members that give every row one of C labels, together by the mean of their scores.
+    """Models that give every row one of C labels, together by the mean of their scores.
 
     Args:
-        members: the trained models.
-        labels: the C label names in the order of their ids.
+        ensemble: the trained models, and the C labels.
 
     Attributes:
-        labels: these names.
+        labels: the C label names in the order of their ids.
 
     Raises:
         ExportError: a task computes in another type than float32, or a label is empty or has a line break.
     """
 
     methods = {"classify": CLASSIFY}
-    figures = ("accuracy", "baseline_accuracy")
+    shown_metrics = ("accuracy", "baseline_accuracy")
 
-    def __init__(self, *, members: Sequence[Member], labels: Sequence[str], name: str):
-        _check(labels)
-        super().__init__(members=members, name=name)
-        self._labels = tuple(labels)
+    def __init__(self, ensemble: TrainedEnsemble, *, name: str):
+        _check(ensemble.labels)
+        super().__init__(ensemble, name=name)
+        self._labels = ensemble.labels
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ def compared(
     scores = np.asarray(received["scores"], np.float64).reshape(len(expected_ids), -1)
     if scores.shape != expected_scores.shape:
         raise ExportError(
-            "the export answers in another shape", expected=str(expected_scores.shape), received=str(scores.shape)
+            "the export predicts in another shape", expected=str(expected_scores.shape), received=str(scores.shape)
         )
     differences = np.abs(scores - expected_scores).max(axis=1)
     agree = np.asarray([labels[index] for index in expected_ids]) == np.asarray(received["label"])

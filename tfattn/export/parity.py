@@ -1,4 +1,4 @@
-"""Does the export answer as the trained model did? Asked in a fresh process that knows nothing of tfattn."""
+"""Does the export predict as the trained model did? Asked in a fresh process that knows nothing of tfattn."""
 
 import json
 import os
@@ -27,21 +27,21 @@ def check(
     expected: Mapping[str, np.ndarray],
     tolerance: float,
 ) -> dict[str, Any]:
-    """Holds a SavedModel against what the trained model answered.
+    """Holds a SavedModel against what the trained model predicted.
 
     Args:
         served: what was exported.
         folder: the version's folder.
         rows: N raw rows; `row` says where one stands.
-        expected: what the trained model answered for these rows, N values by name.
+        expected: what the trained model predicted for these rows, N values by name.
         tolerance: how far a number may lie off.
 
     Returns:
-        the report: `rows`, `tolerance`, `tensorflow`, and the figures of `served.compared`.
+        the report: `rows`, `tolerance`, `tensorflow`, and the report of `served.compared`.
 
     Raises:
         ExportError: the export cannot be loaded, needs operations that a plain TensorFlow with tensorflow-text does not
-            have, or answers otherwise; names the first row that differs.
+            have, or predicts otherwise; names the first row that differs.
     """
     received, version = _ask(folder, served.request(rows))
     comparison = served.compared(expected, received, tolerance=tolerance)
@@ -50,7 +50,7 @@ def check(
     if len(wrong):
         first = int(wrong[0])
         raise ExportError(
-            f"the export does not answer as the trained model did on {len(wrong)} of {len(rows)} rows",
+            f"the export does not predict as the trained model did on {len(wrong)} of {len(rows)} rows",
             where=rows[first].get("row", f"validation row {first}"),
             expected=comparison.expected(first),
             received=comparison.received(first),
@@ -60,7 +60,7 @@ def check(
 
 
 def _ask(folder: Path, rows: Mapping[str, Sequence[Any]]) -> tuple[dict[str, list[Any]], str]:
-    """The answers by output, and the version of TensorFlow that gave them."""
+    """The predictions by output, and the version of TensorFlow that gave them."""
     with tempfile.TemporaryDirectory() as scratch:
         request, result = Path(scratch) / "request.json", Path(scratch) / "result.json"
         request.write_text(json.dumps({"batch_size": BATCH_SIZE, "rows": rows}))
@@ -76,12 +76,12 @@ def _ask(folder: Path, rows: Mapping[str, Sequence[Any]]) -> tuple[dict[str, lis
                 received=lines[-1],
                 remedy="It was not kept.",
             )
-        answered = json.loads(result.read_text())
-    if answered["unknown_operations"]:
+        told = json.loads(result.read_text())
+    if told["unknown_operations"]:
         raise ExportError(
             "the export needs operations that a TensorFlow model server does not have",
             expected="operations of TensorFlow and tensorflow-text",
-            received=", ".join(answered["unknown_operations"]),
+            received=", ".join(told["unknown_operations"]),
             remedy="It was not kept. Write the layer with operations of TensorFlow.",
         )
-    return answered["answers"], answered["tensorflow"]
+    return told["predictions"], told["tensorflow"]

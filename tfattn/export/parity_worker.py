@@ -1,8 +1,8 @@
-"""Answers rows from an export where there is TensorFlow and tensorflow-text, and nothing of tfattn.
+"""Predicts for rows from an export where there is TensorFlow and tensorflow-text, and nothing of tfattn.
 
 A script, not a module: `python -I parity_worker.py FOLDER REQUEST RESULT`. REQUEST is JSON, `{"batch_size": 32,
-"rows": {"text": [...]}}`; RESULT becomes JSON too, `{"tensorflow": its version, "unknown_operations": [...], "answers":
-{name: [...]}}`.
+"rows": {"text": [...]}}`; RESULT becomes JSON too, `{"tensorflow": its version, "unknown_operations": [...],
+"predictions": {name: [...]}}`.
 """
 
 import json
@@ -20,8 +20,8 @@ def main(folder, request_path, result_path):
     with open(request_path, encoding="utf-8") as file:
         request = json.load(file)
     unknown = unknown_operations(folder)
-    answers = {} if unknown else answer(folder, request["rows"], request["batch_size"])
-    result = {"tensorflow": tf.__version__, "unknown_operations": unknown, "answers": answers}
+    predictions = {} if unknown else predict(folder, request["rows"], request["batch_size"])
+    result = {"tensorflow": tf.__version__, "unknown_operations": unknown, "predictions": predictions}
     with open(result_path, "w", encoding="utf-8") as file:
         json.dump(result, file)
 
@@ -35,19 +35,19 @@ def unknown_operations(folder):
     return sorted(name for name in operations if op_def_registry.get(name) is None)
 
 
-def answer(folder, rows, batch_size):
+def predict(folder, rows, batch_size):
     loaded = tf.saved_model.load(folder)  # must live as long as its signature is called
     signature = loaded.signatures["serving_default"]
     num_rows = len(next(iter(rows.values())))
-    answers = {}
+    predictions = {}
     for start in range(0, num_rows, batch_size):
         batch = {name: tf.constant(values[start : start + batch_size]) for name, values in rows.items()}
         for name, value in signature(**batch).items():
             value = value.numpy().tolist()
-            answers.setdefault(name, []).extend(
+            predictions.setdefault(name, []).extend(
                 item.decode("utf-8") if isinstance(item, bytes) else item for item in value
             )
-    return answers
+    return predictions
 
 
 if __name__ == "__main__":

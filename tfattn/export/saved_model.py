@@ -1,4 +1,4 @@
-"""A SavedModel that appears under its version only when it is complete and answers as the trained model did."""
+"""A SavedModel that appears under its version only when it is complete and predicts as the trained model did."""
 
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -59,9 +59,9 @@ def export(
         section: the `export:` section.
         rows: raw validation rows, such as {"text": ..., "row": "reports.csv:12"}; other keys are not read. They are
             also the examples for the warm-up.
-        expected: what the trained model answered for them, in float32, N values by name.
+        expected: what the trained model predicted for them, in float32, N values by name.
         config: the resolved configuration, as YAML.
-        trained_on: how the source file was read, so that files like it can be answered.
+        trained_on: how the source file was read, so that files like it can be read.
         metrics: what the evaluation measured, by the names of metrics.json.
         measured_on: the split that was measured.
         made_of: says what weights and settings it is made of; `exported` finds it by that.
@@ -70,12 +70,12 @@ def export(
         the version's folder.
 
     Raises:
-        ExportError: the version stands already, or the answers differ.
+        ExportError: the version stands already, or the predictions differ.
         SavedModelError: an operation is refused.
 
     Example:
-        >>> served = TextClassifier(members=[(preprocessor, task)], labels=labels)
-        >>> export(served, name="reports", section=Export(), rows=rows, expected=answers, config=text)
+        >>> served = TextClassifier(TrainedEnsemble([(preprocessor, task)], labels=labels))
+        >>> export(served, name="reports", section=Export(), rows=rows, expected=predictions, config=text)
         PosixPath('saved_models/reports/1753869876')
     """
     if not rows:

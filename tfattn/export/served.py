@@ -10,23 +10,21 @@ import numpy as np
 import tensorflow as tf
 
 from tfattn.errors import ExportError
-from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.tasks.task import Task
+from tfattn.trained.ensemble import TrainedEnsemble
 
-# A trained model: the fitted preprocessor, and the task built under float32.
-Member = tuple[Preprocessor, Task]
 Columns = Mapping[str, Sequence[Any]]  # values by input, one for each row
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How the answers of an export compare with those of the trained model.
+    """How the predictions of an export compare with those of the trained model.
 
     Args:
-        wrong: (N,) bool, the rows that are not answered as they should be.
+        wrong: (N,) bool, the rows that are not predicted as they should be.
         report: what is kept of it.
         words: the same for people.
-        expected: what should have been answered to a row, and
+        expected: what should have been predicted for a row, and
         received: what was.
     """
 
@@ -41,30 +39,30 @@ class Served(tf.Module):
     """Preprocessing and models in one graph, computed in float32, for batches of any size.
 
     Args:
-        members: the trained models, which answer together.
+        ensemble: the trained models, which predict together.
 
     Attributes:
         methods: the signatures that are for another method of TF Serving's than Predict.
-        figures: the metrics that tell people how good it is, by their names in metrics.json, the first above all.
+        shown_metrics: the metrics that tell people how good it is, by their names in metrics.json, the first above all.
 
     Raises:
         ExportError: a task computes in another type than float32.
     """
 
     methods: dict[str, str] = {}
-    figures: tuple[str, ...] = ()
+    shown_metrics: tuple[str, ...] = ()
 
-    def __init__(self, *, members: Sequence[Member], name: str):
+    def __init__(self, ensemble: TrainedEnsemble, *, name: str):
         super().__init__(name=name)
-        _check(members)
-        self.preprocessors = [preprocessor for preprocessor, _ in members]
-        tasks = [task for _, task in members]
+        _check(ensemble.tasks)
+        self.preprocessors = list(ensemble.preprocessors)
+        tasks = ensemble.tasks
         self.weights = [variable.value for task in tasks for variable in task.weights]
         # Only the variables above are saved: were a model an attribute, its own functions would be, too. All
         # signatures share one trace of each.
         self._runs = [_run_of(task) for task in tasks]
-        self._answers = [lambda outputs, task=task: task.answers(outputs) for task in tasks]
-        self._combined = lambda answers: tasks[0].combined(answers)
+        self._predictions = [lambda outputs, task=task: task.answers(outputs) for task in tasks]
+        self._combined = lambda predictions: ensemble.combined(predictions)
 
     @classmethod
     def check_fields(cls, fields: Sequence[str]) -> None:
@@ -94,7 +92,7 @@ class Served(tf.Module):
         raise NotImplementedError
 
     def about(self) -> dict[str, Any]:
-        """What a person has to know to ask it and to read its answers.
+        """What a person has to know to ask it and to read its outputs.
 
         Returns:
             `inputs`, of each input its `kind` and what is known of it: of a "text" `max_tokens`, of which the rest is
@@ -117,11 +115,11 @@ class Served(tf.Module):
     def compared(
         self, expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]], *, tolerance: float
     ) -> Comparison:
-        """Holds answers of serving_default against those of the trained model.
+        """Holds the outputs of serving_default against the predictions of the trained model.
 
         Args:
-            expected: what the trained model answered to N rows.
-            received: what the export answers to them, N values by output.
+            expected: what the trained model predicted for N rows.
+            received: what the export predicts for them, N values by output.
             tolerance: how far a number may lie off.
 
         Raises:
@@ -142,9 +140,9 @@ class Served(tf.Module):
                     name = f"member_{number}.{path.name}" if len(self.preprocessors) > 1 else path.name
                     path.rename(folder / name)
 
-    def _answered(self, outputs: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """What the members say together."""
-        return self._combined([answers(one) for answers, one in zip(self._answers, outputs, strict=True)])
+    def _predicted(self, outputs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """What the models predict together."""
+        return self._combined([predictions(one) for predictions, one in zip(self._predictions, outputs, strict=True)])
 
 
 def _run_of(task: Task) -> Any:
@@ -152,8 +150,8 @@ def _run_of(task: Task) -> Any:
     return lambda features: run(features)
 
 
-def _check(members: Sequence[Member]) -> None:
-    for _, task in members:
+def _check(tasks: Sequence[Task]) -> None:
+    for task in tasks:
         if task.compute_dtype != "float32":
             raise ExportError(
                 "the task computes in the wrong type",

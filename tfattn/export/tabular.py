@@ -10,10 +10,11 @@ import tensorflow as tf
 
 from tfattn.errors import ExportError
 from tfattn.export.classifier import Classifier, example
-from tfattn.export.served import Columns, Member
+from tfattn.export.served import Columns
 from tfattn.features import COLUMN_ATTENTION, ESSENTIAL_FEATURES, LABEL_IDS
 from tfattn.formats.numbers import read
 from tfattn.preprocessing.table import Table
+from tfattn.trained.ensemble import TrainedEnsemble
 
 MOST_VALUES = 1000  # of a category: among more nobody looks for one in a list
 WARM_UP_ROWS = (1, 2, 4, 8, 16, 32)
@@ -38,8 +39,8 @@ class TabularClassifier(Classifier):
     rows are answered; a number that is infinite is refused with row and column.
 
     Args:
-        members: the trained models, which read the same columns, each scaled as its own training rows were.
-        labels: the C label names in the order of their ids.
+        ensemble: the trained models, which read the same columns, each scaled as its own training rows were; the C
+            labels; and the operating point of the positive label, where one was chosen.
 
     Raises:
         ExportError: a task computes in another type than float32, a label is empty or has a line break, or a column's
@@ -47,12 +48,13 @@ class TabularClassifier(Classifier):
             digit, and differ in more than case and punctuation.
     """
 
-    figures = ("accuracy", "baseline_accuracy", "sensitivity", "specificity", "roc_auc")
+    shown_metrics = ("accuracy", "baseline_accuracy", "sensitivity", "specificity", "roc_auc")
 
-    def __init__(self, *, members: Sequence[Member], labels: Sequence[str]):
-        super().__init__(members=members, labels=labels, name="tabular_classifier")
-        self._positive_id, self._threshold = members[0][1].positive_id, members[0][1].threshold
-        self._table: Table = members[0][0]
+    def __init__(self, ensemble: TrainedEnsemble):
+        super().__init__(ensemble, name="tabular_classifier")
+        self._positive_id: int | None = ensemble.task.positive_id
+        self._threshold = ensemble.operating_point and ensemble.operating_point.threshold
+        self._table: Table = ensemble.preprocessor
         self.check_fields(self.inputs)
 
     @classmethod
@@ -123,8 +125,8 @@ class TabularClassifier(Classifier):
         fields = dict(zip(self.inputs, columns, strict=True))
         numbers = [table.numbers(fields) for table in self.preprocessors]
         features = [table.features(some, fields) for table, some in zip(self.preprocessors, numbers, strict=True)]
-        answers = self._answered([run(some) for run, some in zip(self._runs, features, strict=True)])
-        scores, label_ids = tf.cast(answers["scores"], tf.float32), tf.cast(answers[LABEL_IDS], tf.int64)
+        predictions = self._predicted([run(some) for run, some in zip(self._runs, features, strict=True)])
+        scores, label_ids = tf.cast(predictions["scores"], tf.float32), tf.cast(predictions[LABEL_IDS], tf.int64)
         asked = label_ids if self._positive_id is None else tf.ones_like(label_ids) * self._positive_id
         return {
             "label": tf.gather(tf.constant(self.labels), label_ids),
@@ -139,7 +141,7 @@ class TabularClassifier(Classifier):
                 self._table.categorical,
                 [table.unseen(some) for table, some in zip(self.preprocessors, features, strict=True)],
             ),
-            **{name: tf.cast(answers[name], tf.float32) for name in EXPLANATIONS if name in answers},
+            **{name: tf.cast(predictions[name], tf.float32) for name in EXPLANATIONS if name in predictions},
         }
 
     def _from_examples(self, inputs: tf.Tensor) -> dict[str, tf.Tensor]:

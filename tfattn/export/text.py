@@ -8,8 +8,10 @@ import tensorflow as tf
 
 from tfattn.export.classifier import Classifier, example
 from tfattn.export.lengths import one_of_each_length
-from tfattn.export.served import Columns, Member
+from tfattn.export.served import Columns
 from tfattn.features import ENCODED, LABEL_IDS, PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
+from tfattn.preprocessing.padding import padded
+from tfattn.trained.ensemble import TrainedEnsemble
 
 TOKENS = (TOKEN_IDS, PADDING_MASK, SEGMENT_IDS)
 
@@ -17,7 +19,7 @@ TOKENS = (TOKEN_IDS, PADDING_MASK, SEGMENT_IDS)
 class TextClassifier(Classifier):
     """A classifier from raw text to labels.
 
-    Batches are padded to their longest row. Empty text is answered like any other.
+    Batches are padded to their longest row. Empty text is predicted like any other.
 
         serving_default   text (B,), or text_a and text_b
                           -> label (B,) string, label_id (B,) int64, scores (B, C) float32; truncated (B,) bool,
@@ -33,17 +35,16 @@ class TextClassifier(Classifier):
     of that row: a server that batches requests of unequal length pads each input, the mask too, with its first element.
 
     Args:
-        members: the trained models, which read tokens of the same vocabulary.
-        labels: the C label names in the order of their ids.
+        ensemble: the trained models, which read tokens of the same vocabulary, and the C labels.
 
     Raises:
         ExportError: a task computes in another type than float32, or a label is empty or has a line break.
     """
 
-    def __init__(self, *, members: Sequence[Member], labels: Sequence[str]):
-        super().__init__(members=members, labels=labels, name="text_classifier")
+    def __init__(self, ensemble: TrainedEnsemble):
+        super().__init__(ensemble, name="text_classifier")
         self.preprocessors = self.preprocessors[:1]  # all of them have the same
-        self._max_length = min(task.model.max_sequence_length for _, task in members)
+        self._max_length = min(task.model.max_sequence_length for task in ensemble.tasks)
 
     def signatures(self) -> dict[str, Any]:
         text = [tf.TensorSpec([None], tf.string, name=field) for field in self.inputs]
@@ -109,20 +110,18 @@ class TextClassifier(Classifier):
         )
 
     def _features(self, texts: tuple[tf.Tensor, ...]) -> dict[str, tf.Tensor]:
-        ragged = self.preprocessors[0](self._fields(texts))
-        mask = tf.sequence_mask(ragged[TOKEN_IDS].row_lengths())
-        return {**{name: values.to_tensor() for name, values in ragged.items()}, PADDING_MASK: mask}
+        return padded(self.preprocessors[0](self._fields(texts)))
 
     def _fields(self, texts: tuple[tf.Tensor, ...]) -> dict[str, tf.Tensor]:
         return dict(zip(self.inputs, texts, strict=True))
 
     def _named(self, features: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        answers = self._answered([run(features) for run in self._runs])
-        label_ids = tf.cast(answers[LABEL_IDS], tf.int64)
+        predictions = self._predicted([run(features) for run in self._runs])
+        label_ids = tf.cast(predictions[LABEL_IDS], tf.int64)
         return {
             "label": tf.gather(tf.constant(self.labels), label_ids),
             "label_id": label_ids,
-            "scores": tf.cast(answers["scores"], tf.float32),
+            "scores": tf.cast(predictions["scores"], tf.float32),
         }
 
 

@@ -7,8 +7,10 @@ import numpy as np
 import tensorflow as tf
 
 from tfattn.export.lengths import one_of_each_length
-from tfattn.export.served import Columns, Comparison, Member, Served
+from tfattn.export.served import Columns, Comparison, Served
 from tfattn.features import PADDING_MASK, TEXT, TOKEN_IDS
+from tfattn.preprocessing.padding import padded
+from tfattn.trained.ensemble import TrainedEnsemble
 
 ALIGNMENT = "alignment"
 
@@ -29,17 +31,17 @@ class Translator(Served):
                           (B, L, S) float32, how much each source token counted as a token was written
 
     Args:
-        members: the trained model, one alone.
+        ensemble: the trained model, one alone.
 
     Raises:
         ExportError: the task computes in another type than float32.
     """
 
-    figures = ("bleu", "baseline_bleu", "chrf", "exact_match")
+    shown_metrics = ("bleu", "baseline_bleu", "chrf", "exact_match")
 
-    def __init__(self, *, members: Sequence[Member]):
-        super().__init__(members=members, name="translator")
-        ((self._text, task),) = members
+    def __init__(self, ensemble: TrainedEnsemble):
+        super().__init__(ensemble, name="translator")
+        (task,), (self._text,) = ensemble.tasks, ensemble.preprocessors
         self._aligns = task.model.aligns
         self._refuses = task.decoding.too_long == "refuse"
         self._write = lambda outputs, **options: task.written(outputs, **options)
@@ -128,9 +130,7 @@ class Translator(Served):
             said = tf.strings.join(["the text in row ", row, f" has more than {self._text.max_length} tokens"])
             with tf.control_dependencies([tf.debugging.Assert(~tf.reduce_any(truncated), [said])]):
                 text = tf.identity(text)
-        ragged = self._text({self.raw_fields[TEXT]: text})[TOKEN_IDS]
-        mask = tf.sequence_mask(ragged.row_lengths())
-        return {TOKEN_IDS: ragged.to_tensor(), PADDING_MASK: mask}, truncated
+        return padded(self._text({self.raw_fields[TEXT]: text})), truncated
 
     def _lengths(self, fields: Columns) -> np.ndarray:
         features, _ = self._features(tf.constant(fields[TEXT], tf.string))

@@ -10,6 +10,8 @@ from keras import ops
 from tfattn.errors import ConfigError
 from tfattn.features import LABEL_IDS, LOGITS, WEIGHTS
 
+CROSS_ENTROPY = "cross_entropy"  # the one term of the loss
+
 
 def head(num_classes: int, width: int) -> keras.layers.Dense:
     """A built linear map, (B, width) -> (B, C).
@@ -72,34 +74,49 @@ def check_label(label: str, labels: list[str] | None, *, key: str, expected: str
         )
 
 
-def losses(
-    outputs: dict[str, Any], batch: dict[str, Any], *, label_smoothing: float, weight_of_class: list[float] | None
-) -> tuple[Any, Any]:
-    """Cross-entropy of each row, and its weight: (B,) and (B,) float32.
+def loss_weights(batch: dict[str, Any], *, weight_of_class: list[float] | None) -> dict[str, Any]:
+    """How much each row counts: (B,) float32.
+
+    Args:
+        batch: `label_ids` (B,) and `weights` (B,).
+        weight_of_class: what the weight of a row is multiplied by, by its label.
+    """
+    weights = ops.cast(batch[WEIGHTS], "float32")
+    if weight_of_class is not None:
+        weights = weights * ops.take(ops.convert_to_tensor(weight_of_class, "float32"), batch[LABEL_IDS])
+    return {CROSS_ENTROPY: weights}
+
+
+def loss_terms(outputs: dict[str, Any], batch: dict[str, Any], *, label_smoothing: float) -> dict[str, Any]:
+    """Cross-entropy of each row: (B,) float32.
 
     Args:
         outputs: `logits` (B, C).
-        batch: `label_ids` (B,) and `weights` (B,).
+        batch: `label_ids` (B,).
         label_smoothing: the part of each target that is spread evenly over all labels.
-        weight_of_class: what the weight of a row is multiplied by, by its label.
 
     Source: label smoothing: Szegedy et al. 2016, "Rethinking the inception architecture", section 7.
     """
-    logits, label_ids = outputs[LOGITS], batch[LABEL_IDS]
+    logits = outputs[LOGITS]
     num_classes = logits.shape[-1]
-    targets = ops.one_hot(label_ids, num_classes, dtype="float32")
+    targets = ops.one_hot(batch[LABEL_IDS], num_classes, dtype="float32")
     targets = targets * (1.0 - label_smoothing) + label_smoothing / num_classes
-    loss = -ops.sum(targets * ops.log_softmax(logits, axis=-1), axis=-1)
-    weights = ops.cast(batch[WEIGHTS], "float32")
-    if weight_of_class is not None:
-        weights = weights * ops.take(ops.convert_to_tensor(weight_of_class, "float32"), label_ids)
-    return loss, weights
+    return {CROSS_ENTROPY: -ops.sum(targets * ops.log_softmax(logits, axis=-1), axis=-1)}
 
 
 def answers(outputs: dict[str, Any]) -> dict[str, Any]:
     """`scores` (B, C) float32, which sum to 1, and `label_ids` (B,) int32, the best of each."""
     scores = ops.softmax(outputs[LOGITS], axis=-1)
     return {"scores": scores, LABEL_IDS: ops.cast(ops.argmax(scores, axis=-1), "int32")}
+
+
+def statistics(outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+    """How often each label was the right one (`true`), was given (`given`) and both (`right`): (C,) float32 each."""
+    num_classes = outputs[LOGITS].shape[-1]
+    counts = ops.cast(batch[WEIGHTS] > 0, "float32")[:, None]
+    true = ops.one_hot(batch[LABEL_IDS], num_classes, dtype="float32") * counts
+    given = ops.one_hot(answers(outputs)[LABEL_IDS], num_classes, dtype="float32") * counts
+    return {name: ops.sum(rows, axis=0) for name, rows in (("true", true), ("given", given), ("right", true * given))}
 
 
 def combined(answers: Sequence[dict[str, Any]], *, positive_id: int | None = None, threshold: float | None = None):

@@ -14,11 +14,11 @@ class OperatingPoint:
 
     Attributes:
         threshold: a row is positive where its score reaches it.
-        figures: sensitivity and specificity with their 95 % intervals, by flat names such as sensitivity_low.
+        metrics: sensitivity and specificity with their 95 % intervals, by flat names such as sensitivity_low.
     """
 
     threshold: float
-    figures: dict[str, float]
+    metrics: dict[str, float]
 
 
 def choose(scores: np.ndarray, positive: np.ndarray, *, specificity: float) -> OperatingPoint:
@@ -51,7 +51,7 @@ def choose(scores: np.ndarray, positive: np.ndarray, *, specificity: float) -> O
     # Rounded first: 0.9 of 10 rows is 9, though 0.9 * 10 may come out a little higher.
     below = int(np.ceil(round(specificity * len(others), 9)))
     threshold = 0.0 if below == 0 else _above(others[below - 1], scores)
-    return OperatingPoint(threshold, _figures(scores >= threshold, positive))
+    return OperatingPoint(threshold, _metrics(scores >= threshold, positive))
 
 
 def _above(score: np.float32, scores: np.ndarray) -> float:
@@ -61,7 +61,7 @@ def _above(score: np.float32, scores: np.ndarray) -> float:
     return float(middle if middle > score else np.nextafter(score, np.float32(2.0)))
 
 
-def _figures(found: np.ndarray, positive: np.ndarray) -> dict[str, float]:
+def _metrics(found: np.ndarray, positive: np.ndarray) -> dict[str, float]:
     return {
         **counted_share("sensitivity", int(np.sum(found & positive)), int(positive.sum())),
         **counted_share("specificity", int(np.sum(~found & ~positive)), int((~positive).sum())),

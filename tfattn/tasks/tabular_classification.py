@@ -1,22 +1,20 @@
 """Tabular classification: one label for a row of a table."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any, Literal
 
 import keras
 import numpy as np
 from keras import ops
 from pydantic import PositiveFloat
-from sklearn.metrics import roc_auc_score
 
 from tfattn.config.types import Fraction, Given
 from tfattn.errors import ConfigError
 from tfattn.features import COLUMN_ATTENTION, ENCODED, ESSENTIAL_FEATURES, LABEL_IDS, LOGITS, POOLED_OUTPUT
 from tfattn.models.contracts import TableEncoder
 from tfattn.tasks import classes
-from tfattn.tasks.intervals import counted_share
-from tfattn.tasks.operating_point import choose
+from tfattn.tasks.label_metrics import counts_of, roc_auc
+from tfattn.tasks.operating_point import OperatingPoint, choose
 from tfattn.tasks.task import Task
 
 # What a model may say about how it came to its answer.
@@ -60,6 +58,7 @@ class TabularClassification(Task):
         TensorShape([1, 2])
     """
 
+    loss_names = (classes.CROSS_ENTROPY,)
     monitor = "accuracy"
     monitor_mode = "max"
     learns_labels = True
@@ -87,7 +86,6 @@ class TabularClassification(Task):
         self.class_weights = class_weights
         self.label_smoothing = label_smoothing
         self.specificity = specificity
-        self.threshold: float | None = None
         self.weight_of_class = classes.weights_of_classes(
             class_weights, num_classes=num_classes, labels=labels, class_counts=class_counts
         )
@@ -117,54 +115,51 @@ class TabularClassification(Task):
         explanations = {name: outputs[name] for name in EXPLANATIONS if name in outputs}
         return {LOGITS: self.head(encoded), ENCODED: encoded, **explanations}
 
-    def losses(self, outputs: dict[str, Any], batch: dict[str, Any]) -> tuple[Any, Any]:
-        return classes.losses(
-            outputs, batch, label_smoothing=self.label_smoothing, weight_of_class=self.weight_of_class
-        )
+    def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
+        return classes.loss_weights(batch, weight_of_class=self.weight_of_class)
+
+    def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        return classes.loss_terms(outputs, batch, label_smoothing=self.label_smoothing)
 
     def answers(self, outputs: dict[str, Any]) -> dict[str, Any]:
         """`scores` (B, C) float32, which sum to 1, `label_ids` (B,) int32, the best of each, and the explanations."""
         return classes.answers(outputs) | {name: outputs[name] for name in EXPLANATIONS if name in outputs}
 
-    def combined(self, answers: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        return classes.combined(answers, positive_id=self.positive_id, threshold=self.threshold)
-
-    def settle(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, Any]:
-        """The operating point, as `threshold` and the `figures` of the rows that it was chosen on, if asked for."""
-        if not self.settles:
-            return {}
-        scores = answers["scores"][:, self.positive_id]
-        return asdict(choose(scores, targets[LABEL_IDS] == self.positive_id, specificity=self.specificity))
+    def combined(
+        self, answers: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
+    ) -> dict[str, Any]:
+        threshold = None if operating_point is None else operating_point.threshold
+        return classes.combined(answers, positive_id=self.positive_id, threshold=threshold)
 
     @property
-    def settles(self) -> bool:
+    def has_operating_point(self) -> bool:
         return self.specificity is not None
 
-    def settled(self, decisions: dict[str, Any]) -> None:
-        self.threshold = decisions.get("threshold")
+    def choose_operating_point(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> OperatingPoint:
+        """Chooses the lowest score that `specificity` allows; see `operating_point.choose`."""
+        scores = answers["scores"][:, self.positive_id]
+        return choose(scores, targets[LABEL_IDS] == self.positive_id, specificity=self.specificity)
 
-    def measure(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, float]:
-        """How good the answers are, each share with the 95 % interval `_low` to `_high`.
+    def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        return classes.statistics(outputs, batch)
 
-            accuracy       share of right answers
-            sensitivity    share of positive rows that were found
-            specificity    share of the other rows that were not taken for positive
-            roc_auc        how often a positive row scores above another; 0.5 if there is only one kind of row
-
-        The last three are left out where no label is the positive one.
-        """
-        true, given = targets[LABEL_IDS], answers[LABEL_IDS]
-        measured = counted_share("accuracy", int(np.sum(true == given)), len(true))
+    def of_each_row(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """The score of the positive label, and whether it is the right one, (B,) each; nothing where none is."""
         if self.positive_id is None:
-            return measured
-        positive, found = true == self.positive_id, given == self.positive_id
-        both = positive.any() and not positive.all()
-        return {
-            **measured,
-            **counted_share("sensitivity", int(np.sum(positive & found)), int(positive.sum())),
-            **counted_share("specificity", int(np.sum(~positive & ~found)), int((~positive).sum())),
-            "roc_auc": float(roc_auc_score(positive, answers["scores"][:, self.positive_id])) if both else 0.5,
-        }
+            return {}
+        scores = classes.answers(outputs)["scores"]
+        return {"score": scores[:, self.positive_id], "is_positive": batch[LABEL_IDS] == self.positive_id}
+
+    def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
+        """accuracy and, of the positive label where there is one, sensitivity, specificity and roc_auc.
+
+        All but the last come with the 95 % interval `_low` to `_high`; see LabelCounts.
+        """
+        counts = counts_of(statistics)
+        metrics = counts.metrics()
+        if self.positive_id is not None:
+            metrics |= counts.detection(self.positive_id) | {"roc_auc": roc_auc(rows["is_positive"], rows["score"])}
+        return {name: metrics[name] for name in self.metric_names}
 
     @property
     def _has_positive(self) -> bool:

@@ -6,6 +6,8 @@ from typing import Any
 import keras
 import numpy as np
 
+from tfattn.tasks.operating_point import OperatingPoint
+
 
 class Task(keras.Model):
     """A model part with a head, a loss, metrics and a way to read its outputs.
@@ -15,48 +17,76 @@ class Task(keras.Model):
     Attributes:
         encoder_is_frozen: the encoder is not trained, so its output may be computed once and cached; `encode` computes
             it, and `call` takes it as `encoded` in place of token ids.
-        metric_names: the names of all metrics that `measure` gives.
+        loss_names: the terms of the loss, by the names that `loss_weights` and `loss_terms` give.
+        metric_names: the names of all metrics that `metrics_from` gives.
         monitor: the one by which checkpoints are compared when the configuration does not say, or "loss"; and
         monitor_mode: "max" or "min".
         learns_labels: whether every row has to have a `label`.
         answers_together: whether several models, of different seeds or folds, can answer as one, see `combined`.
-        settles: whether validation rows decide something once training is over, see `settle`.
+        has_operating_point: whether validation rows choose one once training is over, see `choose_operating_point`.
     """
 
     encoder_is_frozen: bool = False
+    loss_names: tuple[str, ...] = ()
     metric_names: tuple[str, ...] = ()
     monitor: str = "loss"
     monitor_mode: str = "min"
     learns_labels: bool = False
     answers_together: bool = False
-    settles: bool = False
+    has_operating_point: bool = False
 
-    def losses(self, outputs: dict[str, Any], batch: dict[str, Any]) -> tuple[Any, Any]:
-        """The loss of every element and its weight, two float32 tensors of one shape; rows that fill a batch weigh 0.
+    def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """How much each element of each term of the loss counts, float32; 0 where it does not, as in rows that fill.
 
-        The training loss is sum(loss * weight) / sum(weight) over the whole batch, however it is divided.
+        They follow from the batch alone, so that their sums over all of its parts are known before the backward pass.
+        The loss of a batch is the sum over its terms of sum(loss * weight) / sum(weight), however it is divided; a
+        term that no element of the batch counts in adds nothing.
+
+        Args:
+            batch: what the reader gives: inputs, targets, and `weights` (B,), 0 for rows that only fill it.
         """
+        raise NotImplementedError
+
+    def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """The loss of each element of each term, float32, in the names and shapes of `loss_weights`."""
         raise NotImplementedError
 
     def answers(self, outputs: dict[str, Any]) -> dict[str, Any]:
         """What is predicted, as tensors with a leading batch dimension; the same in evaluation and in the export."""
         raise NotImplementedError
 
-    def combined(self, answers: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """What several tasks of this kind answer together, or one alone, by what `settle` has decided."""
+    def combined(
+        self, answers: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
+    ) -> dict[str, Any]:
+        """What several tasks of this kind answer together, or one alone, at an operating point where there is one."""
         (alone,) = answers
         return alone
 
-    def settle(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, Any]:
-        """What is decided on validation rows once training is over, such as a threshold; JSON can hold it."""
+    def choose_operating_point(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> OperatingPoint:
+        """Chooses, by what is answered to the validation rows, the score from which on a row counts as positive."""
         raise NotImplementedError
 
-    def settled(self, decisions: dict[str, Any]) -> None:
-        """Takes over what `settle` decided."""
-        raise NotImplementedError
+    def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """Sums over the rows of a batch, of which metrics are made; rows that fill the batch do not count.
 
-    def measure(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, float]:
-        """Metrics over a whole split, by flat names."""
+        They are tensors whose shapes are the same for every batch: batches and replicas add them up.
+        """
+        return {}
+
+    def of_each_row(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """What metrics need of every single row, beside sums: tensors with a leading batch dimension.
+
+        All of them stand in memory. So there should be none where sums do, and else as few as there can be.
+        """
+        return {}
+
+    def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
+        """Metrics over a whole split, by flat names.
+
+        Args:
+            statistics: the sums over all batches, float64.
+            rows: what `of_each_row` gave of all N rows, and the raw texts that should have been written, by field.
+        """
         raise NotImplementedError
 
     def encode(self, features: dict[str, Any]) -> Any:

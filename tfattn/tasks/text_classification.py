@@ -7,14 +7,15 @@ import keras
 import numpy as np
 from keras import ops
 from pydantic import PositiveFloat
-from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 
 from tfattn.config.types import Fraction, Given, Rate
-from tfattn.features import ENCODED, LABEL_IDS, LOGITS, PADDING_MASK, POOLED_OUTPUT, SEQUENCE_OUTPUT
+from tfattn.features import ENCODED, LOGITS, PADDING_MASK, POOLED_OUTPUT, SEQUENCE_OUTPUT
 from tfattn.layers.dropout import Dropout
 from tfattn.models.contracts import Encoder
 from tfattn.ops import pooling as pool
 from tfattn.tasks import classes
+from tfattn.tasks.label_metrics import counts_of
+from tfattn.tasks.operating_point import OperatingPoint
 from tfattn.tasks.task import Task
 
 
@@ -55,6 +56,7 @@ class TextClassification(Task):
     """
 
     metric_names = ("accuracy", "macro_precision", "macro_recall", "macro_f1")
+    loss_names = (classes.CROSS_ENTROPY,)
     monitor = "accuracy"
     monitor_mode = "max"
     learns_labels = True
@@ -111,31 +113,28 @@ class TextClassification(Task):
             vector = pool.mean(outputs[SEQUENCE_OUTPUT], features.get(PADDING_MASK))
         return ops.cast(vector, "float32")
 
-    def losses(self, outputs: dict[str, Any], batch: dict[str, Any]) -> tuple[Any, Any]:
-        return classes.losses(
-            outputs, batch, label_smoothing=self.label_smoothing, weight_of_class=self.weight_of_class
-        )
+    def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
+        return classes.loss_weights(batch, weight_of_class=self.weight_of_class)
+
+    def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        return classes.loss_terms(outputs, batch, label_smoothing=self.label_smoothing)
 
     def answers(self, outputs: dict[str, Any]) -> dict[str, Any]:
         """`scores` (B, C) float32, which sum to 1, and `label_ids` (B,) int32, the best of each."""
         return classes.answers(outputs)
 
-    def combined(self, answers: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    def combined(
+        self, answers: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
+    ) -> dict[str, Any]:
         return classes.combined(answers)
 
-    def measure(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, float]:
-        """accuracy, macro_precision, macro_recall and macro_f1; a label that is never predicted scores 0."""
-        true, predicted = targets[LABEL_IDS], answers[LABEL_IDS]
-        precision, recall, f1, _ = precision_recall_fscore_support(
-            true, predicted, labels=range(self.num_classes), average="macro", zero_division=0
-        )
-        accuracy = accuracy_score(true, predicted)
-        return {
-            "accuracy": float(accuracy),
-            "macro_precision": float(precision),
-            "macro_recall": float(recall),
-            "macro_f1": float(f1),
-        }
+    def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        return classes.statistics(outputs, batch)
+
+    def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
+        """accuracy, macro_precision, macro_recall and macro_f1; see LabelCounts."""
+        metrics = counts_of(statistics).metrics()
+        return {name: metrics[name] for name in self.metric_names}
 
     def depth_groups(self) -> list[list[keras.Variable]]:
         below = [] if self.encoder_is_frozen else self.model.depth_groups()

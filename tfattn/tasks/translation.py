@@ -18,6 +18,7 @@ from tfattn.tasks.decoding import Decoding
 from tfattn.tasks.task import Task
 
 MEMORY = "memory"
+CROSS_ENTROPY = "cross_entropy"  # the one term of the loss
 
 
 @runtime_checkable
@@ -61,6 +62,7 @@ class Translation(Task):
     Source: label smoothing: Szegedy et al. 2016, "Rethinking the inception architecture", section 7.
     """
 
+    loss_names = (CROSS_ENTROPY,)
     metric_names = ("bleu", "chrf", "exact_match", "perplexity", "word_perplexity")
     monitor = "bleu"
     monitor_mode = "max"
@@ -90,11 +92,15 @@ class Translation(Task):
             outputs |= {"log_likelihood": -ops.sum(losses * mask, axis=1), "num_tokens": ops.sum(mask, axis=1)}
         return {**outputs, MEMORY: self.model.encode(features)}
 
-    def losses(self, outputs: dict[str, Any], batch: dict[str, Any]) -> tuple[Any, Any]:
-        """Of each token of each target (B, T - 1)."""
-        losses = smoothed_cross_entropy(outputs[LOGITS], batch[TARGET_IDS][:, 1:], smoothing=self.label_smoothing)
+    def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """1 for each token of each target (B, T - 1)."""
         weights = ops.cast(batch[TARGET_PADDING_MASK][:, 1:], "float32") * ops.cast(batch[WEIGHTS], "float32")[:, None]
-        return losses, weights
+        return {CROSS_ENTROPY: weights}
+
+    def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """Of each token of each target (B, T - 1)."""
+        target_ids = batch[TARGET_IDS][:, 1:]
+        return {CROSS_ENTROPY: smoothed_cross_entropy(outputs[LOGITS], target_ids, smoothing=self.label_smoothing)}
 
     def answers(self, outputs: dict[str, Any]) -> dict[str, Any]:
         """What is written to each source: `token_ids` (B, L), `lengths` (B,), `scores` (B,)."""
@@ -145,21 +151,37 @@ class Translation(Task):
             for row, (wide, long) in enumerate(zip(lengths, written_lengths, strict=True))
         ]
 
-    def measure(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, float]:
+    def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """How surprising all targets together are, in nats, and their tokens."""
+        counts = ops.cast(batch[WEIGHTS] > 0, "float32")
+        return {
+            "surprise": -ops.sum(outputs["log_likelihood"] * counts),
+            "num_tokens": ops.sum(outputs["num_tokens"] * counts),
+        }
+
+    def of_each_row(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """What is written: only whole texts can be compared."""
+        return {"token_ids": self.answers(outputs)["token_ids"]}
+
+    def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
         """BLEU, chrF and the share that is right to the letter, of what was written; perplexities of the targets.
 
         `perplexity` is that of a token, `word_perplexity` that of a word between spaces; ends count as one of either.
         """
         (field,) = self._preprocessor.target_fields
-        references = [str(text) for text in targets[field]]
+        references = [str(text) for text in rows[field]]
         words = sum(len(text.split()) + 1 for text in references)
-        surprise = -float(np.sum(answers["log_likelihood"], dtype=np.float64))
-        tokens = float(np.sum(answers["num_tokens"], dtype=np.float64))
         return {
-            **text_metrics.translation(self.texts(answers["token_ids"]), references),
-            "perplexity": _exp(surprise / tokens),
-            "word_perplexity": _exp(surprise / words),
+            **text_metrics.translation(self.texts(rows["token_ids"]), references),
+            "perplexity": _exp(statistics["surprise"] / statistics["num_tokens"]),
+            "word_perplexity": _exp(statistics["surprise"] / words),
         }
+
+    def metrics_of(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, float]:
+        """The metrics of what has been answered to all rows of a split, as `answers` gives it."""
+        sums = {name: np.sum(answers[name], dtype="float64") for name in ("log_likelihood", "num_tokens")}
+        statistics = {"surprise": -sums["log_likelihood"], "num_tokens": sums["num_tokens"]}
+        return self.metrics_from(statistics, {**answers, **targets})
 
     def depth_groups(self) -> list[list[keras.Variable]]:
         return self.model.depth_groups()

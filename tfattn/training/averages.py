@@ -1,4 +1,4 @@
-"""Means of weights, which often generalize better than the weights themselves: over the steps, or over the epochs."""
+"""Means of weights, which often generalize better than the weights themselves: over the steps, or ends of epochs."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ from tfattn.config.types import Rate
 
 
 class Averaging:
-    """The contract: `build` once, `update` after every step, `end_epoch` after every epoch, `in_place` to use the mean.
+    """The contract: `build` once, `update` after a step, `end_stretch` before a validation, `in_place` to use the mean.
 
     Attributes:
         variables: the means, one per weight.
@@ -31,8 +31,11 @@ class Averaging:
     def update(self, update: tf.Tensor) -> None:
         """Sees the weights after update number `update`, counted from 1; call it inside a replica."""
 
-    def end_epoch(self, epoch: int) -> None:
-        """Sees the weights at the end of an epoch, counted from 0; call it outside of any replica."""
+    def end_stretch(self, number: int) -> None:
+        """Sees the weights at the end of a stretch of steps, counted from 0; call it outside of any replica.
+
+        A stretch ends with a validation: it is an epoch where none comes more often.
+        """
 
     @contextlib.contextmanager
     def in_place(self) -> Iterator[None]:
@@ -75,7 +78,8 @@ class ExponentialMovingAverage(Averaging):
 class LastEpochs(Averaging):
     """The mean of the weights at the ends of the last epochs: checkpoint averaging (Vaswani et al. 2017, section 6.1).
 
-    It needs memory for as many copies of the weights.
+    It needs memory for as many copies of the weights. Where rows are validated every so many steps, as
+    `validate_every` says, such a stretch of steps counts as an epoch.
 
     Args:
         epochs: how many epochs; in the beginning those that there are.
@@ -89,9 +93,9 @@ class LastEpochs(Averaging):
         super().build(weights)
         self.kept = {f"epoch_{index}": self._copies() for index in range(self.epochs)}
 
-    def end_epoch(self, epoch: int) -> None:
-        for kept, weight in zip(self.kept[f"epoch_{epoch % self.epochs}"], self.weights, strict=True):
+    def end_stretch(self, number: int) -> None:
+        for kept, weight in zip(self.kept[f"epoch_{number % self.epochs}"], self.weights, strict=True):
             kept.assign(tf.identity(weight))
-        ended = list(self.kept.values())[: epoch + 1]
+        ended = list(self.kept.values())[: number + 1]
         for average, *values in zip(self.variables, *ended, strict=True):
             average.assign(tf.add_n([tf.identity(value) for value in values]) / len(values))

@@ -1,4 +1,4 @@
-"""What is decided after each epoch from the history alone, so that a resumed run decides the same."""
+"""What is decided after each validation from the history alone, so that a resumed run decides the same."""
 
 import math
 from collections.abc import Sequence
@@ -7,13 +7,13 @@ from pydantic import NonNegativeFloat, PositiveInt
 
 
 class EarlyStopping:
-    """Ends a run when the monitored metric has not improved for some epochs.
+    """Ends a run when the monitored metric has not improved for some epochs, or validations within them.
 
-    A lower loss at the same value is no improvement here, though `best_epoch` prefers it: where a metric cannot rise
+    A lower loss at the same value is no improvement here, though `best_of` prefers it: where a metric cannot rise
     any more, the loss may go on falling for long.
 
     Args:
-        patience: epochs without an improvement after which the run ends.
+        patience: validations without an improvement after which the run ends: epochs, if `validate_every` is not given.
         min_delta: the least change that counts as one.
     """
 
@@ -22,7 +22,7 @@ class EarlyStopping:
         self.min_delta = min_delta
 
     def stops(self, values: Sequence[float], mode: str) -> bool:
-        """Whether the run ends after these values, one per epoch; `mode` says whether "max" or "min" is best."""
+        """Whether the run ends after these values, one per validation; `mode` says whether "max" or "min" is best."""
         best, waited = -math.inf, 0
         for value in _gains(values, mode):
             improved = value > best + self.min_delta or best == -math.inf < value
@@ -30,19 +30,19 @@ class EarlyStopping:
         return waited >= self.patience
 
 
-def best_epoch(values: Sequence[float], losses: Sequence[float], mode: str) -> int:
-    """The index of the epoch whose weights count as the best.
+def best_of(values: Sequence[float], losses: Sequence[float], mode: str) -> int:
+    """Give the index of the validation whose weights count as the best.
 
     Of equal values the one with the lowest loss is best, and of those the last: a metric that counts rows is often
     equal while the model still learns. What is not a number is worse than every number.
 
     Args:
-        values: of the monitored metric, one per epoch.
-        losses: of the same rows, one per epoch.
+        values: of the monitored metric, one per validation.
+        losses: of the same rows, one per validation.
         mode: whether "max" or "min" of the metric is best.
 
     Example:
-        best_epoch([0.7, 0.8, 0.8], losses=[0.6, 0.5, 0.4], mode="max")  # 2
+        best_of([0.7, 0.8, 0.8], losses=[0.6, 0.5, 0.4], mode="max")  # 2
     """
     ranks = zip(_gains(values, mode), _gains(losses, "min"), range(len(values)), strict=True)
     return max(ranks)[-1]

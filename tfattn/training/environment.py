@@ -12,6 +12,8 @@ import tensorflow as tf
 from tfattn.tasks.task import Task
 from tfattn.training.runtime import Runtime, num_cores
 
+ENVIRONMENT = "environment.json"  # in the folder of a trained model
+
 
 @dataclass(frozen=True)
 class Environment:

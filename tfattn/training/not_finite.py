@@ -8,26 +8,28 @@ from tfattn import files
 from tfattn.data.reader import ROW_IDS, Reader
 from tfattn.errors import TrainingError
 from tfattn.tasks.task import Task
-from tfattn.training.loop import RECORD, Call
+from tfattn.training.loop import StepsTaken
 from tfattn.training.position import Position
 
 NAMED = 3  # weights that the error lists
 
 
-def not_finite(call: Call, position: Position, task: Task, reader: Reader, *, keep: Path | None) -> TrainingError:
-    """The error for a call whose last step was fatal; the batch of that step is found again and kept.
+def not_finite(
+    taken: StepsTaken, position: Position, task: Task, reader: Reader, *, keep: Path | None
+) -> TrainingError:
+    """Make the error for steps of which the last was fatal; its batch is found again and kept.
 
     Args:
-        call: what came of the loop.
+        taken: what came of the loop.
         position: after that step.
         task: whose weights the gradients are of.
         reader: of the batches.
         keep: an .npz file for the batch, all rows as the reader gives them; None keeps nothing.
     """
-    record = dict(zip(RECORD, call.records[-1], strict=True))
+    record = {name: values[-1] for name, values in taken.records.items()}
     what = "the loss is not finite"
     if np.isfinite(record["loss"]):
-        wrong = np.flatnonzero(~np.isfinite(call.gradient_norms))
+        wrong = np.flatnonzero(~np.isfinite(taken.gradient_norms))
         what = f"the gradients of {', '.join(task.trainable_weights[i].path for i in wrong[:NAMED])} are not finite"
     if keep:
         _keep(reader, position, keep)

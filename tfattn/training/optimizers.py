@@ -12,6 +12,8 @@ from pydantic import NonNegativeFloat, PositiveFloat
 
 from tfattn.config.relations import OnlyWith
 from tfattn.config.types import Rate
+from tfattn.errors import ConfigError
+from tfattn.training.gradients import Gradient
 
 kernels = tf.raw_ops
 
@@ -19,7 +21,8 @@ kernels = tf.raw_ops
 class Optimizer:
     """The contract: decoupled weight decay (Loshchilov & Hutter 2019), then `update` of one weight after another.
 
-    Norms and biases, the weights of one dimension, do not decay.
+    Norms and biases, the weights of one dimension, do not decay. Of a gradient that holds only some rows of a table,
+    only these rows change, decay and remember.
 
     Args:
         learning_rate: the highest rate, which the schedule lowers.
@@ -48,11 +51,12 @@ class Optimizer:
             for name in self.slot_names
         }
 
-    def apply(self, gradients: Sequence[tf.Tensor | None], share: tf.Tensor, update: tf.Tensor) -> None:
+    def apply(self, gradients: Sequence[Gradient], share: tf.Tensor, update: tf.Tensor) -> None:
         """Changes every weight that has a gradient.
 
         Args:
-            gradients: one per weight, in its shape, or None for a weight that the loss does not depend on.
+            gradients: one per weight: in its shape, or rows of it, each once, or None for a weight that the loss does
+                not depend on.
             share: the schedule's share of the learning rate, () float32.
             update: the number of this update, counted from 1, () float32.
         """
@@ -62,10 +66,18 @@ class Optimizer:
             if gradient is None:
                 continue
             weight, rate = self.weights[index], rates[self.multipliers[index]]
-            if self.weight_decay and weight.shape.rank > 1:
-                # Assigned, not subtracted: the product's memory becomes the weight's, without another pass.
-                kernels.AssignVariableOp(resource=weight.handle, value=weight * (1 - rate * self.weight_decay))
             slots = [self.slots[name][index].handle for name in self.slot_names]
+            decays = self.weight_decay and weight.shape.rank > 1
+            kept = 1 - rate * self.weight_decay
+            if isinstance(gradient, tf.IndexedSlices):
+                rows = gradient.indices
+                if decays:
+                    kernels.ResourceScatterMul(resource=weight.handle, indices=rows, updates=kept)
+                self.update_rows(weight.handle, slots, rows, gradient.values, rate, *shared)
+                continue
+            if decays:
+                # Assigned, not subtracted: the product's memory becomes the weight's, without another pass.
+                kernels.AssignVariableOp(resource=weight.handle, value=weight * kept)
             self.update(weight.handle, slots, gradient, rate, *shared)
 
     def prepare(self, update: tf.Tensor) -> tuple[tf.Tensor, ...]:
@@ -75,6 +87,23 @@ class Optimizer:
     def update(self, weight: tf.Tensor, slots: list[tf.Tensor], gradient: tf.Tensor, rate: tf.Tensor, *shared) -> None:
         """Changes one weight and its slots, given as resource handles."""
         raise NotImplementedError
+
+    def update_rows(
+        self,
+        weight: tf.Tensor,
+        slots: list[tf.Tensor],
+        rows: tf.Tensor,
+        gradient: tf.Tensor,
+        rate: tf.Tensor,
+        *shared: tf.Tensor,
+    ) -> None:
+        """Changes some rows of one weight and of its slots: numbers (n,), each once, and their gradients (n, ...)."""
+        raise ConfigError(
+            "this optimizer changes whole weights only",
+            key="sparse_embeddings",
+            expected=f"false with {type(self).__name__}",
+            received="true",
+        )
 
 
 class AdamW(Optimizer):
@@ -126,6 +155,15 @@ class AdamW(Optimizer):
             grad=gradient,
         )
 
+    def update_rows(self, weight, slots, rows, gradient, rate, first_correction, second_correction) -> None:
+        # There is no fused kernel: the same as above, of the rows.
+        for slot, kept, new in zip(slots, (self.beta_1, self.beta_2), (gradient, tf.square(gradient)), strict=True):
+            kernels.ResourceScatterMul(resource=slot, indices=rows, updates=tf.constant(kept))
+            kernels.ResourceScatterAdd(resource=slot, indices=rows, updates=(1 - kept) * new)
+        first, second = (kernels.ResourceGather(resource=slot, indices=rows, dtype=tf.float32) for slot in slots)
+        change = first / first_correction / (tf.sqrt(second) / second_correction + self.epsilon)
+        kernels.ResourceScatterSub(resource=weight, indices=rows, updates=rate * change)
+
 
 class Sgd(Optimizer):
     """Gradient descent with momentum (Sutskever et al. 2013, eqs. 1 to 4).
@@ -159,6 +197,20 @@ class Sgd(Optimizer):
             accum=slots[0],
             lr=rate,
             grad=gradient,
+            momentum=self.momentum,
+            use_nesterov=self.nesterov,
+        )
+
+    def update_rows(self, weight, slots, rows, gradient, rate) -> None:
+        if not slots:
+            kernels.ResourceScatterSub(resource=weight, indices=rows, updates=rate * gradient)
+            return
+        kernels.ResourceSparseApplyKerasMomentum(
+            var=weight,
+            accum=slots[0],
+            lr=rate,
+            grad=gradient,
+            indices=rows,
             momentum=self.momentum,
             use_nesterov=self.nesterov,
         )

@@ -3,32 +3,37 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from typing_extensions import TypedDict
 
-from tfattn.training.loop import RECORD, Counters
+from tfattn.training.loop import Counters, StepsTaken
 
 
 @dataclass
 class Totals:
-    """Sums over the steps of an epoch so far."""
+    """Sums over the steps since the last validation.
 
-    loss: float = 0.0
-    weight: float = 0.0
+    Attributes:
+        losses, weights: of each term of the loss, sum(loss * weight) and sum(weight).
+        tokens, examples: that were read.
+        seconds: that the steps took.
+    """
+
+    losses: dict[str, float] = field(default_factory=dict)
+    weights: dict[str, float] = field(default_factory=dict)
     tokens: float = 0.0
     examples: float = 0.0
     seconds: float = 0.0
 
-    def add(self, records: np.ndarray, seconds: float) -> None:
-        """Adds the steps of a call, one by one: however steps fall into calls, the sum is the same."""
+    def add(self, taken: StepsTaken, seconds: float) -> None:
+        """Add the steps of a call, one by one: however steps fall into calls, the sum is the same."""
         self.seconds += seconds
-        for record in records:
-            step = dict(zip(RECORD, map(float, record), strict=True))
-            self.tokens += step["tokens"]
-            self.examples += step["examples"]
-            if step["finite"]:
-                self.loss += step["loss"] * step["weight"]
-                self.weight += step["weight"]
+        for step, finite in enumerate(taken.records["finite"]):
+            self.tokens += float(taken.records["tokens"][step])
+            self.examples += float(taken.records["examples"][step])
+            for term in taken.losses if finite else ():
+                loss, weight = float(taken.losses[term][step]), float(taken.weights[term][step])
+                self.losses[term] = self.losses.get(term, 0.0) + loss * weight
+                self.weights[term] = self.weights.get(term, 0.0) + weight
 
     @property
     def speeds(self) -> dict[str, float]:

@@ -1,7 +1,10 @@
 """Which numbers a machine computes in, and why."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import keras
 import tensorflow as tf
 
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
@@ -25,3 +28,14 @@ def fastest() -> tuple[str, str]:
     if is_faster:
         return "bfloat16", f"this {device} multiplies it faster"
     return "float32", f"this {device} does not multiply bfloat16 faster"
+
+
+@contextmanager
+def computing_in(precision: str) -> Iterator[None]:
+    """Within the block layers are made to compute in these numbers, a key of `POLICIES`; those made before stay."""
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(POLICIES[precision])
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before)

@@ -1,76 +1,97 @@
-"""What a task answers to every row of a split, in the order of the rows, computed by all replicas."""
+"""What a task answers to every row of a split, and how good that is, computed by all replicas."""
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from tfattn.data.reader import ROW_IDS, Reader
-from tfattn.features import ENCODED, MASKS, PADDING_MASK, SEGMENT_IDS, TOKEN_IDS, WEIGHTS
+from tfattn.features import ENCODED
 from tfattn.tasks.task import Task
 from tfattn.training.compiled import compiled
+from tfattn.training.losses import LOSS, mean_losses
 from tfattn.training.runtime import Runtime
-
-# What models read, sequences of which batches have different widths, and what a row only carries along.
-NOT_TARGETS = {TOKEN_IDS, SEGMENT_IDS, PADDING_MASK, *MASKS, *MASKS.values(), ENCODED, ROW_IDS, WEIGHTS}
 
 Columns = dict[str, np.ndarray]
 
 
-class Predictor:
-    """Answers one split after another; the graph is made once.
+class Evaluator:
+    """Measures a task on one split after another; the graph is made once.
 
-    Every process gets the answers of all, so all of them come to the same decisions.
+    Every process gets the metrics of all rows, so all of them come to the same decisions. Held are sums, and of each
+    row no more than the task's metrics need.
 
     Args:
         task: a built task.
         runtime: where it was built.
 
     Example:
-        answers, targets, loss = Predictor(task, runtime)(validation)
-        metrics = task.measure(answers, targets)
+        metrics = Evaluator(task, runtime)(validation)
     """
 
     def __init__(self, task: Task, runtime: Runtime):
         self._task = task
         self._over_rows = _OverRows(self._compute, runtime)
 
-    def __call__(self, reader: Reader) -> tuple[Columns, Columns, float]:
-        """Answers all rows.
+    def __call__(self, reader: Reader) -> dict[str, float]:
+        """Give the loss, of several terms each one, and the task's metrics, by flat names."""
+        rows, row_ids, sums = self._over_rows(reader)
+        metrics = self._task.metrics_from(sums["statistics"], rows | reader.texts(row_ids))
+        return {**mean_losses(sums["sums"], sums["weights"]), **metrics}
 
-        Returns:
-            the task's answers and the targets, each (rows, ...), in the order of row ids, and the mean loss. Among the
-            targets are the raw texts that should have been written, where the task is to write.
-        """
-        columns, row_ids, (loss, weight) = self._over_rows(reader)
-        targets = columns["targets"] | reader.texts(row_ids)
-        return columns["answers"], targets, float(loss / weight) if weight else 0.0
-
-    def _compute(self, batch):
+    def _compute(self, batch, targets):
         outputs = self._task(batch, training=False)
-        losses, weights = self._task.losses(outputs, batch)
-        columns = {"answers": self._task.answers(outputs), "targets": _targets(batch)}
-        return columns, tf.stack([tf.reduce_sum(losses * weights), tf.reduce_sum(weights)])
+        sums = {**_loss_sums(self._task, outputs, batch), "statistics": self._task.statistics(outputs, batch)}
+        return self._task.of_each_row(outputs, batch), sums
 
 
 def predict(task: Task, reader: Reader, runtime: Runtime) -> tuple[Columns, Columns, float]:
-    """Answers every row of a split once; see `Predictor`."""
-    return Predictor(task, runtime)(reader)
+    """Answer every row of a split once.
+
+    Args:
+        task: a built task.
+        reader: of the split.
+        runtime: where the task was built.
+
+    Returns:
+        the task's answers and the targets, each (rows, ...), in the order of row ids, and the mean loss. Among the
+        targets are the raw texts that should have been written, where the task is to write.
+
+    Example:
+        answers, targets, loss = predict(task, validation, runtime)
+    """
+
+    def compute(batch, targets):
+        outputs = task(batch, training=False)
+        columns = {"answers": task.answers(outputs), "targets": {name: batch[name] for name in targets}}
+        return columns, _loss_sums(task, outputs, batch)
+
+    columns, row_ids, sums = _OverRows(compute, runtime)(reader)
+    return columns["answers"], columns["targets"] | reader.texts(row_ids), mean_losses(**sums)[LOSS]
 
 
 def encode(task: Task, reader: Reader, runtime: Runtime) -> tuple[np.ndarray, Columns]:
     """What a frozen encoder contributes for every row, (rows, D) float32, and the targets, in the order of row ids."""
 
-    def compute(batch):
-        return {ENCODED: tf.cast(task.encode(batch), tf.float32), "targets": _targets(batch)}, tf.zeros(2)
+    def compute(batch, targets):
+        encoded = tf.cast(task.encode(batch), tf.float32)
+        return {ENCODED: encoded, "targets": {name: batch[name] for name in targets}}, {}
 
     columns, *_ = _OverRows(compute, runtime)(reader)
     return columns[ENCODED], columns["targets"]
 
 
 class _OverRows:
-    """Computes columns, tensors with a leading batch dimension, and sums, over all rows of a split."""
+    """Computes columns, tensors with a leading batch dimension, and sums, over all rows of a split.
+
+    Columns come back in the order of row ids, with these; where there are none, nothing is held of any row.
+
+    Args:
+        compute: from a batch and the names of its targets to columns and sums, each a nest of dictionaries.
+        runtime: where it computes.
+    """
 
     def __init__(self, compute: Callable, runtime: Runtime):
         self._compute = compute
@@ -78,35 +99,56 @@ class _OverRows:
         self._compiled = compiled(self._next)
         self._datasets: dict[Reader, tf.data.Dataset] = {}  # kept: to build one takes longer than to read a short split
 
-    def __call__(self, reader: Reader) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
+    def __call__(self, reader: Reader) -> tuple[dict[str, Any], np.ndarray, dict[str, Any]]:
         if reader not in self._datasets:
             self._datasets[reader] = self._runtime.read(reader, 0)
         iterator = iter(self._datasets[reader])
-        parts, numbers, total = [], [], np.zeros(2)
+        parts, numbers, totals = [], [], None
         for _ in range(reader.num_batches(0)):
-            columns, row_ids, sums = tf.nest.map_structure(lambda value: value.numpy(), self._compiled(iterator))
-            real = row_ids >= 0
-            parts.append(tf.nest.map_structure(lambda value: value[real], columns))  # noqa: B023 - called at once
-            numbers.append(row_ids[real])
-            total += sums
+            answer = self._compiled(iterator, reader.targets)
+            columns, row_ids, sums = tf.nest.map_structure(lambda value: value.numpy(), answer)
+            sums = tf.nest.map_structure(lambda value: value.astype(np.float64), sums)
+            totals = tf.nest.map_structure(np.add, totals, sums) if totals else sums
+            if columns:
+                real = row_ids >= 0
+                parts.append(tf.nest.map_structure(lambda value: value[real], columns))  # noqa: B023 - called at once
+                numbers.append(row_ids[real])
+        if not parts:
+            return {}, np.zeros(0, np.int32), totals
         row_ids = np.concatenate(numbers)
         order = np.argsort(row_ids)
-        return tf.nest.map_structure(lambda *values: np.concatenate(values)[order], *parts), row_ids[order], total
+        columns = tf.nest.map_structure(lambda *values: _joined(values)[order], *parts)
+        return columns, row_ids[order], totals
 
-    def _next(self, iterator):
-        return self._runtime.run(self._replica, self._runtime.next(iterator))
+    def _next(self, iterator, targets):
+        return self._runtime.run(functools.partial(self._replica, targets=targets), self._runtime.next(iterator))
 
-    def _replica(self, batch):
-        columns, sums = self._compute(batch)
+    def _replica(self, batch, targets):
+        columns, sums = self._compute(batch, targets)
         row_ids = batch[ROW_IDS]
         if self._runtime.num_replicas > 1:
             replica = tf.distribute.get_replica_context()
             # Copied, because a collective asks for the device, and what was read from the batch has none yet.
-            own = tf.nest.map_structure(tf.identity, (columns, row_ids))
-            columns, row_ids = replica.all_gather(own, axis=0)
-            sums = replica.all_reduce(tf.distribute.ReduceOp.SUM, sums)
+            columns, row_ids, sums = tf.nest.map_structure(tf.identity, (columns, row_ids, sums))
+            columns, row_ids = replica.all_gather((columns, row_ids), axis=0)
+            sums = replica.all_reduce(tf.distribute.ReduceOp.SUM, sums) if sums else sums
         return columns, row_ids, sums
 
 
-def _targets(batch: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in batch.items() if name not in NOT_TARGETS}
+def _loss_sums(task: Task, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """As `mean_losses` takes them."""
+    terms, weights = task.loss_terms(outputs, batch), task.loss_weights(batch)
+    return {
+        "sums": {name: tf.reduce_sum(terms[name] * weights[name]) for name in task.loss_names},
+        "weights": {name: tf.reduce_sum(weights[name]) for name in task.loss_names},
+    }
+
+
+def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Joins the rows of all batches; of other axes each is padded with 0 to the longest."""
+    widest = np.max([part.shape for part in parts], axis=0)[1:]
+    padded = [
+        np.pad(part, [(0, 0), *((0, end - size) for end, size in zip(widest, part.shape[1:], strict=True))])
+        for part in parts
+    ]
+    return np.concatenate(padded)

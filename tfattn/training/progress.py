@@ -1,4 +1,4 @@
-"""What is seen of a run while it trains: a bar on a terminal, a line per epoch everywhere, curves in TensorBoard."""
+"""What is seen of a run while it trains: a bar on a terminal, lines everywhere, curves in TensorBoard."""
 
 from pathlib import Path
 from typing import Any
@@ -9,10 +9,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Column
 
 from tfattn.console import console, note
-from tfattn.training.loop import RECORD
+from tfattn.training.loop import StepsTaken
 
-LOSS, RATE, NORM = (RECORD.index(name) for name in ("loss", "learning_rate", "gradient_norm"))
-
+CURVES = ("loss", "gradient_norm", "learning_rate")
 POINTS_PER_CALL = 10  # of TensorBoard's curves: quick steps would spend their time on writing them
 
 
@@ -23,14 +22,17 @@ class Display:
         folder: where TensorBoard's files are written; those that others began here or later, and never came to a
             checkpoint after, are removed: their steps come again.
         start: the steps that are done already.
-        steps: of the whole run.
-        epochs: of the whole run.
+        steps: of the whole run, about.
+        epochs: of the whole run; None where its length is a number of steps.
+        by_epoch: whether rows are validated at the end of each epoch, by which lines are then told apart.
         monitor: the validation metric that is shown beside the losses; TensorBoard has all.
         visible: False to show and write nothing.
     """
 
-    def __init__(self, folder: Path, *, start: int, steps: int, epochs: int, monitor: str, visible: bool):
-        self._epochs = epochs
+    def __init__(
+        self, folder: Path, *, start: int, steps: int, epochs: int | None, by_epoch: bool, monitor: str, visible: bool
+    ):
+        self._steps, self._epochs, self._by_epoch = steps, epochs, by_epoch
         self._shown = dict.fromkeys(("validation_loss", f"validation_{monitor}"))
         self._visible = visible
         self._writer = _writer(folder, start) if visible else tf.summary.create_noop_writer()
@@ -58,20 +60,21 @@ class Display:
         self._bar.stop()
         self._writer.close()
 
-    def steps(self, epoch: int, last_step: int, records: np.ndarray, speeds: dict[str, float]) -> None:
-        """Shows the steps of one call, the last of which was number `last_step` from 1."""
-        shown = f"loss {np.nanmean(records[:, LOSS]):.4f}" if np.isfinite(records[:, LOSS]).any() else "loss not finite"
+    def steps(self, epoch: int, taken: StepsTaken, speeds: dict[str, float]) -> None:
+        """Shows the steps of one call."""
+        losses, last_step = taken.records["loss"], taken.counters.step
+        shown = f"loss {np.nanmean(losses):.4f}" if np.isfinite(losses).any() else "loss not finite"
         shown += "".join(f" · {value:,.0f} {_unit(name)}" for name, value in speeds.items() if value)
-        self._bar.update(self._line, description=f"epoch {epoch + 1}/{self._epochs}", completed=last_step, shown=shown)
+        self._bar.update(self._line, description=self._epoch(epoch + 1), completed=last_step, shown=shown)
         with self._writer.as_default():
-            for index in reversed(range(len(records) - 1, -1, -max(1, len(records) // POINTS_PER_CALL))):
-                step = last_step - len(records) + 1 + index
-                for column, name in ((LOSS, "loss"), (NORM, "gradient_norm"), (RATE, "learning_rate")):
-                    tf.summary.scalar(f"train/{name}", records[index, column], step)
+            for index in reversed(range(len(taken) - 1, -1, -max(1, len(taken) // POINTS_PER_CALL))):
+                step = last_step - len(taken) + 1 + index
+                for name in CURVES:
+                    tf.summary.scalar(f"train/{name}", taken.records[name][index], step)
             for name, value in speeds.items():
                 tf.summary.scalar(f"speed/{name}", value, last_step)
 
-    def epoch(self, line: dict[str, Any], *, is_best: bool) -> None:
+    def line(self, line: dict[str, Any], *, is_best: bool) -> None:
         """Shows a line of the history."""
         for name, value in line.items():
             if name.startswith("validation_"):
@@ -84,7 +87,17 @@ class Display:
         parts += [f"{name.replace('_', ' ')} {line[name]:.4f}" for name in self._shown if name in line]
         parts += [f"{line[name]:,.0f} {_unit(name)}" for name in line if name.endswith("_per_second") and line[name]]
         best = " · best" if is_best else ""
-        note(f"epoch {line['epoch']}/{self._epochs}: {' · '.join(parts)} · {line['seconds']:.0f} s{best}")
+        note(f"{self.place(line)}: {' · '.join(parts)} · {line['seconds']:.0f} s{best}")
+
+    def place(self, line: dict[str, Any]) -> str:
+        """Where in the run a line of the history stands, in words."""
+        epoch = self._epoch(line["epoch"])
+        if self._by_epoch:
+            return epoch
+        return f"step {line['step']:,}{'' if self._epochs else f'/{self._steps:,}'} ({epoch})"
+
+    def _epoch(self, number: int) -> str:
+        return f"epoch {number}/{self._epochs}" if self._epochs else f"epoch {number}"
 
 
 def _writer(folder: Path, start: int) -> tf.summary.SummaryWriter:

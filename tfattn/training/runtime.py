@@ -1,20 +1,19 @@
-"""Where training runs: the devices, how weights are shared between them, the precision and the seed."""
+"""Where training runs: the devices, how weights are shared between them, and the precision."""
 
 import functools
-import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Annotated, Any, Literal
 
-import keras
 import tensorflow as tf
 from pydantic import NonNegativeInt
 
 from tfattn.config.relations import OnlyWith
 from tfattn.errors import ConfigError, TrainingError
+from tfattn.training.cluster import cluster
 from tfattn.training.compiled import compiled
-from tfattn.training.precision import POLICIES, fastest
+from tfattn.training.precision import computing_in, fastest
 
 # Read by TensorFlow and oneDNN when they begin to work; a user's own values stand.
 SETTINGS = {
@@ -52,10 +51,10 @@ class Runtime:
     Attributes:
         chosen_precision, reason: the numbers that layers compute in and why, after `start`.
         strategy: TensorFlow's, after `start`.
-        local_replicas: the parts of a batch that this process computes.
+        local_replicas: the parts of a batch that this process computes, after `start`.
 
     Example:
-        runtime = Runtime(precision="float32").start(seed=7)
+        runtime = Runtime(precision="float32").start()
         with runtime.scope():
             task = build_task()
     """
@@ -73,8 +72,8 @@ class Runtime:
         self.strategy_name = strategy
         self.logical_devices = logical_devices
 
-    def start(self, seed: int) -> "Runtime":
-        """Sets precision and seed, and takes the devices; call it before any other use of TensorFlow in the process.
+    def start(self) -> "Runtime":
+        """Takes the devices and chooses the precision; call it before any other use of TensorFlow in the process.
 
         Where they are not set, it also sets the environment variables of `SETTINGS`.
         """
@@ -82,15 +81,15 @@ class Runtime:
             os.environ.setdefault(name, value)
         configured = (self.precision, "as configured")
         self.chosen_precision, self.reason = fastest() if self.precision == "auto" else configured
-        keras.config.set_dtype_policy(POLICIES[self.chosen_precision])
         self.strategy = self._make_strategy()
         self.local_replicas = _local_replicas(self.strategy)
-        keras.utils.set_random_seed(seed)
         return self
 
-    def scope(self) -> AbstractContextManager:
-        """The scope in which models, and all else that holds variables, must be built."""
-        return self.strategy.scope()
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """The block in which models, and all else that holds variables, are built for these devices and numbers."""
+        with computing_in(self.chosen_precision), self.strategy.scope():
+            yield
 
     @property
     def num_replicas(self) -> int:
@@ -104,8 +103,8 @@ class Runtime:
 
     @property
     def is_chief(self) -> bool:
-        """Whether this process is the one that writes."""
-        return self.local_replicas.start == 0
+        """Whether this process is the one that writes: the only one, or the first of those that TF_CONFIG names."""
+        return cluster().is_chief
 
     def read(self, reader: Any, epoch: int, *, start: int = 0, accumulation: int = 1) -> tf.data.Dataset:
         """The batches of an epoch from number `start` on, each as one element per replica of this process."""
@@ -164,7 +163,7 @@ class Runtime:
 
     def _make_strategy(self) -> tf.distribute.Strategy:
         gpus = tf.config.list_physical_devices("GPU")
-        workers = _num_workers()
+        workers = cluster().num_workers
         name, parts = self.strategy_name, self.logical_devices
         if parts == "cores":
             parts = 0 if gpus or workers else min(num_cores(), 4)
@@ -200,14 +199,9 @@ def _local_replicas(strategy: tf.distribute.Strategy) -> range:
     if strategy.num_replicas_in_sync == 1:
         return range(1)
     count = len(strategy.extended.worker_devices)
-    resolver = strategy.cluster_resolver
-    first = resolver.task_id * count if resolver and resolver.task_type else 0
+    together = isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
+    first = cluster().index * count if together else 0
     return range(first, first + count)
-
-
-def _num_workers() -> int:
-    cluster = json.loads(os.environ.get("TF_CONFIG") or "{}").get("cluster", {})
-    return len(cluster.get("worker", [])) + len(cluster.get("chief", []))
 
 
 def _split_cpu(count: int) -> None:

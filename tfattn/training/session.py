@@ -1,29 +1,31 @@
-"""One run of a trainer, from wherever it left off to its end."""
+"""One run of a trainer, from wherever it left off to its end.
 
-import dataclasses
-import json
+Steps follow one another through the epochs; at times rows are validated: at the end of each epoch, or every so many
+steps. What is decided then follows from the history alone, and all that the run is made of stands in its checkpoints:
+so one that was ended anywhere goes on as if it had not been.
+"""
+
 import math
 import time
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import tensorflow as tf
-
-from tfattn import files
 from tfattn.console import note
 from tfattn.data.reader import Reader
-from tfattn.errors import CheckpointError
 from tfattn.tasks.task import Task
 from tfattn.training import checkpoints
-from tfattn.training.callbacks import best_epoch
+from tfattn.training.callbacks import best_of
 from tfattn.training.interruption import Interruption, Stopped
-from tfattn.training.loop import Loop
+from tfattn.training.loop import TrainingLoop
+from tfattn.training.losses import loss_metrics, mean_losses
 from tfattn.training.not_finite import not_finite
-from tfattn.training.position import Identity, Position, Totals
-from tfattn.training.prediction import Predictor
+from tfattn.training.position import Identity, Totals
+from tfattn.training.prediction import Evaluator
 from tfattn.training.progress import Display
 from tfattn.training.runtime import Runtime
+from tfattn.training.saved_run import SavedRun, tensors_of
+from tfattn.training.step import TrainingStep
 
 if TYPE_CHECKING:
     from tfattn.training.trainer import Trainer
@@ -50,15 +52,15 @@ class Session:
         self.validation = validation
         self.folder = folder
         self.runtime = runtime
-        self.identity = Identity(seed=seed, fingerprint=fingerprint)
-        self.total_steps = sum(train.num_batches(epoch) for epoch in range(trainer.epochs))
+        # Of another epoch there may be a few batches more or fewer: only the schedule counts by this.
+        self.total_steps = trainer.steps or trainer.epochs * train.num_batches(0)
         self.monitor, self.mode = trainer.monitored(task)
         weights = [variable.value for variable in task.trainable_weights]
         with runtime.scope():
             trainer.optimizer.build(weights, trainer.multipliers(task))
             if trainer.averaging:
                 trainer.averaging.build(weights)
-        self.loop = Loop(
+        self.step = TrainingStep(
             task,
             trainer.optimizer,
             runtime,
@@ -67,25 +69,33 @@ class Session:
             total_steps=self.total_steps,
             accumulation=trainer.accumulation,
             clip_norm=trainer.clip_norm,
+            sparse_embeddings=trainer.sparse_embeddings,
+            masks=train.masks,
             seed=seed,
         )
-        self.predictor = Predictor(task, runtime)
-        self.groups = self._groups()
-        self.position = Position()
-        self.checkpoints = checkpoints.Checkpoints(
-            folder / "checkpoints", keep=trainer.keep_checkpoints, writes=runtime.is_chief
+        self.loop = TrainingLoop(self.step, runtime)
+        self.evaluator = Evaluator(task, runtime)
+        self.saved = SavedRun(
+            folder,
+            tensors=tensors_of(task, trainer.optimizer, trainer.averaging),
+            identity=Identity(seed=seed, fingerprint=fingerprint),
+            keep=trainer.keep_checkpoints,
+            runtime=runtime,
         )
+        self.batches: Any = None  # those that are left of the epoch, once it has begun
 
     def run(self) -> list[dict[str, Any]]:
         """Trains to the end; returns the history."""
         with Interruption() as interruption, self.runtime.telling_lost_workers():
-            self._resume()
+            self.saved.checkpoints.save_frozen(checkpoints.frozen(self.task))
+            self.position = self.saved.resume(self.total_steps)
             with self._display() as display:
                 while not self.position.finished:
-                    self._train_epoch(display, interruption)
-                    self._end_epoch(display)
+                    while not self._validation_is_due():
+                        self._take_steps(display, interruption)
+                    self._validate(display)
             self.runtime.agree(self.position.counters.step)  # nobody reads before the chief has written
-        checkpoints.load_weights(self.task, self.checkpoints.folder)
+        checkpoints.load_weights(self.task, self.saved.checkpoints.folder)
         if interruption.signal:
             raise Stopped(interruption.status)
         return self.position.history
@@ -96,142 +106,113 @@ class Session:
             start=self.position.counters.step,
             steps=self.total_steps,
             epochs=self.trainer.epochs,
+            by_epoch=self.trainer.epochs is not None and self.trainer.validate_every is None,
             monitor=self.monitor,
             visible=self.runtime.is_chief and not self.position.finished,
         )
 
-    def _resume(self) -> None:
-        self.checkpoints.save_frozen(checkpoints.frozen(self.task))
-        newest = self.checkpoints.newest()
-        if newest:
-            self._check_identity(newest)
-            for group, variables in self.groups.items():
-                newest.restore(group, variables)
-            self.position = newest.read(Position)
-            if self.runtime.is_chief:
-                self._write_history()
-                note(f"goes on at step {self.position.counters.step} of {self.total_steps}")
-        if not self.runtime.agree(self.position.counters.step):
-            raise CheckpointError(
-                "the workers do not stand at the same step",
-                where=str(self.checkpoints.folder),
-                expected="one folder that all workers share",
-                received=f"step {self.position.counters.step} here, another elsewhere",
-                remedy="Put `runs_folder` on a disk that every machine sees.",
+    def _is_over(self) -> bool:
+        """Whether the run has the length that was asked for."""
+        if self.trainer.steps:
+            return self.position.counters.step >= self.trainer.steps
+        return self.position.epoch >= self.trainer.epochs
+
+    def _validation_is_due(self) -> bool:
+        position, every = self.position, self.trainer.validate_every
+        step = position.counters.step
+        if step == (position.history[-1]["step"] if position.history else 0):
+            return False  # it has been made here, or nothing has been trained
+        return self._is_over() or (step % every == 0 if every else position.batch == 0)
+
+    def _take_steps(self, display: Display, interruption: Interruption) -> None:
+        """Takes some steps of an epoch: at most as many as there are to whatever comes next."""
+        position, trainer = self.position, self.trainer
+        step, left = position.counters.step, self.train.num_batches(position.epoch) - position.batch
+        if self.batches is None:
+            data = self.runtime.read(
+                self.train, position.epoch, start=position.batch, accumulation=trainer.accumulation
             )
+            self.batches = iter(data)
+        stops = [every - step % every for every in (trainer.checkpoint_every, trainer.validate_every) if every]
+        stops += [trainer.steps - step] if trainer.steps else []
+        begin = time.perf_counter()
+        limit = min(trainer.steps_per_loop, left, *stops)
+        taken = self.loop(self.batches, position.counters, limit=limit, stop=bool(interruption.signal))
+        position.totals.add(taken, time.perf_counter() - begin)
+        position.batch += len(taken)
+        position.counters = taken.counters
+        display.steps(position.epoch, taken, position.totals.speeds)
+        if taken.fatal:
+            kept = self.folder / "not_finite_batch.npz" if self.runtime.is_chief else None
+            raise not_finite(taken, position, self.task, self.train, keep=kept)
+        if len(taken) == left:
+            position.epoch, position.batch, self.batches = position.epoch + 1, 0, None
+        # Alone, a signal needs no agreement.
+        if taken.stopped or self.runtime.num_workers == 1 and interruption.signal:
+            self._save()
+            self._leave(interruption)
+        every = trainer.checkpoint_every
+        if every and position.counters.step % every == 0 and not self._validation_is_due():
+            self._save()
 
-    def _train_epoch(self, display: Display, interruption: Interruption) -> None:
-        position, counters = self.position, self.position.counters
-        every = self.trainer.checkpoint_every
-        data = self.runtime.read(
-            self.train, position.epoch, start=position.batch, accumulation=self.trainer.accumulation
-        )
-        iterator = iter(data)
-        batches = self.train.num_batches(position.epoch)
-        while position.batch < batches:
-            limit = min(self.trainer.steps_per_loop, batches - position.batch)
-            limit = min(limit, every - counters.step % every) if every else limit
-            begin = time.perf_counter()
-            call = self.loop(iterator, counters, limit=limit, stop=bool(interruption.signal))
-            position.totals.add(call.records, time.perf_counter() - begin)
-            position.batch += len(call.records)
-            position.counters = counters = call.counters
-            display.steps(position.epoch, counters.step, call.records, position.totals.speeds)
-            if call.fatal:
-                kept = self.folder / "not_finite_batch.npz" if self.runtime.is_chief else None
-                raise not_finite(call, position, self.task, self.train, keep=kept)
-            # Alone, a signal needs no agreement.
-            if call.stopped or self.runtime.num_workers == 1 and interruption.signal:
-                self._save()
-                self._leave(interruption)
-            if every and counters.step % every == 0 and position.batch < batches:
-                self._save()
-
-    def _end_epoch(self, display: Display) -> None:
+    def _validate(self, display: Display) -> None:
+        """Measures what was trained since the last time, and decides what follows from it."""
         position, averaging = self.position, self.trainer.averaging
         if averaging:
-            averaging.end_epoch(position.epoch)
+            averaging.end_stretch(len(position.history))
         line = {
-            "epoch": position.epoch + 1,
+            "epoch": position.epoch + (position.batch > 0),
             "step": position.counters.step,
-            "loss": position.totals.loss / position.totals.weight if position.totals.weight else math.nan,
-            **self._validate(),
-            "learning_rate": self.loop.learning_rate(position.counters.step - 1),
+            **self._losses(),
+            **self._measured(),
+            "learning_rate": self.step.learning_rate(position.counters.step - 1),
             **position.totals.speeds,
             "seconds": position.totals.seconds,
         }
         position.history.append(line)
-        position.epoch, position.batch, position.totals = position.epoch + 1, 0, Totals()
-        position.finished = position.epoch == self.trainer.epochs or self._stops_early()
+        position.totals = Totals()
+        stops_early = self._stops_early() and not self._is_over()
+        position.finished = self._is_over() or stops_early
         self._save()
-        if self.runtime.is_chief:
-            self._write_history()
-        display.epoch(line, is_best=self._best() is line)
-        if position.finished and position.epoch < self.trainer.epochs and self.runtime.is_chief:
-            note(f"{self.monitor} no longer improves: training ends after epoch {position.epoch}")
+        self.saved.write_history(position.history)
+        display.line(line, is_best=self._best() is line)
+        if stops_early and self.runtime.is_chief:
+            note(f"{self.monitor} no longer improves: training ends after {display.place(line)}")
 
-    def _validate(self) -> dict[str, float]:
+    def _losses(self) -> dict[str, float]:
+        totals = self.position.totals
+        if not totals.weights:  # no step of all met only finite numbers
+            return dict.fromkeys(loss_metrics(self.task.loss_names), math.nan)
+        return mean_losses(totals.losses, totals.weights)
+
+    def _measured(self) -> dict[str, float]:
         if self.validation is None:
             return {}
         averaging = self.trainer.averaging
         with averaging.in_place() if averaging else nullcontext():
-            answers, targets, loss = self.predictor(self.validation)
-        metrics = {"loss": loss, **self.task.measure(answers, targets)}
+            metrics = self.evaluator(self.validation)
         return {f"validation_{name}": value for name, value in metrics.items()}
 
-    def _measured(self, name: str) -> list[float]:
+    def _validated(self, name: str) -> list[float]:
         return [line[f"validation_{name}"] for line in self.position.history]
 
     def _best(self) -> dict[str, Any] | None:
-        """The line of the epoch whose weights count; None where that is the last one, whichever it is."""
+        """The line whose weights count; None where that is the last one, whichever it is."""
         if not self.position.history or self.validation is None or self.trainer.selection == "last_epoch":
             return None
-        return self.position.history[best_epoch(self._measured(self.monitor), self._measured("loss"), self.mode)]
+        return self.position.history[best_of(self._validated(self.monitor), self._validated("loss"), self.mode)]
 
     def _stops_early(self) -> bool:
         stopping = self.trainer.early_stopping
-        return stopping is not None and stopping.stops(self._measured(self.monitor), self.mode)
-
-    def _groups(self) -> dict[str, checkpoints.Group]:
-        weights = checkpoints.trained(self.task)
-
-        def beside(kept: dict[str, list[tf.Variable]]) -> checkpoints.Group:
-            return {f"{name}/{path}": value for name in kept for path, value in zip(weights, kept[name], strict=True)}
-
-        groups = {"weights": weights, "slots": beside(self.trainer.optimizer.slots)}
-        if self.trainer.averaging:
-            groups["averages"] = dict(zip(weights, self.trainer.averaging.variables, strict=True))
-            groups["averaged"] = beside(self.trainer.averaging.kept)
-        return {name: group for name, group in groups.items() if group}
+        return stopping is not None and stopping.stops(self._validated(self.monitor), self.mode)
 
     def _save(self) -> None:
         best = self._best()
         best = best and {"epoch": best["epoch"], "step": best["step"], "value": best[f"validation_{self.monitor}"]}
-        step = self.position.counters.step
-        facts = {"step": step, "monitor": self.monitor, "best": best, **self.identity}
-        self.checkpoints.save(step, self.groups, {**facts, **dataclasses.asdict(self.position)})
-
-    def _write_history(self) -> None:
-        lines = [json.dumps(line) + "\n" for line in self.position.history]
-        files.write_text(self.folder / "history.jsonl", "".join(lines))
+        self.saved.save(self.position, monitor=self.monitor, best=best)
 
     def _leave(self, interruption: Interruption) -> None:
         self.runtime.agree(self.position.counters.step)  # the chief has written before others leave
         if self.runtime.is_chief:
             note(f"stopped as asked at step {self.position.counters.step}; the same command goes on from there")
         raise Stopped(interruption.status)
-
-    def _check_identity(self, checkpoint: checkpoints.Checkpoint) -> None:
-        found = dict(checkpoint.read(Identity))
-        if found != self.identity:
-            raise CheckpointError(
-                "the checkpoint belongs to another run",
-                where=str(checkpoint.folder),
-                expected=_facts(self.identity),
-                received=_facts(found),
-                remedy="Give this run another `name`, or delete the folder to train anew.",
-            )
-
-
-def _facts(values: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value!r}" for name, value in values.items())

@@ -11,49 +11,55 @@ from tfattn.errors import ConfigError, nearest
 from tfattn.tasks.task import Task
 from tfattn.training.averages import Averaging
 from tfattn.training.callbacks import EarlyStopping
+from tfattn.training.losses import LOSS, loss_metrics
 from tfattn.training.optimizers import AdamW
 from tfattn.training.runtime import Runtime
 from tfattn.training.schedules import Linear
 from tfattn.training.session import Session
 
+EPOCHS = 3  # if no length is given
 Decay = Annotated[float, Field(gt=0.0, le=1.0)]
 
 
 class Trainer:
-    """Trains a task on one split and, after each epoch, measures it on another.
+    """Trains a task on one split and, at the end of each epoch or every so many steps, measures it on another.
 
     The defaults fine-tune an encoder of BERT's kind.
 
     Args:
-        epochs: passes over the training rows.
+        epochs: passes over the training rows; 3 if neither these nor steps are given.
+        steps: batches, over all epochs that these make; instead of epochs.
+        validate_every: steps between two validations, which need not fall together with the ends of epochs; the end of
+            the run is one. Null validates at the end of each epoch.
         optimizer: how gradients change weights; AdamW by default.
         schedule: how the learning rate changes; by default it grows over a tenth of the run, then falls in a line.
         accumulation: micro-batches that each device divides its part of a batch into, to need less memory; the result
             is that of the whole batch.
         clip_norm: the largest norm of all gradients together, measured over the whole batch; null does not clip.
+        sparse_embeddings: whether a table that is only looked up in gets gradients of those rows alone. It takes less
+            time and memory where a batch looks up few of very many rows, such as one in a hundred. The result is the
+            same with `sgd` that has neither momentum nor weight decay; else rows that are not looked up neither decay
+            nor move on by what is kept of earlier steps.
         layer_decay: a layer's learning rate is this share of that of the layer above it; 1 gives all the same.
         averaging: a mean of the weights, over steps or over epochs, which evaluation, the best checkpoint and the
             export then use; null keeps none.
-        early_stopping: when to end before the last epoch; null never does.
+        early_stopping: when to end before all of it; null never does.
         monitor: the validation metric that chooses the best epoch, such as accuracy or loss; the task's by default. Of
-            equal epochs the one with the lowest validation loss is best.
+            equal ones that with the lowest validation loss is best.
         monitor_mode: whether "max" or "min" of it is best; known for the task's own and for losses.
-        selection: which epoch's weights count. "best_epoch" is chosen on the validation rows, whose metrics are then
-            too good: measure on test rows. "last_epoch" chooses nothing, so that validation rows measure fairly.
+        selection: which weights count. "best_epoch" is chosen on the validation rows, whose metrics are then too good:
+            measure on test rows. With `validate_every` it need not be the end of an epoch. "last_epoch" is the end of
+            the run: it chooses nothing, so that validation rows measure fairly.
         steps_per_loop: the most steps between two looks at progress and signals; about a second's worth are taken.
-        checkpoint_every: steps between checkpoints within an epoch; null writes one at the end of each epoch.
+        checkpoint_every: steps between checkpoints; null writes one at each validation.
         keep_checkpoints: how many of the newest checkpoints are kept, beside the best.
         seed: of weights, the order of rows and dropout; that of the pipeline if not given.
-        folds: trains a model for each of so many parts of the rows, which measures it, on the other parts; null trains
-            on the training rows of `data.split`.
-        seeds: how many models are trained on the same rows, from different beginnings. All models of a run answer
-            together, in its evaluation and in its one export, by the mean of their scores.
 
     Raises:
-        ConfigError: early stopping or a mode was asked for with nothing to monitor.
+        ConfigError: both epochs and steps are given; early stopping or a mode was asked for with nothing to monitor.
 
     Example:
-        runtime = Runtime().start(seed=7)
+        runtime = Runtime().start()
         with runtime.scope():
             task = build_task()
         history = Trainer(epochs=3).train(task, train, validation, folder=folder, runtime=runtime, seed=7)
@@ -62,11 +68,14 @@ class Trainer:
     def __init__(
         self,
         *,
-        epochs: PositiveInt = 3,
+        epochs: PositiveInt | None = None,
+        steps: PositiveInt | None = None,
+        validate_every: PositiveInt | None = None,
         optimizer: Part("optimizers") | None = None,
         schedule: Part("schedules") | None = None,
         accumulation: PositiveInt = 1,
         clip_norm: PositiveFloat | None = 1.0,
+        sparse_embeddings: bool = False,
         layer_decay: Decay = 1.0,
         averaging: Part("averages") | None = None,
         early_stopping: Section("early_stopping") | None = None,
@@ -77,14 +86,23 @@ class Trainer:
         checkpoint_every: PositiveInt | None = None,
         keep_checkpoints: PositiveInt = 2,
         seed: Seed | None = None,
-        folds: Annotated[int, Field(ge=2, le=100)] | None = None,
-        seeds: Annotated[int, Field(ge=1, le=100)] = 1,
     ):
-        self.epochs = epochs
+        if epochs is not None and steps is not None:
+            raise ConfigError(
+                "the length of the run is not clear",
+                key="steps",
+                expected="either epochs or steps",
+                received="both",
+                remedy="Set the one that is not meant to null.",
+            )
+        self.epochs = EPOCHS if epochs is None and steps is None else epochs
+        self.steps = steps
+        self.validate_every = validate_every
         self.optimizer = AdamW() if optimizer is None else optimizer
         self.schedule = Linear() if schedule is None else schedule
         self.accumulation = accumulation
         self.clip_norm = clip_norm
+        self.sparse_embeddings = sparse_embeddings
         self.layer_decay = layer_decay
         self.averaging: Averaging | None = averaging
         self.early_stopping: EarlyStopping | None = early_stopping
@@ -95,8 +113,6 @@ class Trainer:
         self.checkpoint_every = checkpoint_every
         self.keep_checkpoints = keep_checkpoints
         self.seed = seed
-        self.folds = folds
-        self.seeds = seeds
 
     def train(
         self,
@@ -114,15 +130,16 @@ class Trainer:
         Args:
             task: built in the scope of `runtime`.
             train: the rows to learn from.
-            validation: the rows to measure on, or None: then the last epoch counts as the best.
+            validation: the rows to measure on, or None: then the end of the run counts as the best.
             folder: the run's; checkpoints/, history.jsonl and tensorboard/ are written there.
             runtime: started.
             seed: of dropout.
             fingerprint: says what data and settings the run is made of; a checkpoint with another one is refused.
 
         Returns:
-            the history, one dictionary per epoch: epoch (from 1), step, loss, the validation metrics by
-            `validation_<name>`, learning_rate, examples_per_second, tokens_per_second, seconds.
+            the history, one dictionary per validation: epoch (from 1) and step at which it was made; loss since the
+            last one, and of several terms each, such as `loss/masked_lm`; the validation metrics, each as
+            `validation_<name>`; learning_rate, examples_per_second, tokens_per_second, seconds.
 
         Raises:
             TrainingError: a loss or gradient is not finite, or a worker was lost.
@@ -142,6 +159,11 @@ class Trainer:
         return session.run()
 
     @property
+    def length(self) -> str:
+        """How long a run is, in words."""
+        return f"epochs: {self.epochs}" if self.steps is None else f"steps: {self.steps}"
+
+    @property
     def copies(self) -> int:
         """How many numbers are kept for each trained weight: itself, its gradient, the optimizer's, averages."""
         averages = self.averaging.copies if self.averaging else 0
@@ -155,12 +177,12 @@ class Trainer:
         return [shares.get(id(variable), 1.0) for variable in task.trainable_weights]
 
     def monitored(self, task: Task) -> tuple[str, str]:
-        """The metric by which epochs are compared, and whether "max" or "min" of it is best.
+        """The metric by which validations are compared, and whether "max" or "min" of it is best.
 
         Raises:
             ConfigError: the task has no such metric.
         """
-        name, known = self.monitor or task.monitor, ("loss", *task.metric_names)
+        name, known = self.monitor or task.monitor, (*loss_metrics(task.loss_names), *task.metric_names)
         if name not in known:
             raise ConfigError(
                 "the task has no such metric",
@@ -169,5 +191,5 @@ class Trainer:
                 received=name,
                 remedy=nearest(name, known),
             )
-        mode = task.monitor_mode if name == task.monitor else "min" if name.endswith("loss") else "max"
+        mode = task.monitor_mode if name == task.monitor else "min" if name.startswith(LOSS) else "max"
         return name, self.monitor_mode or mode

@@ -1,9 +1,13 @@
-"""What a run is made of beside its configuration: the content of the files that it reads, and the code of plugins."""
+"""The identity of data, models and stages: digests of all that decides what they become.
+
+That is their part of the configuration, the content of every file that is read, and the code of plugins.
+"""
 
 import importlib.util
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from tfattn import catalog, files, pretrained
 from tfattn.config.build import build
@@ -12,13 +16,18 @@ from tfattn.config.read import KeyPath
 from tfattn.config.schema import Config
 from tfattn.config.types import PartMark, SectionMark
 from tfattn.data.section import Data
+from tfattn.runs.ensemble import ensemble_of
 
 OWN_PACKAGE = __name__.partition(".")[0]
+# Raised when prepared data or checkpoints of an older version can no longer be used.
+FORMAT = 6
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Fingerprints by what they are of. No path is part of them: the same content elsewhere is the same.
+    """What decides beside the configuration, as fingerprints by what they are of.
+
+    No path is part of them: the same content elsewhere is the same.
 
     Args:
         data: of what the prepared data depend on: sources, vocabularies, the code of sources and preprocessors.
@@ -30,7 +39,7 @@ class Inputs:
 
 
 def inputs_of(config: Config, data: Data) -> Inputs:
-    """Reads every file that a run depends on.
+    """Takes the fingerprint of every file that a run depends on.
 
     Args:
         config: the resolved configuration.
@@ -52,6 +61,35 @@ def inputs_of(config: Config, data: Data) -> Inputs:
         if fingerprint := code_of(kind, name):
             (of_data if path[0] == "data" else of_training)["plugin " + ".".join(path)] = fingerprint
     return Inputs(of_data, of_training)
+
+
+def of_data(config: Config, inputs: Inputs) -> str:
+    """Identifies prepared data: rows, split and preprocessing, but not what prepares them or how they are batched."""
+    section = {key: value for key, value in config.values["data"].items() if key not in ("batching", "engine")}
+    return files.digest([FORMAT, section, inputs.data, config.values["seed"]])[:10]
+
+
+def of_run(config: Config, inputs: Inputs) -> str:
+    """Identifies a trained model, or the models of an ensemble."""
+    settings = [config.values["data"]["batching"], *(config.values[key] for key in ("model", "task", "training"))]
+    settings += [asdict(ensemble_of(config)), config.values["runtime"]["precision"]]
+    return files.digest([of_data(config, inputs), inputs.training, settings])[:10]
+
+
+def of_evaluation(config: Config, weights: Sequence[str]) -> list[Any]:
+    """Lists what an evaluation depends on beside the run: the weights, and the code of the report.
+
+    Args:
+        config: of the run.
+        weights: the fingerprint of each model's best checkpoint.
+    """
+    return [*weights, code_of("reports", config.values["task"]["name"])]
+
+
+def of_export(config: Config, weights: Sequence[str]) -> list[Any]:
+    """Lists what an export depends on beside the run: its evaluation, the code of its signatures, its section."""
+    signatures = code_of("signatures", config.values["task"]["name"])
+    return [of_evaluation(config, weights), signatures, config.values["export"]]
 
 
 def code_of(kind: str, name: str) -> str:

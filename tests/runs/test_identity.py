@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tfattn import catalog, stages
-from tfattn.inputs import code_of
+from tfattn.runs.identity import code_of, of_evaluation, of_export
 
 PARTS = """\
 name: tiny
@@ -71,7 +71,7 @@ def opened(parts, *overrides):
 def ids(parts, *overrides):
     """The ids of a run and of its prepared data."""
     run = opened(parts, *overrides)
-    return run.id, run.prepared.name
+    return run.id, run.members[0].prepared.name
 
 
 @pytest.fixture(autouse=True)
@@ -170,3 +170,19 @@ def test_installed_plugins_are_known_by_version_and_code():
 
 def test_our_own_code_has_no_fingerprint():
     assert code_of("models", "bert") == code_of("reports", "translation") == ""
+
+
+@pytest.mark.parametrize(("kind", "evaluates"), [("reports", True), ("signatures", False)])
+def test_code_that_follows_training_changes_its_own_stage_and_those_after_it(monkeypatch, kind, evaluates):
+    config = opened(CLASSIFIER).config
+    monkeypatch.setitem(catalog.CATALOGS[kind], "text_classification", "mine_too:Mine")
+    evaluation, exported = of_evaluation(config, ["weights"]), of_export(config, ["weights"])
+    append("mine_too.py")
+    assert (of_evaluation(config, ["weights"]) != evaluation) == evaluates
+    assert of_export(config, ["weights"]) != exported
+
+
+def test_other_weights_are_evaluated_and_exported_anew():
+    config = opened(CLASSIFIER).config
+    assert of_evaluation(config, ["one"]) != of_evaluation(config, ["two"])
+    assert of_export(config, ["one"]) != of_export(config, ["two"])

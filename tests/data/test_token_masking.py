@@ -1,0 +1,89 @@
+"""Masking: which tokens are hidden, by what, and what is to be told."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfattn.data.token_masking import TokenMasking
+from tfattn.data.transforms import seeds_of
+
+PAD, START, END, MASK = 0, 1, 2, 3
+VOCABULARY = 1000
+ROWS, LENGTH = 200, 60
+
+
+def masking(**options):
+    return TokenMasking(mask_id=MASK, special_ids=[PAD, START, END, MASK], vocabulary_size=VOCABULARY, **options)
+
+
+def rows(lengths):
+    """A start, ordinary tokens, an end, then padding."""
+    random, width = np.random.default_rng(0), max(lengths)
+    token_ids = np.zeros((len(lengths), width), "int32")
+    for row, length in enumerate(lengths):
+        token_ids[row, :length] = [START, *random.integers(4, VOCABULARY, length - 2), END]
+    return {"token_ids": tf.constant(token_ids), "padding_mask": tf.sequence_mask(lengths, width)}
+
+
+def masked(batch, *, epoch=0, **options):
+    seeds = seeds_of(tf.range(len(batch["token_ids"])), seed=5, epoch=epoch)
+    return {name: value.numpy() for name, value in masking(**options)(batch, seeds).items()}
+
+
+@pytest.fixture(scope="module")
+def many():
+    batch = rows([LENGTH] * ROWS)
+    return batch["token_ids"].numpy(), masked(batch)
+
+
+def test_what_is_to_be_told_is_what_stood_there_and_nothing_else_changes(many):
+    before, after = many
+    places = np.zeros(before.shape, bool)
+    for row in range(ROWS):
+        told = after["masked_lm_weights"][row] == 1
+        positions = after["masked_lm_positions"][row][told]
+        assert len(set(positions)) == told.sum() == round(0.15 * LENGTH)
+        assert (np.diff(positions) > 0).all()
+        np.testing.assert_array_equal(after["masked_lm_ids"][row][told], before[row, positions])
+        places[row, positions] = True
+    np.testing.assert_array_equal(after["token_ids"][~places], before[~places])
+    assert not places[:, [0, -1]].any(), "special tokens are left alone"
+    assert places.sum(axis=0)[1:-1].min() > 0.5 * places.sum() / (LENGTH - 2), "every place has its turn"
+
+
+def test_80_percent_are_masks_10_percent_random_and_10_percent_stay(many):
+    before, after = many
+    new = np.take_along_axis(after["token_ids"], after["masked_lm_positions"], axis=1)
+    old, count = after["masked_lm_ids"], after["masked_lm_ids"].size
+    deviation = np.sqrt(0.16 / count)
+    is_mask, stays = new == MASK, new == old
+    assert abs(is_mask.mean() - 0.8) < 3.5 * deviation
+    assert abs(stays.mean() - 0.1) < 3.5 * deviation
+    others = new[~is_mask & ~stays]
+    assert others.min() >= 4 and len(set(others)) > 0.8 * len(others), "random ones are ordinary ones"
+
+
+def test_short_rows_and_rows_of_special_tokens_alone():
+    batch = rows([20, 3, 2])
+    after = masked(batch)
+    assert after["masked_lm_weights"].shape == (3, 3)
+    assert after["masked_lm_weights"].sum(axis=1).tolist() == [3, 1, 0]
+    assert after["masked_lm_positions"][1].tolist() == [1, 0, 0]
+    assert after["masked_lm_ids"][2].tolist() == [0, 0, 0]
+    np.testing.assert_array_equal(after["token_ids"][2], batch["token_ids"][2])
+
+
+def test_no_more_than_the_limit_are_told():
+    after = masked(rows([20, 3, 12]), masked_lm_prob=0.5, max_predictions_per_seq=4)
+    assert after["masked_lm_weights"].sum(axis=1).tolist() == [4, 1, 4]
+
+
+def test_padding_changes_nothing_and_epochs_differ():
+    batch = rows([40] * 9)
+    wider = {name: tf.pad(value, [[0, 0], [0, 30]]) for name, value in batch.items()}
+    narrow, wide = masked(batch), masked(wider)
+    np.testing.assert_array_equal(wide["token_ids"][:, :40], narrow["token_ids"])
+    told = narrow["masked_lm_positions"].shape[1]
+    np.testing.assert_array_equal(wide["masked_lm_positions"][:, :told], narrow["masked_lm_positions"])
+    assert wide["masked_lm_weights"][:, told:].sum() == 0
+    assert (masked(batch, epoch=1)["masked_lm_positions"] != narrow["masked_lm_positions"]).any()

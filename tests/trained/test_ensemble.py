@@ -1,0 +1,76 @@
+"""Trained models predict as one for raw rows, of tables and of texts, however the rows stand together."""
+
+import keras
+import numpy as np
+import pytest
+
+from tfattn.models.bert import Bert
+from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
+from tfattn.preprocessing.table import Table
+from tfattn.preprocessing.wordpiece import WordPiece
+from tfattn.tasks.operating_point import OperatingPoint
+from tfattn.tasks.tabular_classification import TabularClassification
+from tfattn.tasks.text_classification import TextClassification
+from tfattn.trained.ensemble import TrainedEnsemble
+
+ROWS = [{"age": str(20 + 3 * row), "hours": str(row * row % 7)} for row in range(8)]
+TEXTS = [{"text": "a b a"}, {"text": ""}, {"text": "b"}]
+
+
+@pytest.fixture(scope="module")
+def tables():
+    """Two models, each with a table scaled by other rows."""
+
+    def model(rows, seed):
+        table = Table(numeric=("age", "hours"))
+        table.fit(rows)
+        task = TabularClassification(
+            model=FeatureTokenizerTransformer(**table.sizes, hidden_dim=8, num_layers=1, num_heads=2), num_classes=2
+        )
+        task.head.kernel.assign(np.random.default_rng(seed).normal(size=(8, 2)))
+        return table, task
+
+    return [model(ROWS, 1), model(ROWS[:5], 2)]
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    """One model of texts."""
+    vocabulary = tmp_path_factory.mktemp("vocabulary") / "vocab.txt"
+    vocabulary.write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\n")
+    reader = WordPiece(vocabulary=str(vocabulary), max_length=8)
+    reader.fit([])
+    bert = Bert(vocabulary_size=6, hidden_dim=8, num_layers=1, num_heads=2, intermediate_dim=8, max_sequence_length=8)
+    task = TextClassification(model=bert, num_classes=2)
+    task.head.kernel.assign(np.random.default_rng(1).normal(size=(8, 2)))
+    return TrainedEnsemble([(reader, task)])
+
+
+def test_together_they_predict_the_mean_of_their_scores(tables):
+    ensemble = TrainedEnsemble(tables)
+    one, other = ensemble.predict_each(ROWS)
+    together = ensemble.predict(ROWS)
+    assert np.abs(one["scores"] - other["scores"]).max() > 1e-3
+    np.testing.assert_allclose(together["scores"], (one["scores"] + other["scores"]) / 2, atol=1e-6)
+    np.testing.assert_array_equal(together["label_ids"], together["scores"].argmax(axis=1))
+    alone = TrainedEnsemble(tables[1:]).predict(ROWS)
+    np.testing.assert_allclose(alone["scores"], other["scores"], atol=1e-6)
+
+
+def test_the_operating_point_decides_what_is_positive(tables):
+    scores = TrainedEnsemble(tables).predict(ROWS)["scores"][:, 1]
+    for threshold in (0.0, float(np.sort(scores)[-3]), 1.1):
+        ensemble = TrainedEnsemble(tables, operating_point=OperatingPoint(threshold, metrics={}))
+        np.testing.assert_array_equal(ensemble.predict(ROWS)["label_ids"], scores >= threshold)
+
+
+def test_a_text_is_predicted_the_same_alone_and_beside_longer_ones(texts):
+    together = texts.predict(TEXTS)["scores"]
+    alone = np.concatenate([texts.predict([row])["scores"] for row in TEXTS])
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+
+
+def test_nothing_of_keras_is_set_by_what_is_made(tables):
+    before = keras.config.dtype_policy()
+    TrainedEnsemble(tables).predict(ROWS)
+    assert keras.config.dtype_policy() == before

@@ -1,0 +1,123 @@
+"""What is predicted for a split: each row by the models that were not trained on it, at the operating point."""
+
+import keras
+import numpy as np
+import pytest
+
+from tfattn import files, stages
+from tfattn.config.resolve import resolve
+from tfattn.runs.identity import Inputs
+from tfattn.runs.run import Run
+from tfattn.tasks.operating_point import OperatingPoint
+from tfattn.trained.ensemble import OPERATING_POINT, load
+from tfattn.trained.predictions import choose_operating_point, measuring_split, predict_for_parity, predict_split
+from tfattn.training import checkpoints
+from tfattn.training.precision import computing_in
+from tfattn.training.runtime import Runtime
+from tfattn.training.seeding import seeded
+
+PIPELINE = """\
+name: tiny
+data:
+  source: {name: csv, path: rows.csv, fields: {label: kind}}
+  preprocessing: {name: table, numeric: [age, height]}
+  batching: {batch_size: 8}
+model: {name: feature_tokenizer_transformer, hidden_dim: 8, num_layers: 1, num_heads: 2}
+task: {name: tabular_classification, specificity: 0.5}
+ensemble: {folds: 2, seeds: 2}
+"""
+ROWS = "age,height,kind\n" + "".join(f"{20 + n},{150 + 3 * n % 37},{'ab'[n % 2]}\n" for n in range(24))
+
+
+@pytest.fixture(scope="module")
+def open_run(tmp_path_factory):
+    """A run with these overrides, whose data are prepared and whose models have weights that were never trained."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "tiny.yaml").write_text(PIPELINE)
+    (folder / "rows.csv").write_text(ROWS)
+
+    def open_run(*overrides):
+        places = (f"runs_folder={folder}/runs", f"data.source.path={folder}/rows.csv")
+        run = Run(resolve(folder / "tiny.yaml", [*places, *overrides]), inputs=Inputs({}, {}), runtime=Runtime())
+        stages.prepare(run)
+        for member in run.members:
+            if not (member.folder / "checkpoints").exists():
+                with seeded(member.training_seed):
+                    task = member.task(member.preprocessor())
+                kept = checkpoints.Checkpoints(member.folder / "checkpoints", writes=True)
+                kept.save_frozen(checkpoints.frozen(task))
+                kept.save(1, {"weights": checkpoints.trained(task)}, {"step": 1, "best": None})
+        return run
+
+    return open_run
+
+
+def places(rows):
+    return [row["row"].rpartition("/")[2] for row in rows]
+
+
+def test_each_fold_predicts_for_its_own_rows_and_each_row_is_predicted_once(open_run):
+    run = open_run()
+    predicted = predict_split(run, load(run), "validation")
+    assert sorted(places(predicted.rows)) == sorted(f"rows.csv:{line}" for line in range(2, 26))
+    assert [one.name for one in predicted.members] == [f"fold {f}, seed {s}" for f in (1, 2) for s in (7, 8)]
+    scores = [one.values["scores"] for one in predicted.members]
+    of_folds = [(scores[0] + scores[1]) / 2, (scores[2] + scores[3]) / 2]
+    np.testing.assert_allclose(predicted.values["scores"], np.concatenate(of_folds), atol=1e-6)
+    labels = np.array([row["label"] for row in predicted.rows]) == "b"
+    np.testing.assert_array_equal(predicted.targets["label_ids"], labels)
+
+
+def test_all_models_predict_for_test_rows(open_run):
+    run = open_run("data.split.test=0.25", "ensemble={folds: 2}")
+    assert measuring_split(run) == "test" and measuring_split(open_run()) == "validation"
+    ensemble = load(run)
+    predicted = predict_split(run, ensemble, "test")
+    mean = np.mean([one.values["scores"] for one in predicted.members], axis=0)
+    np.testing.assert_allclose(predicted.values["scores"], mean, atol=1e-6)
+    # The prepared rows, and the same as they come to an export.
+    np.testing.assert_allclose(ensemble.predict(predicted.rows)["scores"], mean, atol=1e-6)
+
+
+def test_rows_for_parity_are_predicted_by_all_models_even_if_each_fold_has_its_own(open_run):
+    run = open_run()
+    ensemble = load(run)
+    rows, values = predict_for_parity(run, ensemble)
+    assert rows == run.members[0].rows("validation")
+    scores = np.mean([one["scores"] for one in ensemble.predict_each(rows)], axis=0)
+    np.testing.assert_allclose(values["scores"], scores, atol=1e-6)
+
+
+def test_an_operating_point_is_kept_with_the_run_for_those_who_load_it(open_run):
+    run = open_run("ensemble=null", "task.specificity=0.8")
+    ensemble = load(run)
+    assert ensemble.operating_point is None
+    choose_operating_point(run, ensemble)
+    point = files.read_json(run.folder / OPERATING_POINT, OperatingPoint)
+    assert point == ensemble.operating_point == load(run).operating_point
+    predicted = predict_split(run, ensemble, "validation")
+    np.testing.assert_array_equal(
+        predicted.values["label_ids"], predicted.values["scores"][:, 1] >= np.float32(point.threshold)
+    )
+    choose_operating_point(run, ensemble)  # as if none had been chosen before
+    assert ensemble.operating_point == point
+
+
+def test_a_task_without_an_operating_point_keeps_none(open_run):
+    run = open_run("ensemble=null", "task.specificity=null")
+    ensemble = load(run)
+    choose_operating_point(run, ensemble)
+    assert ensemble.operating_point is None and not (run.folder / OPERATING_POINT).exists()
+
+
+def test_a_single_model_has_no_members_beside_itself(open_run):
+    run = open_run("ensemble=null")
+    predicted = predict_split(run, load(run), "validation")
+    assert predicted.members == () and not predicted.leaked.any()
+
+
+def test_models_are_loaded_in_float32_whatever_others_are_made_in(open_run):
+    run = open_run("ensemble=null")
+    with computing_in("bfloat16"):
+        assert load(run).task.compute_dtype == "float32"
+        assert keras.config.dtype_policy().name == "mixed_bfloat16"

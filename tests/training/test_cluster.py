@@ -1,0 +1,65 @@
+"""Which process of a cluster this is, and that one of them alone is the chief."""
+
+import json
+
+import pytest
+
+from tfattn.errors import ConfigError
+from tfattn.training.cluster import Cluster, cluster
+from tfattn.training.runtime import Runtime
+
+WORKERS = {"worker": ["a:1", "b:1"]}
+BESIDE_A_CHIEF = {"chief": ["c:1"], "worker": ["a:1", "b:1"]}
+
+
+@pytest.fixture
+def of(monkeypatch):
+    """The cluster that a value of TF_CONFIG names."""
+
+    def of(named, kind="worker", index=0):
+        monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": named, "task": {"type": kind, "index": index}}))
+        return cluster()
+
+    return of
+
+
+def test_without_a_cluster_every_process_is_its_own_chief(monkeypatch):
+    for value in ("", "{}", '{"cluster": {}}'):
+        monkeypatch.setenv("TF_CONFIG", value)
+        assert cluster() == Cluster(0, 0) and cluster().is_chief
+    monkeypatch.delenv("TF_CONFIG")
+    assert cluster() == Cluster(0, 0) and Runtime().is_chief
+
+
+@pytest.mark.parametrize("named", [WORKERS, BESIDE_A_CHIEF], ids=["workers", "beside a chief"])
+def test_processes_are_numbered_apart_and_the_first_is_the_chief(of, named):
+    tasks = [(kind, index) for kind, addresses in named.items() for index in range(len(addresses))]
+    found = [of(named, *task) for task in tasks]
+    assert [one.index for one in found] == list(range(len(tasks)))
+    assert {one.num_workers for one in found} == {len(tasks)}
+    assert [one.is_chief for one in found] == [True] + [False] * (len(tasks) - 1)
+
+
+def test_the_runtime_asks_the_same(of):
+    of(WORKERS, "worker", 1)
+    assert not Runtime().is_chief
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "worker 0",
+        "[]",
+        '{"cluster": {"worker": ["a:1"]}}',
+        '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 1}}',
+        '{"cluster": {"worker": ["a:1"]}, "task": {"type": "chief", "index": 0}}',
+        '{"cluster": {"worker": 1}, "task": {"type": "worker", "index": 0}}',
+    ],
+)
+def test_a_setting_that_names_no_process_is_one_message(monkeypatch, value):
+    monkeypatch.setenv("TF_CONFIG", value)
+    with pytest.raises(
+        ConfigError, match="the environment variable TF_CONFIG: it does not say which process"
+    ) as caught:
+        cluster()
+    assert caught.value.received == value

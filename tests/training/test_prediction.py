@@ -1,0 +1,52 @@
+"""Predictions of a split: each row's in its place, and the metrics that follow from sums alone."""
+
+import numpy as np
+import pytest
+
+from tfattn.training.prediction import Evaluator, encode, predict
+
+
+@pytest.fixture
+def train(data, tiny):
+    return tiny.read(data, "train")
+
+
+def test_rows_are_answered_in_their_order(train, runtime, tiny):
+    task = tiny.BagOfTokens()
+    _, targets, _ = predict(task, train, runtime)
+    assert targets["label_ids"].tolist() == [row % 3 for row in range(53)]
+    task.encode = lambda batch: batch["row_ids"][:, None]
+    encoded, targets = encode(task, train, runtime)
+    assert encoded[:, 0].tolist() == list(range(53))
+    assert targets["label_ids"].tolist() == [row % 3 for row in range(53)]
+
+
+def test_sequences_of_batches_of_other_widths_are_padded_to_the_longest(train, runtime, tiny):
+    task = tiny.BagOfTokens()
+    task.answers = lambda outputs: {"read": outputs["token_ids"]}
+    task.call = lambda features, training=False: {**tiny.BagOfTokens.call(task, features), **features}
+    answers, _, _ = predict(task, train, runtime)
+    assert answers["read"].shape == (53, train.longest)
+    for batch in train.dataset(0):
+        for row, token_ids in zip(batch["row_ids"].numpy(), batch["token_ids"].numpy(), strict=True):
+            np.testing.assert_array_equal(answers["read"][row, : len(token_ids)], token_ids)
+            assert not answers["read"][row, len(token_ids) :].any()
+
+
+def test_metrics_are_those_of_all_predictions(train, runtime, tiny):
+    task = tiny.TwoTerms()
+    metrics = Evaluator(task, runtime)(train)
+    answers, targets, loss = predict(task, train, runtime)
+    assert metrics["accuracy"] == np.mean(answers["label_ids"] == targets["label_ids"])
+    assert metrics["loss"] == pytest.approx(loss) == pytest.approx(metrics["loss/label"] + metrics["loss/norm"])
+
+
+def test_of_each_row_no_more_is_kept_than_metrics_need(train, runtime, tiny):
+    task, kept = tiny.BagOfTokens(), []
+    plain = task.metrics_from
+    task.metrics_from = lambda statistics, rows: kept.append(rows) or plain(statistics, rows)
+    evaluate = Evaluator(task, runtime)
+    evaluate(train)
+    task.of_each_row = lambda outputs, batch: {"first": batch["token_ids"][:, 0]}
+    Evaluator(task, runtime)(train)
+    assert kept[0] == {} and kept[1].keys() == {"first"} and len(kept[1]["first"]) == 53

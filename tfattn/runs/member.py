@@ -1,0 +1,139 @@
+"""One model of a run: what it is trained from, and where that and its weights stand."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from tfattn import files
+from tfattn.config.build import build
+from tfattn.config.schema import Config
+from tfattn.data.prepare import Facts, read_facts
+from tfattn.data.raw_rows import read_rows
+from tfattn.data.reader import Reader
+from tfattn.data.records import PREPARE_AGAIN
+from tfattn.data.split import TRAIN
+from tfattn.errors import DataError
+from tfattn.preprocessing.preprocessor import Preprocessor
+from tfattn.runs.ensemble import training_seed
+from tfattn.runs.records import StageRecords, say
+from tfattn.tasks.task import Task
+
+
+class Member:
+    """The training of one model, of which a run has one or, as an ensemble, several.
+
+    Args:
+        config: of this model alone.
+        prepared: the folder of the prepared data.
+        records: of the folder that its training leaves its files in.
+
+    Attributes:
+        folder: that of its records.
+        id: says what data and settings the model is made of.
+        seed: of the data.
+        training_seed: of weights, the order of rows and dropout.
+    """
+
+    def __init__(self, config: Config, *, prepared: Path, records: StageRecords):
+        self.config = config
+        self.prepared = prepared
+        self.records = records
+        self.id = records.made_of
+        self.folder = records.folder
+        self.seed: int = config.values["seed"]
+        self.training_seed = training_seed(config)
+        self._seen = False  # whether this process has seen to the data: a later stage asks for them again
+
+    @contextlib.contextmanager
+    def preparation(self, *, force: bool) -> Iterator[bool]:
+        """Yields whether the data have to be prepared; another process that is at it already is waited for."""
+        with files.lock(self.prepared.with_name(f".{self.prepared.name}.lock"), wait=True):
+            files.remove_leftovers(self.prepared.parent)
+            needed = force or not self.prepared.exists()
+            say("prepare", self.prepared, needed=needed, again=self._seen)
+            self._seen = True
+            yield needed
+
+    @property
+    def facts(self) -> Facts:
+        """What was written down about the prepared data."""
+        return read_facts(self.prepared)
+
+    def rows(self, split: str) -> list[dict[str, str]]:
+        """Reads the raw rows of a split, in the order of its records."""
+        return read_rows(self.prepared, split)
+
+    def reader(self, split: str, *, folder: Path | None = None) -> Reader:
+        """Reads the records of a split, those of training in an order of their own in each epoch.
+
+        Args:
+            split: its name.
+            folder: where they stand; the prepared data by default.
+        """
+        return Reader(
+            folder or self.prepared,
+            split,
+            batching=build(self.config, "data", "batching"),
+            seed=self.training_seed,
+            shuffle=split == TRAIN,
+        )
+
+    def preprocessor(self) -> Preprocessor:
+        """Builds the preprocessing, as it was fitted."""
+        preprocessor: Preprocessor = build(self.config, "data", "preprocessing")
+        files.verify(self.prepared, "preprocessing/*", remedy=PREPARE_AGAIN)
+        preprocessor.load(self.prepared / "preprocessing")
+        return preprocessor
+
+    def task(self, preprocessor: Preprocessor) -> Task:
+        """Builds the model, untrained, and the task on it, with all that the data say about their sizes.
+
+        Args:
+            preprocessor: as it was fitted.
+        """
+        facts = self.facts
+        counts = facts["splits"][TRAIN]["class_counts"]
+        model = build(self.config, "model", **preprocessor.sizes)
+        return build_task(self.config, model, preprocessor, labels=facts["labels"], class_counts=counts)
+
+
+def build_task(
+    config: Config,
+    model: keras.Model,
+    preprocessor: Preprocessor,
+    *,
+    labels: list[str] | None,
+    class_counts: list[int],
+) -> Task:
+    """Builds the task of a configuration on its model.
+
+    Args:
+        config: a checked configuration.
+        model: its model.
+        preprocessor: what the model reads.
+        labels: the classes in the order of their ids; None if they are not known yet.
+        class_counts: training rows of each class.
+    """
+    known: dict[str, Any] = {"labels": labels, "class_counts": class_counts, "num_classes": len(class_counts)}
+    return build(config, "task", model=model, preprocessor=preprocessor, **known)
+
+
+def common_labels(members: Sequence[Member]) -> list[str]:
+    """Gives the labels of all members. A fold may lack a rare one, and then the others' ids mean something else.
+
+    Raises:
+        DataError: they do not have the same.
+    """
+    labels: list[str] = members[0].facts["labels"]
+    for member in members[1:]:
+        if member.facts["labels"] != labels:
+            raise DataError(
+                "the folds have different labels",
+                expected=", ".join(labels),
+                received=", ".join(member.facts["labels"]),
+                remedy="List all of them as `data.labels`.",
+            )
+    return labels

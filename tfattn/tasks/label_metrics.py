@@ -1,0 +1,83 @@
+"""Metrics of a classifier from three counts for each label, which batches, replicas and folds add up."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from tfattn.tasks.intervals import counted_share
+
+
+@dataclass(frozen=True)
+class LabelCounts:
+    """How often each of C labels was the right one of a row, was given to one, and was both.
+
+    Args:
+        true: (C,) rows of each label.
+        given: (C,) rows that got each label.
+        right: (C,) rows of each label that got it.
+    """
+
+    true: np.ndarray
+    given: np.ndarray
+    right: np.ndarray
+
+    @classmethod
+    def of(cls, true: np.ndarray, given: np.ndarray, num_classes: int) -> "LabelCounts":
+        """Count the labels of N rows, (N,) and (N,)."""
+        return cls(*(np.bincount(ids, minlength=num_classes) for ids in (true, given, true[true == given])))
+
+    @property
+    def by_label(self) -> dict[str, np.ndarray]:
+        """`precision`, `recall` and `f1`, (C,) each; of a label that is never given, or has no rows, they are 0."""
+        return {
+            "precision": _fractions(self.right, self.given),
+            "recall": _fractions(self.right, self.true),
+            "f1": _fractions(2 * self.right, self.true + self.given),
+        }
+
+    def metrics(self) -> dict[str, float]:
+        """Measure all labels together.
+
+        Returns:
+            `accuracy` with its 95 % interval `accuracy_low` to `accuracy_high`; `macro_precision`, `macro_recall` and
+            `macro_f1`, means over the labels, each counting the same.
+        """
+        right, rows = int(self.right.sum()), int(self.true.sum())
+        means = {f"macro_{name}": float(values.mean()) for name, values in self.by_label.items()}
+        return {**counted_share("accuracy", right, rows), **means}
+
+    def detection(self, positive: int) -> dict[str, float]:
+        """Measure the search for one label.
+
+        Returns:
+            `sensitivity`, the fraction of its rows that got it, and `specificity`, that of the other rows that did not,
+            each with its 95 % interval.
+        """
+        true, given, right = (int(counts[positive]) for counts in (self.true, self.given, self.right))
+        others = int(self.true.sum()) - true
+        return {
+            **counted_share("sensitivity", right, true),
+            **counted_share("specificity", others - (given - right), others),
+        }
+
+
+def counts_of(statistics: Mapping[str, Any]) -> LabelCounts:
+    """Read the counts that were summed as numbers of any type."""
+    return LabelCounts(**{name: np.rint(statistics[name]).astype(np.int64) for name in ("true", "given", "right")})
+
+
+def roc_auc(positive: np.ndarray, scores: np.ndarray) -> float:
+    """Measure how often a positive row scores above another; 0.5 if there is only one kind of row.
+
+    Args:
+        positive: (N,) bool.
+        scores: (N,) of being positive.
+    """
+    return float(roc_auc_score(positive, scores)) if positive.any() and not positive.all() else 0.5
+
+
+def _fractions(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    return np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)

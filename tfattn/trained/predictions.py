@@ -1,0 +1,137 @@
+"""What an ensemble predicts for the rows of a split, none by a model that was trained on them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tfattn import files
+from tfattn.data.raw_rows import read_leaked
+from tfattn.data.split import TEST, VALIDATION
+from tfattn.runs.member import Member
+from tfattn.runs.run import Run
+from tfattn.trained.ensemble import OPERATING_POINT, TrainedEnsemble, as_arrays
+from tfattn.training.prediction import predict
+from tfattn.training.runtime import Runtime
+
+Columns = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class MemberPredictions:
+    """What one of several models predicts alone.
+
+    Args:
+        name: by what it differs from the others, such as "seed 8" or "fold 2".
+        values: by name, each (M, ...), for all rows or those of its fold.
+        targets: what would be right, each (M, ...).
+    """
+
+    name: str
+    values: Columns
+    targets: Columns
+
+
+@dataclass(frozen=True)
+class SplitPredictions:
+    """What an ensemble predicts for the N rows of a split, beside what would be right.
+
+    Args:
+        split: "test" or "validation".
+        rows: the N raw rows: `row` (file:line), `label`, and whatever else the source gives.
+        values: by name, each (N, ...): of all models that were not trained on the row.
+        targets: what would be right, each (N, ...).
+        loss: the mean over the rows and models.
+        leaked: (N,) bool, whether a row that the model was trained on repeats the row.
+        members: what each of several models predicts alone; none of a single one.
+    """
+
+    split: str
+    rows: Sequence[dict[str, str]]
+    values: Columns
+    targets: Columns
+    loss: float
+    leaked: np.ndarray
+    members: Sequence[MemberPredictions] = ()
+
+
+def measuring_split(run: Run) -> str:
+    """Chooses the split whose rows measure: "test" where there is one, else "validation"."""
+    return TEST if TEST in run.members[0].facts["splits"] else VALIDATION
+
+
+def predict_split(run: Run, ensemble: TrainedEnsemble, split: str) -> SplitPredictions:
+    """Predicts for the prepared rows of a split, on one device.
+
+    Args:
+        run: what the ensemble was loaded from.
+        ensemble: its models.
+        split: "test" or "validation"; each fold has validation rows of its own, which its models predict for.
+    """
+    runtime = Runtime(precision="float32", strategy="one_device").start()
+    members, losses = [], []
+    for member, task in zip(run.members, ensemble.tasks, strict=True):
+        values, targets, loss = predict(task, member.reader(split), runtime)
+        alone = as_arrays(ensemble.combined([values]))
+        members.append(MemberPredictions(_name_of(member, run.members), alone, targets))
+        losses.append(loss)
+    # Each fold has other validation rows, all have the same test rows, and all seeds the same of both.
+    parts: dict[Path | str, list[int]] = {}
+    for number, member in enumerate(run.members):
+        parts.setdefault(TEST if split == TEST else member.prepared, []).append(number)
+    firsts = [part[0] for part in parts.values()]
+    together = [as_arrays(ensemble.combined([members[number].values for number in part])) for part in parts.values()]
+    rows = [row for first in firsts for row in run.members[first].rows(split)]
+    leaked = _leaked(run, split)
+    return SplitPredictions(
+        split=split,
+        rows=rows,
+        values=_joined(together),
+        targets=_joined([members[first].targets for first in firsts]),
+        loss=float(np.mean(losses)),
+        leaked=np.array([row["row"] in leaked for row in rows], bool),
+        members=members if len(members) > 1 else (),
+    )
+
+
+def predict_for_parity(run: Run, ensemble: TrainedEnsemble) -> tuple[list[dict[str, str]], Columns]:
+    """Predicts with all models for rows that at least one was not trained on: what an export has to predict as well.
+
+    Returns:
+        N raw rows, and by name the predictions, each (N, ...).
+    """
+    split = measuring_split(run)
+    if split == VALIDATION and len(run.datasets) > 1:
+        rows = run.members[0].rows(split)
+        return rows, ensemble.predict(rows)
+    predicted = predict_split(run, ensemble, split)
+    return list(predicted.rows), predicted.values
+
+
+def choose_operating_point(run: Run, ensemble: TrainedEnsemble) -> None:
+    """Lets the validation rows choose, where the task wants that, and keeps it as `operating_point.json` of the run."""
+    ensemble.operating_point = None
+    if ensemble.task.has_operating_point:
+        validation = predict_split(run, ensemble, VALIDATION)
+        ensemble.operating_point = ensemble.task.choose_operating_point(validation.values, validation.targets)
+        files.write_json(run.folder / OPERATING_POINT, asdict(ensemble.operating_point))
+
+
+def _leaked(run: Run, split: str) -> set[str]:
+    """The places of the rows of a split that repeat what the model that predicts for them was trained on."""
+    found = (zip(one.rows(split), read_leaked(one.prepared, split), strict=True) for one in run.datasets)
+    return {row["row"] for rows in found for row, is_leaked in rows if is_leaked}
+
+
+def _name_of(member: Member, others: Sequence[Member]) -> str:
+    """By what a member differs from the others."""
+    fold = member.config.values["data"]["split"].get("fold")
+    folds = {other.config.values["data"]["split"].get("fold") for other in others}
+    seeds = {other.training_seed for other in others}
+    names = [f"fold {fold + 1}"] if len(folds) > 1 else []
+    return ", ".join([*names, f"seed {member.training_seed}"] if len(seeds) > 1 else names)
+
+
+def _joined(parts: Sequence[Columns]) -> Columns:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

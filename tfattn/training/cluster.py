@@ -1,0 +1,61 @@
+"""Which processes train together, and which of them is the chief: what the environment variable TF_CONFIG says."""
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from tfattn.errors import ConfigError
+
+VARIABLE = "TF_CONFIG"
+EXAMPLE = '{"cluster": {"worker": ["host0:2222", "host1:2222"]}, "task": {"type": "worker", "index": 0}}'
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The processes that train together.
+
+    Attributes:
+        num_workers: how many TF_CONFIG names; 0 where it is not set.
+        index: the number of this one among them, from 0, the chief first.
+    """
+
+    num_workers: int = 0
+    index: int = 0
+
+    @property
+    def is_chief(self) -> bool:
+        """Whether this process is the one that writes."""
+        return self.index == 0
+
+
+def cluster() -> Cluster:
+    """Reads TF_CONFIG: of `chief` and `worker`, in this order.
+
+    Raises:
+        ConfigError: it does not say which process of which cluster this is.
+    """
+    setting = os.environ.get(VARIABLE) or "{}"
+    try:
+        read = json.loads(setting)
+        named, task = read.get("cluster", {}), read.get("task", {})
+        kinds = [kind for kind in ("chief", "worker") if named.get(kind)]
+        if not kinds:
+            return Cluster()
+        before = [len(named[kind]) for kind in kinds[: kinds.index(task["type"])]]
+        found = Cluster(sum(len(named[kind]) for kind in kinds), sum(before) + int(task["index"]))
+    except (ValueError, KeyError, AttributeError, TypeError):
+        raise _unreadable(setting) from None
+    if not 0 <= found.index < found.num_workers:
+        raise _unreadable(setting)
+    return found
+
+
+def _unreadable(setting: Any) -> ConfigError:
+    return ConfigError(
+        "it does not say which process this is",
+        where=f"the environment variable {VARIABLE}",
+        expected=f"JSON such as {EXAMPLE}",
+        received=setting,
+        remedy="`tfattn train --workers N` sets it for N processes on this machine.",
+    )

@@ -1,0 +1,29 @@
+"""The loss of a task: the sum over its terms of the mean of each, over the elements that count."""
+
+from collections.abc import Mapping, Sequence
+
+LOSS = "loss"
+
+
+def loss_metrics(terms: Sequence[str]) -> tuple[str, ...]:
+    """Name what is told of the losses of a task: `loss`, and of several terms each one, such as `loss/masked_lm`.
+
+    Args:
+        terms: the names of the terms, as `Task.loss_names`.
+    """
+    return (LOSS, *(f"{LOSS}/{term}" for term in terms)) if len(terms) > 1 else (LOSS,)
+
+
+def mean_losses(sums: Mapping[str, float], weights: Mapping[str, float]) -> dict[str, float]:
+    """Give the loss, and of several terms each one, by the names of `loss_metrics`.
+
+    Args:
+        sums: sum(loss * weight) of each term, over any number of batches.
+        weights: sum(weight) of each term; a term without any weight has the loss 0.
+
+    Example:
+        >>> mean_losses({"masked_lm": 6.0, "next_sentence": 1.0}, {"masked_lm": 3.0, "next_sentence": 2.0})
+        {'loss': 2.5, 'loss/masked_lm': 2.0, 'loss/next_sentence': 0.5}
+    """
+    means = [sums[term] / weights[term] if weights[term] else 0.0 for term in sums]
+    return dict(zip(loss_metrics(list(sums)), [sum(means), *means], strict=False))

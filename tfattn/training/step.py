@@ -1,0 +1,210 @@
+"""One training step, the same whatever a batch is divided into.
+
+First the weights of the whole batch, of all replicas, are summed for each term of the loss. Then every replica runs its
+part of the batch, in `accumulation` micro-batches one after another, whose losses and gradients are divided by those
+sums. Last, one all-reduce sums both over all replicas. So the batch, not its division, decides the result.
+
+Dropout draws from (seed, step, replica, micro-batch) alone: the states of Keras' seed generators are given anew in
+every step, in a stateless scope, so there is nothing to save and nothing to restore.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from tfattn.data.reader import ROW_IDS
+from tfattn.errors import TrainingError
+from tfattn.tasks.task import Task
+from tfattn.training import gradients as sums
+from tfattn.training.averages import Averaging
+from tfattn.training.optimizers import Optimizer
+from tfattn.training.runtime import Runtime
+from tfattn.training.schedules import Schedule
+
+# What is recorded of every step, in this order; the mean and the weight of each term of the loss follow.
+RECORD = ("loss", "gradient_norm", "learning_rate", "tokens", "examples", "finite", "fatal")
+
+LOSS_SCALE = 2.0**15
+GOOD_STEPS = 2000  # after which the loss scale is doubled
+
+
+class TrainingStep:
+    """Changes the weights by one batch; call it inside a replica.
+
+    Args:
+        task: a built task.
+        optimizer: built for the task's trainable variables.
+        runtime: where both were built.
+        schedule: the shares of its learning rate.
+        averaging: of the weights, or None.
+        total_steps: the length of the run, for the schedule.
+        accumulation: micro-batches that a replica's part is divided into; less memory, the same result.
+        clip_norm: the largest norm of all gradients together, or None.
+        sparse_embeddings: whether gradients of tables stay lists of the rows that were looked up.
+        masks: the names of a batch that say which of its tokens are real, to count them.
+        seed: of dropout.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        optimizer: Optimizer,
+        runtime: Runtime,
+        *,
+        schedule: Schedule,
+        averaging: Averaging | None,
+        total_steps: int,
+        accumulation: int,
+        clip_norm: float | None,
+        sparse_embeddings: bool,
+        masks: Sequence[str],
+        seed: int,
+    ):
+        self.task = task
+        self.optimizer = optimizer
+        self.runtime = runtime
+        self.schedule = schedule
+        self.averaging = averaging
+        self.total_steps = total_steps
+        self.accumulation = accumulation
+        self.clip_norm = clip_norm
+        self.sparse_embeddings = sparse_embeddings
+        self.masks = tuple(masks)
+        self.seed = seed
+        self.scales_loss = runtime.precision == "float16"
+        kept = {id(variable) for variable in task.weights}
+        self.seed_states = [variable for variable in task.variables if id(variable) not in kept]
+        self.fixed = task.non_trainable_weights
+
+    def learning_rate(self, step: int) -> float:
+        """The rate of a step, counted from 0."""
+        return float(self.schedule(tf.constant(step), self.total_steps)) * self.optimizer.learning_rate
+
+    def __call__(self, batch: dict[str, Any], state: dict[str, tf.Tensor], signals: tf.Tensor) -> tuple:
+        """Take the step.
+
+        Args:
+            batch: this replica's part, as the reader gives it.
+            state: `step`, `updates`, `loss_scale` and `good_steps`, see `loop.Counters`.
+            signals: (2,) float32, to be summed over all replicas: seconds since the call began, requests to stop.
+
+        Returns:
+            the next state, the record of the step, the two signals, and the norm of the gradient of each weight, of the
+            scaled loss.
+        """
+        replica = tf.distribute.get_replica_context()
+        counted = tf.concat([self._weights(batch), self._counts(batch), signals], axis=0)
+        counted = replica.all_reduce(tf.distribute.ReduceOp.SUM, counted)
+        weights, (tokens, examples, elapsed, stop) = counted[:-4], tf.unstack(counted[-4:])
+        factors = tf.math.divide_no_nan(1.0, weights)
+        gradients, losses = self._backward(
+            batch, self._draw_seeds(state["step"], replica), factors, state["loss_scale"]
+        )
+        gradients, losses = sums.summed(gradients, losses, replica, gathers=self.runtime.num_workers == 1)
+
+        loss = tf.reduce_sum(losses)
+        reached = [place for place, gradient in enumerate(gradients) if gradient is not None]
+        squares = tf.stack([sums.squares(gradients[place]) for place in reached])
+        norm = tf.sqrt(tf.reduce_sum(squares)) / state["loss_scale"]
+        finite = tf.math.is_finite(loss) & tf.math.is_finite(norm)
+        clip = tf.minimum(1.0, self.clip_norm / norm) if self.clip_norm else 1.0
+        share = self.schedule(state["step"], self.total_steps)
+        update = tf.cast(state["updates"] + 1, tf.float32)
+
+        def apply():
+            factor = clip / state["loss_scale"]
+            self.optimizer.apply([sums.scaled(gradient, factor) for gradient in gradients], share, update)
+            if self.averaging:
+                self.averaging.update(update)
+            return True
+
+        tf.cond(finite, apply, lambda: False)
+
+        fatal = ~finite & (state["loss_scale"] <= 1)
+        rate = share * self.optimizer.learning_rate
+        facts = tf.stack([loss, norm, rate, tokens, examples, *tf.unstack(tf.cast([finite, fatal], tf.float32))])
+        record = tf.concat([facts, losses, weights], axis=0)
+        norms = tf.scatter_nd([[place] for place in reached], tf.sqrt(squares), [len(gradients)])
+        return self._next_state(state, finite), record, tf.stack([elapsed, stop]), norms
+
+    def _weights(self, batch):
+        """The sum of the weights of each term of the loss: (terms,)."""
+        weights = self.task.loss_weights(batch)
+        return tf.stack([tf.reduce_sum(weights[name]) for name in self.task.loss_names])
+
+    def _counts(self, batch):
+        """Real tokens and rows: (2,)."""
+        real = tf.cast(batch[ROW_IDS] >= 0, tf.float32)
+        lengths = [tf.math.count_nonzero(batch[name], axis=1, dtype=tf.float32) for name in self.masks]
+        return tf.stack([tf.reduce_sum(sum(lengths, 0.0) * real), tf.reduce_sum(real)])
+
+    def _backward(self, batch, seeds, factors, loss_scale):
+        """Gradients, one per weight or None, and the loss of each term (terms,), of this replica's part of a batch."""
+        if self.accumulation == 1:
+            return self._micro_batch(batch, [seed[0] for seed in seeds], factors, loss_scale)
+        parts = {name: _divide(value, self.accumulation) for name, value in batch.items()}
+
+        def micro_batch(index):
+            part = {name: value[index] for name, value in parts.items()}
+            return self._micro_batch(part, [seed[index] for seed in seeds], factors, loss_scale)
+
+        return sums.accumulated(micro_batch, self.accumulation)
+
+    def _micro_batch(self, batch, seeds, factors, loss_scale):
+        weights = self.optimizer.weights
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(weights)
+            with keras.StatelessScope(list(zip(self.seed_states, seeds, strict=True))) as scope:
+                terms = self.task.loss_terms(self.task(batch, training=True), batch)
+            counts = self.task.loss_weights(batch)
+            losses = tf.stack([tf.reduce_sum(terms[name] * counts[name]) for name in self.task.loss_names]) * factors
+            scaled = tf.reduce_sum(losses) * loss_scale
+        _refuse_new_state(self.fixed, scope)
+        return sums.whole(tape.gradient(scaled, weights), but_tables=self.sparse_embeddings), losses
+
+    def _draw_seeds(self, step, replica):
+        """For every seed generator its states, (accumulation, 2)."""
+        number = step * self.runtime.num_replicas + tf.cast(replica.replica_id_in_sync_group, tf.int64)
+        seeds = tf.random.stateless_uniform(
+            (len(self.seed_states), self.accumulation, 2),
+            seed=tf.stack([tf.constant(self.seed, tf.int64), number]),
+            minval=0,
+            maxval=tf.int32.max,
+            dtype=tf.int32,
+            alg="philox",
+        )
+        return [tf.cast(seeds[index], state.dtype) for index, state in enumerate(self.seed_states)]
+
+    def _next_state(self, state, finite):
+        good_steps = tf.where(finite, state["good_steps"] + 1, 0)
+        loss_scale = state["loss_scale"]
+        if self.scales_loss:
+            due = good_steps >= GOOD_STEPS
+            loss_scale = tf.where(finite, tf.where(due, loss_scale * 2, loss_scale), loss_scale / 2)
+            good_steps = tf.where(due, 0, good_steps)
+        return {
+            "step": state["step"] + 1,
+            "updates": state["updates"] + tf.cast(finite, tf.int64),
+            "loss_scale": loss_scale,
+            "good_steps": good_steps,
+        }
+
+
+def _divide(value, count):
+    """Consecutive parts along a new first axis: (n, ...) -> (count, n / count, ...)."""
+    shape = tf.shape(value)
+    return tf.reshape(value, tf.concat([[count, shape[0] // count], shape[1:]], axis=0))
+
+
+def _refuse_new_state(variables, scope):
+    for variable in variables:
+        if scope.get_current_value(variable) is not None:
+            raise TrainingError(
+                "a layer changes a weight that is not trained",
+                where=variable.path,
+                expected="weights that only the optimizer changes",
+                received="a state that follows the batches",
+                remedy="Use a norm that keeps no statistics of batches, such as layer normalization.",
+            )
