@@ -67,7 +67,7 @@ class Trained:
         self._runtime = Runtime(precision="float32", strategy="one_device").start(run.seed)
         self.tasks = [self._task(member) for member in self.runs]
         self.preprocessors = [preprocessor_of(member) for member in self.runs]
-        self._functions = [compiled(lambda features, task=task: task.answers(task(features))) for task in self.tasks]
+        self._functions = [compiled(lambda x, task=task: task.predictions(task(x))) for task in self.tasks]
         self.labels = labels_of(self.runs)
         self.split = TEST if TEST in facts_of(self.runs[0])["splits"] else VALIDATION
 

@@ -88,7 +88,7 @@ def pair(classifier) -> TextClassifier:
 @pytest.fixture(scope="session")
 def expected(task, served) -> dict[str, np.ndarray]:
     """What the model itself says to each row alone."""
-    answers = [task.answers(task(served.tokens({"text": [row["text"]]}))) for row in ROWS]
+    answers = [task.predictions(task(served.tokens({"text": [row["text"]]}))) for row in ROWS]
     return {name: np.concatenate([answer[name] for answer in answers]) for name in ("label_ids", "scores")}
 
 
@@ -170,7 +170,7 @@ def ask_members():
 
     def ask_members(members, rows):
         fields = {name: tf.constant([row[name] for row in rows]) for name in members[0][0].fields}
-        answers = members[0][1].combined([task.answers(task(table(fields))) for table, task in members])
+        answers = members[0][1].combined([task.predictions(task(table(fields))) for table, task in members])
         return {name: keras.ops.convert_to_numpy(value) for name, value in answers.items()}
 
     return ask_members

@@ -1,4 +1,4 @@
-"""The contract of a task: what stands on top of a model, and how its answers are taught, read and measured."""
+"""The contract of a task: what stands on top of a model, and how its predictions are taught, read and measured."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -49,16 +49,16 @@ class Task(keras.Model):
         """The loss of each element of each term, float32, in the names and shapes of `loss_weights`."""
         raise NotImplementedError
 
-    def answers(self, outputs: dict[str, Any]) -> dict[str, Any]:
-        """What is predicted, as tensors with a leading batch dimension; the same in evaluation and in the export."""
+    def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
+        """Give what is predicted, tensors with a leading batch dimension; the same in evaluation and in the export."""
         raise NotImplementedError
 
-    def combined(self, answers: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """What several tasks of this kind answer together, or one alone, by what `settle` has decided."""
-        (alone,) = answers
+    def combined(self, predictions: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """Give what several tasks of this kind predict together, or one alone, by what `settle` has decided."""
+        (alone,) = predictions
         return alone
 
-    def settle(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, Any]:
+    def settle(self, predictions: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, Any]:
         """What is decided on validation rows once training is over, such as a threshold; JSON can hold it."""
         raise NotImplementedError
 
