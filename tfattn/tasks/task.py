@@ -1,4 +1,4 @@
-"""The contract of a task: what stands on top of a model, and how its answers are taught, read and measured."""
+"""The contract of a task: what stands on top of a model, and how its predictions are taught, read and measured."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -51,19 +51,21 @@ class Task(keras.Model):
         """The loss of each element of each term, float32, in the names and shapes of `loss_weights`."""
         raise NotImplementedError
 
-    def answers(self, outputs: dict[str, Any]) -> dict[str, Any]:
-        """What is predicted, as tensors with a leading batch dimension; the same in evaluation and in the export."""
+    def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
+        """Give what is predicted, tensors with a leading batch dimension; the same in evaluation and in the export."""
         raise NotImplementedError
 
     def combined(
-        self, answers: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
+        self, predictions: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
     ) -> dict[str, Any]:
-        """What several tasks of this kind answer together, or one alone, at an operating point where there is one."""
-        (alone,) = answers
+        """Give what several tasks of this kind predict together, or one alone, at an operating point if there is one."""
+        (alone,) = predictions
         return alone
 
-    def choose_operating_point(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> OperatingPoint:
-        """Chooses, by what is answered to the validation rows, the score from which on a row counts as positive."""
+    def choose_operating_point(
+        self, predictions: dict[str, np.ndarray], targets: dict[str, np.ndarray]
+    ) -> OperatingPoint:
+        """Choose, by what is predicted for the validation rows, the score from which on a row counts as positive."""
         raise NotImplementedError
 
     def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
