@@ -7,12 +7,13 @@ from tfattn.data.parts import Part
 from tfattn.data.source import Row, Source
 from tfattn.data.text_files import check_encoding, lines, parts
 from tfattn.errors import DataError
-from tfattn.formats.json_objects import object_of, text_of
+from tfattn.formats.json_objects import object_of, value_of
 from tfattn.formats.training_file import FileFormat
 
 
 class JsonLinesFile(Source):
-    """Reads a JSON object per line; numbers and booleans become text, null an empty value.
+    """Reads a JSON object per line; numbers and booleans become text, null an empty value; lists and objects stay
+    what they are, for targets that are made of them.
 
     A value may have 1,048,576 characters, a line 16,777,216.
 
@@ -49,6 +50,6 @@ class JsonLinesFile(Source):
                 count += 1
                 where = f"{self.path}:{number}"
                 entry = object_of(line, where)
-                yield Row({role: text_of(entry, key, where) for role, key in self.fields.items()}, where)
+                yield Row({role: value_of(entry, key, where) for role, key in self.fields.items()}, where)
         if count == 0 and span is None:
             raise DataError("the file holds no rows", where=str(self.path))

@@ -25,6 +25,15 @@ def object_of(line: str, where: str) -> dict[str, Any]:
     return entry
 
 
+def value_of(entry: dict[str, Any], key: str, where: str) -> Any:
+    """Give a value: a list or an object as it stands, any other as `text_of` gives it; raises as that does."""
+    value = entry.get(key)
+    if not isinstance(value, (dict, list)):
+        return text_of(entry, key, where)
+    _check_unicode(json.dumps(value, ensure_ascii=False), key, where)
+    return value
+
+
 def text_of(entry: dict[str, Any], key: str, where: str) -> str:
     """A value as text: numbers and booleans as JSON writes them, null as an empty one.
 
@@ -44,6 +53,10 @@ def text_of(entry: dict[str, Any], key: str, where: str) -> str:
     text = "" if value is None else value if isinstance(value, str) else json.dumps(value)
     if len(text) > LONGEST_TEXT:
         raise too_long(f"the value of {key!r}", where, LONGEST_TEXT)
+    _check_unicode(text, key, where)
+    return text
+
+
+def _check_unicode(text: str, key: str, where: str) -> None:
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
         raise DataError(f"the value of {key!r} holds half of a surrogate pair", where=where, remedy="Repair the row.")
-    return text
