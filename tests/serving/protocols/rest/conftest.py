@@ -135,6 +135,16 @@ def read_all(connection) -> bytes:
     return b"".join(pieces)
 
 
+def read_one(connection) -> Answer:
+    """The next response, of which head and body may come apart."""
+    received = b""
+    while not received.partition(b"\r\n\r\n")[2]:
+        piece = connection.recv(1000)
+        assert piece, "the server closed the connection"
+        received += piece
+    return answers(received)[0]
+
+
 def answers(received: bytes) -> list[Answer]:
     """The responses in what was received."""
     found = []
