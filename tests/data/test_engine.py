@@ -117,6 +117,7 @@ def test_a_process_that_is_ended_from_outside_is_told_and_what_is_done_is_kept(t
     make = functools.partial(_dying, tmp_path)
     with pytest.raises(TfattnError, match="a process that prepares data was ended from outside.*lower `data.engine"):
         prepare(section(tmp_path, 2), tmp_path / "prepared", seed=3, make=make, identity="it")
+    assert (tmp_path / ".prepared.parts").is_dir()
     assert prepared(tmp_path, "prepared", identity="it") == prepared(tmp_path, "whole")
 
 
