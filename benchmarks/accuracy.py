@@ -23,8 +23,12 @@ from benchmarks.text_classifiers import PEERS
 from tfattn import pretrained
 from tfattn.config.build import build
 from tfattn.config.resolve import resolve
-from tfattn.data.division import divided
+from tfattn.data.division import SPLITS, divide
+from tfattn.data.section import Data
+from tfattn.data.source import Row
 from tfattn.data.split import TRAIN, VALIDATION
+from tfattn.data.survey import Survey, complete_rows, survey
+from tfattn.data.units import Work, numbered_parts
 
 OURS = "tfattn"
 
@@ -70,10 +74,9 @@ def ours(pipeline: str, overrides: list[str], seed: int) -> float:
 def of_peers(pipeline: str, overrides: list[str], seed: int) -> dict[str, float]:
     """The accuracy of each peer on the rows that our split of this seed gives."""
     data = build(resolve(pipeline, [*overrides, "data.preprocessing.vocabulary=train"]), "data")
-    parts, _ = divided(data, data.target(), seed)
     rows = {
-        split: [(row.fields["text"], " ".join(row.fields["label"].split())) for row in parts[split]]
-        for split in (TRAIN, VALIDATION)
+        split: [(row.fields["text"], " ".join(row.fields["label"].split())) for row in of_split]
+        for split, of_split in divided(data, seed).items()
     }
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.json"
@@ -84,6 +87,21 @@ def of_peers(pipeline: str, overrides: list[str], seed: int) -> dict[str, float]
             for name, script in PEERS.items()
             if "torch" not in script or peers.has_transformers()
         }
+
+
+def divided(data: Data, seed: int) -> dict[str, list[Row]]:
+    """The training and the validation rows that preparation gives."""
+    units = list(numbered_parts(data))
+    with tempfile.TemporaryDirectory() as folder:
+        for unit in units:
+            survey(Work(data, data.target(), Path(folder), seed), unit)
+        surveyed = Survey(data, Path(folder), units)
+        split_of_row = divide(data, surveyed, seed)
+        rows = [row for unit in units for row in complete_rows(data, unit)]
+    return {
+        split: [row for row, place in zip(rows, split_of_row, strict=True) if SPLITS[place] == split]
+        for split in (TRAIN, VALIDATION)
+    }
 
 
 def _ahead(accuracies: dict[str, list[float]], name: str) -> str:

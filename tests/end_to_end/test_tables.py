@@ -230,6 +230,6 @@ def test_a_column_that_is_not_there_to_predict_is_named(finished, tmp_path, comm
 def test_a_column_that_could_not_be_an_input_is_refused_before_anything_is_read(project, command):
     text = Path("tiny.yaml").read_text().replace('Score_BG: "Score BG"', "other: Score_Other")
     Path("tiny.yaml").write_text(text.replace("Score_BG", '"Score BG"'))
-    answer = command("check", "tiny.yaml")
-    assert answer.status == 1
+    answer = command("prepare", "tiny.yaml")
+    assert answer.status == 1 and not Path("runs").exists()
     assert 'such as `Score_BG: "Score BG"`' in answer.errors

@@ -74,13 +74,15 @@ def test_of_nothing_there_is_nothing_to_draw(inside, command):
 
 
 def test_an_unknown_field_names_the_nearest(inside, command):
-    answer = command("check", "pipelines/reversal.yaml", "--set", "data.source.fields={source: source, targt: target}")
+    answer = command(
+        "prepare", "pipelines/reversal.yaml", "--set", "data.source.fields={source: source, targt: target}"
+    )
     assert answer.status == 2
     assert "no column is given for `target`" in answer.errors and "Did you mean `targt`" in answer.errors
 
 
 def test_several_models_that_cannot_answer_as_one_are_refused_before_they_are_trained(inside, command):
-    answer = command("check", "pipelines/reversal.yaml", "--set", "ensemble.seeds=3")
+    answer = command("train", "pipelines/reversal.yaml", "--set", "ensemble.seeds=3")
     assert answer.status == 2
     assert "ensemble: several models of the task translation cannot predict as one" in answer.errors
 

@@ -11,6 +11,7 @@ from tfattn.export.tabular import TabularClassifier
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
 from tfattn.preprocessing.table import Table
 from tfattn.tasks.tabular_classification import TabularClassification
+from tfattn.trained.ensemble import TrainedEnsemble
 
 
 def write(folder: Path) -> None:
@@ -23,7 +24,7 @@ def write(folder: Path) -> None:
     model = FeatureTokenizerTransformer(**table.sizes, hidden_dim=8, num_layers=1, num_heads=2)
     task = TabularClassification(model=model, num_classes=2, labels=["noise", "real"])
     task.head.kernel.assign(np.random.default_rng(0).normal(size=(8, 2)))
-    exported = TabularClassifier(members=[(table, task)], labels=["noise", "real"])
+    exported = TabularClassifier(TrainedEnsemble([(table, task)], labels=["noise", "real"]))
     saved_model._save(exported, folder)
     warmup.write(folder, exported, exported.warm_up(rows), name="people")
     files.write_manifest(folder)
