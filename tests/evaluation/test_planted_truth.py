@@ -68,7 +68,7 @@ def trained(rows, labels, seed):
     for _ in range(STEPS):
         some = draw.choice(len(rows), BATCH_SIZE, replace=False)
         step({name: tf.gather(values, some) for name, values in features.items()}, tf.gather(labels, some))
-    answer = tf.function(lambda features: task.answers(task(features))["scores"], reduce_retracing=True)
+    answer = tf.function(lambda features: task.predictions(task(features))["scores"], reduce_retracing=True)
     return lambda rows: answer(table(columns(rows))).numpy()
 
 

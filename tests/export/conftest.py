@@ -89,7 +89,7 @@ def pair(classifier) -> TextClassifier:
 @pytest.fixture(scope="session")
 def expected(task, served) -> dict[str, np.ndarray]:
     """What the model itself says to each row alone."""
-    answers = [task.answers(task(served.tokens({"text": [row["text"]]}))) for row in ROWS]
+    answers = [task.predictions(task(served.tokens({"text": [row["text"]]}))) for row in ROWS]
     return {name: np.concatenate([answer[name] for answer in answers]) for name in ("label_ids", "scores")}
 
 

@@ -116,7 +116,7 @@ def test_essential_features_are_answered_where_a_model_has_them():
     served = classifier([(table, task)])
     signature = served.signatures()["serving_default"]
     answers = signature(*(tf.constant(values) for values in served.request(rows).values()))
-    expected = task.answers(task(table({name: tf.constant([row[name] for row in rows]) for name in table.fields})))
+    expected = task.predictions(task(table({name: tf.constant([row[name] for row in rows]) for name in table.fields})))
     assert answers["essential_features"].shape == (9, 4) and "column_attention" not in answers
     np.testing.assert_allclose(answers["essential_features"], expected["essential_features"], atol=1e-6)
     np.testing.assert_allclose(answers["scores"], expected["scores"], atol=1e-6)

@@ -1,4 +1,4 @@
-"""What tasks with labels share: answers of several models together, and weights of labels."""
+"""What tasks with labels share: predictions of several models together, and weights of labels."""
 
 import keras
 import numpy as np
@@ -10,21 +10,21 @@ FIRST = np.array([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125], [0.25, 0.25, 0.5]], "
 SECOND = np.array([[0.0, 0.75, 0.25], [0.125, 0.25, 0.625], [0.25, 0.25, 0.5]], "float32")
 
 
-def answer(scores, **others):
+def prediction(scores, **others):
     return {"scores": scores, "label_ids": scores.argmax(-1).astype("int32"), **others}
 
 
-def arrays(answers):
-    return {name: keras.ops.convert_to_numpy(value) for name, value in answers.items()}
+def arrays(predictions):
+    return {name: keras.ops.convert_to_numpy(value) for name, value in predictions.items()}
 
 
 def label_ids(scores, **options):
-    return arrays(combined([answer(np.array(scores, "float32"))], **options))["label_ids"].tolist()
+    return arrays(combined([prediction(np.array(scores, "float32"))], **options))["label_ids"].tolist()
 
 
 def test_several_answer_by_their_mean():
     attention = np.array([[1.0], [0.0], [0.5]], "float32")
-    together = arrays(combined([answer(FIRST, attention=attention), answer(SECOND, attention=attention / 2)]))
+    together = arrays(combined([prediction(FIRST, attention=attention), prediction(SECOND, attention=attention / 2)]))
     np.testing.assert_array_equal(together["scores"], (FIRST + SECOND) / 2)
     np.testing.assert_array_equal(together["attention"], attention * 0.75)
     np.testing.assert_array_equal(together["label_ids"], [1, 1, 2])  # of the first row, neither alone decides
@@ -32,7 +32,7 @@ def test_several_answer_by_their_mean():
 
 
 def test_one_alone_answers_as_it_does():
-    alone = arrays(combined([answer(FIRST)]))
+    alone = arrays(combined([prediction(FIRST)]))
     np.testing.assert_array_equal(alone["scores"], FIRST)
     np.testing.assert_array_equal(alone["label_ids"], [0, 1, 2])
     assert alone["label_ids"].dtype == "int32"
@@ -58,7 +58,7 @@ def test_below_the_threshold_the_best_of_the_others_is_given(positive_id):
 
 def test_the_threshold_is_held_against_the_mean():
     scores = np.array([[0.5, 0.5]], "float32"), np.array([[0.0, 1.0]], "float32")
-    both = [answer(one) for one in scores]
+    both = [prediction(one) for one in scores]
     assert arrays(combined(both, positive_id=1, threshold=0.75))["label_ids"].tolist() == [1]
     assert arrays(combined(both, positive_id=1, threshold=0.875))["label_ids"].tolist() == [0]
 

@@ -1,4 +1,4 @@
-"""Tabular classification: explanations, weights of classes, losses, answers and metrics."""
+"""Tabular classification: explanations, weights of classes, losses, predictions and metrics."""
 
 import keras
 import numpy as np
@@ -37,14 +37,14 @@ def array(tensor):
     ("model", "shapes"),
     [("tokens", {"column_attention": (4, 16)}), ("map", {"essential_features": (4, 4)})],
 )
-def test_answers_and_explanations(model, shapes):
+def test_predictions_and_explanations(model, shapes):
     task = classifier(model)
     outputs = task(FEATURES)
-    answers = {name: array(value) for name, value in task.answers(outputs).items()}
-    assert {name: value.shape for name, value in answers.items()} == {"scores": (4, 2), "label_ids": (4,), **shapes}
-    np.testing.assert_allclose(answers["scores"].sum(-1), 1, rtol=1e-6)
-    np.testing.assert_array_equal(answers["label_ids"], answers["scores"].argmax(-1))
-    assert answers["label_ids"].dtype == "int32"
+    predictions = {name: array(value) for name, value in task.predictions(outputs).items()}
+    assert {name: value.shape for name, value in predictions.items()} == {"scores": (4, 2), "label_ids": (4,), **shapes}
+    np.testing.assert_allclose(predictions["scores"].sum(-1), 1, rtol=1e-6)
+    np.testing.assert_array_equal(predictions["label_ids"], predictions["scores"].argmax(-1))
+    assert predictions["label_ids"].dtype == "int32"
     assert outputs["encoded"].shape == (4, task.model.hidden_dim)
     np.testing.assert_allclose(
         array(outputs["logits"]), array(outputs["encoded"]) @ array(task.head.kernel) + array(task.head.bias), atol=1e-5
@@ -174,7 +174,7 @@ def test_training_lowers_the_loss(model, learning_rate):
     assert losses[-1] < 0.5 * losses[0]
 
 
-def answers_of(scores):
+def predictions_of(scores):
     scores = np.array(scores, "float32")
     return {"scores": np.stack([1 - scores, scores], 1), "label_ids": (scores > 0.5).astype("int32")}
 
@@ -185,22 +185,22 @@ REAL = {"label_ids": np.array([0, 1, 0, 1, 1])}
 
 def test_the_operating_point_is_chosen_on_one_set_of_rows_and_applied_to_others():
     task = classifier(specificity=1.0, **LABELS)
-    rows = answers_of([0.625, 0.5625, 0.9])
+    rows = predictions_of([0.625, 0.5625, 0.9])
     assert array(task.combined([rows])["label_ids"]).tolist() == [1, 1, 1]
-    point = task.choose_operating_point(answers_of(VALIDATION), REAL)
+    point = task.choose_operating_point(predictions_of(VALIDATION), REAL)
     assert point.threshold == 0.625  # between 0.5, the highest of the others, and 0.75
     assert point.metrics["specificity"] == 1.0
     assert point.metrics["sensitivity"] == pytest.approx(2 / 3)
     assert array(task.combined([rows])["label_ids"]).tolist() == [1, 1, 1]  # choosing alone changes nothing
     assert array(task.combined([rows], point)["label_ids"]).tolist() == [1, 0, 1]
-    together = task.combined([rows, answers_of([0.5, 0.75, 0.9])], point)
+    together = task.combined([rows, predictions_of([0.5, 0.75, 0.9])], point)
     assert array(together["label_ids"]).tolist() == [0, 1, 1]
 
 
 def test_what_an_operating_point_promises_is_what_rows_are_measured_by():
     task = classifier(specificity=1.0, positive="noise", **LABELS)
-    point = task.choose_operating_point(answers_of(VALIDATION), REAL)
-    given = array(task.combined([answers_of(VALIDATION)], point)["label_ids"])
+    point = task.choose_operating_point(predictions_of(VALIDATION), REAL)
+    given = array(task.combined([predictions_of(VALIDATION)], point)["label_ids"])
     measured = LabelCounts.of(REAL["label_ids"], given, 2).detection(task.positive_id)
     assert {name: measured[name] for name in point.metrics} == point.metrics
 
@@ -208,7 +208,7 @@ def test_what_an_operating_point_promises_is_what_rows_are_measured_by():
 def test_without_a_specificity_the_best_score_decides():
     task = classifier(**LABELS)
     assert not task.has_operating_point
-    assert array(task.combined([answers_of([0.4, 0.6])])["label_ids"]).tolist() == [0, 1]
+    assert array(task.combined([predictions_of([0.4, 0.6])])["label_ids"]).tolist() == [0, 1]
 
 
 def test_of_three_labels_a_specificity_needs_the_positive_one():
@@ -218,6 +218,7 @@ def test_of_three_labels_a_specificity_needs_the_positive_one():
 
 
 def test_explanations_of_several_models_are_their_mean():
-    one, other = ({**answers_of([0.5]), "column_attention": np.array([[a, 1 - a]], "float32")} for a in (0.25, 0.75))
+    attention = [np.array([[part, 1 - part]], "float32") for part in (0.25, 0.75)]
+    one, other = ({**predictions_of([0.5]), "column_attention": weights} for weights in attention)
     together = classifier(**LABELS).combined([one, other])
     np.testing.assert_array_equal(array(together["column_attention"]), [[0.5, 0.5]])

@@ -1,4 +1,4 @@
-"""Text classification: pooling, freezing, weights of classes, losses, answers and metrics."""
+"""Text classification: pooling, freezing, weights of classes, losses, predictions and metrics."""
 
 import keras
 import numpy as np
@@ -123,12 +123,12 @@ def test_balancing_needs_counts():
         classifier(class_weights="balanced")
 
 
-def test_answers():
-    answers = {name: array(value) for name, value in classifier().answers(classifier()(FEATURES)).items()}
-    assert answers["scores"].shape == (4, 3) and answers["scores"].dtype == "float32"
-    np.testing.assert_allclose(answers["scores"].sum(-1), 1, rtol=1e-6)
-    assert answers["label_ids"].dtype == "int32"
-    np.testing.assert_array_equal(answers["label_ids"], answers["scores"].argmax(-1))
+def test_predictions():
+    predictions = {name: array(value) for name, value in classifier().predictions(classifier()(FEATURES)).items()}
+    assert predictions["scores"].shape == (4, 3) and predictions["scores"].dtype == "float32"
+    np.testing.assert_allclose(predictions["scores"].sum(-1), 1, rtol=1e-6)
+    assert predictions["label_ids"].dtype == "int32"
+    np.testing.assert_array_equal(predictions["label_ids"], predictions["scores"].argmax(-1))
 
 
 def test_metrics_by_hand():

@@ -89,10 +89,10 @@ def test_in_training_nothing_is_read_twice():
 
 def test_what_is_written_is_what_the_model_thinks_likeliest():
     task = translation(label_smoothing=0.0)
-    answers = {name: array(value) for name, value in task.answers(task(FEATURES)).items()}
-    assert task.texts(answers["token_ids"]) == ["ein Hund läuft", "Hund"]
-    assert answers["lengths"].tolist() == [3, 1]
-    assert answers["token_ids"].shape == (2, 7)
+    predictions = {name: array(value) for name, value in task.predictions(task(FEATURES)).items()}
+    assert task.texts(predictions["token_ids"]) == ["ein Hund läuft", "Hund"]
+    assert predictions["lengths"].tolist() == [3, 1]
+    assert predictions["token_ids"].shape == (2, 7)
 
 
 def test_figures_are_those_of_what_is_written():
@@ -105,8 +105,8 @@ def test_figures_are_those_of_what_is_written():
     rows["target"] = np.array(["ein Hund läuft", "Katze"], object)
     metrics = task.metrics_from(statistics, rows)
     assert metrics["exact_match"] == 0.5
-    answers = {name: array(value) for name, value in task.answers(outputs).items()}
-    assert task.metrics_of(answers, {"target": rows["target"]}) == pytest.approx(metrics)
+    predictions = {name: array(value) for name, value in task.predictions(outputs).items()}
+    assert task.metrics_of(predictions, {"target": rows["target"]}) == pytest.approx(metrics)
     # Each of 6 tokens has the probability e^2 / (e^2 + 7).
     surprise = np.log((np.exp(2) + 7) / np.exp(2))
     assert metrics["perplexity"] == pytest.approx(np.exp(surprise), rel=1e-4)
@@ -115,17 +115,17 @@ def test_figures_are_those_of_what_is_written():
 
 def test_the_limits_of_a_text_are_kept():
     task = translation(decoding=Decoding(max_length=2, num_beams=1))
-    assert array(task.answers(task(FEATURES))["lengths"]).tolist() == [2, 1]
+    assert array(task.predictions(task(FEATURES))["lengths"]).tolist() == [2, 1]
 
 
 def test_a_source_limits_its_text_and_batches_have_one_width():
     task = translation(decoding=Decoding(max_ratio=0.1, num_beams=1, max_length=30))
     assert task.decoding.longest(task.model) == 7
-    answers = tf.function(lambda: task.answers(task(FEATURES)))()
-    assert answers["token_ids"].shape[0] == 2 and array(answers["token_ids"]).shape == (2, 7)
+    predictions = tf.function(lambda: task.predictions(task(FEATURES)))()
+    assert predictions["token_ids"].shape[0] == 2 and array(predictions["token_ids"]).shape == (2, 7)
     long = np.full((1, 8), 4, "int32")
     without_end = {"token_ids": long, "padding_mask": np.ones((1, 8), bool)}
-    assert array(task.answers(task(without_end))["lengths"]).tolist() == [7]
+    assert array(task.predictions(task(without_end))["lengths"]).tolist() == [7]
 
 
 @pytest.mark.parametrize("max_ratio", [None, 2.0])
@@ -140,7 +140,7 @@ def test_nothing_is_written_to_an_empty_source(max_ratio):
         assert not array(written.lengths)[0].any() and not array(written.token_ids)[0].any()
         assert not array(written.scores)[0].any() and (array(written.scores)[1] < 0).all()
         assert array(written.lengths)[1].any()
-    alone = task.answers(task({name: values[:1] for name, values in empty.items()}))
+    alone = task.predictions(task({name: values[:1] for name, values in empty.items()}))
     assert task.texts(array(alone["token_ids"])) == [""]
 
 
@@ -152,5 +152,5 @@ def test_the_best_few_come_best_first():
 
 
 def test_one_model_answers_alone():
-    assert not Translation.answers_together
+    assert not Translation.predicts_together
     assert translation().combined([{"scores": 1}]) == {"scores": 1}

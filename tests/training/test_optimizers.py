@@ -8,16 +8,16 @@ from tfattn.errors import ConfigError
 from tfattn.training.optimizers import AdamW, Optimizer, Sgd
 
 
-def steps(optimizer, weight, gradients, *, shares=(1.0, 0.5, 0.25), multiplier=1.0):
+def steps(optimizer, weight, gradients, *, fractions=(1.0, 0.5, 0.25), multiplier=1.0):
     variable = tf.Variable(weight)
     optimizer.build([variable], [multiplier])
 
     @tf.function
-    def one(gradient, share, update):
-        optimizer.apply([gradient], share, update)
+    def one(gradient, fraction, update):
+        optimizer.apply([gradient], fraction, update)
 
-    for update, (gradient, share) in enumerate(zip(gradients, shares, strict=True), start=1):
-        one(tf.constant(gradient), tf.constant(share), tf.constant(float(update)))
+    for update, (gradient, fraction) in enumerate(zip(gradients, fractions, strict=True), start=1):
+        one(tf.constant(gradient), tf.constant(fraction), tf.constant(float(update)))
     return variable.numpy()
 
 
@@ -34,9 +34,9 @@ def gradients():
 def test_adamw_is_algorithm_2_of_loshchilov_and_hutter(weight, gradients):
     rate, decay, b1, b2, epsilon = 0.01, 0.1, 0.8, 0.95, 1e-3
     w, m, v = weight.astype(float), 0.0, 0.0
-    for t, (g, share) in enumerate(zip(gradients, (1.0, 0.5, 0.25), strict=True), start=1):
+    for t, (g, fraction) in enumerate(zip(gradients, (1.0, 0.5, 0.25), strict=True), start=1):
         m, v = b1 * m + (1 - b1) * g, b2 * v + (1 - b2) * g * g
-        w = w - share * rate * (m / (1 - b1**t) / (np.sqrt(v / (1 - b2**t)) + epsilon) + decay * w)
+        w = w - fraction * rate * (m / (1 - b1**t) / (np.sqrt(v / (1 - b2**t)) + epsilon) + decay * w)
     ours = steps(
         AdamW(learning_rate=rate, weight_decay=decay, beta_1=b1, beta_2=b2, epsilon=epsilon), weight, gradients
     )
@@ -47,16 +47,16 @@ def test_adamw_is_algorithm_2_of_loshchilov_and_hutter(weight, gradients):
 def test_sgd_is_the_momentum_of_sutskever(weight, gradients, nesterov):
     rate, momentum = 0.1, 0.9
     w, v = weight.astype(float), 0.0
-    for g, share in zip(gradients, (1.0, 0.5, 0.25), strict=True):
-        v = momentum * v - share * rate * g
-        w = w + (momentum * v - share * rate * g if nesterov else v)
+    for g, fraction in zip(gradients, (1.0, 0.5, 0.25), strict=True):
+        v = momentum * v - fraction * rate * g
+        w = w + (momentum * v - fraction * rate * g if nesterov else v)
     ours = steps(Sgd(learning_rate=rate, momentum=momentum, nesterov=nesterov), weight, gradients)
     np.testing.assert_allclose(ours, w, atol=1e-6)
 
 
 def test_sgd_without_momentum_keeps_nothing(weight, gradients):
     optimizer = Sgd(learning_rate=0.1, momentum=0.0)
-    ours = steps(optimizer, weight, gradients, shares=(1.0, 1.0, 1.0))
+    ours = steps(optimizer, weight, gradients, fractions=(1.0, 1.0, 1.0))
     np.testing.assert_allclose(ours, weight - 0.1 * gradients.sum(axis=0), atol=1e-6)
     assert optimizer.slots == {}
 
@@ -101,7 +101,7 @@ def test_some_rows_change_as_all_of_them_would_and_the_others_stay(weight, gradi
     for update, gradient in enumerate(gradients, start=1):
         sparse = tf.IndexedSlices(tf.constant(gradient[ROWS]), tf.constant(ROWS), tf.constant([3, 4]))
         optimizer.apply([sparse], tf.constant(1.0), tf.constant(float(update)))
-    whole = steps(make(), weight, gradients, shares=(1.0, 1.0, 1.0))
+    whole = steps(make(), weight, gradients, fractions=(1.0, 1.0, 1.0))
     np.testing.assert_allclose(changed.numpy()[ROWS], whole[ROWS], atol=2e-6)
     np.testing.assert_array_equal(changed.numpy()[1], weight[1])
 

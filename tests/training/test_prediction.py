@@ -23,21 +23,21 @@ def test_rows_are_answered_in_their_order(train, runtime, tiny):
 
 def test_sequences_of_batches_of_other_widths_are_padded_to_the_longest(train, runtime, tiny):
     task = tiny.BagOfTokens()
-    task.answers = lambda outputs: {"read": outputs["token_ids"]}
+    task.predictions = lambda outputs: {"read": outputs["token_ids"]}
     task.call = lambda features, training=False: {**tiny.BagOfTokens.call(task, features), **features}
-    answers, _, _ = predict(task, train, runtime)
-    assert answers["read"].shape == (53, train.longest)
+    predictions, _, _ = predict(task, train, runtime)
+    assert predictions["read"].shape == (53, train.longest)
     for batch in train.dataset(0):
         for row, token_ids in zip(batch["row_ids"].numpy(), batch["token_ids"].numpy(), strict=True):
-            np.testing.assert_array_equal(answers["read"][row, : len(token_ids)], token_ids)
-            assert not answers["read"][row, len(token_ids) :].any()
+            np.testing.assert_array_equal(predictions["read"][row, : len(token_ids)], token_ids)
+            assert not predictions["read"][row, len(token_ids) :].any()
 
 
 def test_metrics_are_those_of_all_predictions(train, runtime, tiny):
     task = tiny.TwoTerms()
     metrics = Evaluator(task, runtime)(train)
-    answers, targets, loss = predict(task, train, runtime)
-    assert metrics["accuracy"] == np.mean(answers["label_ids"] == targets["label_ids"])
+    predictions, targets, loss = predict(task, train, runtime)
+    assert metrics["accuracy"] == np.mean(predictions["label_ids"] == targets["label_ids"])
     assert metrics["loss"] == pytest.approx(loss) == pytest.approx(metrics["loss/label"] + metrics["loss/norm"])
 
 

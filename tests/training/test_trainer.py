@@ -119,10 +119,10 @@ def test_the_best_weights_are_left_in_the_task(run, runtime, data, tiny, monkeyp
     scores = iter([0.1, 0.9, 0.5, 0.8])
     monkeypatch.setattr(tiny.BagOfTokens, "metrics_from", lambda *_: {"accuracy": next(scores)})
     done = run(epochs=4)
-    answers, targets, loss = predict(done.task, tiny.read(data, "validation"), runtime)
+    predictions, targets, loss = predict(done.task, tiny.read(data, "validation"), runtime)
     assert loss == pytest.approx(done.history[1]["validation_loss"], rel=1e-6)
     assert loss != pytest.approx(done.history[3]["validation_loss"], rel=1e-3)
-    assert len(answers["label_ids"]) == len(targets["label_ids"]) == 23
+    assert len(predictions["label_ids"]) == len(targets["label_ids"]) == 23
     newest = Checkpoints(done.folder / "checkpoints").newest()
     assert newest.state["best"] == {"epoch": 2, "step": 14, "value": 0.9}
 

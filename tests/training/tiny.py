@@ -81,7 +81,7 @@ class BagOfTokens(Task):
         poisoned = ops.any(batch[TOKEN_IDS] == self.poison, axis=1)
         return {"label": ops.where(poisoned, float("nan"), loss * self.huge)}
 
-    def answers(self, outputs: dict[str, Any]) -> dict[str, Any]:
+    def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
         return {LABEL_IDS: ops.argmax(outputs[LOGITS], axis=-1)}
 
     def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:

@@ -61,7 +61,7 @@ class Served(tf.Module):
         # Only the variables above are saved: were a model an attribute, its own functions would be, too. All
         # signatures share one trace of each.
         self._runs = [_run_of(task) for task in tasks]
-        self._predictions = [lambda outputs, task=task: task.answers(outputs) for task in tasks]
+        self._predictions = [lambda outputs, task=task: task.predictions(outputs) for task in tasks]
         self._combined = lambda predictions: ensemble.combined(predictions)
 
     @classmethod

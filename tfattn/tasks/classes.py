@@ -1,4 +1,4 @@
-"""What tasks that give every row one of C labels have in common: head, weights of labels, loss, answers."""
+"""What tasks that give every row one of C labels have in common: head, weights of labels, loss, counts, predictions."""
 
 import difflib
 from collections.abc import Sequence
@@ -104,7 +104,7 @@ def loss_terms(outputs: dict[str, Any], batch: dict[str, Any], *, label_smoothin
     return {CROSS_ENTROPY: -ops.sum(targets * ops.log_softmax(logits, axis=-1), axis=-1)}
 
 
-def answers(outputs: dict[str, Any]) -> dict[str, Any]:
+def predictions(outputs: dict[str, Any]) -> dict[str, Any]:
     """`scores` (B, C) float32, which sum to 1, and `label_ids` (B,) int32, the best of each."""
     scores = ops.softmax(outputs[LOGITS], axis=-1)
     return {"scores": scores, LABEL_IDS: ops.cast(ops.argmax(scores, axis=-1), "int32")}
@@ -115,21 +115,23 @@ def statistics(outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]
     num_classes = outputs[LOGITS].shape[-1]
     counts = ops.cast(batch[WEIGHTS] > 0, "float32")[:, None]
     true = ops.one_hot(batch[LABEL_IDS], num_classes, dtype="float32") * counts
-    given = ops.one_hot(answers(outputs)[LABEL_IDS], num_classes, dtype="float32") * counts
+    given = ops.one_hot(predictions(outputs)[LABEL_IDS], num_classes, dtype="float32") * counts
     return {name: ops.sum(rows, axis=0) for name, rows in (("true", true), ("given", given), ("right", true * given))}
 
 
-def combined(answers: Sequence[dict[str, Any]], *, positive_id: int | None = None, threshold: float | None = None):
-    """The mean of several answers, and the label that it gives: a dictionary like each of them.
+def combined(predictions: Sequence[dict[str, Any]], *, positive_id: int | None = None, threshold: float | None = None):
+    """Give the mean of several predictions, and the label that it stands for: a dictionary like each of them.
 
     Args:
-        answers: of each task, `scores` (B, C), `label_ids` (B,), and whatever else numbers can say of a row.
+        predictions: of each task, `scores` (B, C), `label_ids` (B,), and whatever else numbers can say of a row.
         positive_id: the label that is looked for, and
         threshold: the score from which on a row gets it; the best score decides where there is none.
     """
     together = {
-        name: ops.mean(ops.stack([one[name] for one in answers]), axis=0) if len(answers) > 1 else answers[0][name]
-        for name in answers[0]
+        name: ops.mean(ops.stack([one[name] for one in predictions]), axis=0)
+        if len(predictions) > 1
+        else predictions[0][name]
+        for name in predictions[0]
         if name != LABEL_IDS
     }
     scores = together["scores"]

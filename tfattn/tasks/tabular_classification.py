@@ -17,7 +17,7 @@ from tfattn.tasks.label_metrics import counts_of, roc_auc
 from tfattn.tasks.operating_point import OperatingPoint, choose
 from tfattn.tasks.task import Task
 
-# What a model may say about how it came to its answer.
+# What a model may say about how it came to its prediction.
 EXPLANATIONS = (ESSENTIAL_FEATURES, COLUMN_ATTENTION)
 
 
@@ -36,7 +36,7 @@ class TabularClassification(Task):
         class_weights: how much a row counts in the loss, by its label: "balanced" lets every label count the same in
             total, a table such as {noise: 2.0} gives the weight of some labels (others weigh 1).
         label_smoothing: the part of each target that is spread evenly over all labels.
-        specificity: the least share of other rows that must not get the positive label, such as 1.0: the score from
+        specificity: the least fraction of other rows that must not get the positive label, such as 1.0: the score from
             which on a row gets it is chosen by the validation rows, as low as that allows, and goes into the export.
             Without it the label with the best score is given.
 
@@ -54,7 +54,7 @@ class TabularClassification(Task):
     Example:
         >>> from tfattn.models.feature_map_transformer import FeatureMapTransformer
         >>> task = TabularClassification(model=FeatureMapTransformer(num_numeric=14, category_counts=[]), num_classes=2)
-        >>> task.answers(task({"numeric": keras.random.normal((1, 14))}))["scores"].shape
+        >>> task.predictions(task({"numeric": keras.random.normal((1, 14))}))["scores"].shape
         TensorShape([1, 2])
     """
 
@@ -62,7 +62,7 @@ class TabularClassification(Task):
     monitor = "accuracy"
     monitor_mode = "max"
     learns_labels = True
-    answers_together = True
+    predicts_together = True
 
     def __init__(
         self,
@@ -106,8 +106,8 @@ class TabularClassification(Task):
     @property
     def metric_names(self) -> tuple[str, ...]:
         of_positive = ("sensitivity", "specificity") if self._has_positive else ()
-        shares = [f"{name}{end}" for name in ("accuracy", *of_positive) for end in ("", "_low", "_high")]
-        return (*shares, "roc_auc") if of_positive else tuple(shares)
+        fractions = [f"{name}{end}" for name in ("accuracy", *of_positive) for end in ("", "_low", "_high")]
+        return (*fractions, "roc_auc") if of_positive else tuple(fractions)
 
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
         outputs = self.model(features, training=training)
@@ -121,23 +121,25 @@ class TabularClassification(Task):
     def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
         return classes.loss_terms(outputs, batch, label_smoothing=self.label_smoothing)
 
-    def answers(self, outputs: dict[str, Any]) -> dict[str, Any]:
+    def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
         """`scores` (B, C) float32, which sum to 1, `label_ids` (B,) int32, the best of each, and the explanations."""
-        return classes.answers(outputs) | {name: outputs[name] for name in EXPLANATIONS if name in outputs}
+        return classes.predictions(outputs) | {name: outputs[name] for name in EXPLANATIONS if name in outputs}
 
     def combined(
-        self, answers: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
+        self, predictions: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
     ) -> dict[str, Any]:
         threshold = None if operating_point is None else operating_point.threshold
-        return classes.combined(answers, positive_id=self.positive_id, threshold=threshold)
+        return classes.combined(predictions, positive_id=self.positive_id, threshold=threshold)
 
     @property
     def has_operating_point(self) -> bool:
         return self.specificity is not None
 
-    def choose_operating_point(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> OperatingPoint:
-        """Chooses the lowest score that `specificity` allows; see `operating_point.choose`."""
-        scores = answers["scores"][:, self.positive_id]
+    def choose_operating_point(
+        self, predictions: dict[str, np.ndarray], targets: dict[str, np.ndarray]
+    ) -> OperatingPoint:
+        """Choose the lowest score that `specificity` allows; see `operating_point.choose`."""
+        scores = predictions["scores"][:, self.positive_id]
         return choose(scores, targets[LABEL_IDS] == self.positive_id, specificity=self.specificity)
 
     def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
@@ -147,7 +149,7 @@ class TabularClassification(Task):
         """The score of the positive label, and whether it is the right one, (B,) each; nothing where none is."""
         if self.positive_id is None:
             return {}
-        scores = classes.answers(outputs)["scores"]
+        scores = classes.predictions(outputs)["scores"]
         return {"score": scores[:, self.positive_id], "is_positive": batch[LABEL_IDS] == self.positive_id}
 
     def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""The contract of a task: what stands on top of a model, and how its answers are taught, read and measured."""
+"""The contract of a task: what stands on top of a model, and how its predictions are taught, read and measured."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,7 +22,7 @@ class Task(keras.Model):
         monitor: the one by which checkpoints are compared when the configuration does not say, or "loss"; and
         monitor_mode: "max" or "min".
         learns_labels: whether every row has to have a `label`.
-        answers_together: whether several models, of different seeds or folds, can answer as one, see `combined`.
+        predicts_together: whether several models, of different seeds or folds, can predict as one, see `combined`.
         has_operating_point: whether validation rows choose one once training is over, see `choose_operating_point`.
     """
 
@@ -32,7 +32,7 @@ class Task(keras.Model):
     monitor: str = "loss"
     monitor_mode: str = "min"
     learns_labels: bool = False
-    answers_together: bool = False
+    predicts_together: bool = False
     has_operating_point: bool = False
 
     def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
@@ -51,19 +51,21 @@ class Task(keras.Model):
         """The loss of each element of each term, float32, in the names and shapes of `loss_weights`."""
         raise NotImplementedError
 
-    def answers(self, outputs: dict[str, Any]) -> dict[str, Any]:
-        """What is predicted, as tensors with a leading batch dimension; the same in evaluation and in the export."""
+    def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
+        """Give what is predicted, tensors with a leading batch dimension; the same in evaluation and in the export."""
         raise NotImplementedError
 
     def combined(
-        self, answers: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
+        self, predictions: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
     ) -> dict[str, Any]:
-        """What several tasks of this kind answer together, or one alone, at an operating point where there is one."""
-        (alone,) = answers
+        """Give what several tasks of this kind predict together, or one alone, at its operating point if it has one."""
+        (alone,) = predictions
         return alone
 
-    def choose_operating_point(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> OperatingPoint:
-        """Chooses, by what is answered to the validation rows, the score from which on a row counts as positive."""
+    def choose_operating_point(
+        self, predictions: dict[str, np.ndarray], targets: dict[str, np.ndarray]
+    ) -> OperatingPoint:
+        """Choose, by what is predicted for the validation rows, the score from which on a row counts as positive."""
         raise NotImplementedError
 
     def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class TextClassification(Task):
         >>> from tfattn.models.bert import Bert
         >>> encoder = Bert(vocabulary_size=100, hidden_dim=8, num_layers=2, num_heads=2, intermediate_dim=32)
         >>> task = TextClassification(model=encoder, num_classes=3)
-        >>> task.answers(task({"token_ids": keras.ops.ones((1, 5), "int32")}))["scores"].shape
+        >>> task.predictions(task({"token_ids": keras.ops.ones((1, 5), "int32")}))["scores"].shape
         TensorShape([1, 3])
 
     Source: Devlin et al. 2018, "BERT", section 4.1; mean pooling as in Reimers and Gurevych 2019, "Sentence-BERT".
@@ -60,7 +60,7 @@ class TextClassification(Task):
     monitor = "accuracy"
     monitor_mode = "max"
     learns_labels = True
-    answers_together = True
+    predicts_together = True
 
     def __init__(
         self,
@@ -119,14 +119,14 @@ class TextClassification(Task):
     def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
         return classes.loss_terms(outputs, batch, label_smoothing=self.label_smoothing)
 
-    def answers(self, outputs: dict[str, Any]) -> dict[str, Any]:
+    def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
         """`scores` (B, C) float32, which sum to 1, and `label_ids` (B,) int32, the best of each."""
-        return classes.answers(outputs)
+        return classes.predictions(outputs)
 
     def combined(
-        self, answers: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
+        self, predictions: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
     ) -> dict[str, Any]:
-        return classes.combined(answers)
+        return classes.combined(predictions)
 
     def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
         return classes.statistics(outputs, batch)

@@ -10,7 +10,7 @@ def translation(hypotheses: Sequence[str], references: Sequence[str]) -> dict[st
     """Figures of N texts against N references.
 
     Returns:
-        `bleu` and `chrf` from 0 to 100, over all texts together; `exact_match`, the share that equals its reference.
+        `bleu` and `chrf` from 0 to 100, over all texts together; `exact_match`, the fraction that equals its reference.
     """
     return {
         "bleu": BLEU().corpus_score(hypotheses, [references]).score,

@@ -102,7 +102,7 @@ class Translation(Task):
         target_ids = batch[TARGET_IDS][:, 1:]
         return {CROSS_ENTROPY: smoothed_cross_entropy(outputs[LOGITS], target_ids, smoothing=self.label_smoothing)}
 
-    def answers(self, outputs: dict[str, Any]) -> dict[str, Any]:
+    def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
         """What is written to each source: `token_ids` (B, L), `lengths` (B,), `scores` (B,)."""
         decoded = self.written(outputs)
         known = {name: outputs[name] for name in ("log_likelihood", "num_tokens") if name in outputs}
@@ -161,10 +161,10 @@ class Translation(Task):
 
     def of_each_row(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
         """What is written: only whole texts can be compared."""
-        return {"token_ids": self.answers(outputs)["token_ids"]}
+        return {"token_ids": self.predictions(outputs)["token_ids"]}
 
     def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
-        """BLEU, chrF and the share that is right to the letter, of what was written; perplexities of the targets.
+        """BLEU, chrF and the fraction that is right to the letter, of what was written; perplexities of the targets.
 
         `perplexity` is that of a token, `word_perplexity` that of a word between spaces; ends count as one of either.
         """
@@ -177,11 +177,11 @@ class Translation(Task):
             "word_perplexity": _exp(statistics["surprise"] / words),
         }
 
-    def metrics_of(self, answers: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, float]:
-        """The metrics of what has been answered to all rows of a split, as `answers` gives it."""
-        sums = {name: np.sum(answers[name], dtype="float64") for name in ("log_likelihood", "num_tokens")}
+    def metrics_of(self, predictions: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, float]:
+        """The metrics of the predictions for all rows of a split."""
+        sums = {name: np.sum(predictions[name], dtype="float64") for name in ("log_likelihood", "num_tokens")}
         statistics = {"surprise": -sums["log_likelihood"], "num_tokens": sums["num_tokens"]}
-        return self.metrics_from(statistics, {**answers, **targets})
+        return self.metrics_from(statistics, {**predictions, **targets})
 
     def depth_groups(self) -> list[list[keras.Variable]]:
         return self.model.depth_groups()

@@ -74,7 +74,7 @@ class TrainedEnsemble:
 
     @functools.cached_property
     def _functions(self) -> list[Callable]:
-        return [compiled(lambda features, task=task: task.answers(task(features))) for task in self.tasks]
+        return [compiled(lambda features, task=task: task.predictions(task(features))) for task in self.tasks]
 
 
 def load(run: Run) -> TrainedEnsemble:

@@ -14,6 +14,6 @@ def compiled(function: Callable) -> Any:
     has weights of its own, and so a graph of its own. A partial has no code: it is counted by itself.
 
     Example:
-        answer = compiled(lambda features: task.answers(task(features)))
+        predict = compiled(lambda features: task.predictions(task(features)))
     """
     return tf.function(functools.partial(function), autograph=False, reduce_retracing=True)

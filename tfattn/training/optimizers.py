@@ -24,7 +24,7 @@ class Optimizer:
 
     Args:
         learning_rate: the highest rate, which the schedule lowers.
-        weight_decay: the share of a weight that is taken away per step and unit of learning rate.
+        weight_decay: the fraction of a weight that is taken away per step and unit of learning rate.
 
     Attributes:
         slot_names: what is kept beside every weight, in its shape.
@@ -49,17 +49,17 @@ class Optimizer:
             for name in self.slot_names
         }
 
-    def apply(self, gradients: Sequence[Gradient], share: tf.Tensor, update: tf.Tensor) -> None:
+    def apply(self, gradients: Sequence[Gradient], fraction: tf.Tensor, update: tf.Tensor) -> None:
         """Changes every weight that has a gradient.
 
         Args:
             gradients: one per weight: in its shape, or rows of it, each once, or None for a weight that the loss does
                 not depend on.
-            share: the schedule's share of the learning rate, () float32.
+            fraction: the schedule's of the learning rate, () float32.
             update: the number of this update, counted from 1, () float32.
         """
         shared = self.prepare(update)
-        rates = {factor: share * (self.learning_rate * factor) for factor in set(self.multipliers)}
+        rates = {factor: fraction * (self.learning_rate * factor) for factor in set(self.multipliers)}
         for index, gradient in enumerate(gradients):
             if gradient is None:
                 continue
@@ -109,7 +109,7 @@ class AdamW(Optimizer):
 
     Args:
         learning_rate: the highest rate, which the schedule lowers.
-        weight_decay: the share of a weight that is taken away per step and unit of learning rate.
+        weight_decay: the fraction of a weight that is taken away per step and unit of learning rate.
         beta_1: how much of the mean gradient is kept per step.
         beta_2: how much of the mean squared gradient is kept per step.
         epsilon: added to the root of the mean square. BERT's 1e-6 rather than Adam's 1e-8: a gradient that is zero but
@@ -168,7 +168,7 @@ class Sgd(Optimizer):
 
     Args:
         learning_rate: the highest rate, which the schedule lowers.
-        weight_decay: the share of a weight that is taken away per step and unit of learning rate.
+        weight_decay: the fraction of a weight that is taken away per step and unit of learning rate.
         momentum: how much of the last change is kept per step; 0 keeps nothing and needs no memory.
         nesterov: look ahead along the momentum.
     """

@@ -1,4 +1,4 @@
-"""What a task answers to every row of a split, and how good that is, computed by all replicas."""
+"""Predictions for every row of a split, and how good they are, computed by all replicas."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -48,7 +48,7 @@ class Evaluator:
 
 
 def predict(task: Task, reader: Reader, runtime: Runtime) -> tuple[Columns, Columns, float]:
-    """Answer every row of a split once.
+    """Predict every row of a split once.
 
     Args:
         task: a built task.
@@ -56,20 +56,20 @@ def predict(task: Task, reader: Reader, runtime: Runtime) -> tuple[Columns, Colu
         runtime: where the task was built.
 
     Returns:
-        the task's answers and the targets, each (rows, ...), in the order of row ids, and the mean loss. Among the
+        the task's predictions and the targets, each (rows, ...), in the order of row ids, and the mean loss. Among the
         targets are the raw texts that should have been written, where the task is to write.
 
     Example:
-        answers, targets, loss = predict(task, validation, runtime)
+        predictions, targets, loss = predict(task, validation, runtime)
     """
 
     def compute(batch, targets):
         outputs = task(batch, training=False)
-        columns = {"answers": task.answers(outputs), "targets": {name: batch[name] for name in targets}}
+        columns = {"predictions": task.predictions(outputs), "targets": {name: batch[name] for name in targets}}
         return columns, _loss_sums(task, outputs, batch)
 
     columns, row_ids, sums = _OverRows(compute, runtime)(reader)
-    return columns["answers"], columns["targets"] | reader.texts(row_ids), mean_losses(**sums)[LOSS]
+    return columns["predictions"], columns["targets"] | reader.texts(row_ids), mean_losses(**sums)[LOSS]
 
 
 def encode(task: Task, reader: Reader, runtime: Runtime) -> tuple[np.ndarray, Columns]:
@@ -105,8 +105,8 @@ class _OverRows:
         iterator = iter(self._datasets[reader])
         parts, numbers, totals = [], [], None
         for _ in range(reader.num_batches(0)):
-            answer = self._compiled(iterator, reader.targets)
-            columns, row_ids, sums = tf.nest.map_structure(lambda value: value.numpy(), answer)
+            batch = self._compiled(iterator, reader.targets)
+            columns, row_ids, sums = tf.nest.map_structure(lambda value: value.numpy(), batch)
             sums = tf.nest.map_structure(lambda value: value.astype(np.float64), sums)
             totals = tf.nest.map_structure(np.add, totals, sums) if totals else sums
             if columns:

@@ -1,6 +1,6 @@
-"""How the learning rate changes over a run: pure functions of the step, as shares of the optimizer's rate.
+"""How the learning rate changes over a run: pure functions of the step, as fractions of the optimizer's rate.
 
-Steps count from 0. With a warm-up of W steps, step s of them has the share (s + 1) / W: the first step already learns
+Steps count from 0. With a warm-up of W steps, step s of them has the fraction (s + 1) / W: the first already learns
 something, and the last of them has the full rate.
 """
 
@@ -16,7 +16,7 @@ class Schedule:
     """The contract: a linear warm-up, then `after_warmup`.
 
     Args:
-        warmup: steps over which the rate grows from 0, as a number of steps or as a share of all steps.
+        warmup: steps over which the rate grows from 0, as a number of steps or as a fraction of all steps.
     """
 
     def __init__(self, *, warmup: NonNegativeInt | Rate = 0.1):
@@ -27,14 +27,14 @@ class Schedule:
         return _steps(self.warmup, total_steps)
 
     def __call__(self, step: tf.Tensor, total_steps: int) -> tf.Tensor:
-        """The share of the learning rate at `step`, () float32, in a run of `total_steps`."""
+        """The fraction of the learning rate at `step`, () float32, in a run of `total_steps`."""
         step = tf.cast(step, tf.float32)
         warmup = self.warmup_steps(total_steps)
         later = self.after_warmup(step, warmup, max(total_steps, warmup + 1))
         return tf.where(step < warmup, (step + 1) / max(warmup, 1), later)
 
     def after_warmup(self, step: tf.Tensor, warmup: int, total_steps: int) -> tf.Tensor:
-        """The share at a step past the warm-up; what it says of earlier steps is not used."""
+        """The fraction at a step past the warm-up; what it says of earlier steps is not used."""
         raise NotImplementedError
 
 
@@ -42,7 +42,7 @@ class Constant(Schedule):
     """The full rate after the warm-up.
 
     Args:
-        warmup: steps over which the rate grows from 0, as a number of steps or as a share of all steps.
+        warmup: steps over which the rate grows from 0, as a number of steps or as a fraction of all steps.
     """
 
     def after_warmup(self, step: tf.Tensor, warmup: int, total_steps: int) -> tf.Tensor:
@@ -53,8 +53,8 @@ class Linear(Schedule):
     """A straight line from the full rate down to `final` (Devlin et al. 2019, appendix A.2).
 
     Args:
-        warmup: steps over which the rate grows from 0, as a number of steps or as a share of all steps.
-        final: the share of the rate that would be reached one step after the last.
+        warmup: steps over which the rate grows from 0, as a number of steps or as a fraction of all steps.
+        final: the fraction of the rate that would be reached one step after the last.
     """
 
     def __init__(self, *, warmup: NonNegativeInt | Rate = 0.1, final: Share = 0.0):
@@ -69,8 +69,8 @@ class Cosine(Schedule):
     """Half a wave from the full rate down to `final` (Loshchilov & Hutter 2017, eq. 5, without restarts).
 
     Args:
-        warmup: steps over which the rate grows from 0, as a number of steps or as a share of all steps.
-        final: the share of the rate that would be reached one step after the last.
+        warmup: steps over which the rate grows from 0, as a number of steps or as a fraction of all steps.
+        final: the fraction of the rate that would be reached one step after the last.
     """
 
     def __init__(self, *, warmup: NonNegativeInt | Rate = 0.1, final: Share = 0.0):
@@ -85,11 +85,11 @@ class Cosine(Schedule):
 class InverseSqrt(Schedule):
     """Falls with the square root of the step (Vaswani et al. 2017, eq. 3).
 
-    The share is min(n / W, sqrt(W / n)) for update n = step + 1. The paper's rate, hidden_dim^-0.5 * min(n^-0.5,
+    The fraction is min(n / W, sqrt(W / n)) for update n = step + 1. The paper's rate, hidden_dim^-0.5 * min(n^-0.5,
     n * W^-1.5), is this times a learning rate of (hidden_dim * W)^-0.5.
 
     Args:
-        warmup: steps over which the rate grows from 0, as a number of steps or as a share of all steps.
+        warmup: steps over which the rate grows from 0, as a number of steps or as a fraction of all steps.
     """
 
     def after_warmup(self, step: tf.Tensor, warmup: int, total_steps: int) -> tf.Tensor:
@@ -100,8 +100,8 @@ class Step(Schedule):
     """Falls by a factor at equal distances (He et al. 2016, section 3.4).
 
     Args:
-        warmup: steps over which the rate grows from 0, as a number of steps or as a share of all steps.
-        every: the distance after the warm-up, as a number of steps or as a share of all steps.
+        warmup: steps over which the rate grows from 0, as a number of steps or as a fraction of all steps.
+        every: the distance after the warm-up, as a number of steps or as a fraction of all steps.
         factor: what the rate is multiplied by, below 1.
     """
 

@@ -37,7 +37,7 @@ class TrainingStep:
         task: a built task.
         optimizer: built for the task's trainable variables.
         runtime: where both were built.
-        schedule: the shares of its learning rate.
+        schedule: the fractions of its learning rate.
         averaging: of the weights, or None.
         total_steps: the length of the run, for the schedule.
         accumulation: micro-batches that a replica's part is divided into; less memory, the same result.
@@ -110,12 +110,12 @@ class TrainingStep:
         norm = tf.sqrt(tf.reduce_sum(squares)) / state["loss_scale"]
         finite = tf.math.is_finite(loss) & tf.math.is_finite(norm)
         clip = tf.minimum(1.0, self.clip_norm / norm) if self.clip_norm else 1.0
-        share = self.schedule(state["step"], self.total_steps)
+        fraction = self.schedule(state["step"], self.total_steps)
         update = tf.cast(state["updates"] + 1, tf.float32)
 
         def apply():
             factor = clip / state["loss_scale"]
-            self.optimizer.apply([sums.scaled(gradient, factor) for gradient in gradients], share, update)
+            self.optimizer.apply([sums.scaled(gradient, factor) for gradient in gradients], fraction, update)
             if self.averaging:
                 self.averaging.update(update)
             return True
@@ -123,7 +123,7 @@ class TrainingStep:
         tf.cond(finite, apply, lambda: False)
 
         fatal = ~finite & (state["loss_scale"] <= 1)
-        rate = share * self.optimizer.learning_rate
+        rate = fraction * self.optimizer.learning_rate
         facts = tf.stack([loss, norm, rate, tokens, examples, *tf.unstack(tf.cast([finite, fatal], tf.float32))])
         record = tf.concat([facts, losses, weights], axis=0)
         norms = tf.scatter_nd([[place] for place in reached], tf.sqrt(squares), [len(gradients)])

@@ -40,7 +40,7 @@ class Trainer:
             time and memory where a batch looks up few of very many rows, such as one in a hundred. The result is the
             same with `sgd` that has neither momentum nor weight decay; else rows that are not looked up neither decay
             nor move on by what is kept of earlier steps.
-        layer_decay: a layer's learning rate is this share of that of the layer above it; 1 gives all the same.
+        layer_decay: a layer's learning rate is this fraction of that of the layer above it; 1 gives all the same.
         averaging: a mean of the weights, over steps or over epochs, which evaluation, the best checkpoint and the
             export then use; null keeps none.
         early_stopping: when to end before all of it; null never does.
@@ -170,11 +170,11 @@ class Trainer:
         return 2 + len(self.optimizer.slot_names) + averages
 
     def multipliers(self, task: Task) -> list[float]:
-        """The share of the learning rate of each trainable weight: 1 for the topmost group, less for those below."""
+        """The fraction of the learning rate of each trainable weight: 1 for the topmost group, less for those below."""
         groups = [{id(variable) for variable in group} for group in task.depth_groups()] if self.layer_decay < 1 else []
         top = len(groups) - 1
-        shares = {number: self.layer_decay ** (top - depth) for depth, group in enumerate(groups) for number in group}
-        return [shares.get(id(variable), 1.0) for variable in task.trainable_weights]
+        fractions = {place: self.layer_decay ** (top - depth) for depth, group in enumerate(groups) for place in group}
+        return [fractions.get(id(variable), 1.0) for variable in task.trainable_weights]
 
     def monitored(self, task: Task) -> tuple[str, str]:
         """The metric by which validations are compared, and whether "max" or "min" of it is best.
