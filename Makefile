@@ -3,7 +3,6 @@
 
 PYTHON ?= python3.11
 BIN := .venv/bin
-# Servers are tested by themselves: what they promise under load, they promise on a machine that is theirs.
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 
 .PHONY: demo test lint browser slow clean
@@ -18,8 +17,8 @@ demo: .venv/installed
 	  | $(BIN)/tfattn predict factory_reports --input -
 
 test: .venv/installed lint
-	$(BIN)/python -m pytest $(PARALLEL) --ignore tests/serving
-	$(BIN)/python -m pytest tests/serving
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not alone"
+	$(BIN)/python -m pytest -m "alone and not slow" tests/serving
 	KERAS_BACKEND=jax $(BIN)/python -m pytest $(PARALLEL) tests/ops tests/layers tests/models tests/decoding/test_greedy.py
 
 lint: .venv/installed

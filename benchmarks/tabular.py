@@ -31,7 +31,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from tfattn.config.build import build
 from tfattn.config.resolve import resolve
 from tfattn.data.section import Data
-from tfattn.preprocessing.numbers import read
+from tfattn.formats.numbers import read
 
 TRIALS, FOLDS = 20, 3
 CHOICES = {

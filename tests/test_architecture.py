@@ -1,6 +1,8 @@
 """The rooms keep to their places, and the index to what exists."""
 
 import ast
+import configparser
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from tfattn import catalog
-from tfattn.config.arguments import arguments
+from tfattn.config.constructors import inspected
 from tfattn.errors import ConfigError
 
 PROJECT = Path(__file__).resolve().parent.parent
 MODULES = sorted((PROJECT / "tfattn").rglob("*.py"))
+# What serving may use beside itself: nothing that knows of data, models or training.
+BELOW_SERVING = {"catalog", "config", "console", "errors", "features", "files", "formats", "graphs", "native"}
 ENTRIES = [(kind, name) for kind, entries in catalog.CATALOGS.items() for name in entries]
 
 
@@ -22,18 +26,26 @@ def test_imports_follow_the_contracts_of_setup_cfg():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_serving_is_kept_from_every_room_that_it_does_not_need():
+    setup = configparser.ConfigParser()
+    setup.read(PROJECT / "setup.cfg")
+    rooms = set(re.findall(r"\w+", setup["importlinter:contract:rooms"]["layers"]))
+    forbidden = setup["importlinter:contract:serving-alone"]["forbidden_modules"].split()
+    assert {f"tfattn.{room}" for room in rooms - BELOW_SERVING - {"serving"}} == set(forbidden) - {"keras"}
+
+
 @pytest.mark.parametrize(("kind", "name"), ENTRIES)
 def test_every_entry_of_the_catalog_exists_and_explains_itself(kind, name):
     entry = catalog.find(kind, name)
     assert entry.__doc__
     if kind not in ("pretrained", "samples"):
-        unexplained = [a.name for a in arguments(entry).values() if not a.help]
+        unexplained = [a.name for a in inspected(entry).arguments.values() if not a.help]
         assert not unexplained, f"no line under Args: for {unexplained}"
 
 
 @pytest.mark.parametrize("name", catalog.SECTIONS)
 def test_every_section_exists(name):
-    assert catalog.section(name).__doc__
+    assert catalog.find("sections", name).__doc__
 
 
 def test_an_unknown_name_suggests_the_nearest():

@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from tfattn import catalog
+from tfattn.config.constructors import constructor
 from tfattn.errors import ConfigError
 
 MODULES = {
@@ -13,6 +14,8 @@ MODULES = {
     "own_fails": "x = 1\nx['key']\n",
     "own_lacks": "import not_installed_anywhere\n",
     "own_leaves": "import sys\nsys.exit(3)\n",
+    "own_late": "from tfattn.models.contracts import Encoder\n"
+    "class Mine(Encoder):\n    def __init__(self, *, width: int = 3):\n        pass\n1 / 0\n",
 }
 
 
@@ -30,7 +33,7 @@ def own(tmp_path, monkeypatch):
 
 
 def test_a_class_of_ones_own_is_found(own):
-    catalog.register("models.mine=own_good:Mine")
+    assert catalog.register("models.mine=own_good:Mine") == ("models", "mine")
     assert catalog.find("models", "mine").__name__ == "Mine"
 
 
@@ -52,9 +55,17 @@ def test_a_class_of_ones_own_is_found(own):
 )
 def test_a_plugin_that_cannot_be_had_is_named_with_the_reason(own, target, message):
     with pytest.raises(ConfigError, match=message) as caught:
-        catalog.register(f"models.mine={target}")
+        constructor(*catalog.register(f"models.mine={target}"))
     assert str(caught.value).startswith(f"--plugin models.mine={target}")
     assert "\n" not in str(caught.value)
+
+
+def test_a_plugin_whose_signature_can_be_read_is_imported_as_a_stage_begins(own, command):
+    plugin = ("--plugin", "models.mine=own_late:Mine")
+    listed = command("list", "models", "mine", *plugin)
+    assert listed.output.startswith("width: an integer; default 3.")
+    answer = command("train", "nothing is read of it", *plugin)
+    assert answer.status == 2 and "cannot be imported: received ZeroDivisionError" in answer.errors
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,11 @@ import resource
 
 import pytest
 
+from tfattn import catalog
 from tfattn.checks import check
 from tfattn.config.resolve import resolve
 from tfattn.errors import ConfigError, ConfigProblems
+from tfattn.training.optimizers import Sgd
 
 TEXTS = """\
 name: tiny
@@ -123,12 +125,40 @@ def test_what_only_the_data_can_tell_passes(checked, overrides):
     assert checked(TABLE, *overrides) == ""
 
 
-def test_sections_are_checked_together(tmp_path, checked):
+class Slow(Sgd):
+    """An optimizer of one's own, which refuses its values.
+
+    Args:
+        momentum: of which there is none.
+    """
+
+    def __init__(self, *, momentum: float = 0.5):
+        raise ConfigError("too slow", key="momentum")
+
+
+def test_what_constructors_refuse_is_said_of_all_sections_at_once(tmp_path, monkeypatch):
+    monkeypatch.setitem(catalog.CATALOGS["optimizers"], "slow", f"{__name__}:Slow")
     (tmp_path / "tiny.yaml").write_text(TEXTS)
-    wrong = ["training.optimizer={name: sgd, momentum: 0, nesterov: true}", "data.split.validation=1"]
+    config = resolve(tmp_path / "tiny.yaml", ["training.optimizer={name: slow}", "data.split.validation=1"])
     with pytest.raises(ConfigProblems) as caught:
-        check(resolve(tmp_path / "tiny.yaml", [*wrong, "runtime={strategy: one_device, logical_devices: 2}"]))
-    assert [problem.key for problem in caught.value.problems] == ["validation", "nesterov", "logical_devices"]
+        check(config)
+    assert [problem.key for problem in caught.value.problems] == ["validation", "momentum"]
+
+
+def test_the_lengths_of_parts_are_held_against_each_other(checked):
+    assert "data.preprocessing.max_length: above `model.max_sequence_length`: expected at most " in checked(
+        TEXTS, "data.preprocessing.max_length=17"
+    )
+
+
+def test_the_command_says_what_it_looked_at(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tiny.yaml").write_text(TEXTS)
+    quick, deep = command("check", "tiny.yaml"), command("check", "tiny.yaml", "--deep")
+    assert quick.output == "tiny.yaml: no errors in keys and values; --deep builds all parts too\n"
+    assert deep.output == "tiny.yaml: no errors\n"
+    found = command("check", "tiny.yaml", "--deep", "--set", "data.split.validation=1")
+    assert found.status == 2 and "data.split.validation: no rows are left for training" in found.errors
 
 
 @pytest.mark.parametrize(

@@ -19,13 +19,13 @@ import yaml
 from compose_spec import PyCompose
 from dockerfile_parse import DockerfileParser
 
-from tfattn.config.arguments import arguments
+from tfattn.config.constructors import constructor
 from tfattn.export import serving_config
 from tfattn.export.section import Export
-from tfattn.serving.section import Serving
 
 PROJECT = Path(__file__).resolve().parent.parent
 DEPLOY = PROJECT / "deploy"
+SETTINGS = constructor("sections", "serving").arguments
 DOCKERFILES = ["Dockerfile", "builtin.Dockerfile"]
 METRICS = "/monitoring/prometheus/metrics"
 NOBODY = 65534
@@ -237,7 +237,7 @@ def test_a_model_is_named_only_where_one_is_served():
 
 def test_a_pod_that_goes_answers_to_the_end():
     sleep = container()["lifecycle"]["preStop"]["sleep"]["seconds"]
-    longest = arguments(Serving)["timeout_seconds"].default
+    longest = SETTINGS["timeout_seconds"].default
     assert sleep >= 10
     assert pod()["terminationGracePeriodSeconds"] >= sleep + longest
     deployment, budget = (kubernetes()[kind]["spec"] for kind in ("Deployment", "PodDisruptionBudget"))
@@ -364,5 +364,5 @@ def test_what_the_readme_gives_for_the_built_in_engine_fits():
     assert given["command"] == json.loads(dockerfile("builtin.Dockerfile")["ENTRYPOINT"][0])
     words = given["command"] + given["args"]
     settings = [words[index + 1].split("=")[0] for index, word in enumerate(words) if word == "--set"]
-    assert set(settings) <= set(arguments(Serving))
-    assert pod()["terminationGracePeriodSeconds"] >= 15 + arguments(Serving)["grace_seconds"].default
+    assert set(settings) <= set(SETTINGS)
+    assert pod()["terminationGracePeriodSeconds"] >= 15 + SETTINGS["grace_seconds"].default

@@ -10,6 +10,7 @@ import functools
 import importlib
 import importlib.metadata
 import re
+import sys
 import traceback
 from typing import Any
 
@@ -118,18 +119,36 @@ PRETRAINED_PACKAGES: dict[str, tuple[str, str, str]] = {
 
 
 def names(catalog: str) -> list[str]:
-    """The names of a catalog, those of installed plugins included; "sections" counts as one."""
+    """List the names of a catalog, those of installed plugins included; "sections" counts as one."""
     return sorted(_entries(catalog))
 
 
+def target(catalog: str, name: str) -> str:
+    """Return what a name of a catalog stands for, as `module:Class`.
+
+    Raises:
+        ConfigError: the catalog holds no such name; suggests the nearest.
+    """
+    entries = _entries(catalog)
+    if not isinstance(name, str) or name not in entries:
+        raise ConfigError(
+            f"unknown name in {catalog}",
+            key="name",
+            expected=f"one of {', '.join(sorted(entries))}",
+            received=repr(name),
+            remedy=nearest(name, entries),
+        )
+    return entries[name]
+
+
 def find(catalog: str, name: str) -> Any:
-    """Imports and returns what a name of a catalog stands for.
+    """Import what a name of a catalog stands for.
 
     Raises:
         ConfigError: the catalog holds no such name; suggests the nearest. Or what the name stands for cannot be
             imported, or does not inherit from what the parts of the catalog do.
     """
-    found = load(_target(catalog, name), _listed_by(catalog, name))
+    found = load(target(catalog, name), _listed_by(catalog, name))
     if catalog in CONTRACTS and not (isinstance(found, type) and issubclass(found, load(CONTRACTS[catalog]))):
         raise ConfigError(
             f"{_listed_by(catalog, name)} is none of the {catalog}",
@@ -140,31 +159,29 @@ def find(catalog: str, name: str) -> Any:
 
 
 def origin(catalog: str, name: str) -> tuple[str, str]:
-    """The module of what a name of a catalog stands for, and the installed package that lists it, such as `mine 1.2`.
+    """Return the module of what a name of a catalog stands for, and the installed package that lists it, as `mine 1.2`.
 
     No package lists what stands here or was registered: then it is "".
 
     Raises:
         ConfigError: the catalog holds no such name; suggests the nearest.
     """
-    module = _target(catalog, name).partition(":")[0]
+    module = target(catalog, name).partition(":")[0]
     installed = {} if name in CATALOGS[catalog] else {entry.name: entry.dist for entry in _installed(catalog)}
     return module, f"{installed[name].name} {installed[name].version}" if installed else ""
 
 
-def section(name: str) -> Any:
-    """Imports and returns the class of a fixed section."""
-    return load(SECTIONS[name])
-
-
-def register(plugin: str) -> None:
-    """Adds a class for this process, and imports it, so that what is wrong with it is said at once.
+def register(plugin: str) -> tuple[str, str]:
+    """Add a class for this process; nothing is imported yet.
 
     Args:
         plugin: CATALOG.NAME=MODULE:CLASS, such as models.mine=my_package.my_model:MyModel.
 
+    Returns:
+        the catalog and the name in it.
+
     Raises:
-        ConfigError: it is not of that form, there is no such catalog, or it cannot be imported.
+        ConfigError: it is not of that form, or there is no such catalog.
     """
     entry, _, target = plugin.partition("=")
     catalog, _, name = entry.partition(".")
@@ -178,11 +195,11 @@ def register(plugin: str) -> None:
         )
     CATALOGS[catalog][name] = target
     PLUGINS.append(plugin)
-    find(catalog, name)
+    return catalog, name
 
 
 def load(target: str, listed_by: str = "") -> Any:
-    """Imports `module:Class` and returns the class.
+    """Import `module:Class` and return the class.
 
     Args:
         target: what to import.
@@ -223,28 +240,15 @@ def _not_imported(listed_by: str, module: str, error: BaseException) -> ConfigEr
 
 
 def _listed_by(catalog: str, name: str) -> str:
-    """What lists a name, in words."""
+    """Say in words what lists a name."""
     plugin = next((plugin for plugin in PLUGINS if plugin.startswith(f"{catalog}.{name}=")), None)
     if plugin:
         return f"--plugin {plugin}"
-    installed = importlib.metadata.entry_points(group=f"tfattn.{catalog}", name=name)
+    installed = [entry for entry in _installed(catalog) if entry.name == name]
     if not installed or name in CATALOGS[catalog]:
         return f"{catalog}.{name}"
     *_, entry = installed  # of two packages with one name, `_entries` takes the last
     return f"the plugin {catalog}.{name}={entry.value} of the package {entry.dist.name}"
-
-
-def _target(catalog: str, name: str) -> str:
-    entries = _entries(catalog)
-    if not isinstance(name, str) or name not in entries:
-        raise ConfigError(
-            f"unknown name in {catalog}",
-            key="name",
-            expected=f"one of {', '.join(sorted(entries))}",
-            received=repr(name),
-            remedy=nearest(name, entries),
-        )
-    return entries[name]
 
 
 def _entries(catalog: str) -> dict[str, str]:
@@ -254,4 +258,10 @@ def _entries(catalog: str) -> dict[str, str]:
 
 
 def _installed(catalog: str) -> importlib.metadata.EntryPoints:
-    return importlib.metadata.entry_points(group=f"tfattn.{catalog}")
+    return _entry_points(tuple(sys.path)).select(group=f"tfattn.{catalog}")
+
+
+@functools.cache
+def _entry_points(path: tuple[str, ...]) -> importlib.metadata.EntryPoints:
+    """Read those of all packages; kept for the folders in which they were looked for, because it takes a while."""
+    return importlib.metadata.entry_points()

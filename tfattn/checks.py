@@ -5,6 +5,8 @@ from typing import Any
 
 from tfattn import catalog
 from tfattn.config.build import build, located
+from tfattn.config.constructors import constructor
+from tfattn.config.relations import broken
 from tfattn.config.schema import Config
 from tfattn.data.section import Data
 from tfattn.errors import ConfigError, ConfigProblems
@@ -18,7 +20,7 @@ from tfattn.training.trainer import Trainer
 
 
 def check(config: Config) -> Config:
-    """Finds all that can be known to be wrong before data are read."""
+    """Find all that can be known to be wrong before data are read."""
     parts = _built(config, "data", "training", "export", "runtime")
     data: Data = parts["data"]
     preprocessor = data.preprocessing
@@ -42,7 +44,7 @@ def check(config: Config) -> Config:
 
 
 def check_prepared(members: Sequence[Member]) -> None:
-    """Finds what the data say to be wrong, before anything is trained: true sizes, and labels that they do not have."""
+    """Find what the data say to be wrong, before anything is trained: true sizes, and labels that they do not have."""
     common_labels(members)
     for member in {member.prepared: member for member in members}.values():
         preprocessor = member.preprocessor()
@@ -51,7 +53,7 @@ def check_prepared(members: Sequence[Member]) -> None:
 
 
 def _built(config: Config, *sections: str) -> dict[str, Any]:
-    """Sections by their names; all that is wrong with any of them is said at once."""
+    """Build sections, by their names; all that is wrong with any of them is said at once."""
     built, problems = {}, []
     for section in sections:
         try:
@@ -71,7 +73,7 @@ def _check_task(config: Config, task: Task, trainer: Trainer, known: dict[str, A
 
 
 def _sizes(config: Config, known: dict[str, Any]) -> Iterator[tuple[str, int]]:
-    """The numbers that sizes of weights follow from, by their keys; those of the preprocessing as they are `known`."""
+    """List the numbers that sizes of weights follow from, by their keys; those of the preprocessing as `known`."""
     stated, preprocessing = config.values["model"], config.at("data", "preprocessing")
     found = {f"model.{key}": value for key, value in stated.items()}
     found |= {
@@ -81,15 +83,14 @@ def _sizes(config: Config, known: dict[str, Any]) -> Iterator[tuple[str, int]]:
 
 
 def _check_length(config: Config, preprocessor: Preprocessor, model: Any) -> None:
-    # A model of one's own, for a task of one's own, may have no limit.
-    limit = getattr(model, "max_sequence_length", None)
-    if preprocessor.max_length and limit and preprocessor.max_length > limit:
-        raise ConfigError(
-            "texts may be longer than the model takes",
-            where=f"{config.origins['data', 'preprocessing', 'max_length']}: data.preprocessing.max_length",
-            expected=f"at most model.max_sequence_length={limit}",
-            received=str(preprocessor.max_length),
-        )
+    """Hold the lengths of what was built against each other: in parts of one's own they may be no keys."""
+    limits = {
+        "data": {"preprocessing": {"max_length": preprocessor.max_length}},
+        "model": {"max_sequence_length": getattr(model, "max_sequence_length", None)},
+    }
+    with located(config):
+        for problem in broken(constructor("sections", config.section).relations, limits):
+            raise problem
 
 
 def _check_ensemble(config: Config, kind: type[Task], data: Data) -> None:

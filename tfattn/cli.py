@@ -1,6 +1,5 @@
 """The command line: it parses, calls a stage and prints. Nothing heavy is imported before a command needs it."""
 
-import importlib
 import json
 import os
 import sys
@@ -33,6 +32,9 @@ Force = Annotated[bool, typer.Option("--force", help="Run the stage even if noth
 Plugins = Annotated[
     list[str] | None,
     typer.Option("--plugin", metavar="MODULE:CLASS", help="Your own part, as CATALOG.NAME=MODULE:CLASS."),
+]
+Deep = Annotated[
+    bool, typer.Option("--deep", help="Build all parts too, as a stage does before it starts; takes seconds.")
 ]
 Workers = Annotated[int, typer.Option("--workers", min=1, help="Start this many local processes that train together.")]
 
@@ -93,7 +95,7 @@ def predict(
         Literal["text", "csv", "tsv", "jsonl"] | None,
         typer.Option("--format", help="How to read the input, where neither its suffix nor the training file tells."),
     ] = None,
-    batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Rows answered at once.")] = 64,
+    batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Rows in a batch.")] = 64,
     folder: Annotated[Path, typer.Option("--folder", help="Where exports stand.")] = Path("saved_models"),
     token_file: Annotated[
         Path | None, typer.Option("--token-file", help="A file with the bearer token that the server asks for.")
@@ -187,24 +189,30 @@ def sample(
 
 
 @app.command()
-def check(pipeline: Pipeline, set: Overrides = None, plugin: Plugins = None) -> None:
-    """Check a pipeline file; every error at once, each with file:line:column."""
-    _stages(plugin)
-    from tfattn import checks
-    from tfattn.config.resolve import resolve
+def check(pipeline: Pipeline, set: Overrides = None, plugin: Plugins = None, deep: Deep = False) -> None:
+    """Check a pipeline file; every error at once, each with file:line:column.
 
-    checks.check(resolve(pipeline, set))
-    print(f"{pipeline}: no errors")
+    It looks at keys, names, types and bounds, and at keys that have to go together. With --deep it also builds all
+    parts: whether columns have their fields, parts are for each other, metrics exist, and weights fit into memory.
+    """
+    if deep:
+        _stages(plugin)
+        from tfattn import checks
+
+        checks.check(_resolved(pipeline, set))
+    else:
+        _register(plugin)
+        _resolved(pipeline, set)
+    print(f"{pipeline}: no errors" + " in keys and values; --deep builds all parts too" * (not deep))
 
 
 @app.command()
 def show(pipeline: Pipeline, set: Overrides = None, plugin: Plugins = None) -> None:
     """Print the resolved configuration, each value with where it came from."""
-    _stages(plugin)
-    from tfattn.config.resolve import resolve
+    _register(plugin)
     from tfattn.config.show import to_yaml
 
-    print(to_yaml(resolve(pipeline, set)), end="")
+    print(to_yaml(_resolved(pipeline, set)), end="")
 
 
 @app.command("list")
@@ -214,7 +222,7 @@ def list_(
     plugin: Plugins = None,
 ) -> None:
     """List what a configuration can name; with a name, the keys that it takes."""
-    _stages(plugin)
+    _register(plugin)
     if kind not in LISTS:
         raise ConfigError("no such list", expected=f"one of {', '.join(LISTS)}", received=kind)
     if name is None:
@@ -229,7 +237,6 @@ def list_(
 @app.command()
 def schema() -> None:
     """Print the JSON Schema of pipeline files, for completion and checks in an editor."""
-    _stages()
     from tfattn.config.show import json_schema
 
     print(json.dumps(json_schema(), indent=2))
@@ -243,7 +250,7 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
 
 
 def main() -> None:
-    """The entry point: one clear line instead of a traceback where the user can mend it."""
+    """Run a command: one clear line instead of a traceback where the user can mend it."""
     # What goes wrong comes as an exception. TensorFlow's log calls more than that an error, such as that there is no
     # GPU, or that oneDNN has no kernel for a type.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -263,39 +270,54 @@ def main() -> None:
 
 
 def _stages(plugins: list[str] | None = None) -> Any:
-    """The stages, with the user's own classes in the catalog."""
+    """Import the stages, with the user's own classes in the catalog."""
     stages = _with_tensorflow("tfattn.stages")
-    if plugins:
-        sys.path.insert(0, "")  # they may stand in the current folder
-    for plugin in plugins or ():
-        catalog.register(plugin)
+    for entry in _register(plugins):
+        catalog.find(*entry)  # not only when it is needed, which may be after hours of training
     return stages
 
 
+def _register(plugins: list[str] | None) -> list[tuple[str, str]]:
+    """Put the user's own classes into the catalog; what their text says to be wrong is said at once."""
+    from tfattn.config.constructors import constructor
+
+    if plugins:
+        sys.path.insert(0, "")  # they may stand in the current folder
+    entries = [catalog.register(plugin) for plugin in plugins or ()]
+    for entry in entries:
+        constructor(*entry)
+    return entries
+
+
+def _resolved(pipeline: Path, overrides: list[str] | None) -> Any:
+    from tfattn.config.resolve import resolve
+
+    return resolve(pipeline, overrides)
+
+
 def _serving() -> Any:
-    """The commands that need no pipeline, and nothing of what trains."""
-    return _with_tensorflow("tfattn.serving.commands")
+    """Import the commands that need no pipeline, and nothing of what trains."""
+    from tfattn.serving import commands
+
+    return commands
 
 
 def _with_tensorflow(module: str) -> Any:
     import tfattn.console  # noqa: F401 (it looks at standard error as it is made: not while that is hidden)
     from tfattn import native
 
-    with native.errors_hidden():
-        import tensorflow
-
-        loaded = importlib.import_module(module)
-        tensorflow.config.list_physical_devices()
-    return loaded
+    return native.with_tensorflow(module)
 
 
 def _print(line: str) -> None:
-    """Prints a line at once, whoever reads it."""
+    """Print a line at once, whoever reads it."""
     print(line, flush=True)
 
 
 def _summary(kind: str, name: str) -> str:
+    from tfattn.config.constructors import summary
+
     try:
-        return (catalog.find(kind, name).__doc__ or "").strip().partition("\n")[0]
+        return summary(kind, name)
     except ConfigError as error:  # one broken plugin does not hide the others
         return f"cannot be used: {error}"

@@ -1,9 +1,11 @@
 """Native libraries, which write to standard error before any setting can stop them."""
 
 import contextlib
+import importlib
 import os
 import sys
 from collections.abc import Iterator
+from types import ModuleType
 
 
 @contextlib.contextmanager
@@ -23,3 +25,13 @@ def errors_hidden() -> Iterator[None]:
         sys.stderr.flush()
         os.dup2(kept, 2)
         os.close(kept)
+
+
+def with_tensorflow(module: str) -> ModuleType:
+    """Imports a module that needs TensorFlow, and has TensorFlow look at the devices, with standard error hidden."""
+    with errors_hidden():
+        import tensorflow
+
+        loaded = importlib.import_module(module)
+        tensorflow.config.list_physical_devices()
+    return loaded

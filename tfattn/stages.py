@@ -22,7 +22,6 @@ from tfattn.data.records import write_encoded
 from tfattn.data.section import Data
 from tfattn.data.source import Source
 from tfattn.data.split import TRAIN, VALIDATION
-from tfattn.data.training_file import TrainingFile
 from tfattn.drawing.figures import FORMATS
 from tfattn.errors import ConfigError, DataError, ServingError
 from tfattn.evaluation.alignment_plot import alignment
@@ -33,6 +32,7 @@ from tfattn.export.saved_model import exported, finish
 from tfattn.export.served import Served
 from tfattn.export.translation import ALIGNMENT
 from tfattn.features import TEXT
+from tfattn.formats.training_file import TrainingFile
 from tfattn.runs import identity
 from tfattn.runs.identity import inputs_of
 from tfattn.runs.member import Member

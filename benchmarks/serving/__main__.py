@@ -1,7 +1,7 @@
 """`python -m benchmarks.serving COMMAND EXPORT`: figures of the built-in server on one export.
 
-COMMAND: throughput, switches, restarts, reloads, overload, cobatching, fuzz; several of them with commas, or all.
-EXPORT: the folder of an exported model that classifies texts; for throughput and switches, rows of a table will do.
+COMMAND: throughput, switches; both with a comma, or all.
+EXPORT: the folder of an exported model that classifies texts or rows of a table.
 The server that is measured is started by each command.
 """
 
@@ -10,12 +10,12 @@ import importlib
 import os
 from pathlib import Path
 
-COMMANDS = ("throughput", "switches", "restarts", "reloads", "overload", "cobatching", "fuzz")
+COMMANDS = ("throughput", "switches")
 
 if __name__ == "__main__":
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", help="one or several of those above")
+    parser.add_argument("command", help="one of those above, or several")
     parser.add_argument("export", type=Path)
     parser.add_argument("--reports", type=Path, help="texts to ask about: lines, or a csv file with `Description`")
     parser.add_argument("--rows", type=Path, help="a csv or tsv file of rows to ask about, for a model of tables")

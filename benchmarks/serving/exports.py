@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from tfattn import files
-from tfattn.data.training_file import TrainingFile
+from tfattn.formats.training_file import TrainingFile
 from tfattn.samples import factory_reports
 from tfattn.serving.client import input_rows, local
 from tfattn.serving.client.predict import values
@@ -36,27 +36,28 @@ def rows(path: Path, model: Path) -> list[dict[str, str | float]]:
 
 
 class Export:
-    """A copy of an exported model, of which versions can be added and removed while it is served.
+    """An exported model of which versions can be added and removed while it is served.
 
     Args:
-        model: the model's folder, or that of one of its versions.
-        scratch: an empty folder to copy it to; the batching parameters beside the model come along.
+        folder: the model's folder, with the one version 1 in it.
 
     Attributes:
+        folder: as given.
         name: the model's name.
-        folder: the copy's folder, with the versions in it.
         newest: the number of the newest version.
     """
 
-    def __init__(self, model: Path, scratch: Path):
+    def __init__(self, folder: Path):
+        self.folder, self.name, self.newest = folder, folder.name, 1
+
+    @classmethod
+    def copied(cls, model: Path, scratch: Path) -> "Export":
+        """Copies the newest version of a model, and the batching parameters beside the model, into an empty folder."""
         version = model_store.find(str(model))
-        self.name = version.parent.name
-        self.folder = scratch / self.name
-        self.folder.mkdir()
         if (version.parent.parent / BATCHING_PARAMETERS).is_file():
             shutil.copy(version.parent.parent / BATCHING_PARAMETERS, scratch)
-        self.newest = 1
-        shutil.copytree(version, self.folder / "1")
+        shutil.copytree(version, scratch / version.parent.name / "1")
+        return cls(scratch / version.parent.name)
 
     def add(self) -> int:
         """Adds a version that appears whole, at once; its number."""

@@ -101,15 +101,10 @@ class Answers(list[Answer]):
         first, last = self[0].due + 1, max(answer.ended for answer in self)
         return sum(answer.outcome == "OK" and answer.ended > first for answer in self) / (last - first)
 
-    def percentile(self, share: float) -> float:
-        """The latency that a share of the answers keeps within, in milliseconds."""
-        return percentile([answer.latency for answer in self], share) * 1e3
-
-
-def percentile(values: Sequence[float], share: float) -> float:
-    """The value that a share of the values does not exceed."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+    def percentile(self, fraction: float) -> float:
+        """The latency that a fraction of the answers keeps within, in milliseconds."""
+        ordered = sorted(answer.latency for answer in self)
+        return ordered[min(len(ordered) - 1, int(fraction * len(ordered)))] * 1e3
 
 
 class Load:

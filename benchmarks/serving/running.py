@@ -1,4 +1,4 @@
-"""The server that is measured, as a process."""
+"""A server that is measured or tested, as a process."""
 
 import contextlib
 import json
@@ -73,6 +73,11 @@ class Running:
         found = json.loads(self.get(f"/v1/models/{model}"))["model_version_status"]
         return {int(version["version"]): version["state"] for version in found}
 
+    def is_available(self, model: str) -> bool:
+        """Whether a version of a model answers."""
+        listed = {entry["name"]: entry["versions"] for entry in json.loads(self.get("/models.json"))}
+        return bool(listed.get(model))
+
     def figure(self, name: str) -> float:
         """A figure of its metrics, summed over labels."""
         families = text_string_to_metric_families(self.get("/monitoring/prometheus/metrics").decode())
@@ -80,13 +85,9 @@ class Running:
             sample.value for family in families for sample in family.samples if sample.name in (name, f"{name}_total")
         )
 
-    def tell_to_end(self) -> None:
-        """Sends SIGTERM."""
-        self._process.send_signal(signal.SIGTERM)
-
     def end(self) -> int:
         """Tells it to end and waits; its exit status."""
-        self.tell_to_end()
+        self._process.send_signal(signal.SIGTERM)
         try:
             self._process.wait(timeout=60)
         finally:

@@ -59,32 +59,22 @@ def main(model: Path, texts: Sequence[str], *, short: bool) -> None:
     print(f"p99 during to between: {seen.during.percentile(0.99) / seen.quiet.percentile(0.99):.2f}")
 
 
-def measure(
-    model: Path, texts: Sequence[str], *, switches: int, rate: float = 0, quiet: float = QUIET_SECONDS
-) -> Switches:
-    """Switches versions so often; every second time the old version's folder goes, too.
-
-    Args:
-        model: the export.
-        texts: what to ask.
-        switches: how often.
-        rate: requests a second; without one, SHARE of what the server can answer.
-        quiet: seconds before, between and after switches.
-    """
+def measure(model: Path, texts: Sequence[str], *, switches: int) -> Switches:
+    """Switches versions so often; every second time the old version's folder goes, too."""
     with tempfile.TemporaryDirectory() as scratch:
-        export = Export(model, Path(scratch))
+        export = Export.copied(model, Path(scratch))
         over_rpc, over_rest = ([make(export.name, [text]) for text in texts] for make in (rpc_request, rest_request))
         with running(export.folder) as server:
-            rate = rate or SHARE * Load(server.grpc, over_rpc, seconds=4, clients=32).answers().rate
+            rate = SHARE * Load(server.grpc, over_rpc, seconds=4, clients=32).answers().rate
             loads = [
                 Load(address, requests, seconds=FOR_EVER, rate=rate / 2)
                 for address, requests in ((server.rest, over_rest), (server.grpc, over_rpc))
             ]
-            time.sleep(quiet)
+            time.sleep(QUIET_SECONDS)
             windows = []
             for number in range(switches):
                 windows.append(switch(server, export, remove=number % 2 == 1))
-                time.sleep(quiet)
+                time.sleep(QUIET_SECONDS)
             answers = Answers(sorted(answer for load in loads for answer in load.end()))
     return Switches(rate, answers, windows)
 

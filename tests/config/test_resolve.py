@@ -18,7 +18,7 @@ def test_defaults_are_filled_in_and_know_that_they_are(car):
     assert config.values == {
         "name": "beetle",
         "engine": {"name": "engine", "power": 30, "fuel": "diesel", "cooling": 0.1},
-        "wheels": {"count": 4, "sizes": None},
+        "wheels": {"count": 4, "axles": 2, "sizes": None, "spikes": False, "makers": []},
         "spare": None,
         "note": None,
     }
@@ -88,7 +88,7 @@ def test_a_part_that_cannot_be_read_is_one_error_among_others(car):
         ("- name: beetle\n", "not keys and values: expected a mapping with name, data, model, task, received a list"),
         ("beetle\n", "not keys and values: .* received 'beetle'"),
         ("from: other.yaml\nname: b\nengine: {name: motor}\n", "car.yaml:1:1: `from:` names the file that a section"),
-        ("name: b\nengine: {name: [motor]}\n", "engine.name: unknown name in engines"),
+        ("name: b\nengine: {name: [motor]}\n", "engine.name: unknown name in motors"),
     ],
 )
 def test_a_file_that_is_no_pipeline_says_so(car, text, message):
@@ -161,7 +161,7 @@ def test_what_is_shown_reads_back_as_the_same(car):
 
 
 def test_building_builds_the_inner_parts_first(car):
-    config = resolve(car("name: b\nengine: {name: motor}\nwheels: {count: 3}\n"))
+    config = resolve(car("name: b\nengine: {name: motor}\nwheels: {count: 3, axles: 3}\n"))
     built = build(config)
     assert (built.engine.volts, built.wheels.count, built.spare) == (400.0, 3, None)
 
@@ -177,6 +177,36 @@ def test_what_the_program_knows_need_not_be_stated_but_must_agree(car):
     assert build(resolve(car(GOOD), ["engine.serial=7"]), "engine", serial=7).serial == 7
     with pytest.raises(ConfigError, match="does not match the data: expected 7, received 8"):
         build(resolve(car(GOOD), ["engine.serial=8"]), "engine", serial=7)
+
+
+def test_what_the_program_knows_has_to_go_together_with_the_rest(car):
+    with pytest.raises(ConfigError, match="car.yaml:2:1: engine.serial: above `power`: expected at most power=30"):
+        build(resolve(car(GOOD)), "engine", serial=31)
+
+
+def test_keys_that_do_not_go_together_are_said_beside_what_else_is_wrong(car):
+    path = car("name: b\nengine: {name: engine, power: 3}\nwheels: {count: 9, axles: 2, spikes: true, colour: red}\n")
+    with pytest.raises(ConfigProblems) as caught:
+        resolve(path)
+    problems = {problem.key: str(problem) for problem in caught.value.problems}
+    wrong = {
+        "wheels.colour": "3:44: wheels.colour: unknown key. It takes: count, axles, sizes, spikes, makers.",
+        "wheels.axles": "3:20: wheels.axles: does not divide `count`: expected a divisor of count=9, received 2",
+        "wheels.spikes": "3:30: wheels.spikes: needs another `sizes`: expected sizes other than null, "
+        "received sizes null",
+        "wheels.count": "3:10: wheels.count: above `engine.power`: expected at most engine.power=3, received 9. "
+        "Wheels want power.",
+    }
+    assert problems == {key: f"{path}:{message}" for key, message in wrong.items()}
+
+
+@pytest.mark.parametrize("override", ["wheels.count=x", "wheels.axles=x", "engine={name: motor}", "engine=3"])
+def test_of_values_that_are_wrong_alone_or_not_there_no_more_is_said(car, override):
+    path = car("name: b\nengine: {name: engine, power: 9}\nwheels: {count: 9, axles: 9}\n")
+    try:
+        resolve(path, [override])
+    except ConfigProblems as caught:
+        assert len(caught.problems) == 1
 
 
 def test_the_schema_for_editors_knows_every_key(car):

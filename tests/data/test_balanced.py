@@ -46,15 +46,3 @@ def test_batching_balances_what_trains_and_leaves_what_measures():
     assert len(plan(0)) in (7, 8)  # two windows, each with its half
     assert plan(0) == plan(0) != plan(1)
     assert sorted(sum(plan(0, shuffle=False), [])) == list(range(30))
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"max_tokens": 100, "balanced": True}, "balanced batches have a number of rows"),
-        ({"batch_size": 4, "batches_per_epoch": 3}, "an epoch is all rows"),
-    ],
-)
-def test_what_does_not_go_together_is_refused(options, message):
-    with pytest.raises(ConfigError, match=message):
-        Batching(**options)

@@ -95,12 +95,6 @@ def test_bucketing_saves_padding():
     assert padded(True) < 1.1 * tokens.sum() < 1.5 * tokens.sum() < padded(False)
 
 
-@pytest.mark.parametrize("options, received", [({}, "neither"), ({"batch_size": 4, "max_tokens": 9}, "both")])
-def test_one_size_must_be_chosen(options, received):
-    with pytest.raises(ConfigError, match=f"either batch_size or max_tokens, received {received}"):
-        Batching(**options)
-
-
 def test_a_row_longer_than_the_budget_is_refused_at_once():
     with pytest.raises(
         ConfigError, match="expected at least 12, the tokens of the longest row, received 10.*Raise `max_tokens`"

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfattn.data.csv_files import CsvFile
-from tfattn.data.text_files import LONGEST_TEXT
 from tfattn.errors import ConfigError, DataError
+from tfattn.formats.limits import LONGEST_TEXT
 
 FIELDS = {"text": "Description", "label": "Category"}
 

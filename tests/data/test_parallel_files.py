@@ -5,8 +5,8 @@ import pytest
 from tfattn.data.csv_files import CsvFile
 from tfattn.data.jsonl_files import JsonLinesFile
 from tfattn.data.parallel_files import ParallelFiles
-from tfattn.data.text_files import LONGEST_TEXT
 from tfattn.errors import ConfigError, DataError
+from tfattn.formats.limits import LONGEST_TEXT
 
 
 @pytest.fixture

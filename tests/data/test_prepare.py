@@ -7,6 +7,7 @@ import pytest
 from tfattn import files
 from tfattn.data.batching import Batching
 from tfattn.data.csv_files import CsvFile
+from tfattn.data.jsonl_files import JsonLinesFile
 from tfattn.data.prepare import prepare
 from tfattn.data.reader import Reader
 from tfattn.data.section import Data
@@ -146,6 +147,16 @@ def test_what_is_wrong_is_located_and_nothing_is_written(table, section, tmp_pat
     refused([*ROWS, ("wet", "lake")], "reports.csv:32: the class 'lake' has one row")
     refused([("", "a"), ("b", "")], "no row is complete: .* received 1 rows without text, 1 rows without label")
     refused([("a", "x"), ("b", "x")], "nothing to tell apart")
+
+
+def test_a_text_that_is_none_is_located(section, tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"text": "loud", "label": "noise"}\n{"text": ["wet"], "label": "leak"}\n')
+    source = JsonLinesFile(path=str(path), fields={"text": "text", "label": "label"})
+    with pytest.raises(
+        DataError, match=r'rows.jsonl:2: the value of `text` is nested: expected text, received \["wet"\]'
+    ):
+        prepare(section(source), tmp_path / "prepared", seed=3)
 
 
 def test_an_error_leaves_what_stood_there(table, section, words, tmp_path):

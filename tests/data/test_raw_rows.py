@@ -1,9 +1,10 @@
 """Raw rows come back as they were, or not at all."""
 
+import numpy as np
 import pytest
 
 from tfattn import files
-from tfattn.data.raw_rows import read_rows, write_rows
+from tfattn.data.raw_rows import line_of_row, read_leaked, read_rows
 from tfattn.data.source import Row
 from tfattn.errors import DataError
 
@@ -13,12 +14,18 @@ TEXTS = ["plain", "a\u2028line\x85separator\x1c", '"é"', "two\nlines"]
 @pytest.fixture
 def folder(tmp_path):
     with files.atomic_folder(tmp_path / "prepared") as new:
-        write_rows(new, "test", [Row({"text": text}, f"a.csv:{number}") for number, text in enumerate(TEXTS)])
+        rows = [Row({"text": text}, f"a.csv:{number}") for number, text in enumerate(TEXTS)]
+        (new / "test.jsonl").write_text("".join(map(line_of_row, rows)), encoding="utf-8")
+        np.save(new / "test.leaked.npy", np.array([False, True, False, False]))
     return tmp_path / "prepared"
 
 
 def test_they_come_back_whatever_they_hold(folder):
     assert read_rows(folder, "test") == [{"row": f"a.csv:{n}", "text": text} for n, text in enumerate(TEXTS)]
+
+
+def test_rows_that_training_rows_repeat_are_marked(folder):
+    assert read_leaked(folder, "test").tolist() == [False, True, False, False]
 
 
 def test_a_changed_row_is_refused(folder):

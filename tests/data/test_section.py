@@ -6,7 +6,7 @@ from tfattn.data.batching import Batching
 from tfattn.data.csv_files import CsvFile
 from tfattn.data.section import Data
 from tfattn.data.split import Split
-from tfattn.data.targets import ClassLabels, NoLabels
+from tfattn.data.targets import Classes, Target
 from tfattn.errors import ConfigError
 from tfattn.preprocessing.preprocessor import Preprocessor
 
@@ -38,8 +38,8 @@ def test_every_role_needs_a_column(key):
 
 def test_rows_without_a_label_teach_what_the_preprocessing_reads():
     source = CsvFile(path="none.csv", fields={"text": "a"})
-    assert isinstance(data(source=source).target(), NoLabels) and data(source=source).needed_roles == ("text",)
-    assert isinstance(data().target(), ClassLabels)
+    assert type(data(source=source).target()) is Target and data(source=source).needed_roles == ("text",)
+    assert isinstance(data().target(), Classes)
 
 
 def test_there_must_be_rows_that_measure():

@@ -170,17 +170,3 @@ def test_rows_are_kept_aside_by_what_stands_in_them():
     rows = [("A", "1"), (" B ", "1"), ("C", "9"), ("C", "1"), ("a", "99")]
     assert [split.is_held_out({"panel": panel, "run": run}) for panel, run in rows] == [True, True, True, False, False]
     assert Split().roles == () and not Split().is_held_out({"panel": "A"})
-
-
-@pytest.mark.parametrize(
-    ("options", "key", "message"),
-    [
-        ({"folds": 3, "fold": 3}, "fold", "there is no such fold: expected below 3, received 3"),
-        ({"fold": 1}, "fold", "there is no such fold: expected below 1, received 1"),
-        ({"hold_out": {"panel": ["A"]}, "test": 0.1}, "hold_out", "kept aside in two ways: expected either hold_out"),
-    ],
-)
-def test_what_cannot_be_is_refused(options, key, message):
-    with pytest.raises(ConfigError, match=message) as caught:
-        Split(**options)
-    assert caught.value.key == key

@@ -6,34 +6,38 @@ import numpy as np
 import pytest
 
 from tfattn import console
-from tfattn.data.source import Row
-from tfattn.data.summary import normalized, show, summarize
+from tfattn.data.summary import show, summarize
 from tfattn.preprocessing.unknown import Unknown
 
-TRAIN = [("Pump leaks", "leak"), ("pump  LEAKS", "noise"), ("loud", "noise"), ("new", "noise")]
-VALIDATION = [("Ｌoud", "noise"), ("other", "leak")]
+NONE = {"rows": 0, "first": []}
 
 
-def rows(pairs, file):
-    return [Row({"text": text, "label": label}, f"/data/{file}:{line}") for line, (text, label) in enumerate(pairs, 2)]
+def some(*lines):
+    return {"rows": len(lines), "first": [f"/data/a.csv:{line}" for line in lines]}
+
+
+def found(rows, classes, *, left_out=NONE, truncated=NONE, unknown=None):
+    """What encoding a split finds."""
+    unknown = {} if unknown is None else {"text": unknown}
+    return {
+        "rows": rows, "classes": Counter(classes), "left_out": left_out, "truncated": truncated, "unknown": unknown,
+    }  # fmt: skip
 
 
 @pytest.fixture
 def summary():
-    parts = {"train": rows(TRAIN, "a.csv"), "validation": rows(VALIDATION, "b.csv")}
+    unknown = Unknown(3, 2, Counter({"Ｌoud": 1, "other": 1}))
     return summarize(
-        parts,
-        made_of="texts",
-        classes={split: [row.fields["label"] for row in part] for split, part in parts.items()},
-        roles=["text"],
-        dropped={"text": ["/data/a.csv:11", "/data/a.csv:9"], "label": []},
-        left_out=["/data/a.csv:7"],
-        lengths={"train": np.array([2, 2, 1, 7]), "validation": np.array([1, 1])},
-        truncated={"train": ["/data/a.csv:5"], "validation": []},
-        unknown={
-            "train": {"text": Unknown(12)},
-            "validation": {"text": Unknown(3, 2, Counter({"Ｌoud": 1, "other": 1}))},
+        {
+            "train": found(4, {"noise": 3, "leak": 1}, left_out=some(7), truncated=some(5), unknown=Unknown(12)),
+            "validation": found(2, {"noise": 1, "leak": 1}, unknown=unknown),
         },
+        made_of="texts",
+        missing={"text": some(9, 11), "label": NONE},
+        duplicates={"rows": 2, "first": ["/data/a.csv:3", "/data/b.csv:2"]},
+        conflicts=some(2, 3),
+        crossing={"validation": {"rows": 1, "first": ["/data/b.csv:2"]}},
+        lengths={"train": np.array([2, 2, 1, 7]), "validation": np.array([1, 1])},
         unknown_remedy="Learn more words.",
     )
 
@@ -55,7 +59,7 @@ def test_figures(summary):
         "truncated": {"train": {"rows": 1, "first": ["/data/a.csv:5"]}, "validation": {"rows": 0, "first": []}},
         "duplicates": {"rows": 2, "first": ["/data/a.csv:3", "/data/b.csv:2"]},
         "conflicts": {"rows": 2, "first": ["/data/a.csv:2", "/data/a.csv:3"]},
-        "crossing": {"validation": {"rows": 1, "first": ["/data/b.csv:2"], "places": ["/data/b.csv:2"]}},
+        "crossing": {"validation": {"rows": 1, "first": ["/data/b.csv:2"]}},
         "unknown": {
             "text": {
                 "train": {"counted": 12, "unknown": 0, "fraction": 0.0, "most_frequent": {}},
@@ -102,25 +106,15 @@ def test_many_or_odd_classes_are_shown_as_they_are(summary, printed):
     assert "... 10 more" in text
 
 
-def test_texts_are_compared_without_case_width_and_spaces():
-    one, other = (Row({"text_a": a, "text_b": "b"}, "x:1") for a in ("  Ｐump\tLEAKS", "pump leaks"))
-    assert normalized(one, ["text_a", "text_b"]) == normalized(other, ["text_a", "text_b"])
-    moved = Row({"text_a": "pump", "text_b": "leaks b"}, "x:1")
-    assert normalized(moved, ["text_a", "text_b"]) != normalized(other, ["text_a", "text_b"])
-
-
 def test_rows_without_tokens_have_no_lengths(printed):
-    parts = {"train": rows(TRAIN, "a.csv"), "validation": rows(VALIDATION, "b.csv")}
     summary = summarize(
-        parts,
+        {"train": found(4, {"noise": 4}), "validation": found(2, {"noise": 2})},
         made_of="columns",
-        classes={split: [row.fields["label"] for row in part] for split, part in parts.items()},
-        roles=["text"],
-        dropped={"label": []},
-        left_out=[],
+        missing={"label": NONE},
+        duplicates=NONE,
+        conflicts=NONE,
+        crossing={"validation": NONE},
         lengths={},
-        truncated={"train": [], "validation": []},
-        unknown={"train": {}, "validation": {}},
         unknown_remedy="",
     )
     assert "tokens" not in summary

@@ -209,7 +209,7 @@ def test_a_wrong_row_to_predict_is_one_message_and_loses_no_other(finished, tmp_
     version = next((finished[0] / "saved_models/tiny").glob("[0-9]*"))
     answer = command("predict", version, "--input", "flags.tsv", "--output", "answers.csv")
     assert answer.status == 1 and "Traceback" not in answer.errors
-    words = ["flags.tsv:4", "`Supporting_Reads`", "received 'many'", "1 of 1140 rows could not be answered"]
+    words = ["flags.tsv:4", "`Supporting_Reads`", "received 'many'", "1 of 1140 rows have no prediction"]
     assert all(word in answer.errors for word in words), answer.errors
     with open("answers.csv", encoding="utf-8", newline="") as file:
         lines = list(csv.DictReader(file))

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfattn.data.training_file import FileFormat, TrainingFile
 from tfattn.export.saved_model import export
 from tfattn.export.section import Export
 from tfattn.export.tabular import TabularClassifier
 from tfattn.export.text import TextClassifier
+from tfattn.formats.training_file import FileFormat, TrainingFile
 from tfattn.models.bert import Bert
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
 from tfattn.preprocessing.table import Table

@@ -186,7 +186,7 @@ def test_an_export_that_has_lost_its_manifest_does_not_answer(exported, tmp_path
 
 def test_what_is_exported_answers_new_rows(exported, rows, expected):
     loaded = local.load("reports", exported.parent.parent)
-    answers = loaded.answer(rows)
+    answers = loaded.predict(rows)
     assert [answer["label_id"] for answer in answers] == expected["label_ids"].tolist()
     assert loaded.trained_on.columns == {"text": "Description"} and loaded.trained_on.format.delimiter == ";"
     assert sum(answers[0]["scores"].values()) == pytest.approx(1.0)

@@ -10,11 +10,11 @@ import tensorflow as tf
 from tensorflow_serving.apis import prediction_log_pb2
 
 from tfattn import files
-from tfattn.data.training_file import TrainingFile
 from tfattn.errors import ExportError
 from tfattn.export import warmup
 from tfattn.export.classifier import example
 from tfattn.export.tabular import TabularClassifier
+from tfattn.formats.training_file import TrainingFile
 from tfattn.models.feature_map_transformer import FeatureMapTransformer
 from tfattn.preprocessing.table import Table
 from tfattn.tasks.operating_point import OperatingPoint

@@ -4,7 +4,6 @@ import keras
 import numpy as np
 import pytest
 
-from tfattn.errors import ConfigError
 from tfattn.models.bert import Bert
 
 SIZES = {"vocabulary_size": 50, "hidden_dim": 16, "num_layers": 2, "num_heads": 4, "intermediate_dim": 32}
@@ -150,9 +149,3 @@ def test_configuration_makes_an_equal_model():
     twin = Bert.from_config(model.get_config())
     twin.set_weights(model.get_weights())
     np.testing.assert_array_equal(run(twin)["sequence_output"], run(model)["sequence_output"])
-
-
-def test_heads_must_divide_the_width():
-    with pytest.raises(ConfigError, match="expected a divisor of hidden_dim=16, received 5") as caught:
-        bert(num_heads=5)
-    assert caught.value.key == "num_heads"

@@ -143,7 +143,6 @@ def test_configuration_and_weights_make_an_equal_model(tmp_path):
             "category_counts",
             "reads numbers only: expected no categorical columns, received 1",
         ),
-        ({"num_heads": 5}, "num_heads", "expected a divisor of 64, received 5"),
     ],
 )
 def test_what_cannot_be_built(options, key, message):

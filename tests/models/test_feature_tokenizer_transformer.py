@@ -206,7 +206,6 @@ def test_the_feed_forward_network_is_four_thirds_as_wide_unless_told():
 @pytest.mark.parametrize(
     ("options", "key", "message"),
     [
-        ({"num_heads": 5}, "num_heads", "expected a divisor of hidden_dim=12, received 5"),
         (
             {"num_bins": 0, "numeric_embedding": "piecewise_linear"},
             "numeric_embedding",

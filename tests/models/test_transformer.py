@@ -209,7 +209,6 @@ def test_depth_groups_begin_with_the_tables_and_end_with_what_makes_logits():
 @pytest.mark.parametrize(
     ("options", "key", "message"),
     [
-        ({"num_heads": 5}, "num_heads", "expected a divisor of hidden_dim=16, received 5"),
         ({"num_heads": 16, "positions": "rotary"}, "num_heads", "expected heads of an even width"),
         (
             {"share_embeddings": "all", "target_vocabulary_size": 31},

@@ -188,24 +188,6 @@ def test_a_vocabulary_can_be_a_file(tmp_path):
     assert SentencePiece().files == []
 
 
-@pytest.mark.parametrize(
-    ("settings", "key", "message"),
-    [
-        ({"target_vocabulary": "a.model"}, "target_vocabulary", "expected `joint: false` beside it, received a.model"),
-        ({"target_vocabulary_size": 9}, "target_vocabulary_size", "expected `joint: false` beside it, received 9"),
-        ({"max_length": 2}, "max_length", "expected at least 3, start and end included, received 2"),
-        ({"target_max_length": 1}, "target_max_length", "expected at least 3"),
-        ({"max_length": 9, "target_max_length": 10}, "target_max_length", "expected at most max_length=9, received 10"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(settings, key, message):
-    with pytest.raises(ConfigError) as raised:
-        SentencePiece(**settings)
-
-    assert raised.value.key == key
-    assert message in str(raised.value)
-
-
 def test_what_cannot_be_fitted_is_told():
     with pytest.raises(DataError, match="cannot read the SentencePiece model"):
         fitted(vocabulary="no/my.model")

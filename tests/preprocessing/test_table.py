@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.saved_model.loader_impl import parse_saved_model
 
-from tfattn.config.arguments import arguments
+from tfattn.config.constructors import constructor
 from tfattn.errors import ConfigError, DataError, TfattnError
 from tfattn.graphs import operations
 from tfattn.preprocessing.table import Table
@@ -144,14 +144,15 @@ def test_a_pipeline_file_may_give_lists(tmp_path):
         "bins": 3,
         "missing": ["", "?"],
     }
-    assert not [problem for name, value in options.items() for problem in arguments(Table)[name].check(value)]
+    arguments = constructor("preprocessors", "table").arguments
+    assert not [problem for name, value in options.items() for problem in arguments[name].check(value)]
     table, twin = Table(**options), fitted(**options)
     table.fit(ROWS)
     table.save(tmp_path)
     twin.load(tmp_path)
     for name, values in table(columns(ROWS)).items():
         np.testing.assert_array_equal(values, twin(columns(ROWS))[name], err_msg=name)
-    assert arguments(Table)["multiply"].check({"age": 0}) and arguments(Table)["caps"].check({"age": math.inf})
+    assert arguments["multiply"].check({"age": 0}) and arguments["caps"].check({"age": math.inf})
 
 
 def test_before_it_is_fitted_it_says_so():

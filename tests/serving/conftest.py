@@ -1,11 +1,20 @@
-"""SavedModels made by hand: predicting needs nothing of the code that trained."""
+"""SavedModels made by hand, and one server of them all: predicting needs nothing of the code that trained."""
 
+import os
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import tensorflow as tf
 
-from tfattn.data.training_file import TrainingFile
+from benchmarks.serving.exports import Export, reports
+from benchmarks.serving.running import Running, running
+from tests.serving import people
+from tests.serving.attack.probes import SLOW_SECONDS
+from tfattn import files
+from tfattn.export.serving_config import BATCHING, BATCHING_PARAMETERS
+from tfattn.formats.training_file import TrainingFile
 
 LABELS = ["Leak", "Électronique"]
 
@@ -54,13 +63,64 @@ def save(folder: Path, fields: list[str], scratch: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def models(tmp_path_factory) -> Path:
-    """A folder of models: `reports` in two versions and an unfinished third, `pairs` and `timed` in one."""
-    folder = tmp_path_factory.mktemp("saved_models")
+def once(tmp_path_factory) -> Callable[[str, Callable[[Path], None]], Path]:
+    """Gives folders that are made once for all processes of pytest-xdist: `once(name, make)`."""
+    place = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:  # each process has a folder of its own in theirs
+        place = place.parent
+
+    def once(name: str, make: Callable[[Path], None]) -> Path:
+        folder, made = place / "once" / name, place / "once" / f"{name}.made"
+        with files.lock(place / "once", wait=True):
+            if not made.exists():
+                folder.mkdir()
+                make(folder)
+                made.touch()
+        return folder
+
+    return once
+
+
+def write_models(folder: Path) -> None:
     save(folder / "reports/9", ["text"], folder / ".scratch")
     save(folder / "reports/10", ["text"], folder / ".scratch")
     (folder / "reports/11").mkdir()
     save(folder / "pairs/1", ["text_a", "text_b"], folder / ".scratch")
     hours = Hours()
     tf.saved_model.save(hours, str(folder / "timed/1"), signatures=hours.answer)
+
+
+@pytest.fixture(scope="session")
+def models(once) -> Path:
+    """A folder of models: `reports` in two versions and an unfinished third, `pairs` and `timed` in one."""
+    return once("models", write_models)
+
+
+@pytest.fixture(scope="session")
+def served(models, tmp_path_factory) -> Path:
+    """What `server` serves: those models, `people`, `changing`, and what tests add; batched as beside an export."""
+    folder = tmp_path_factory.mktemp("served")
+    shutil.copytree(models, folder, dirs_exist_ok=True)
+    people.write(folder / "people" / "1")
+    shutil.copytree(models / "reports/10", folder / "changing/1")
+    (folder / BATCHING_PARAMETERS).write_text(BATCHING)
     return folder
+
+
+@pytest.fixture(scope="session")
+def server(served) -> Iterator[Running]:
+    """The built-in server as a process, one for all tests that need no other."""
+    with running(served, config_poll_seconds=0.2, slow_client_seconds=SLOW_SECONDS) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def changing(served) -> Export:
+    """The model of that server whose versions come and go."""
+    return Export(served / "changing")
+
+
+@pytest.fixture(scope="session")
+def texts() -> list[str]:
+    """Factory reports to ask about."""
+    return reports()

@@ -10,7 +10,8 @@ from tensorflow_serving.apis.model_service_pb2_grpc import ModelServiceStub
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
 from tests.serving.stand_ins import Health, Metrics
-from tfattn.serving.protocols.rest.application import application
+from tfattn.serving.page.page import Page
+from tfattn.serving.protocols.rest.application import Application
 from tfattn.serving.protocols.rest.http import http_protocol
 from tfattn.serving.protocols.rpc.services import add_services, server_credentials, server_options
 from tfattn.serving.section import Serving
@@ -76,13 +77,19 @@ class RpcServer:
 
     async def open(self):
         server = grpc.aio.server(options=server_options(self.serving))
-        add_services(server, self.models, self.serving, metrics=self.metrics, health=self.health)
+        health = add_services(server, self.models, self.serving, metrics=self.metrics, health=self.health)
+        following = asyncio.create_task(health.follow())
         credentials = server_credentials(self.serving)
         address = f"127.0.0.1:{self.serving.grpc_port}"
         add_port = server.add_insecure_port
         self.port = server.add_secure_port(address, credentials) if credentials else add_port(address)
         await server.start()
-        return lambda: server.stop(None)
+
+        async def stop():
+            following.cancel()
+            await server.stop(None)
+
+        return stop
 
 
 class RestServer(RpcServer):
@@ -95,7 +102,8 @@ class RestServer(RpcServer):
         pass
 
     async def open(self):
-        served = application(self.models, self.serving, metrics=self.metrics, health=self.health)
+        parts = {"metrics": self.metrics, "health": self.health, "page": Page(self.models)}
+        served = Application(self.models, self.serving, **parts)
         options = {"http": http_protocol(self.serving), "ws": "none", "lifespan": "off", "log_config": None}
         files = {"ssl_certfile": self.serving.tls_certificate, "ssl_keyfile": self.serving.tls_key}
         server = uvicorn.Server(uvicorn.Config(served, timeout_graceful_shutdown=1, **options, **files))

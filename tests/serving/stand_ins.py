@@ -10,7 +10,7 @@ from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef
 
 from tfattn.serving.api.failure import Failure, invalid
 from tfattn.serving.api.signature import CLASSIFY, PREDICT, REGRESS, Signature
-from tfattn.serving.models.version import State
+from tfattn.serving.models.version import VersionState
 
 
 def signature(name, inputs, outputs, *, method=PREDICT, defaults=None) -> Signature:
@@ -37,7 +37,7 @@ class Version:
         breaks: an exception that `run` raises.
     """
 
-    def __init__(self, model, number, functions, *, state=State.AVAILABLE, error=None):
+    def __init__(self, model, number, functions, *, state=VersionState.AVAILABLE, error=None):
         self.model, self.number, self.state, self.error = model, number, state, error
         self.signatures = {one.name: one for one, _ in functions}
         self.functions = {one.name: function for one, function in functions}
@@ -83,7 +83,7 @@ class Models:
             if label not in self.labels.get(name, {}):
                 raise invalid(f"Unrecognized servable version label: {label}")
             version = self.labels[name][label]
-        known = {key: one for key, one in self.versions.get(name, {}).items() if one.state == State.AVAILABLE}
+        known = {key: one for key, one in self.versions.get(name, {}).items() if one.state == VersionState.AVAILABLE}
         if not known or version not in (None, *known):
             wanted = f"Latest({name})" if version is None else f"Specific({name}, {version})"
             raise Failure(StatusCode.NOT_FOUND, f"Servable not found for request: {wanted}")

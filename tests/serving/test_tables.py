@@ -8,49 +8,17 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
 import grpc
-import keras
 import numpy as np
 import pytest
 from tensorflow_serving.apis import classification_pb2, predict_pb2, prediction_service_pb2_grpc
 
-from benchmarks.serving.running import running
 from tests.serving.stand_ins import example
-from tfattn import files
-from tfattn.export import saved_model, warmup
-from tfattn.export.tabular import TabularClassifier
-from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
-from tfattn.preprocessing.table import Table
 from tfattn.serving.api.tensors import from_proto, strings, to_proto
-from tfattn.tasks.tabular_classification import TabularClassification
-from tfattn.trained.ensemble import TrainedEnsemble
+
+pytestmark = pytest.mark.alone
 
 ROW = {"age": 39.0, "hours-per-week": 40.0, "job": "clerk"}
 NAN, INFINITY = math.nan, math.inf
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A folder of models with one of tables, `people`; hours may be missing, age never is."""
-    folder = tmp_path_factory.mktemp("saved_models")
-    table = Table(numeric=("age", "hours-per-week"), categorical=("job",))
-    jobs = ("clerk", "baker", "")
-    rows = [{"age": str(20 + n), "hours-per-week": str(n % 7 or ""), "job": jobs[n % 3]} for n in range(40)]
-    table.fit(rows)
-    keras.utils.set_random_seed(0)
-    model = FeatureTokenizerTransformer(**table.sizes, hidden_dim=8, num_layers=1, num_heads=2)
-    task = TabularClassification(model=model, num_classes=2, labels=["noise", "real"])
-    task.head.kernel.assign(np.random.default_rng(0).normal(size=(8, 2)))
-    served = TabularClassifier(TrainedEnsemble([(table, task)], labels=["noise", "real"]))
-    saved_model._save(served, folder / "people" / "1")
-    warmup.write(folder / "people" / "1", served, served.warm_up(rows), name="people")
-    files.write_manifest(folder / "people" / "1")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def server(folder):
-    with running(folder, worker_threads=1) as server:
-        yield server
 
 
 @pytest.fixture(scope="module")
@@ -243,17 +211,17 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_is_answered_as_the_server_does_it(server, folder, tmp_path, command, name):
+def test_a_file_is_answered_as_the_server_does_it(server, served, tmp_path, command, name):
     (tmp_path / name).write_text(FILES[name])
-    models = [folder / "people", f"{server.rest}/people", f"grpc://{server.grpc}/people"]
+    models = [served / "people", f"{server.rest}/people", f"grpc://{server.grpc}/people"]
     told = [command("predict", model, "--input", tmp_path / name) for model in models]
     assert [answer.status for answer in told] == [0, 0, 0], told
     lines = [[json.loads(line) for line in answer.output.splitlines()] for answer in told]
     rows = [ROW, {"age": 20.5, "hours-per-week": NAN, "job": "baker"}, {"age": 30, "hours-per-week": 2, "job": ""}]
-    _, served = post(server, {"instances": rows})
+    _, expected = post(server, {"instances": rows})
     for some in lines:
-        assert [line["label"] for line in some] == [one["label"] for one in served["predictions"]]
-        for line, one in zip(some, served["predictions"], strict=True):
+        assert [line["label"] for line in some] == [one["label"] for one in expected["predictions"]]
+        for line, one in zip(some, expected["predictions"], strict=True):
             assert list(line["scores"].values()) == pytest.approx(one["scores"], abs=1e-6)
             assert line["probability"] == pytest.approx(one["probability"], abs=1e-6)
             assert line["outside_training_range"] == one["outside_training_range"]
@@ -270,23 +238,23 @@ def test_a_file_is_answered_as_the_server_does_it(server, folder, tmp_path, comm
 )
 @pytest.mark.parametrize("place", ["folder", "rest", "grpc"])
 def test_a_row_of_a_file_that_is_not_taken_is_listed_and_the_others_are_answered(
-    server, folder, tmp_path, command, place, lines, message
+    server, served, tmp_path, command, place, lines, message
 ):
-    model = {"folder": folder / "people", "rest": f"{server.rest}/people", "grpc": f"grpc://{server.grpc}/people"}
+    model = {"folder": served / "people", "rest": f"{server.rest}/people", "grpc": f"grpc://{server.grpc}/people"}
     (tmp_path / "new.tsv").write_text(f"age\thours-per-week\tjob\n{lines}")
     answer = command("predict", model[place], "--input", tmp_path / "new.tsv")
     assert answer.status == 1
     said, total = answer.errors.splitlines()
-    assert refused_as(said, message) and total == "error: standard output: 1 of 2 rows could not be answered"
+    assert refused_as(said, message) and total == "error: standard output: 1 of 2 rows have no prediction"
     good, bad = map(json.loads, answer.output.splitlines())
     assert good["label"] in ("noise", "real") and said == f"error: {bad['error']}"
 
 
 @pytest.mark.parametrize("place", ["folder", "rest", "grpc"])
 def test_an_empty_cell_is_answered_and_flagged_where_no_training_row_lacked_a_value(
-    server, folder, tmp_path, command, place
+    server, served, tmp_path, command, place
 ):
-    model = {"folder": folder / "people", "rest": f"{server.rest}/people", "grpc": f"grpc://{server.grpc}/people"}
+    model = {"folder": served / "people", "rest": f"{server.rest}/people", "grpc": f"grpc://{server.grpc}/people"}
     (tmp_path / "new.csv").write_text("age,hours-per-week,job\n,,\n")
     answer = command("predict", model[place], "--input", tmp_path / "new.csv")
     assert answer.status == 0, answer.errors

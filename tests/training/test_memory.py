@@ -48,7 +48,7 @@ def test_what_needs_a_value_to_be_made_gets_it():
 
 
 def test_what_is_wrong_with_a_model_is_said_of_an_outline():
-    with pytest.raises(ConfigError, match="a divisor of hidden_dim=8"):
+    with pytest.raises(ValueError, match="a divisor of the width 8, received 3"):
         outline(lambda: classifier(num_heads=3))
 
 

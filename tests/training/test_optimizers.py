@@ -112,9 +112,3 @@ def test_an_optimizer_that_cannot_change_rows_says_so(weight):
     with pytest.raises(ConfigError, match="changes whole weights only") as caught:
         optimizer.apply([tf.IndexedSlices(tf.ones((1, 4)), tf.constant([0]))], tf.constant(1.0), tf.constant(1.0))
     assert caught.value.key == "sparse_embeddings"
-
-
-def test_looking_ahead_needs_a_momentum():
-    with pytest.raises(ConfigError, match="momentum above 0") as caught:
-        Sgd(momentum=0.0, nesterov=True)
-    assert caught.value.key == "nesterov"

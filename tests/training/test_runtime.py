@@ -8,7 +8,6 @@ import sys
 import keras
 import pytest
 
-from tfattn.errors import ConfigError
 from tfattn.training.runtime import SETTINGS, Runtime
 
 SCRIPT = """
@@ -47,13 +46,6 @@ def started(options, cores, *variables, env=None):
     command = [sys.executable, "-c", SCRIPT, json.dumps(options), str(cores), *variables]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
     return json.loads(done.stdout.splitlines()[-1])
-
-
-@pytest.mark.parametrize("parts", [2, "cores"])
-@pytest.mark.parametrize("strategy", ["one_device", "multi_worker"])
-def test_only_mirrored_devices_split_the_cpu(strategy, parts):
-    with pytest.raises(ConfigError, match="the CPU is split only for mirrored devices"):
-        Runtime(strategy=strategy, logical_devices=parts)
 
 
 @pytest.mark.parametrize("precision", ["bfloat16", "float16"])

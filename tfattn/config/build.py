@@ -4,15 +4,18 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from tfattn.config.arguments import REQUIRED, Argument, arguments
+from tfattn import catalog
+from tfattn.config.arguments import REQUIRED
+from tfattn.config.constructors import constructor, contract_of
 from tfattn.config.read import KeyPath
-from tfattn.config.schema import Config, constructor_of
+from tfattn.config.relations import broken
+from tfattn.config.schema import Config
 from tfattn.config.types import PartMark, SectionMark
 from tfattn.errors import ConfigError
 
 
 def build(config: Config, *path: str, **given: Any) -> Any:
-    """Builds the section at a key path, the sections inside it first.
+    """Build the section at a key path, the sections inside it first.
 
     Args:
         config: a checked configuration.
@@ -20,18 +23,17 @@ def build(config: Config, *path: str, **given: Any) -> Any:
         given: what only the program knows (arguments marked Given). A value in the file must agree with it.
 
     Raises:
-        ConfigError: a constructor refuses the values; says where the one it names stands.
+        ConfigError: values do not go together, or a constructor refuses them; says where the one that is named stands.
     """
     mark: Any = SectionMark(config.section)
     for depth, key in enumerate(path):
-        constructor = constructor_of(mark, config.at(*path[:depth]))
-        mark = arguments(constructor)[key].nested
+        mark = constructor(*mark.entry(config.at(*path[:depth]))).arguments[key].nested
     return _build(config, mark, path, given)
 
 
 @contextlib.contextmanager
 def located(config: Config, *path: str) -> Iterator[None]:
-    """Says where the key stands that a ConfigError names, as seen from the section at a key path."""
+    """Say where the key stands that a ConfigError names, as seen from the section at a key path."""
     try:
         yield
     except ConfigError as error:
@@ -43,9 +45,10 @@ def located(config: Config, *path: str) -> Iterator[None]:
 
 def _build(config: Config, mark: PartMark | SectionMark, path: KeyPath, given: dict[str, Any]) -> Any:
     values = config.at(*path)
-    constructor = constructor_of(mark, values)
+    entry = mark.entry(values)
+    found, signature = catalog.find(*entry), constructor(*entry)
     keywords: dict[str, Any] = {}
-    for name, argument in arguments(constructor).items():
+    for name, argument in signature.arguments.items():
         if name in values:
             nested = argument.nested is not None and values[name] is not None
             keywords[name] = _build(config, argument.nested, (*path, name), {}) if nested else values[name]
@@ -53,21 +56,24 @@ def _build(config: Config, mark: PartMark | SectionMark, path: KeyPath, given: d
             raise ConfigError(
                 f"nothing tells its `{name}`",
                 where=f"{_origin(config, path)}: {'.'.join(path)}",
-                expected=f"something else than {values.get('name', constructor.__name__)}, or other data",
+                expected=f"something else than {entry[1]}, or other data",
                 remedy="Texts and tables are for different models: see `data.preprocessing`.",
             )
         if argument.given and name in given:
-            _fits(config, (*path, name), argument, given[name])
+            if not argument.given.may_be_stated:
+                _fits(config, (*path, name), contract_of(found, name), given[name])
             _agree(config, (*path, name), keywords.get(name, given[name]), given[name])
             keywords[name] = given[name]
     with located(config, *path):
-        return constructor(**keywords)
+        for problem in broken(signature.relations, values | given):
+            raise problem
+        return found(**keywords)
 
 
-def _fits(config: Config, path: KeyPath, argument: Argument, given: Any) -> None:
-    """What another section makes can be of the wrong kind, or lack what is asked of that kind."""
-    contract, where = argument.annotation, f"{_origin(config, path)}: {'.'.join(path)}"
-    if argument.in_file or not isinstance(contract, type):
+def _fits(config: Config, path: KeyPath, contract: Any, given: Any) -> None:
+    """Refuse what another section makes where it is of the wrong kind, or lacks what is asked of that kind."""
+    where = f"{_origin(config, path)}: {'.'.join(path)}"
+    if not isinstance(contract, type):
         return
     if not isinstance(given, contract):
         raise ConfigError(
@@ -88,7 +94,7 @@ def _fits(config: Config, path: KeyPath, argument: Argument, given: Any) -> None
 
 
 def _lacking(given: Any, contract: type) -> list[str]:
-    """The attributes that a contract declares and the methods that it leaves abstract, those that an object lacks."""
+    """List the attributes that a contract declares, and the methods it leaves abstract, that an object lacks."""
     attributes = [f"`{name}`" for name in vars(contract).get("__annotations__", ()) if not hasattr(given, name)]
     methods = [
         name for name in vars(contract) if getattr(getattr(type(given), name, None), "__isabstractmethod__", False)

@@ -1,14 +1,19 @@
 """The whole of a pipeline file: its sections and what each is built from."""
 
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated
 
 from pydantic import Field
 
+from tfattn.config.relations import AtMost
 from tfattn.config.types import Part, Section, Seed
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=100)]
+# Where both sides have a limit: tables have none.
+Lengths = AtMost("model.max_sequence_length", inner="preprocessing.max_length")
 
 
+@dataclass(kw_only=True)
 class Pipeline:
     """From raw data to a served model.
 
@@ -25,26 +30,13 @@ class Pipeline:
         runs_folder: the folder of prepared data, checkpoints, metrics and reports.
     """
 
-    def __init__(
-        self,
-        *,
-        name: Name,
-        data: Section("data"),
-        model: Part("models"),
-        task: Part("tasks"),
-        training: Section("training"),
-        export: Section("export"),
-        runtime: Section("runtime"),
-        ensemble: Section("ensemble") | None = None,
-        seed: Seed = 7,
-        runs_folder: str = "runs",
-    ):
-        self.parts: dict[str, Any] = {
-            "data": data,
-            "model": model,
-            "task": task,
-            "training": training,
-            "ensemble": ensemble,
-            "export": export,
-        }
-        self.name, self.seed, self.runs_folder, self.runtime = name, seed, runs_folder, runtime
+    name: Name
+    data: Annotated[Section("data"), Lengths]
+    model: Part("models")
+    task: Part("tasks")
+    training: Section("training")
+    export: Section("export")
+    runtime: Section("runtime")
+    ensemble: Section("ensemble") | None = None
+    seed: Seed = 7
+    runs_folder: str = "runs"

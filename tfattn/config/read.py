@@ -29,14 +29,14 @@ class Tree:
     places: dict[KeyPath, str] = field(default_factory=dict)
 
     def place(self, path: KeyPath) -> str:
-        """Where a key, or else the nearest section around it, stands."""
+        """Say where a key, or else the nearest section around it, stands."""
         while path and path not in self.places:
             path = path[:-1]
         return self.places.get(path, "")
 
 
 def read_yaml(path: str | Path) -> Tree:
-    """Reads a YAML file.
+    """Read a YAML file.
 
     Raises:
         ConfigError: it is missing, not UTF-8, not YAML, or uses what is not allowed; says line and column.
@@ -59,7 +59,7 @@ def read_yaml(path: str | Path) -> Tree:
 
 
 def parse_yaml(text: str, name: str) -> Tree:
-    """Reads YAML text; `name` stands for the file in messages."""
+    """Read YAML text; `name` stands for the file in messages."""
     if len(text) > MAX_BYTES:
         raise ConfigError(
             "the file is too large", where=name, expected=f"{MAX_BYTES} characters at most", received=str(len(text))

@@ -11,12 +11,13 @@ from typing import Any
 
 from tfattn import catalog
 from tfattn.config.read import KeyPath, Tree, parse_yaml, read_yaml
-from tfattn.config.schema import Config, check, shown
+from tfattn.config.schema import Config, check
+from tfattn.config.wording import shown
 from tfattn.errors import ConfigError
 
 
 def resolve(path: str | Path, overrides: list[str] | None = None) -> Config:
-    """Reads, joins and checks a pipeline file.
+    """Read, join and check a pipeline file.
 
     Args:
         path: the pipeline file.
@@ -40,7 +41,7 @@ def resolve(path: str | Path, overrides: list[str] | None = None) -> Config:
 
 
 def resolve_section(section: str, path: str | Path | None, overrides: list[str] | None = None) -> Config:
-    """Reads and checks the keys of one section, from a file where one is given, and `--set`.
+    """Read and check the keys of one section, from a file where one is given, and `--set`.
 
     Args:
         section: its name in the catalog's SECTIONS.
@@ -58,7 +59,7 @@ def resolve_section(section: str, path: str | Path | None, overrides: list[str] 
 
 @contextlib.contextmanager
 def _collecting(problems: list[ConfigError], unread: set[KeyPath], section: KeyPath) -> Iterator[None]:
-    """Within the block an error is one problem among others; what else is wrong with its section follows from it."""
+    """Count an error in the block as one problem among others; what else is wrong with its section follows from it."""
     try:
         yield
     except ConfigError as error:
@@ -90,7 +91,7 @@ def _join_part(tree: Tree, path: KeyPath, values: dict[str, Any], file: Path) ->
 
 
 def _find_part(name: str, file: Path, place: str) -> Path:
-    """Parts are named from the folder of the pipeline, or one above it."""
+    """Find a part: it is named from the folder of the pipeline, or one above it."""
     for folder in (Path(), *file.resolve().parents):
         if (folder / name).is_file():
             return folder / name
@@ -100,7 +101,7 @@ def _find_part(name: str, file: Path, place: str) -> Path:
 
 
 def _merge(low: dict, high: dict, low_places: dict, low_path: KeyPath, high_places: dict, high_path: KeyPath) -> None:
-    """Lays `high` over `low`; a nested section that names another class replaces what stood there."""
+    """Lay `high` over `low`; a nested section that names another class replaces what stood there."""
     for key, value in high.items():
         below = low.get(key)
         renamed = (
@@ -147,7 +148,7 @@ def _fill_from_pretrained(tree: Tree) -> None:
         return
     source = model["pretrained"]
     try:
-        sizes = catalog.section("pretrained")(source).sizes()
+        sizes = catalog.find("sections", "pretrained")(source).sizes()
     except ConfigError as error:
         error.where = error.where or tree.place(("model", "pretrained"))
         raise

@@ -7,9 +7,12 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from tfattn import catalog
-from tfattn.config.arguments import REQUIRED, Argument, arguments, check_constructor
+from tfattn.config.arguments import REQUIRED, Argument
+from tfattn.config.constructors import Constructor, constructor
 from tfattn.config.read import KeyPath, Tree
+from tfattn.config.relations import broken
 from tfattn.config.types import PartMark, SectionMark
+from tfattn.config.wording import quotes_hint, shown
 from tfattn.errors import ConfigError, ConfigProblems, nearest
 
 # Keys that every entry of a catalog takes beside its constructor's arguments: the program acts on them.
@@ -45,7 +48,7 @@ class Config:
     section: str = "pipeline"
 
     def at(self, *path: str) -> Any:
-        """The value at a key path."""
+        """Return the value at a key path."""
         value = self.values
         for key in path:
             value = value[key]
@@ -53,7 +56,7 @@ class Config:
 
 
 def check(tree: Tree, section: str, problems: Sequence[ConfigError] = (), unread: Collection[KeyPath] = ()) -> Config:
-    """Holds a tree against the constructor of a section.
+    """Hold a tree against the constructor of a section.
 
     Args:
         tree: the values.
@@ -65,23 +68,17 @@ def check(tree: Tree, section: str, problems: Sequence[ConfigError] = (), unread
         ConfigProblems: all that is wrong, each with place, key, what was expected and received, and the nearest key.
     """
     checker = _Checker(tree, problems, unread)
-    values = checker.section(catalog.section(section), tree.values, ())
+    values = checker.section(constructor("sections", section), tree.values, ())
     if checker.problems:
         raise ConfigProblems(checker.problems)
     return Config(values, checker.origins, section)
 
 
-def constructor_of(mark: PartMark | SectionMark, values: dict[str, Any]) -> Any:
-    """The class that a nested section is built from."""
-    return (
-        catalog.section(mark.section) if isinstance(mark, SectionMark) else catalog.find(mark.catalog, values["name"])
-    )
-
-
-def keys_of(constructor: Any, mark: PartMark | SectionMark | None) -> dict[str, Argument]:
-    """Every key that a section may hold, `name` aside."""
+def keys_of(constructor: Constructor, mark: PartMark | SectionMark | None) -> dict[str, Argument]:
+    """List every key that a section may hold, `name` aside."""
     shared = SHARED_KEYS.get(mark.catalog, {}) if isinstance(mark, PartMark) else {}
-    return {**arguments(constructor), **shared}
+    found = {**constructor.arguments, **shared}
+    return {key: argument for key, argument in found.items() if argument.in_file}
 
 
 class _Checker:
@@ -91,11 +88,11 @@ class _Checker:
         self.unread = unread
         self.origins: dict[KeyPath, str] = {}
 
-    def section(self, constructor: Any, values: Any, path: KeyPath, mark: Any = None) -> dict[str, Any]:
+    def section(self, constructor: Constructor, values: Any, path: KeyPath, mark: Any = None) -> dict[str, Any]:
         if not isinstance(values, dict):
             self._problem(path, "not a section", expected="a mapping", received=shown(values))
             return {}
-        keys = {key: argument for key, argument in keys_of(constructor, mark).items() if argument.in_file}
+        keys = keys_of(constructor, mark)
         named = isinstance(mark, PartMark)
         for unknown in [key for key in values if key not in keys and not (named and key == "name")]:
             moved = MOVED_KEYS.get(".".join(map(str, (*path, unknown))))
@@ -107,6 +104,9 @@ class _Checker:
             self.origins[(*path, "name")] = self.tree.place((*path, "name"))
         for argument in keys.values():
             self._argument(argument, values, path, resolved)
+        for wrong in broken(constructor.relations, resolved):
+            details = {"expected": wrong.expected, "received": wrong.received, "remedy": wrong.remedy}
+            self._problem((*path, *wrong.key.split(".")), wrong.what, **details)
         return resolved
 
     def _argument(self, argument: Argument, values: dict[str, Any], path: KeyPath, resolved: dict[str, Any]) -> None:
@@ -119,8 +119,8 @@ class _Checker:
             if argument.nested and not (value is None and argument.default is None):
                 resolved[argument.name] = self._nested(argument.nested, value, inner)
             else:
-                self._plain(argument, value, inner)
-                resolved[argument.name] = value
+                if self._fits(argument, value, inner):
+                    resolved[argument.name] = value
         elif argument.given:
             return  # the program fills it in
         elif argument.default is not REQUIRED:
@@ -147,19 +147,21 @@ class _Checker:
             )
             return {}
         try:
-            constructor = constructor_of(mark, value)
-            check_constructor(constructor)
+            found = constructor(*mark.entry(value))
+            found.check()
         except ConfigError as error:
             self._problem(
                 (*path, "name"), error.what, expected=error.expected, received=error.received, remedy=error.remedy
             )
             return {}
-        return self.section(constructor, value, path, mark)
+        return self.section(found, value, path, mark)
 
-    def _plain(self, argument: Argument, value: Any, path: KeyPath) -> None:
-        for inner, received in argument.check(value):
-            expected, remedy = argument.expected(), _quotes_hint(received, argument.expected())
+    def _fits(self, argument: Argument, value: Any, path: KeyPath) -> bool:
+        wrong = argument.check(value)
+        for inner, received in wrong:
+            expected, remedy = argument.expected(), quotes_hint(received, argument.expected())
             self._problem((*path, *inner), "wrong value", expected=expected, received=shown(received), remedy=remedy)
+        return not wrong
 
     def _problem(self, path: KeyPath, what: str, **details: str) -> None:
         key = ".".join(str(step) for step in path)
@@ -170,28 +172,3 @@ class _Checker:
 def _offered(keys: dict[str, Argument]) -> str:
     offered = [key for key, argument in keys.items() if not argument.given]
     return f"It takes: {', '.join(offered)}." if offered else "It takes no keys."
-
-
-def shown(value: Any) -> str:
-    """A value as YAML has it, with its type in words."""
-    kinds = {bool: "true or false", int: "an integer", float: "a number", str: "a string", type(None): "null"}
-    if type(value) in kinds:
-        text = (
-            {True: "true", False: "false", None: "null"}[value]
-            if isinstance(value, (bool, type(None)))
-            else repr(value)
-        )
-        return text if text in ("true", "false", "null") else f"{text} ({kinds[type(value)]})"
-    return "a list" if isinstance(value, list) else "a mapping"
-
-
-def _quotes_hint(value: Any, expected: str) -> str:
-    if type(value) in (int, float) and "a string" in expected:
-        return "Write it in quotes."
-    if isinstance(value, str):
-        try:
-            float(value)
-        except ValueError:
-            return ""
-        return "Write the number without quotes."
-    return ""

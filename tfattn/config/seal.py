@@ -9,12 +9,12 @@ _SEAL = "# SHA-256 of all that follows: "
 
 
 def sealed(text: str) -> str:
-    """A configuration with its seal, a comment, as the first line."""
+    """Put the seal of a configuration, a comment, in front of it."""
     return f"{_SEAL}{_digest(text)}\n{text}"
 
 
 def is_sealed(path: str | Path) -> bool:
-    """Whether a file stands as it was sealed."""
+    """Say whether a file stands as it was sealed."""
     try:
         return _holds(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
@@ -22,7 +22,7 @@ def is_sealed(path: str | Path) -> bool:
 
 
 def check_seal(text: str, name: str) -> None:
-    """Refuses a configuration that was changed since it was sealed; `name` stands for the file in the message.
+    """Refuse a configuration that was changed since it was sealed; `name` stands for the file in the message.
 
     Raises:
         ConfigError: it has a seal, of another text.

@@ -5,6 +5,7 @@ from typing import Any
 
 from tfattn import catalog
 from tfattn.config.arguments import REQUIRED, Argument
+from tfattn.config.constructors import constructor
 from tfattn.config.read import KeyPath, parse_yaml
 from tfattn.config.schema import Config, keys_of
 from tfattn.config.types import PartMark, SectionMark
@@ -12,7 +13,7 @@ from tfattn.errors import ConfigError
 
 
 def to_yaml(config: Config) -> str:
-    """The resolved whole as a pipeline file of its own; each value is followed by its origin as a comment."""
+    """Write the resolved whole as a pipeline file of its own; each value is followed by its origin as a comment."""
     lines = list(_lines(config.values, (), config.origins))
     width = min(60, max((len(text) for text, _ in lines), default=0))
     return "".join(f"{text:<{width}}  # {origin}\n" if origin else f"{text}\n" for text, origin in lines)
@@ -36,7 +37,7 @@ def _origin(path: KeyPath, origins: dict[KeyPath, str]) -> str:
 
 
 def _scalar(value: Any) -> str:
-    """JSON is YAML; a word that reads back as itself needs no quotes."""
+    """Write a value: JSON is YAML, and a word that reads back as itself needs no quotes."""
     if isinstance(value, str):
         try:
             if value and parse_yaml(f"key: {value}", "").values == {"key": value}:
@@ -47,20 +48,24 @@ def _scalar(value: Any) -> str:
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema of pipeline files, for editors."""
-    schema = _section(catalog.section("pipeline"), None)
+    """Make the JSON Schema of pipeline files, for editors."""
+    whole = SectionMark("pipeline")
+    schema, keys = _object(whole, {}), keys_of(constructor(*whole.entry({})), whole)
+    schema["required"] = [key for key, argument in keys.items() if argument.default is REQUIRED and not argument.nested]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "tfattn pipeline", **schema}
 
 
-def _section(constructor: Any, mark: PartMark | None, name: str | None = None) -> dict[str, Any]:
-    keys = {key: argument for key, argument in keys_of(constructor, mark).items() if argument.in_file}
-    properties: dict[str, Any] = {"name": {"const": name}} if name else {}
+def _section(mark: PartMark | SectionMark, values: dict[str, str]) -> dict[str, Any]:
+    schema = _object(mark, values)
+    schema["properties"]["from"] = {"type": "string", "description": "a file of keys to start from"}
+    return schema
+
+
+def _object(mark: PartMark | SectionMark, values: dict[str, str]) -> dict[str, Any]:
+    keys = keys_of(constructor(*mark.entry(values)), mark)
+    properties = {key: {"const": value} for key, value in values.items()}
     properties |= {key: _argument(argument) for key, argument in keys.items()}
-    if constructor is not catalog.section("pipeline"):
-        properties["from"] = {"type": "string", "description": "a file of keys to start from"}
-        return {"type": "object", "properties": properties, "additionalProperties": False}
-    required = [key for key, argument in keys.items() if argument.default is REQUIRED and not argument.nested]
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
 def _argument(argument: Argument) -> dict[str, Any]:
@@ -68,21 +73,20 @@ def _argument(argument: Argument) -> dict[str, Any]:
     if argument.default is not REQUIRED:
         described["default"] = argument.default
     if isinstance(argument.nested, SectionMark):
-        inner = _section(catalog.section(argument.nested.section), None)
+        inner = _section(argument.nested, {})
     elif isinstance(argument.nested, PartMark):
         mark = argument.nested
-        entries = [_section(catalog.find(mark.catalog, name), mark, name) for name in catalog.names(mark.catalog)]
+        entries = [_section(mark, {"name": name}) for name in catalog.names(mark.catalog)]
         inner = {"anyOf": entries}  # none requires its name: a section that starts `from` a part may leave it there
     else:
-        return {**argument.schema(), **described}
+        return {**argument.schema, **described}
     return {**({"anyOf": [inner, {"type": "null"}]} if argument.default is None else inner), **described}
 
 
 def key_lines(kind: str, name: str) -> list[str]:
-    """What a section of that name takes, a line each: key, type, default and explanation."""
-    keys = keys_of(catalog.find(kind, name), PartMark(kind))
+    """List what a section of that name takes, a line each: key, type, default and explanation."""
     lines = []
-    for argument in (argument for argument in keys.values() if argument.in_file):
+    for argument in keys_of(constructor(kind, name), PartMark(kind)).values():
         default = "required" if argument.default is REQUIRED else f"default {_scalar(argument.default)}"
         kind_of = (
             f"a part: see `tfattn list {argument.nested.catalog}`" if isinstance(argument.nested, PartMark) else ""

@@ -2,7 +2,7 @@
 
 A keyword argument of a model, task, source or section is a key of its YAML section: its annotation is the type, its
 default the default, its line under `Args:` the explanation. Plain types and pydantic's (`PositiveInt`, `Literal`) mean
-what they say. Four more are needed:
+what they say. How keys go together is stated beside them (relations.py). Four more are needed:
 
     optimizer: Part("optimizers")       a nested section, whose `name` is looked up in that catalog
     split: Section("split")             a nested section of that fixed class
@@ -35,12 +35,20 @@ class PartMark:
 
     catalog: str
 
+    def entry(self, values: dict[str, Any]) -> tuple[str, str]:
+        """Return the catalog and the name of what the section is built from."""
+        return self.catalog, values["name"]
+
 
 @dataclass(frozen=True)
 class SectionMark:
     """Marks a nested section of a fixed class."""
 
     section: str
+
+    def entry(self, values: dict[str, Any]) -> tuple[str, str]:
+        """Return the catalog and the name of what the section is built from."""
+        return "sections", self.section
 
 
 def Part(catalog: str) -> Any:
@@ -59,4 +67,4 @@ Size = Annotated[T, GivenMark(may_be_stated=True)]
 Depth = Annotated[int, Field(ge=1, le=1000)]  # layers of a stack; to make more takes minutes, whatever their sizes
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
 Rate = Annotated[float, Field(ge=0.0, lt=1.0)]  # a dropout probability
-Share = Annotated[float, Field(ge=0.0, le=1.0)]  # a part of a whole
+Fraction = Annotated[float, Field(ge=0.0, le=1.0)]  # a part of a whole

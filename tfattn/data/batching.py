@@ -2,15 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from pydantic import PositiveInt
 
+from tfattn.config.relations import InsteadOf, OnlyWith
 from tfattn.data.balanced import balanced_batches
 from tfattn.errors import ConfigError
 
 # Rows are sorted by their length times a random factor of 1 to 1 + SPREAD: like meets like, but not always the same.
 SPREAD = 0.1
+WHICH_SIZE = "`max_tokens: 2048` suits texts of different lengths; `batch_size: 32` counts rows."
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class Window:
     batches: list[np.ndarray]
 
 
+@dataclass(frozen=True, kw_only=True)
 class Batching:
     """Cuts the rows of an epoch into batches of a number of rows, or of a number of tokens with padding.
 
@@ -44,46 +48,18 @@ class Batching:
             more than once per epoch.
         batches_per_epoch: how many such batches are an epoch; by default as many as show every row.
 
-    Raises:
-        ConfigError: neither or both of `batch_size` and `max_tokens` are given, or balanced batches are asked for with
-            `max_tokens`, or `batches_per_epoch` without them.
-
     Example:
         batching = Batching(max_tokens=2048)
         plan = batching.plan([np.array([5, 9, 7])], seed=1, epoch=0, shuffle=True)
         batches = [rows for window in plan for rows in window.batches]
     """
 
-    def __init__(
-        self,
-        *,
-        batch_size: PositiveInt | None = None,
-        max_tokens: PositiveInt | None = None,
-        bucket_by_length: bool = True,
-        window: PositiveInt = 100_000,
-        balanced: bool = False,
-        batches_per_epoch: PositiveInt | None = None,
-    ):
-        if (batch_size is None) == (max_tokens is None):
-            raise ConfigError(
-                "the size of a batch is not clear",
-                key="max_tokens",
-                expected="either batch_size or max_tokens",
-                received="neither" if batch_size is None else "both",
-                remedy="`max_tokens: 2048` suits texts of different lengths; `batch_size: 32` counts rows.",
-            )
-        self.batch_size = batch_size
-        self.max_tokens = max_tokens
-        self.bucket_by_length = bucket_by_length
-        self.window = window
-        self.balanced = balanced
-        self.batches_per_epoch = batches_per_epoch
-        if balanced and batch_size is None:
-            raise ConfigError("balanced batches have a number of rows", key="batch_size", expected="a number")
-        if batches_per_epoch and not balanced:
-            raise ConfigError(
-                "an epoch is all rows", key="batches_per_epoch", expected="balanced: true", received="balanced: false"
-            )
+    batch_size: PositiveInt | None = None
+    max_tokens: Annotated[PositiveInt | None, InsteadOf("batch_size", remedy=WHICH_SIZE)] = None
+    bucket_by_length: bool = True
+    window: PositiveInt = 100_000
+    balanced: Annotated[bool, OnlyWith("batch_size")] = False
+    batches_per_epoch: Annotated[PositiveInt | None, OnlyWith("balanced")] = None
 
     def plan(
         self,

@@ -8,12 +8,13 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from tfattn.data.delimiters import likely_delimiter
 from tfattn.data.parts import Part, Span, rest_of_line
 from tfattn.data.source import Row, Source
-from tfattn.data.text_files import LONGEST_ROW, LONGEST_TEXT, check_encoding, lines, parts, too_long
-from tfattn.data.training_file import FileFormat
+from tfattn.data.text_files import check_encoding, lines, parts
 from tfattn.errors import ConfigError, DataError, listed, nearest
+from tfattn.formats.delimiters import likely_delimiter
+from tfattn.formats.limits import LONGEST_ROW, LONGEST_TEXT, too_long
+from tfattn.formats.training_file import FileFormat
 
 SNIFFED_LINES = 20
 

@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from tfattn import catalog
 from tfattn.console import console
-from tfattn.errors import DataError, TfattnError
+from tfattn.errors import TfattnError
 
 SHOWN_UNITS = 4  # of fewer no bar is shown: they take a moment
 
@@ -89,7 +89,7 @@ class Local(Engine):
         failed = {place: future for future, place in futures.items() if not future.cancelled() and future.exception()}
         error = failed[min(failed)].exception()
         if isinstance(error, BrokenProcessPool):
-            raise DataError(
+            raise TfattnError(
                 "a process that prepares data was ended from outside",
                 remedy="If memory ran out, lower `data.engine.processes`; the same command goes on from there.",
             ) from None
@@ -120,12 +120,7 @@ def _end_with_parent() -> None:
 
 
 def _do(step: Step, unit: Unit) -> None:
-    try:
-        step(_WORK[0], unit)
-    except TfattnError:
-        raise
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, error.filename) from None
+    step(_WORK[0], unit)
 
 
 @contextlib.contextmanager

@@ -9,10 +9,11 @@ from tfattn import files
 from tfattn.data import parts
 from tfattn.data.parts import Part, Span, is_divisible
 from tfattn.data.source import Row, Source
-from tfattn.data.text_files import LONGEST_TEXT, check_encoding, check_is_file, fingerprint, lines
-from tfattn.data.training_file import FileFormat
+from tfattn.data.text_files import check_encoding, check_is_file, fingerprint, lines
 from tfattn.errors import DataError
 from tfattn.features import SOURCE, TARGET
+from tfattn.formats.limits import LONGEST_TEXT
+from tfattn.formats.training_file import FileFormat
 
 SHOWN_CHARACTERS = 60
 

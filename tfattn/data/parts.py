@@ -15,6 +15,7 @@ from typing import BinaryIO
 from tfattn.errors import DataError
 
 PART_BYTES = 8 << 20
+MOST_REST = 64 << 20  # bytes of one line: as many as the longest row may have
 # Encodings in which the byte of a line feed, or of a quote, may be part of another character.
 _INDIVISIBLE = (
     "utf-16",
@@ -60,7 +61,7 @@ class Part:
 def is_divisible(encoding: str) -> bool:
     """Whether a file in an encoding can be cut behind the byte of a line feed."""
     name = codecs.lookup(encoding).name.replace("_", "-")
-    return not name.startswith(_INDIVISIBLE) and "\n".encode(encoding) == b"\n"
+    return not name.startswith(_INDIVISIBLE) and "\n".encode(encoding).endswith(b"\n")
 
 
 def spans(
@@ -98,8 +99,8 @@ def spans(
 
 def rest_of_line(file: BinaryIO) -> bytes | None:
     """Reads what is left of a line; None where that is more than any line may have."""
-    rest = file.readline(PART_BYTES)
-    return None if len(rest) == PART_BYTES and not rest.endswith(b"\n") else rest
+    rest = file.readline(MOST_REST)
+    return None if len(rest) == MOST_REST and not rest.endswith(b"\n") else rest
 
 
 def open_span(path: Path, span: Span | None) -> BinaryIO:

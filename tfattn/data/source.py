@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tfattn.data.parts import Part
 from tfattn.data.text_files import fingerprint
-from tfattn.data.training_file import FileFormat
+from tfattn.formats.training_file import FileFormat
 
 
 @dataclass(frozen=True)
@@ -14,11 +15,12 @@ class Row:
     """One row of raw values.
 
     Attributes:
-        fields: the value of each role (`text`, or `text_a` and `text_b`; `label`); empty where the file has none.
+        fields: the value of each role (`text`, or `text_a` and `text_b`; `label`): a text, empty where the file has
+            none, or where files can hold them a list or an object.
         where: file and line, for messages.
     """
 
-    fields: dict[str, str]
+    fields: dict[str, Any]
     where: str
 
 

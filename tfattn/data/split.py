@@ -1,12 +1,14 @@
 """Which rows train and which measure."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
 from pydantic import Field, NonNegativeInt
 
-from tfattn.config.types import Share
+from tfattn.config.relations import Below, NotWith, OnlyWith
+from tfattn.config.types import Fraction
 from tfattn.data.coded import Coded
 from tfattn.data.folds import fold_of_rows
 from tfattn.data.targets import NUMBERS, seem_numbers
@@ -18,6 +20,7 @@ MOST_PARTS = 20
 SHOWN_NUMBERS = 5
 
 
+@dataclass(frozen=True, kw_only=True)
 class Split:
     """Divides rows at random into training, validation and test rows: always the same for the same seed and labels.
 
@@ -34,43 +37,28 @@ class Split:
         fold: which of them, from 0.
 
     Raises:
-        ConfigError: nothing is left to train on, there is no such fold, or rows are kept aside in two ways.
+        ConfigError: nothing is left to train on.
 
     Example:
         parts = Split(validation=0.2).assign(["leak", "noise"] * 10, seed=7)
         print(parts["train"], parts["validation"])
     """
 
-    def __init__(
-        self,
-        *,
-        validation: Share = 0.2,
-        test: Share = 0.0,
-        stratify: bool = True,
-        group: str | None = None,
-        hold_out: dict[str, Annotated[list[str], Field(min_length=1)]] | None = None,
-        folds: Annotated[int, Field(ge=2)] | None = None,
-        fold: NonNegativeInt = 0,
-    ):
-        self.validation = validation
-        self.test = test
-        self.stratify = stratify
-        self.group = group
-        self.hold_out = hold_out
-        self.folds = folds
-        self.fold = fold
-        if (0 if folds else validation) + test >= 1:
+    validation: Fraction = 0.2
+    test: Fraction = 0.0
+    stratify: bool = True
+    group: str | None = None
+    hold_out: Annotated[dict[str, Annotated[list[str], Field(min_length=1)]] | None, NotWith("test")] = None
+    folds: Annotated[int, Field(ge=2)] | None = None
+    fold: Annotated[NonNegativeInt, OnlyWith("folds"), Below("folds")] = 0
+
+    def __post_init__(self):
+        if (0 if self.folds else self.validation) + self.test >= 1:
             raise ConfigError(
                 "no rows are left for training",
                 key="validation",
                 expected="validation and test together below 1",
-                received=f"{validation} + {test}",
-            )
-        if fold >= (folds or 1):
-            raise ConfigError("there is no such fold", key="fold", expected=f"below {folds or 1}", received=str(fold))
-        if hold_out and test:
-            raise ConfigError(
-                "rows are kept aside in two ways", key="hold_out", expected="either hold_out or test", received="both"
+                received=f"{self.validation} + {self.test}",
             )
 
     @property

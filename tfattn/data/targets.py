@@ -12,7 +12,7 @@ from tfattn.data.records import PREPARE_AGAIN, Feature
 from tfattn.data.source import Row
 from tfattn.errors import DataError, listed, nearest
 from tfattn.features import LABEL, LABEL_IDS
-from tfattn.preprocessing.numbers import MISSING, read
+from tfattn.formats.numbers import MISSING, read
 
 MANY_CLASSES = 10  # more would be odd where they are numbers
 NUMBERS = (

@@ -7,14 +7,10 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from tfattn import files
-from tfattn.data.file_kinds import NUL, Place, check_kind, first_undecodable, not_text
 from tfattn.data.parts import Span, is_divisible, open_span, spans
 from tfattn.errors import ConfigError, DataError
-
-# Characters of one text, as much as a long book has, and of all that belongs to a row. What is longer is a slip most
-# often, such as a quote that is never closed, and would take minutes and gigabytes to encode.
-LONGEST_TEXT = 1 << 20
-LONGEST_ROW = 1 << 24
+from tfattn.formats.file_kinds import NUL, Place, check_kind, first_undecodable, not_text
+from tfattn.formats.limits import LONGEST_ROW, too_long
 
 _MARK = "\ufeff"
 _REVERSED_MARK = "\ufffe"
@@ -117,17 +113,6 @@ def lines(
         raise not_text(path, encoding, first_undecodable(path, encoding)) from None
     except OSError as error:
         raise _unreadable(path, error) from None
-
-
-def too_long(what: str, where: str, longest: int, *, slip: str = "") -> DataError:
-    """The error that says that more characters belong together than are read; `slip` is what may have made it so."""
-    return DataError(
-        f"{what} is too long",
-        where=where,
-        expected=f"at most {longest:,} characters",
-        received="more",
-        remedy=f"{slip} If it really is so long, cut it: models read their first `max_length` tokens alone.".lstrip(),
-    )
 
 
 def check_is_file(path: Path) -> None:

@@ -12,11 +12,11 @@ from tensorflow.python.saved_model import fingerprinting_utils
 from tensorflow.python.saved_model.loader_impl import parse_saved_model
 
 from tfattn import console, files
-from tfattn.data.training_file import TrainingFile
 from tfattn.errors import DataError, ExportError
 from tfattn.export import card, parity, serving_config, warmup
 from tfattn.export.section import Export
 from tfattn.export.served import Served
+from tfattn.formats.training_file import TrainingFile
 from tfattn.graphs import operations
 
 

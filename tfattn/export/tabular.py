@@ -12,7 +12,7 @@ from tfattn.errors import ExportError
 from tfattn.export.classifier import Classifier, example
 from tfattn.export.served import Columns
 from tfattn.features import COLUMN_ATTENTION, ESSENTIAL_FEATURES, LABEL_IDS
-from tfattn.preprocessing.numbers import read
+from tfattn.formats.numbers import read
 from tfattn.preprocessing.table import Table
 from tfattn.trained.ensemble import TrainedEnsemble
 

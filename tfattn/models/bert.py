@@ -1,13 +1,13 @@
 """BERT."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import keras
 from pydantic import PositiveFloat, PositiveInt
 
 from tfattn import features as feature_names
+from tfattn.config.relations import Divides
 from tfattn.config.types import Depth, Rate, Size
-from tfattn.errors import ConfigError
 from tfattn.layers.embeddings import Embeddings
 from tfattn.layers.encoder_block import EncoderBlock
 from tfattn.layers.pooler import Pooler
@@ -46,9 +46,6 @@ class Bert(Encoder):
     Returns:
         a dictionary of `sequence_output` (B, T, D) and `pooled_output` (B, D).
 
-    Raises:
-        ConfigError: num_heads does not divide hidden_dim.
-
     Example:
         >>> bert = Bert(vocabulary_size=100, hidden_dim=8, num_layers=2, num_heads=2, intermediate_dim=32)
         >>> bert({"token_ids": keras.ops.ones((1, 5), "int32")})["sequence_output"].shape
@@ -63,7 +60,7 @@ class Bert(Encoder):
         vocabulary_size: Size[int],
         hidden_dim: PositiveInt,
         num_layers: Depth,
-        num_heads: PositiveInt,
+        num_heads: Annotated[PositiveInt, Divides("hidden_dim")],
         intermediate_dim: PositiveInt,
         max_sequence_length: PositiveInt = 512,
         num_segments: PositiveInt = 2,
@@ -74,13 +71,6 @@ class Bert(Encoder):
         layer_norm_epsilon: PositiveFloat = 1e-12,
         initializer_range: PositiveFloat = 0.02,
     ):
-        if hidden_dim % num_heads:
-            raise ConfigError(
-                "the heads do not share the width evenly",
-                key="num_heads",
-                expected=f"a divisor of hidden_dim={hidden_dim}",
-                received=str(num_heads),
-            )
         super().__init__(name="bert")
         self.vocabulary_size = vocabulary_size
         self.hidden_dim = hidden_dim

@@ -51,8 +51,7 @@ class FeatureMapTransformer(TableEncoder):
         is above 14), place by place.
 
     Raises:
-        ConfigError: the number of columns does not fill a map, there are categorical columns, or num_heads does not
-            divide 64.
+        ConfigError: the number of columns does not fill a map, or there are categorical columns.
 
     Example:
         >>> model = FeatureMapTransformer(num_numeric=14, category_counts=[])
@@ -71,7 +70,7 @@ class FeatureMapTransformer(TableEncoder):
         category_counts: Size[list[PositiveInt]],
         feature_channels: PositiveInt = 1,
         num_layers: Depth = 1,
-        num_heads: PositiveInt = 4,
+        num_heads: Literal[1, 2, 4, 8, 16, 32, 64] = 4,
         intermediate_dim: PositiveInt = 128,
         positions: Literal["learned", "none"] = "learned",
         dropout: Rate = 0.1,
@@ -169,13 +168,6 @@ class FeatureMapTransformer(TableEncoder):
                 expected="no categorical columns",
                 received=str(len(self.category_counts)),
                 remedy="Leave them out of the preprocessor, or take the model feature_tokenizer_transformer.",
-            )
-        if CHANNELS % self.num_heads:
-            raise ConfigError(
-                "the heads do not share the width evenly",
-                key="num_heads",
-                expected=f"a divisor of {CHANNELS}",
-                received=str(self.num_heads),
             )
 
 

@@ -1,11 +1,12 @@
 """FT-Transformer: attention between the columns of a table."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import keras
 from keras import ops
 from pydantic import NonNegativeInt, PositiveFloat, PositiveInt
 
+from tfattn.config.relations import Divides
 from tfattn.config.types import Depth, Rate, Size
 from tfattn.errors import ConfigError
 from tfattn.features import CATEGORY_IDS, COLUMN_ATTENTION, MISSING, NUMERIC, PIECEWISE, POOLED_OUTPUT
@@ -50,8 +51,7 @@ class FeatureTokenizerTransformer(TableEncoder):
         attends to is each column, numeric ones first, as the mean over heads and blocks; it sums to 1.
 
     Raises:
-        ConfigError: num_heads does not divide hidden_dim, the preprocessor makes no bins for piecewise_linear, or there
-            is no column.
+        ConfigError: the preprocessor makes no bins for piecewise_linear, or there is no column.
 
     Example:
         >>> model = FeatureTokenizerTransformer(num_numeric=3, category_counts=[4, 9], hidden_dim=8, num_heads=2)
@@ -71,7 +71,7 @@ class FeatureTokenizerTransformer(TableEncoder):
         num_bins: Size[NonNegativeInt] = 0,
         hidden_dim: PositiveInt = 192,
         num_layers: Depth = 3,
-        num_heads: PositiveInt = 8,
+        num_heads: Annotated[PositiveInt, Divides("hidden_dim")] = 8,
         intermediate_dim: PositiveInt | None = None,
         numeric_embedding: Literal["linear", "piecewise_linear", "periodic"] = "linear",
         num_frequencies: PositiveInt = 24,
@@ -179,13 +179,6 @@ class FeatureTokenizerTransformer(TableEncoder):
         return parts[0] if len(parts) == 1 else ops.concatenate(parts, axis=1)
 
     def _check(self) -> None:
-        if self.hidden_dim % self.num_heads:
-            raise ConfigError(
-                "the heads do not share the width evenly",
-                key="num_heads",
-                expected=f"a divisor of hidden_dim={self.hidden_dim}",
-                received=str(self.num_heads),
-            )
         if self.num_numeric and self._reads == PIECEWISE and not self.num_bins:
             raise ConfigError(
                 "the preprocessor makes no bins",

@@ -1,11 +1,12 @@
 """The Transformer."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import keras
 from keras import ops
 from pydantic import PositiveFloat, PositiveInt
 
+from tfattn.config.relations import Divides
 from tfattn.config.types import Depth, Rate, Size
 from tfattn.decoding.rows import pick
 from tfattn.errors import ConfigError
@@ -58,8 +59,8 @@ class Transformer(EncoderDecoder):
         a dictionary of `logits` (B, T - 1, V) in the type that the model computes in.
 
     Raises:
-        ConfigError: num_heads does not divide hidden_dim, heads of rotary positions have an odd width, or all
-            embeddings are shared by vocabularies of different sizes.
+        ConfigError: heads of rotary positions have an odd width, or all embeddings are shared by vocabularies of
+            different sizes.
 
     Example:
         >>> sizes = {"hidden_dim": 8, "num_layers": 2, "num_heads": 2, "intermediate_dim": 32}
@@ -80,7 +81,7 @@ class Transformer(EncoderDecoder):
         target_vocabulary_size: Size[int],
         hidden_dim: PositiveInt,
         num_layers: Depth,
-        num_heads: PositiveInt,
+        num_heads: Annotated[PositiveInt, Divides("hidden_dim")],
         intermediate_dim: PositiveInt,
         decoder_layers: Depth | None = None,
         max_sequence_length: PositiveInt = 256,
@@ -244,13 +245,6 @@ class Transformer(EncoderDecoder):
         return self.final_norms[1](x) if self.final_norms else x
 
     def _check(self) -> None:
-        if self.hidden_dim % self.num_heads:
-            raise ConfigError(
-                "the heads do not share the width evenly",
-                key="num_heads",
-                expected=f"a divisor of hidden_dim={self.hidden_dim}",
-                received=str(self.num_heads),
-            )
         if self.positions == "rotary" and self.hidden_dim // self.num_heads % 2:
             raise ConfigError(
                 "rotary positions turn pairs of a head's components",

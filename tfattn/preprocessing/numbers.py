@@ -1,28 +1,11 @@
-"""Text as numbers: what counts as one, in Python and in the graph alike."""
+"""Text as numbers in the graph, which takes for one what Python does (formats/numbers.py)."""
 
-import re
-import string
 from collections.abc import Sequence
 
 import numpy as np
 import tensorflow as tf
 
-MISSING = ("", "?", "NA", "nan")  # texts that say that there is no value, if not told otherwise
-# Narrower than what Python or TensorFlow would read: no 0x10, no 1_000, no digits of other scripts, no infinity.
-NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
-
-
-def stripped(text: str) -> str:
-    """The text without spaces at its ends, as `tf.strings.strip` takes them away: those of ASCII only."""
-    return text.strip(string.whitespace)
-
-
-def read(text: str) -> float | None:
-    """The float32 number that a text is; None where it is none, or none that float32 can hold."""
-    text = stripped(text)
-    with np.errstate(over="ignore"):
-        value = np.float32(text) if re.fullmatch(NUMBER, text) else np.float32(np.inf)
-    return float(value) if np.isfinite(value) else None
+from tfattn.formats.numbers import NUMBER
 
 
 def read_in_graph(texts: tf.Tensor, missing: Sequence[str]) -> tf.Tensor:

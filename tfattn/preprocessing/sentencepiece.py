@@ -10,7 +10,8 @@ from pydantic import Field, PositiveInt
 from typing_extensions import TypedDict
 
 from tfattn import files
-from tfattn.errors import ConfigError, TfattnError
+from tfattn.config.relations import AtMost, OnlyWith
+from tfattn.errors import TfattnError
 from tfattn.features import SOURCE, TARGET, TARGET_IDS, TOKEN_IDS
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.sentencepiece_model import SentencePieceModel
@@ -18,6 +19,9 @@ from tfattn.preprocessing.side import Side
 from tfattn.preprocessing.unknown import Unknown
 
 TRAIN = "train"
+
+Length = Annotated[int, Field(ge=3)]  # in tokens, start and end included
+LONGEST = "Raise `max_length`, which is that of the longest sequence, whichever side it is on."
 
 _SETTINGS = "tokenizer_config.json"
 
@@ -59,9 +63,6 @@ class SentencePiece(Preprocessor):
         max_ratio: leave out a training row if one side has more than so many times the pieces of the other; by default
             no row.
 
-    Raises:
-        ConfigError: the target is given a vocabulary beside the joint one, or a limit leaves no room for text.
-
     Example:
         tokenizer = SentencePiece(vocabulary_size=100)
         tokenizer.fit([{"source": "a dog", "target": "ein Hund"}])
@@ -80,12 +81,12 @@ class SentencePiece(Preprocessor):
         vocabulary_size: PositiveInt = 8000,
         model_type: Literal["bpe", "unigram", "word"] = "bpe",
         joint: bool = True,
-        target_vocabulary: str | None = None,
-        target_vocabulary_size: PositiveInt | None = None,
+        target_vocabulary: Annotated[str | None, OnlyWith("joint", values=(False,))] = None,
+        target_vocabulary_size: Annotated[PositiveInt | None, OnlyWith("joint", values=(False,))] = None,
         character_coverage: Annotated[float, Field(ge=0.98, le=1.0)] = 1.0,
         byte_fallback: bool = False,
-        max_length: PositiveInt = 128,
-        target_max_length: PositiveInt | None = None,
+        max_length: Length = 128,
+        target_max_length: Annotated[Length | None, AtMost("max_length", remedy=LONGEST)] = None,
         max_ratio: Annotated[float, Field(ge=1.0)] | None = None,
     ):
         super().__init__()
@@ -100,7 +101,6 @@ class SentencePiece(Preprocessor):
         self.max_length = max_length
         self.target_max_length = target_max_length
         self.max_ratio = max_ratio
-        self._check_settings()
         self._models: tuple[SentencePieceModel, ...] = ()
 
     def fit(self, rows: Iterable[dict[str, str]]) -> None:
@@ -270,30 +270,3 @@ class SentencePiece(Preprocessor):
             character_coverage=self.character_coverage,
             byte_fallback=self.byte_fallback,
         )
-
-    def _check_settings(self) -> None:
-        for key in ("target_vocabulary", "target_vocabulary_size"):
-            if self.joint and getattr(self, key) is not None:
-                raise ConfigError(
-                    "the target has no vocabulary of its own",
-                    key=key,
-                    expected="`joint: false` beside it",
-                    received=str(getattr(self, key)),
-                )
-        for key in ("max_length", "target_max_length"):
-            limit = getattr(self, key)
-            if limit is not None and limit < 3:
-                raise ConfigError(
-                    "there is no room for text",
-                    key=key,
-                    expected="at least 3, start and end included",
-                    received=str(limit),
-                )
-        if (self.target_max_length or 0) > self.max_length:
-            raise ConfigError(
-                "targets are sequences too",
-                key="target_max_length",
-                expected=f"at most max_length={self.max_length}",
-                received=str(self.target_max_length),
-                remedy="Raise `max_length`, which is that of the longest sequence, whichever side it is on.",
-            )

@@ -13,8 +13,9 @@ from typing_extensions import TypedDict
 from tfattn import files
 from tfattn.errors import ConfigError, DataError, TfattnError, nearest
 from tfattn.features import CATEGORY_IDS, LABEL, NUMERIC
+from tfattn.formats.numbers import MISSING, read, stripped
 from tfattn.preprocessing.categories import EMPTY_ID, UNKNOWN_ID, Categories, distinct
-from tfattn.preprocessing.numbers import MISSING, read, read_in_graph, stripped
+from tfattn.preprocessing.numbers import read_in_graph
 from tfattn.preprocessing.numeric_columns import NumericColumn, NumericColumns
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.unknown import Unknown

@@ -35,15 +35,17 @@ def open(name_or_folder: str | Path) -> Any:  # noqa: A001 (read as pretrained.o
             expected=f"a folder, or one of {', '.join(catalog.PRETRAINED_PACKAGES)}",
             received=str(name_or_folder),
         )
-    formats = [catalog.find("pretrained", name) for name in catalog.CATALOGS["pretrained"]]
-    for candidate in formats:
+    known = []
+    for name in catalog.CATALOGS["pretrained"]:  # imported one by one: mostly the first will do
+        candidate = catalog.find("pretrained", name)
         if candidate.matches(folder):
             return candidate(folder)
+        known.append(candidate.looks_like)
     raise ConfigError(
         "no known format of pretrained weights",
         key="pretrained",
         where=str(folder),
-        expected="; or ".join(candidate.looks_like for candidate in formats),
+        expected="; or ".join(known),
         received=", ".join(sorted(path.name for path in folder.iterdir())[:10]) or "an empty folder",
     )
 

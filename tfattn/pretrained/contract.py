@@ -5,13 +5,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import keras
 import numpy as np
 
 from tfattn import console, files
 from tfattn.errors import CheckpointError
+
+if TYPE_CHECKING:  # the sizes of a model are read from its files without Keras, which takes seconds to import
+    import keras
 
 RANDOM_STATE = "seed_generator_state"
 
@@ -92,7 +94,7 @@ class Pretrained(ABC):
     def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
         """Reads tensors, laid out as ours are: (inputs, outputs)."""
 
-    def load_into(self, model: keras.Model) -> Report:
+    def load_into(self, model: "keras.Model") -> Report:
         """Gives a model the published weights.
 
         Returns:

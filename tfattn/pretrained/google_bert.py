@@ -1,11 +1,11 @@
 """A checkpoint folder of google-research/bert: bert_config.json, bert_model.ckpt.*, vocab.txt."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfattn.errors import CheckpointError
 from tfattn.pretrained.contract import Pretrained, is_lower_case
@@ -15,9 +15,6 @@ CONFIG, WEIGHTS, VOCABULARY = "bert_config.json", "bert_model.ckpt", "vocab.txt"
 
 # The released code computes what it calls gelu by tanh.
 ACTIVATIONS = {"gelu": "gelu_approximate", "relu": "relu"}
-
-# What TensorFlow's reader raises on broken files.
-UNREADABLE = (tf.errors.OpError, RuntimeError, ValueError, LookupError)
 
 
 class GoogleBert(Pretrained):
@@ -45,25 +42,24 @@ class GoogleBert(Pretrained):
         return is_lower_case(self.vocabulary)
 
     def stored_shapes(self) -> dict[str, tuple[int, ...]]:
-        shapes = self._open().get_variable_to_shape_map()
+        with self._reader() as reader:
+            shapes = reader.get_variable_to_shape_map()
         return {name: tuple(shape) for name, shape in shapes.items()}
 
     def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
         return tuple(f"bert/{name}" for name in original_names(path))
 
     def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
-        reader = self._open()
-        try:
+        with self._reader() as reader:
             return {name: reader.get_tensor(name) for name in names}
-        except UNREADABLE as error:
-            raise self._unreadable(error) from None
 
-    def _open(self) -> Any:
+    @contextmanager
+    def _reader(self) -> Iterator[Any]:
+        import tensorflow as tf  # not above: the sizes of a model are read without it
+
         self._existing(f"{WEIGHTS}.index")
+        path = str(self.folder / WEIGHTS)
         try:
-            return tf.train.load_checkpoint(str(self.folder / WEIGHTS))
-        except UNREADABLE as error:
-            raise self._unreadable(error) from None
-
-    def _unreadable(self, error: Exception) -> CheckpointError:
-        return CheckpointError(f"cannot be read as a TensorFlow checkpoint ({error})", where=str(self.folder / WEIGHTS))
+            yield tf.train.load_checkpoint(path)
+        except (tf.errors.OpError, RuntimeError, ValueError, LookupError) as error:  # of files that are broken
+            raise CheckpointError(f"cannot be read as a TensorFlow checkpoint ({error})", where=path) from None

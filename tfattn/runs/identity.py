@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from tfattn import catalog, files, pretrained
-from tfattn.config.arguments import arguments
 from tfattn.config.build import build
+from tfattn.config.constructors import constructor
 from tfattn.config.read import KeyPath
-from tfattn.config.schema import Config, constructor_of
+from tfattn.config.schema import Config
 from tfattn.config.types import PartMark, SectionMark
 from tfattn.data.section import Data
 from tfattn.runs.ensemble import ensemble_of
@@ -117,6 +117,6 @@ def _parts(config: Config, mark: PartMark | SectionMark, path: KeyPath) -> Itera
     values = config.at(*path)
     if isinstance(mark, PartMark):
         yield path, mark.catalog, values["name"]
-    for key, argument in arguments(constructor_of(mark, values)).items():
+    for key, argument in constructor(*mark.entry(values)).arguments.items():
         if argument.nested is not None and values.get(key) is not None:
             yield from _parts(config, argument.nested, (*path, key))

@@ -1,4 +1,4 @@
-"""Exported models: answers from a file of them, a server of them, and a client of any such server."""
+"""Exported models: predictions for a file of rows, a server, and a client of any such server."""
 
 from typing import Any
 

@@ -1,19 +1,22 @@
-"""The commands that need an export and no pipeline: predict, serve, conformance. A few lines of glue each."""
+"""The commands that need an export and no pipeline: predict, serve, conformance. A few lines of glue each.
+
+TensorFlow, which takes seconds, is loaded by those that need it, and not before what can be wrong has been looked at.
+"""
 
 import json
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from tfattn import console
+from tfattn import console, native
 from tfattn.config.build import build
 from tfattn.config.resolve import resolve_section
-from tfattn.serving.client import local, output_lines
+from tfattn.serving.client import output_lines
 from tfattn.serving.client.predict import predict as predict_rows
-from tfattn.serving.client.remote import Remote
+from tfattn.serving.client.remote import RemoteModel
 from tfattn.serving.client.transports.address import is_address
-from tfattn.serving.conformance import fixtures, run
-from tfattn.serving.server import builtin, tensorflow_model_server
-from tfattn.serving.server.announcement import Announcement
+from tfattn.serving.engine import forking
+from tfattn.serving.models.models_config import read_config
+from tfattn.serving.server import tensorflow_model_server
 
 Print = Callable[[str], None]
 
@@ -29,13 +32,14 @@ def predict(
     token_file: Path | None,
     allow_operations: Collection[str],
 ) -> None:
-    """Answers a file of inputs from an export, or from a model on a server."""
+    """Writes the predictions of an export, or of a model on a server, for a file of inputs."""
     output_lines.format_of(output)  # what cannot be written is refused before anything is loaded
     if is_address(model):
-        answering = Remote(model, token_file=token_file)
+        predictor = RemoteModel(model, token_file=token_file)
     else:
-        answering = local.load(model, folder, allow_operations=allow_operations)
-    predict_rows(answering, input, output, kind=format, batch_size=batch_size)
+        local = native.with_tensorflow("tfattn.serving.client.local")
+        predictor = local.load(model, folder, allow_operations=allow_operations)
+    predict_rows(predictor, input, output, kind=format, batch_size=batch_size)
 
 
 def serve(models: str, *, with_engine: str, config: Path | None, overrides: list[str] | None, print: Print) -> None:
@@ -43,16 +47,18 @@ def serve(models: str, *, with_engine: str, config: Path | None, overrides: list
     serving = build(resolve_section("serving", config, overrides))
     path = Path(models) if Path(models).exists() else Path("saved_models") / models
 
-    def announce(what: Announcement) -> None:
+    def announce(what) -> None:  # an Announcement
         console.table("Serving", ["model", "version", "state"], what.rows())
         console.note(f"page: {what.rest}/    gRPC: {what.grpc}")
         console.note(what.curl())
         print(json.dumps({"rest": what.rest, "grpc": what.grpc}))
 
-    if with_engine == "tensorflow_model_server" or (with_engine == "auto" and tensorflow_model_server.find()):
+    if tensorflow_model_server.is_wanted(with_engine):
         tensorflow_model_server.serve(path, serving, lambda rest, grpc: print(json.dumps({"rest": rest, "grpc": grpc})))
-    else:
-        builtin.serve(path, serving, announce)
+        return
+    read_config(path)
+    forking.start()  # it loads TensorFlow while this process does
+    native.with_tensorflow("tfattn.serving.server.builtin").serve(path, serving, announce)
 
 
 def conformance(
@@ -65,6 +71,7 @@ def conformance(
     print: Print,
 ) -> bool:
     """Checks a server against what TF Serving answers, and prints each check as it is made; whether all was right."""
+    run = native.with_tensorflow("tfattn.serving.conformance.run")
     options = {"rest": rest, "grpc": grpc, "models": models, "engine": with_engine, "overrides": overrides or ()}
     results = []
     for result in run.conformance(**options):
@@ -76,4 +83,4 @@ def conformance(
 
 def write_models(folder: Path) -> None:
     """Writes the models that a server must serve to be checked."""
-    fixtures.write_models(folder)
+    native.with_tensorflow("tfattn.serving.conformance.fixtures").write_models(folder)

@@ -1,6 +1,6 @@
 """The settings of the built-in server: what it listens to, how patient it is, and how much it takes."""
 
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
@@ -11,6 +11,7 @@ Port = Annotated[int, Field(ge=0, le=65535)]
 Deviation = Literal["integer_range", "not_found_json", "bytes_as_b64", "keep_last_version", "health_paths"]
 
 
+@dataclass(frozen=True, kw_only=True)
 class Serving:
     """How the built-in server listens, waits and limits.
 
@@ -48,61 +49,30 @@ class Serving:
         '127.0.0.1'
     """
 
-    def __init__(
-        self,
-        *,
-        host: str = "127.0.0.1",
-        rest_port: Port = 8501,
-        grpc_port: Port = 8500,
-        batching: str = "beside",
-        poll_seconds: PositiveFloat = 1.0,
-        config_poll_seconds: PositiveFloat = 5.0,
-        load_seconds: PositiveFloat = 600.0,
-        load_retries: NonNegativeInt = 5,
-        load_retry_seconds: NonNegativeFloat = 60.0,
-        allow_operations: list[str] | None = None,
-        labels_for_unavailable: bool = False,
-        timeout_seconds: PositiveFloat = 30.0,
-        max_body_mib: PositiveInt = 16,
-        max_gzip_ratio: PositiveInt = 200,
-        max_nesting: NonNegativeInt = 100,
-        max_rows: PositiveInt = 10_000,
-        max_header_kib: PositiveInt = 16,
-        max_connections: PositiveInt = 1000,
-        slow_client_seconds: PositiveFloat = 20.0,
-        cors: bool = False,
-        tls_certificate: str | None = None,
-        tls_key: str | None = None,
-        token_file: str | None = None,
-        grace_seconds: PositiveFloat = 30.0,
-        worker_threads: NonNegativeInt = 0,
-        log_requests: bool = False,
-        as_tf_serving: list[Deviation] | None = None,
-    ):
-        self.host = host
-        self.rest_port = rest_port
-        self.grpc_port = grpc_port
-        self.batching = batching
-        self.poll_seconds = poll_seconds
-        self.config_poll_seconds = config_poll_seconds
-        self.load_seconds = load_seconds
-        self.load_retries = load_retries
-        self.load_retry_seconds = load_retry_seconds
-        self.allow_operations = tuple(allow_operations or ())
-        self.labels_for_unavailable = labels_for_unavailable
-        self.timeout_seconds = timeout_seconds
-        self.max_body_mib = max_body_mib
-        self.max_gzip_ratio = max_gzip_ratio
-        self.max_nesting = max_nesting
-        self.max_rows = max_rows
-        self.max_header_kib = max_header_kib
-        self.max_connections = max_connections
-        self.slow_client_seconds = slow_client_seconds
-        self.cors = cors
-        self.tls_certificate = Path(tls_certificate) if tls_certificate else None
-        self.tls_key = Path(tls_key) if tls_key else None
-        self.token_file = Path(token_file) if token_file else None
-        self.grace_seconds = grace_seconds
-        self.worker_threads = worker_threads
-        self.log_requests = log_requests
-        self.as_tf_serving = tuple(as_tf_serving or ())
+    host: str = "127.0.0.1"
+    rest_port: Port = 8501
+    grpc_port: Port = 8500
+    batching: str = "beside"
+    poll_seconds: PositiveFloat = 1.0
+    config_poll_seconds: PositiveFloat = 5.0
+    load_seconds: PositiveFloat = 600.0
+    load_retries: NonNegativeInt = 5
+    load_retry_seconds: NonNegativeFloat = 60.0
+    allow_operations: tuple[str, ...] = ()
+    labels_for_unavailable: bool = False
+    timeout_seconds: PositiveFloat = 30.0
+    max_body_mib: PositiveInt = 16
+    max_gzip_ratio: PositiveInt = 200
+    max_nesting: NonNegativeInt = 100
+    max_rows: PositiveInt = 10_000
+    max_header_kib: PositiveInt = 16
+    max_connections: PositiveInt = 1000
+    slow_client_seconds: PositiveFloat = 20.0
+    cors: bool = False
+    tls_certificate: str | None = None
+    tls_key: str | None = None
+    token_file: str | None = None
+    grace_seconds: PositiveFloat = 30.0
+    worker_threads: NonNegativeInt = 0
+    log_requests: bool = False
+    as_tf_serving: tuple[Deviation, ...] = ()

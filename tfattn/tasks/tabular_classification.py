@@ -8,7 +8,7 @@ import numpy as np
 from keras import ops
 from pydantic import PositiveFloat
 
-from tfattn.config.types import Given, Share
+from tfattn.config.types import Fraction, Given
 from tfattn.errors import ConfigError
 from tfattn.features import COLUMN_ATTENTION, ENCODED, ESSENTIAL_FEATURES, LABEL_IDS, LOGITS, POOLED_OUTPUT
 from tfattn.models.contracts import TableEncoder
@@ -73,8 +73,8 @@ class TabularClassification(Task):
         class_counts: Given[list[int] | None] = None,
         positive: str | None = None,
         class_weights: Literal["balanced"] | dict[str, PositiveFloat] | None = None,
-        label_smoothing: Share = 0.0,
-        specificity: Share | None = None,
+        label_smoothing: Fraction = 0.0,
+        specificity: Fraction | None = None,
     ):
         # Not cast to the compute type on entry: the model embeds numbers in float32.
         super().__init__(name="tabular_classification", autocast=False)

@@ -58,7 +58,7 @@ class Task(keras.Model):
     def combined(
         self, predictions: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
     ) -> dict[str, Any]:
-        """Give what several tasks of this kind predict together, or one alone, at its operating point if it has one."""
+        """Give what several tasks of this kind predict together, or one alone, at an operating point if given."""
         (alone,) = predictions
         return alone
 

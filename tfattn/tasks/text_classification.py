@@ -8,7 +8,7 @@ import numpy as np
 from keras import ops
 from pydantic import PositiveFloat
 
-from tfattn.config.types import Given, Rate, Share
+from tfattn.config.types import Fraction, Given, Rate
 from tfattn.features import ENCODED, LOGITS, PADDING_MASK, POOLED_OUTPUT, SEQUENCE_OUTPUT
 from tfattn.layers.dropout import Dropout
 from tfattn.models.contracts import Encoder
@@ -73,7 +73,7 @@ class TextClassification(Task):
         pooling: Literal["mean", "cls", "pooler"] = "mean",
         dropout: Rate = 0.1,
         class_weights: Literal["balanced"] | dict[str, PositiveFloat] | None = None,
-        label_smoothing: Share = 0.0,
+        label_smoothing: Fraction = 0.0,
     ):
         # Not cast to the compute type on entry: vectors that were computed before are read as they were stored.
         super().__init__(name="text_classification", autocast=False)

@@ -8,7 +8,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from tfattn.config.types import Given, Section, Share
+from tfattn.config.types import Fraction, Given, Section
 from tfattn.decoding.loop import Decoded
 from tfattn.features import LOGITS, PADDING_MASK, TARGET_IDS, TARGET_PADDING_MASK, TOKEN_IDS, WEIGHTS
 from tfattn.models.contracts import EncoderDecoder
@@ -72,7 +72,7 @@ class Translation(Task):
         *,
         model: Given[EncoderDecoder],
         preprocessor: Given[Writer],
-        label_smoothing: Share = 0.1,
+        label_smoothing: Fraction = 0.1,
         decoding: Section("decoding") | None = None,
     ):
         super().__init__(name="translation", autocast=False)

@@ -5,10 +5,12 @@ all of them, and changes its own copy of the weights, so the copies stay equal w
 """
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import tensorflow as tf
 from pydantic import NonNegativeFloat, PositiveFloat
 
+from tfattn.config.relations import OnlyWith
 from tfattn.config.types import Rate
 from tfattn.errors import ConfigError
 from tfattn.training.gradients import Gradient
@@ -179,16 +181,9 @@ class Sgd(Optimizer):
         learning_rate: PositiveFloat = 0.01,
         weight_decay: NonNegativeFloat = 0.0,
         momentum: Rate = 0.9,
-        nesterov: bool = False,
+        nesterov: Annotated[bool, OnlyWith("momentum")] = False,
     ):
         super().__init__(learning_rate=learning_rate, weight_decay=weight_decay)
-        if nesterov and not momentum:
-            raise ConfigError(
-                "looking ahead needs a momentum",
-                key="nesterov",
-                expected="momentum above 0, or nesterov: false",
-                received="momentum 0",
-            )
         self.momentum = momentum
         self.nesterov = nesterov
         self.slot_names = ("velocity",) if momentum else ()

@@ -4,11 +4,12 @@ import functools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import tensorflow as tf
 from pydantic import NonNegativeInt
 
+from tfattn.config.relations import OnlyWith
 from tfattn.errors import ConfigError, TrainingError
 from tfattn.training.cluster import cluster
 from tfattn.training.compiled import compiled
@@ -63,16 +64,10 @@ class Runtime:
         *,
         precision: Literal["auto", "float32", "bfloat16", "float16"] = "auto",
         strategy: Literal["auto", "one_device", "mirrored", "multi_worker"] = "auto",
-        logical_devices: NonNegativeInt | Literal["cores"] = 0,
+        logical_devices: Annotated[
+            NonNegativeInt | Literal["cores"], OnlyWith("strategy", values=("auto", "mirrored"))
+        ] = 0,
     ):
-        if logical_devices and strategy in ("one_device", "multi_worker"):
-            raise ConfigError(
-                "the CPU is split only for mirrored devices",
-                key="logical_devices",
-                expected=f"0 with strategy {strategy}",
-                received=str(logical_devices),
-                remedy="Set `strategy: mirrored`, or leave logical_devices out.",
-            )
         self.precision = precision
         self.strategy_name = strategy
         self.logical_devices = logical_devices

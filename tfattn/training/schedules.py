@@ -9,7 +9,7 @@ import math
 import tensorflow as tf
 from pydantic import NonNegativeInt, PositiveInt
 
-from tfattn.config.types import Rate, Share
+from tfattn.config.types import Fraction, Rate
 
 
 class Schedule:
@@ -57,7 +57,7 @@ class Linear(Schedule):
         final: the fraction of the rate that would be reached one step after the last.
     """
 
-    def __init__(self, *, warmup: NonNegativeInt | Rate = 0.1, final: Share = 0.0):
+    def __init__(self, *, warmup: NonNegativeInt | Rate = 0.1, final: Fraction = 0.0):
         super().__init__(warmup=warmup)
         self.final = final
 
@@ -73,7 +73,7 @@ class Cosine(Schedule):
         final: the fraction of the rate that would be reached one step after the last.
     """
 
-    def __init__(self, *, warmup: NonNegativeInt | Rate = 0.1, final: Share = 0.0):
+    def __init__(self, *, warmup: NonNegativeInt | Rate = 0.1, final: Fraction = 0.0):
         super().__init__(warmup=warmup)
         self.final = final
 

@@ -18,7 +18,7 @@ from tfattn.errors import ServingError
 from tfattn.serving import Client
 from tfattn.serving.api.failure import Failure, StatusCode
 from tfattn.serving.api.signature import CLASSIFY
-from tfattn.serving.models.version import State
+from tfattn.serving.models.version import VersionState
 
 SERVERS = {"http": RestServer, "grpc": RpcServer}
 NAMES = {"http": "rest", "grpc": "grpc"}
@@ -349,7 +349,7 @@ def test_an_address_is_one(address):
 
 
 def test_a_model_that_failed_to_load_is_not_there(protocol):
-    failed = half_plus_two(1, state=State.END)
+    failed = half_plus_two(1, state=VersionState.END)
     with SERVERS[protocol](Models(failed)) as server, Client(f"{protocol}://{server.host}") as client:
         pytest.raises(ServingError, client.inputs, "half_plus_two").match("It may still be loading")
 

@@ -9,9 +9,9 @@ import pytest
 from tfattn.data.csv_files import CsvFile
 from tfattn.data.jsonl_files import JsonLinesFile
 from tfattn.data.parallel_files import ParallelFiles
-from tfattn.data.text_files import LONGEST_TEXT
-from tfattn.data.training_file import FileFormat, TrainingFile
 from tfattn.errors import DataError
+from tfattn.formats.limits import LONGEST_TEXT
+from tfattn.formats.training_file import FileFormat, TrainingFile
 from tfattn.serving.client import input_rows
 
 ONE = TrainingFile({"text": "Description"})

@@ -1,4 +1,4 @@
-"""Rows in, answers out, by the SavedModel alone."""
+"""Rows in, predictions out, by the SavedModel alone."""
 
 import math
 import shutil
@@ -21,11 +21,11 @@ def hours(models):
 
 
 def test_a_row_is_answered_with_label_and_scores(reports):
-    short, long = reports.answer([{"text": "é"}, {"text": "x" * 30, "other": "not read"}])
+    short, long = reports.predict([{"text": "é"}, {"text": "x" * 30, "other": "not read"}])
     assert short["label"] == "Électronique" and short["label_id"] == 1
     assert short["score"] == short["scores"]["Électronique"] == pytest.approx(10 / 11)
     assert list(long["scores"]) == ["Leak", "Électronique"] and long["label"] == "Leak"
-    assert reports.answer([]) == []
+    assert reports.predict([]) == []
 
 
 def test_inputs_are_known_by_name(reports, models):
@@ -33,20 +33,20 @@ def test_inputs_are_known_by_name(reports, models):
     assert reports.trained_on.columns == {"text": "Description text"}
     pairs = local.load("pairs", models)
     assert pairs.inputs == ("text_a", "text_b")
-    assert pairs.answer([{"text_b": "b" * 9, "text_a": "a" * 9}])[0]["label"] == "Leak"
+    assert pairs.predict([{"text_b": "b" * 9, "text_a": "a" * 9}])[0]["label"] == "Leak"
 
 
 def test_a_missing_input_is_named(reports):
     with pytest.raises(ServingError, match="expected text, received texts"):
-        reports.answer([{"texts": "x"}])
+        reports.predict([{"texts": "x"}])
 
 
 def test_numbers_and_texts_are_known_apart(reports, hours):
     assert not reports.numeric
     assert hours.numeric == {"age", "hours-per-week"} and set(hours.inputs) == {"age", "hours-per-week", "job"}
     rows = [{"age": 39, "hours-per-week": 40.5, "job": "é"}, {"age": 1.0, "hours-per-week": math.nan, "job": ""}]
-    assert [answer["told"] for answer in hours.answer(rows)] == ["é 79.5", " 1.5"]
-    assert hours.answer([]) == []
+    assert [answer["told"] for answer in hours.predict(rows)] == ["é 79.5", " 1.5"]
+    assert hours.predict([]) == []
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,12 @@ def test_numbers_and_texts_are_known_apart(reports, hours):
 def test_a_value_of_the_wrong_kind_is_named(hours, change, message):
     row = {"age": 39.0, "hours-per-week": 40.0, "job": "clerk"}
     with pytest.raises(ServingError, match=message):
-        hours.answer([row, {**row, **change}])
+        hours.predict([row, {**row, **change}])
 
 
 def test_what_the_model_itself_refuses_is_told_from_its_failures(hours):
     with pytest.raises(RefusedError, match="`age` is no finite number"):
-        hours.answer([{"age": math.inf, "hours-per-week": 40.0, "job": "clerk"}])
+        hours.predict([{"age": math.inf, "hours-per-week": 40.0, "job": "clerk"}])
 
 
 def test_damage_is_found(models, tmp_path):

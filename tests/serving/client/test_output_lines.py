@@ -8,10 +8,10 @@ import pytest
 
 from tfattn.errors import ConfigError
 from tfattn.serving.client import output_lines
-from tfattn.serving.client.output_lines import Unanswered
+from tfattn.serving.client.output_lines import FailedRow
 
 CLASSIFIED = [
-    Unanswered(text='a "b"', error="new.csv:2: no"),
+    FailedRow(text='a "b"', error="new.csv:2: no"),
     {"text": "c,\td\ne", "label": "Leck", "score": 0.5, "scores": {"Leck": 0.5, "Öl": 0.25}, "attention": [1.0, 0.5]},
     {"text": "", "label": "Öl", "score": 1.0, "scores": {"Leck": 0.0, "Öl": 1.0}, "attention": [], "empty": True},
 ]
@@ -51,12 +51,12 @@ def test_a_table_is_written_line_by_line():
 
 
 def test_a_table_without_any_answer_still_has_its_lines():
-    assert written("out.csv", [Unanswered(text="a", error="no")] * 2) == "text,error,empty\na,no,\na,no,\n"
+    assert written("out.csv", [FailedRow(text="a", error="no")] * 2) == "text,error,empty\na,no,\na,no,\n"
     assert written("out.csv", []) == ""
 
 
 def test_texts_keep_to_their_lines():
-    lines = [{"source": "a", "text": "b\u2028c\nd"}, Unanswered(source="e", error="no"), {"source": "", "text": ""}]
+    lines = [{"source": "a", "text": "b\u2028c\nd"}, FailedRow(source="e", error="no"), {"source": "", "text": ""}]
     assert written("out.txt", lines) == "b c d\n\n\n"
 
 

@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from tfattn.data.training_file import TrainingFile
 from tfattn.errors import ConfigError, DataError
+from tfattn.formats.training_file import TrainingFile
 from tfattn.serving.client import local
-from tfattn.serving.client.predict import MOST_LISTED, answers, predict
+from tfattn.serving.client.predict import MOST_LISTED, predict, predictions
 
 
 @pytest.fixture(scope="module")
@@ -52,16 +52,16 @@ def test_the_same_goes_through_pipes(reports, new_reports, tmp_path, monkeypatch
 
 
 def test_answers_come_as_soon_as_a_batch_is_full(reports):
-    from tfattn.serving.client.input_rows import Row
+    from tfattn.serving.client.input_rows import InputRow
 
     read = []
 
     def rows():
         for number in range(100):
             read.append(number)
-            yield Row({"text": "x"}, "")
+            yield InputRow({"text": "x"}, "")
 
-    next(answers(reports, rows(), batch_size=4))
+    next(predictions(reports, rows(), batch_size=4))
     assert len(read) == 4
 
 
@@ -85,7 +85,7 @@ def test_a_row_that_cannot_be_read_has_its_line_and_loses_no_other(reports, tmp_
     assert str(caught.value).splitlines() == [
         lines[1]["error"],
         lines[3]["error"],
-        f"{tmp_path}/out.jsonl: 2 of 5 rows could not be answered",
+        f"{tmp_path}/out.jsonl: 2 of 5 rows have no prediction",
     ]
     assert f"{tmp_path}/bad.csv:3: the row does not fit the header" in lines[1]["error"]
 
@@ -96,7 +96,7 @@ def test_many_problems_are_not_all_listed(reports, tmp_path):
         predict(reports, str(tmp_path / "bad.jsonl"), str(tmp_path / "out.csv"))
     said = str(caught.value).splitlines()
     assert len(said) == MOST_LISTED + 2
-    assert said[-2:] == ["and 50 more", f"{tmp_path}/out.csv: 150 of 150 rows could not be answered"]
+    assert said[-2:] == ["and 50 more", f"{tmp_path}/out.csv: 150 of 150 rows have no prediction"]
 
 
 def test_an_output_that_nobody_writes_is_refused_before_anything_is_read(reports, tmp_path, command):

@@ -9,7 +9,7 @@ from tests.serving.servers import RestServer, RpcServer
 from tests.serving.stand_ins import TEXTS, Models, Version, signature
 from tfattn.errors import ServingError
 from tfattn.serving.client.predict import predict
-from tfattn.serving.client.remote import Remote
+from tfattn.serving.client.remote import RemoteModel
 
 SERVERS = {"http": RestServer, "grpc": RpcServer}
 
@@ -52,8 +52,8 @@ def test_rows_that_are_too_much_together_are_sent_in_parts(scheme, tmp_path, com
 
 def test_a_version_is_chosen(server, tmp_path):
     (tmp_path / "new.txt").write_text("a\n")
-    predict(Remote(f"{server.url}/shouts/labels/old"), str(tmp_path / "new.txt"), str(tmp_path / "out.jsonl"))
-    predict(Remote(f"{server.url}/shouts/versions/1"), str(tmp_path / "new.txt"), str(tmp_path / "out.jsonl"))
+    predict(RemoteModel(f"{server.url}/shouts/labels/old"), str(tmp_path / "new.txt"), str(tmp_path / "out.jsonl"))
+    predict(RemoteModel(f"{server.url}/shouts/versions/1"), str(tmp_path / "new.txt"), str(tmp_path / "out.jsonl"))
     assert len(server.models.find("shouts", 1).calls) == 2 and not server.models.find("shouts", 2).calls
 
 
@@ -76,4 +76,4 @@ def test_the_token_comes_from_a_file(tmp_path, command):
         assert "Give its token" in command(*asked).errors
         assert json.loads(command(*asked, "--token-file", tmp_path / "token").output)["text"] == "A"
         with pytest.raises(ServingError, match="none: cannot read the token"):
-            Remote(url, token_file=tmp_path / "none")
+            RemoteModel(url, token_file=tmp_path / "none")

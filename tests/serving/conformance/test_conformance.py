@@ -1,6 +1,7 @@
 """The built-in server against the whole list; and servers that are wrong, which every check notices."""
 
 import math
+import shutil
 from typing import get_args
 
 import grpc
@@ -33,16 +34,19 @@ def results():
     return list(conformance(engine="builtin"))
 
 
+@pytest.mark.alone
 def test_the_built_in_server_answers_as_the_list_says(results):
     print(summary(results))
     wrong = [str(result) for result in results if result.outcome == "failed"]
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.alone
 def test_all_that_settings_can_show_is_shown(results):
     assert {result.check.row for result in results if result.outcome == "skipped"} == {89}
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 def test_each_deviation_can_be_switched_off():
     names = get_args(Deviation)
@@ -64,18 +68,25 @@ def test_every_row_of_the_list_has_a_check():
     assert {check.row for check in CHECKS} == set(range(1, 90))
 
 
+@pytest.fixture
+def written(once, tmp_path):
+    """A folder of the fixture models."""
+    shutil.copytree(once("conformance", fixtures.write_models), tmp_path, dirs_exist_ok=True)
+    fixtures.write_models(tmp_path)  # with the paths of this folder
+    return tmp_path
+
+
 @pytest.mark.parametrize("how", WRONG)
-def test_every_check_notices_a_wrong_server(how, tmp_path):
+def test_every_check_notices_a_wrong_server(how, written):
     status, body, kind, code = WRONG[how]
-    fixtures.write_models(tmp_path)
-    before = sorted(tmp_path.rglob("*"))
+    before = sorted(written.rglob("*"))
     with wrong_servers.rest(status, body, kind) as rest, wrong_servers.rpc(code) as rpc:
-        server = Server(rest=rest, grpc=rpc, models=tmp_path, patience=0.2)
+        server = Server(rest=rest, grpc=rpc, models=written, patience=0.2)
         results = [run_check(check, server) for check in CHECKS]
         server.close()
     not_noticed = [str(result) for result in results if result.outcome != "failed"]
     assert {int(text[:3]) for text in not_noticed} == RIGHT.get(how, {89}), "\n".join(not_noticed)
-    assert sorted(tmp_path.rglob("*")) == before
+    assert sorted(written.rglob("*")) == before
 
 
 def test_what_an_address_is_missing_for_is_skipped():
@@ -161,9 +172,8 @@ def test_json_is_compared_by_meaning(one, other, is_same):
     assert same(other, one) is is_same
 
 
-def test_fixtures_are_written_once(tmp_path):
-    fixtures.write_models(tmp_path)
-    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.pb")}
-    fixtures.write_models(tmp_path)
-    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.pb")} == before
+def test_fixtures_are_written_once(written):
+    before = {path: path.stat().st_mtime_ns for path in written.rglob("*.pb")}
+    fixtures.write_models(written)
+    assert {path: path.stat().st_mtime_ns for path in written.rglob("*.pb")} == before
     assert len(before) == sum(len(versions) for _, versions in fixtures.VERSIONS.values())

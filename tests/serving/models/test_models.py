@@ -21,7 +21,7 @@ from tensorflow_serving.config.model_server_config_pb2 import ModelConfig, Model
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.models import model, versions_on_disk
 from tfattn.serving.models.models import Models
-from tfattn.serving.models.version import State
+from tfattn.serving.models.version import VersionState
 from tfattn.serving.monitoring.metrics import Metrics
 from tfattn.serving.section import Serving
 
@@ -34,16 +34,16 @@ class Version:
 
     def __init__(self, server, model, number, folder, *, serving, parameters, metrics):
         self.server, self.model, self.number, self.folder = server, model, number, folder
-        self.state, self.error = State.START, None
+        self.state, self.error = VersionState.START, None
         self.unused = asyncio.Event()
         self.unused.set()
 
     async def load(self, *, gently=False):
-        assert self.state is State.START
+        assert self.state is VersionState.START
         assert self.server.loading is None, "two loads at once"
         self.server.loading = self
         self.server.note("loading", self)
-        self.state = State.LOADING
+        self.state = VersionState.LOADING
         try:
             await asyncio.sleep(0.001)
             text = (self.folder / "saved_model.pb").read_text()
@@ -52,30 +52,30 @@ class Version:
             if text == "bad":
                 raise Failure(StatusCode.FAILED_PRECONDITION, "not a model")
         except asyncio.CancelledError:
-            self.state = State.END
+            self.state = VersionState.END
             raise
         except (Failure, FileNotFoundError) as error:
-            self.state = State.END
+            self.state = VersionState.END
             self.error = error if isinstance(error, Failure) else Failure(StatusCode.INTERNAL, "no file")
             self.server.note("failed", self)
             raise self.error from None
         finally:
             self.server.loading = None
-        self.state = State.AVAILABLE
+        self.state = VersionState.AVAILABLE
         self.server.note("available", self)
 
     async def unload(self):
-        assert self.state is State.AVAILABLE
-        self.state = State.UNLOADING
+        assert self.state is VersionState.AVAILABLE
+        self.state = VersionState.UNLOADING
         self.server.note("unloading", self)
         if self.server.may_not_go_dark:
             assert self.server.available(self.model), "nothing answers any more"
         await self.unused.wait()
-        self.state = State.END
+        self.state = VersionState.END
         self.server.note("unloaded", self)
 
     def die(self):
-        self.state, self.error = State.END, Failure(StatusCode.INTERNAL, "killed")
+        self.state, self.error = VersionState.END, Failure(StatusCode.INTERNAL, "killed")
 
 
 class Server:
@@ -123,7 +123,7 @@ class Server:
         """The version that is found, if one is."""
         with contextlib.suppress(Failure):
             found = self.models.find(*asked)
-            assert found.state is State.AVAILABLE
+            assert found.state is VersionState.AVAILABLE
             return [found.number]
         return []
 

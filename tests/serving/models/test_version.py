@@ -19,7 +19,7 @@ from tfattn import files
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.api.tensors import strings, to_proto
 from tfattn.serving.engine.batching_parameters import BatchingParameters
-from tfattn.serving.models.version import RESTARTS, State, Version
+from tfattn.serving.models.version import RESTARTS, Version, VersionState
 from tfattn.serving.monitoring.metrics import Metrics
 from tfattn.serving.section import Serving
 
@@ -43,9 +43,9 @@ def folder(models, tmp_path):
 def test_a_version_lives_answers_dies_is_started_again_and_ends(folder, capfd):
     async def life():
         served = version(folder)
-        assert served.state is State.START
+        assert served.state is VersionState.START
         await served.load()
-        assert served.state is State.AVAILABLE and list(served.signatures) == ["serving_default"]
+        assert served.state is VersionState.AVAILABLE and list(served.signatures) == ["serving_default"]
         assert [await label(served, SHORT), await label(served, LONG)] == ["Électronique", "Leak"]
         with pytest.raises(Failure) as failure:
             await served.run("serving_default", {"text": np.float32([1])}, (), None)
@@ -55,13 +55,13 @@ def test_a_version_lives_answers_dies_is_started_again_and_ends(folder, capfd):
         os.kill(first, signal.SIGKILL)
         answers = await asyncio.gather(*(label(served, LONG) for _ in range(20)))
         assert answers == ["Leak"] * 20
-        assert served.state is State.AVAILABLE and (await served._process)._process.pid != first
+        assert served.state is VersionState.AVAILABLE and (await served._process)._process.pid != first
 
         using = asyncio.create_task(label(served, LONG))
         await asyncio.sleep(0)
         await served.unload()
         assert using.done() and await using == "Leak"  # it was in use: that came first
-        assert served.state is State.END
+        assert served.state is VersionState.END
 
     asyncio.run(life())
     died = json.loads(capfd.readouterr().err.splitlines()[0])
@@ -76,13 +76,13 @@ def test_a_version_that_dies_again_and_again_is_not_started_again_at_once(folder
             process = await served._process
             os.kill(process._process.pid, signal.SIGKILL)
             await process.ended
-            assert served.state is State.AVAILABLE
+            assert served.state is VersionState.AVAILABLE
         process = await served._process
         os.kill(process._process.pid, signal.SIGKILL)
         with pytest.raises(Failure) as failure:
             await label(served, LONG)
         assert failure.value.code is StatusCode.UNAVAILABLE
-        assert served.state is State.END and "dies again and again: SIGKILL" in served.error.message
+        assert served.state is VersionState.END and "dies again and again: SIGKILL" in served.error.message
 
     asyncio.run(life())
 
@@ -168,7 +168,7 @@ def test_a_damaged_version_is_never_available(damage, folder):
         served = version(folder)
         with pytest.raises(Failure) as failure:
             await served.load()
-        assert served.state is State.END and served.error is failure.value
+        assert served.state is VersionState.END and served.error is failure.value
         assert failure.value.message
 
     asyncio.run(life())
@@ -182,7 +182,7 @@ def test_a_load_that_is_given_up_leaves_no_process(folder):
         loading.cancel()
         with pytest.raises(asyncio.CancelledError):
             await loading
-        assert served.state is State.END
+        assert served.state is VersionState.END
 
     asyncio.run(life())
     wait_until(lambda: not multiprocessing.active_children())
@@ -193,7 +193,7 @@ def test_a_load_that_takes_too_long_fails(folder):
         served = version(folder, load_seconds=0.05)
         with pytest.raises(Failure, match="not loaded and warm within 0.05 s"):
             await served.load()
-        assert served.state is State.END
+        assert served.state is VersionState.END
 
     asyncio.run(life())
     wait_until(lambda: not multiprocessing.active_children())

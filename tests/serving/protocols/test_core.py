@@ -12,7 +12,7 @@ from tensorflow_serving.apis.get_model_status_pb2 import ModelVersionStatus
 
 from tests.serving.stand_ins import FLOATS, TEXTS, Models, Version, example, half_plus_two, signature, sums
 from tfattn.serving.api.failure import Failure
-from tfattn.serving.models.version import State
+from tfattn.serving.models.version import VersionState
 from tfattn.serving.protocols import core
 
 X = np.float32([1, 2, 5])
@@ -189,7 +189,7 @@ def test_row_76_metadata_are_all_signatures():
 
 
 def test_rows_55_56_and_77_states_of_versions():
-    failed = half_plus_two(2, state=State.END, error=Failure(StatusCode.DATA_LOSS, "broken"))
+    failed = half_plus_two(2, state=VersionState.END, error=Failure(StatusCode.DATA_LOSS, "broken"))
     models = Models(half_plus_two(1), failed)
     newest, oldest = core.model_status(models, "half_plus_two").model_version_status
     assert (newest.version, newest.state, newest.status.error_code) == (2, 50, 15)
@@ -205,7 +205,7 @@ def test_rows_55_56_and_77_states_of_versions():
 
 
 def test_every_state_is_one_of_the_message():
-    for state in State:
+    for state in VersionState:
         response = core.model_status(Models(half_plus_two(1, state=state)), "half_plus_two")
         assert ModelVersionStatus.State.Name(response.model_version_status[0].state) == state.name
 

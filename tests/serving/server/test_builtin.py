@@ -6,22 +6,16 @@ import shutil
 import signal
 import socket
 import subprocess
-import threading
-import urllib.error
 import urllib.request
 
 import grpc
 import pytest
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
-from benchmarks.serving.running import Running, descendants, running, wait_until
+from benchmarks.serving.running import Running, descendants, wait_until
 from tfattn.serving.api.tensors import strings, to_proto
 
-
-@pytest.fixture(scope="module")
-def server(models):
-    with running(models, worker_threads=1) as server:
-        yield server
+pytestmark = pytest.mark.alone
 
 
 def predict(server, *texts, model="reports"):
@@ -77,47 +71,15 @@ def test_a_taken_port_and_nothing_to_serve_are_said_in_one_line(server, models, 
     assert wrong.status == 2 and "Did you mean `rest_port`?" in wrong.errors and "max_rows" in wrong.errors
 
 
-def test_a_model_that_is_added_is_served_and_one_that_is_taken_away_is_not(models, tmp_path):
-    folder = tmp_path / "saved_models"
-    shutil.copytree(models / "reports/9", folder / "first/1")
-    with running(folder, worker_threads=1, config_poll_seconds=0.2) as server:
-        shutil.copytree(models / "reports/9", folder / "second/1")
-        wait_until(lambda: models_of(server) == {"first", "second"})
-        wait_until(lambda: "AVAILABLE" in server.versions("second").values())
-        assert predict(server, "x" * 30, model="second") == ["Leak"]
-        shutil.rmtree(folder / "first")
-        wait_until(lambda: models_of(server) == {"second"})
-        assert predict(server, "x" * 30, model="second") == ["Leak"]
-
-
-def is_refusal(error):
-    return getattr(error, "code", None) == 503 or isinstance(error.reason, ConnectionRefusedError)
-
-
-def test_sigterm_answers_what_was_accepted_and_refuses_the_rest(models):
-    answers, refused = [], []
-
-    def ask(server):
-        while True:
-            try:
-                answers.append(predict(server, "x" * 30))
-            except urllib.error.URLError as error:
-                refused.append(error)
-                return
-
-    server = Running(models / "reports", worker_threads=1)
-    threads = [threading.Thread(target=ask, args=[server]) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    wait_until(lambda: len(answers) >= 20)
-    assert server.end() == 0
-    for thread in threads:
-        thread.join(30)
-    assert set(map(tuple, answers)) == {("Leak",)}
-    # 503 where a connection came just before the door closed, and its request just after.
-    assert all(is_refusal(error) for error in refused), refused
-    events = [json.loads(line)["event"] for line in server.log.read_text().splitlines() if line.startswith("{")]
-    assert events[events.index("draining") :] == ["draining", "version_unloaded", "ended"]
+def test_a_model_that_is_added_is_served_and_one_that_is_taken_away_is_not(server, served):
+    before = models_of(server)
+    shutil.copytree(served / "reports/9", served / "added/1")
+    wait_until(lambda: server.is_available("added"))
+    assert models_of(server) == {*before, "added"}
+    assert predict(server, "x" * 30, model="added") == ["Leak"]
+    shutil.rmtree(served / "added")
+    wait_until(lambda: models_of(server) == before)
+    assert predict(server, "x" * 30) == ["Leak"]
 
 
 def test_no_process_outlives_the_server(models):

@@ -62,7 +62,6 @@ from tfattn.errors import ServingError
 from tfattn.serving.server import tensorflow_model_server
 from tfattn.serving.section import Serving
 settings = json.loads(sys.argv[2])
-settings |= {name: Path(settings[name]) for name in ("tls_certificate", "tls_key") if name in settings}
 try:
     tensorflow_model_server.serve(
         Path(sys.argv[1]),

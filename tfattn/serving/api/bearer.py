@@ -16,7 +16,7 @@ class Bearer:
         ServingError: the file cannot be read, or holds no token.
     """
 
-    def __init__(self, path: Path):
+    def __init__(self, path: str | Path):
         self._token = read_token(path).encode()
 
     def admits(self, authorization: str) -> bool:
@@ -26,7 +26,7 @@ class Bearer:
         return scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self._token)
 
 
-def read_token(path: Path) -> str:
+def read_token(path: str | Path) -> str:
     """The token that a file holds.
 
     Raises:
@@ -34,7 +34,7 @@ def read_token(path: Path) -> str:
     """
     expected = "one line of visible ASCII characters"
     try:
-        token = path.read_text(encoding="ascii").strip()
+        token = Path(path).read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ServingError(f"cannot read the token ({error})", where=str(path), expected=expected) from None
     if not token or not all("!" <= character <= "~" for character in token):

@@ -24,6 +24,10 @@ HTTP_STATUS = {
 }
 
 
+# By the numbers that messages have for them.
+CODES = {code.value[0]: code for code in StatusCode}
+
+
 class Failure(Exception):
     """A request that is not answered.
 

@@ -1,4 +1,4 @@
-"""A client of servers that speak TF Serving's API: rows in, answers out."""
+"""A client of servers that speak TF Serving's API: rows in, predictions out."""
 
 import random
 import time
@@ -43,14 +43,14 @@ class Transport(Protocol):
 class Client:
     """A client of one server: the built-in one, TF Serving, or what else speaks its API.
 
-    It asks a model what it takes and gives, and each request goes to the very version that it knows, so that what it
-    says of an answer is true of it. Any number of threads may use one.
+    It asks a model what it takes and gives, and each request goes to the very version that it knows, so that labels
+    and scores belong together. Any number of threads may use one.
 
     Args:
         address: http://HOST:PORT or https:// for REST, grpc://HOST:PORT or grpcs:// for gRPC (which needs TensorFlow).
         token: the bearer token, where the server asks for one.
         authority: a PEM file of certificates to trust, for a server that signed its own.
-        timeout: seconds to wait for an answer.
+        timeout: seconds to wait for a response.
         retries: how many more times a request is sent while the server cannot be reached or is too busy.
 
     Example:
@@ -100,7 +100,7 @@ class Client:
         label: str | None = None,
         signature: str = "serving_default",
     ) -> list[dict[str, Any]]:
-        """Answers rows, in their order.
+        """Has the predictions of rows computed.
 
         Args:
             model: the model's name.
@@ -109,8 +109,8 @@ class Client:
             signature: what is asked for.
 
         Returns:
-            for each row the outputs by name. A classifier's are `label`, `label_id`, the `score` of that label, and
-            `scores`, from label name to score.
+            for each row, in their order, the outputs by name. A classifier's are `label`, `label_id`, the `score` of
+            that label, and `scores`, from label name to score.
 
         Raises:
             ServingError: a row lacks an input, or the server cannot be reached or refuses.
@@ -120,11 +120,11 @@ class Client:
             return []
         spec = Spec(model, version, label)
         try:
-            return self._answers(spec, self._current(spec), signature, rows)
+            return self._predictions(spec, self._current(spec), signature, rows)
         except NotServedError:
             if version is not None:
                 raise
-        return self._answers(spec, self._renewed(spec), signature, rows)  # what was the newest is gone by now
+        return self._predictions(spec, self._renewed(spec), signature, rows)  # what was the newest is gone by now
 
     def close(self) -> None:
         """Closes the connections."""
@@ -147,15 +147,15 @@ class Client:
         self._known[spec] = (time.monotonic(), known)
         return known
 
-    def _answers(
+    def _predictions(
         self, spec: Spec, known: Metadata, signature: str, rows: Sequence[Mapping[str, Any]]
     ) -> list[dict[str, Any]]:
         function = self._function(spec, known, signature)
         sent = self._sent(spec, function, rows)
         exact = Spec(spec.model, known.version)
-        answers = self._patiently(exact, self._transport.predict, signature, function, sent)
+        outputs = self._patiently(exact, self._transport.predict, signature, function, sent)
         labels = self._label_names(exact, known) if {"label", "label_id", "scores"} <= set(function.outputs) else ()
-        return [named(answer, labels) for answer in answers]
+        return [named(one, labels) for one in outputs]
 
     def _function(self, spec: Spec, known: Metadata, signature: str) -> Function:
         if signature not in known.signatures:

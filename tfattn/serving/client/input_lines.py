@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from tfattn.data.file_kinds import check_kind, likely_encoding
-from tfattn.data.text_files import LONGEST_ROW, too_long
-from tfattn.data.training_file import FileFormat
 from tfattn.errors import DataError
+from tfattn.formats.file_kinds import check_kind, likely_encoding
+from tfattn.formats.limits import LONGEST_ROW, too_long
+from tfattn.formats.training_file import FileFormat
 
 # What `errors="surrogateescape"` makes of a byte that is not of the encoding, and what no text has.
 _NO_TEXT = re.compile("[\udc80-\udcff\0]")

@@ -10,27 +10,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from tfattn.data.delimiters import likely_delimiter
-from tfattn.data.jsonl_files import object_of, text_of
-from tfattn.data.text_files import LONGEST_TEXT, too_long
-from tfattn.data.training_file import FileFormat, TrainingFile
 from tfattn.errors import DataError, listed
+from tfattn.formats.delimiters import likely_delimiter
+from tfattn.formats.json_objects import object_of, text_of
+from tfattn.formats.limits import LONGEST_TEXT, too_long
+from tfattn.formats.training_file import FileFormat, TrainingFile
 from tfattn.serving.client.input_lines import InputLines, opened
 
-Kind = Literal["text", "csv", "tsv", "jsonl"]
+InputKind = Literal["text", "csv", "tsv", "jsonl"]
 
-FORMATS: dict[Kind, FileFormat] = {
+FORMATS: dict[InputKind, FileFormat] = {
     "text": FileFormat("text"),
     "csv": FileFormat("csv"),
     "tsv": FileFormat("csv", delimiter="\t"),
     "jsonl": FileFormat("jsonl"),
 }
-KINDS: dict[str, Kind] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+KINDS: dict[str, InputKind] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 
 @dataclass(frozen=True)
-class Row:
-    """The inputs of one answer.
+class InputRow:
+    """A row of inputs.
 
     Attributes:
         fields: input name to text; nothing where the row cannot be read.
@@ -43,13 +43,13 @@ class Row:
     problem: DataError | None = None
 
 
-def read(path: str, trained_on: TrainingFile, *, kind: Kind | None = None) -> Iterator[Row]:
+def read(path: str, trained_on: TrainingFile, *, kind: InputKind | None = None) -> Iterator[InputRow]:
     """Reads rows without holding more than one of them.
 
     A file whose suffix is that of the training file is read as that one was; any other is UTF-8, of the kind that its
-    suffix says. A text line is a row, an empty one too, so that line n is answered on line n. In csv, tsv and jsonl an
-    input is read from the column or key that it was trained on, or else from that of its own name, and other columns
-    are left out; blank lines are no rows.
+    suffix says. A text line is a row, an empty one too, so that line n has its prediction on line n. In csv, tsv and
+    jsonl an input is read from the column or key that it was trained on, or else from that of its own name, and other
+    columns are left out; blank lines are no rows.
 
     Args:
         path: the file; `-` is standard input.
@@ -70,14 +70,14 @@ def read(path: str, trained_on: TrainingFile, *, kind: Kind | None = None) -> It
             raise DataError(what if lines.number else "the file is empty", where=lines.place)
 
 
-def _format(path: str, trained_on: TrainingFile, kind: Kind | None) -> FileFormat:
+def _format(path: str, trained_on: TrainingFile, kind: InputKind | None) -> FileFormat:
     suffix = Path(path).suffix.lower()
     if kind is None and trained_on.format is not None and suffix == trained_on.suffix:
         return trained_on.format
     return FORMATS[kind or KINDS.get(suffix, "text")]
 
 
-def _text(lines: InputLines, columns: Mapping[str, str], how: FileFormat) -> Iterator[Row]:
+def _text(lines: InputLines, columns: Mapping[str, str], how: FileFormat) -> Iterator[InputRow]:
     if len(columns) > 1:
         raise DataError(
             "the model reads more than one input, a text line is only one",
@@ -90,12 +90,12 @@ def _text(lines: InputLines, columns: Mapping[str, str], how: FileFormat) -> Ite
     for line in lines:
         text = line.removesuffix("\n").removesuffix("\r")
         if len(text) > LONGEST_TEXT:
-            yield Row(where=lines.where(), problem=too_long("the line", lines.where(), LONGEST_TEXT))
+            yield InputRow(where=lines.where(), problem=too_long("the line", lines.where(), LONGEST_TEXT))
         else:
             yield _row({name: text}, lines.where(), lines)
 
 
-def _table(lines: InputLines, columns: Mapping[str, str], how: FileFormat) -> Iterator[Row]:
+def _table(lines: InputLines, columns: Mapping[str, str], how: FileFormat) -> Iterator[InputRow]:
     csv.field_size_limit(LONGEST_TEXT)
     quoting = csv.QUOTE_MINIMAL if how.quoting else csv.QUOTE_NONE
     reader = csv.reader(iter(lines), delimiter=how.delimiter, quoting=quoting, strict=True)
@@ -111,7 +111,7 @@ def _table(lines: InputLines, columns: Mapping[str, str], how: FileFormat) -> It
             problem = DataError(f"cannot read the row ({error})", where=where, remedy=_QUOTES)
             if positions is None:
                 raise problem from None
-            yield Row(where=where, problem=lines.take_problem() or problem)
+            yield InputRow(where=where, problem=lines.take_problem() or problem)
             continue
         if not cells:
             continue
@@ -127,12 +127,12 @@ def _table(lines: InputLines, columns: Mapping[str, str], how: FileFormat) -> It
                 received=str(len(cells)),
                 remedy=_QUOTES,
             )
-            yield Row(where=where, problem=lines.take_problem() or problem)
+            yield InputRow(where=where, problem=lines.take_problem() or problem)
         else:
             yield _row({name: cells[position] for name, position in positions.items()}, where, lines)
 
 
-def _json_lines(lines: InputLines, columns: Mapping[str, str], how: FileFormat) -> Iterator[Row]:
+def _json_lines(lines: InputLines, columns: Mapping[str, str], how: FileFormat) -> Iterator[InputRow]:
     for line in lines:
         if not line.strip():
             continue
@@ -142,12 +142,12 @@ def _json_lines(lines: InputLines, columns: Mapping[str, str], how: FileFormat) 
             keys = {name: _column(name, wanted, list(value), where) for name, wanted in columns.items()}
             yield _row({name: text_of(value, key, where) for name, key in keys.items()}, where, lines)
         except DataError as problem:
-            yield Row(where=where, problem=lines.take_problem() or problem)
+            yield InputRow(where=where, problem=lines.take_problem() or problem)
 
 
-def _row(fields: dict[str, str], where: str, lines: InputLines) -> Row:
+def _row(fields: dict[str, str], where: str, lines: InputLines) -> InputRow:
     problem = lines.take_problem()
-    return Row(where=where, problem=problem) if problem else Row(fields, where)
+    return InputRow(where=where, problem=problem) if problem else InputRow(fields, where)
 
 
 def _positions(header: Sequence[str], columns: Mapping[str, str], how: FileFormat, where: str) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""An exported model in this process: rows in, answers out."""
+"""An exported model in this process: rows in, predictions out."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from grpc import StatusCode
 
-from tfattn.data.training_file import TrainingFile
 from tfattn.errors import RefusedError, ServingError
 from tfattn.features import TEXT
+from tfattn.formats.training_file import TrainingFile
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.api.signature import DEFAULT
 from tfattn.serving.api.tensors import strings
@@ -18,7 +18,7 @@ from tfattn.serving.engine.saved_model import EXPORT_AGAIN, SavedModel
 from tfattn.serving.models import model_store
 
 
-def load(model: str, folder: str | Path = "saved_models", *, allow_operations: Collection[str] = ()) -> "Engine":
+def load(model: str, folder: str | Path = "saved_models", *, allow_operations: Collection[str] = ()) -> "LocalModel":
     """Loads the newest version of a model.
 
     Args:
@@ -26,17 +26,14 @@ def load(model: str, folder: str | Path = "saved_models", *, allow_operations: C
         folder: the folder of all exported models.
         allow_operations: the names of operations that it may have although they do more than compute.
 
-    Returns:
-        what answers rows.
-
     Raises:
         ServingError: there is no such model, or it is damaged or not a SavedModel.
         SavedModelError: it would do more than compute, or one of its files stands elsewhere.
     """
-    return Engine(model_store.find(model, folder), allow_operations=allow_operations)
+    return LocalModel(model_store.find(model, folder), allow_operations=allow_operations)
 
 
-class Engine:
+class LocalModel:
     """A SavedModel and the names of what goes in and what comes out.
 
     Args:
@@ -45,16 +42,16 @@ class Engine:
 
     Attributes:
         folder: the version's folder.
-        signatures: the names of what it can be asked.
+        signatures: the names of its signatures.
         inputs: the names of the fields that it reads.
         trained_on: each input, and the column of a source file that it was trained on, and how that file is read.
         numeric: the inputs that are numbers; the others are texts.
-        writes_text: whether it answers with a text.
+        writes_text: whether its prediction is a text.
         labels: the label names in the order of `scores`; empty where the model has none.
 
     Example:
-        >>> engine = load("factory_reports")
-        >>> engine.answer([{"text": "Coolant is pooling underneath sorter."}])[0]["label"]
+        >>> model = load("factory_reports")
+        >>> model.predict([{"text": "Coolant is pooling underneath sorter."}])[0]["label"]
         'Leak'
     """
 
@@ -85,31 +82,30 @@ class Engine:
         labels = self.folder / "assets" / "labels.txt"
         self.labels = tuple(labels.read_text(encoding="utf-8").split("\n")[:-1]) if labels.is_file() else ()
 
-    def answer(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Answers a batch of rows, each with the fields named in `inputs`, texts or numbers; any number of them, in
-        their order.
+    def predict(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Computes the predictions of any number of rows, each with the fields named in `inputs`, texts or numbers.
 
         Returns:
-            for each row the outputs by name, as plain Python values. A classifier's are `label`, `label_id`, the
-            `score` of that label, and `scores`, from label name to score.
+            for each row, in their order, the outputs by name, as plain Python values. A classifier's are `label`,
+            `label_id`, the `score` of that label, and `scores`, from label name to score.
 
         Raises:
             ServingError: a row lacks an input, or has text for a number or a number for text, or TensorFlow fails.
             RefusedError: the model does not take one of the rows.
         """
-        values = self.outputs(rows)
-        answers = ({name: column[index] for name, column in values.items()} for index in range(len(rows)))
-        return [named(answer, self.labels) for answer in answers]
+        columns = self.outputs(rows)
+        outputs = ({name: column[index] for name, column in columns.items()} for index in range(len(rows)))
+        return [named(one, self.labels) for one in outputs]
 
     def outputs(self, rows: Sequence[Mapping[str, Any]], *, signature: str = DEFAULT) -> dict[str, list[Any]]:
         """What a signature with the same inputs makes of a batch of rows: by output, a plain value for each row.
 
         Raises:
-            ServingError: the model has no such signature; or as `answer`.
+            ServingError: the model has no such signature; or as `predict`.
         """
         if signature not in self._model.signatures:
             raise ServingError(
-                "the model cannot be asked this",
+                "the model has no such signature",
                 where=str(self.folder),
                 expected=f"one of {', '.join(self._model.signatures)}",
                 received=signature,
@@ -123,7 +119,7 @@ class Engine:
             outputs = self._model.run(signature, columns)
         except Failure as failure:
             kind = RefusedError if failure.code is StatusCode.INVALID_ARGUMENT else ServingError
-            raise kind("the model cannot answer", where=str(self.folder), received=failure.message) from None
+            raise kind("the model cannot compute this", where=str(self.folder), received=failure.message) from None
         return {name: decoded(value.tolist()) for name, value in sorted(outputs.items())}
 
     def _column(self, name: str, values: Sequence[Any]) -> np.ndarray:

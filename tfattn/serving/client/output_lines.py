@@ -1,4 +1,4 @@
-"""The lines of a file of answers: JSON, a table, or the plain texts that a model wrote."""
+"""The lines of a file of predictions: JSON, a table, or the plain texts that a model wrote."""
 
 import csv
 import functools
@@ -12,12 +12,12 @@ from tfattn import files
 from tfattn.features import TEXT
 
 EMPTY, ERROR = "empty", "error"  # keys of a line that are there only where they say something
-Line = dict[str, Any]
-Format = Callable[[Iterable[Line]], Iterator[str]]
+OutputLine = dict[str, Any]
+Format = Callable[[Iterable[OutputLine]], Iterator[str]]
 
 
-class Unanswered(Line):
-    """The line of a row that could not be answered: its inputs, and `error`."""
+class FailedRow(OutputLine):
+    """The line of a row without a prediction: its inputs, and `error`."""
 
 
 def format_of(output: str) -> Format:
@@ -29,32 +29,32 @@ def format_of(output: str) -> Format:
     return json_lines if output == "-" else files.by_suffix(output, FORMATS)
 
 
-def json_lines(lines: Iterable[Line]) -> Iterator[str]:
+def json_lines(lines: Iterable[OutputLine]) -> Iterator[str]:
     """An object for each line."""
     for line in lines:
         yield json.dumps(line, ensure_ascii=False) + "\n"
 
 
-def table(lines: Iterable[Line], *, delimiter: str) -> Iterator[str]:
+def table(lines: Iterable[OutputLine], *, delimiter: str) -> Iterator[str]:
     """A header, and a row of cells for each line: a column for each entry of an object, a cell of JSON for a list.
 
-    The columns are those of the first line that has an answer; those before it wait for it.
+    The columns are those of the first line with a prediction; those before it wait for it.
     """
     lines = iter(lines)
     first = []
     for line in lines:
         first.append(_flat(line))
-        if not isinstance(line, Unanswered):
+        if not isinstance(line, FailedRow):
             break
     names = dict.fromkeys([*first[-1], EMPTY, ERROR]) if first else ()
     for line in itertools.chain([dict(zip(names, names, strict=True))] * bool(first), first, map(_flat, lines)):
         yield _cells([line.get(name, "") for name in names], delimiter)
 
 
-def texts(lines: Iterable[Line]) -> Iterator[str]:
+def texts(lines: Iterable[OutputLine]) -> Iterator[str]:
     """What was written, a text a line; an empty line where nothing was."""
     for line in lines:
-        yield ("" if isinstance(line, Unanswered) else " ".join(line[TEXT].splitlines())) + "\n"
+        yield ("" if isinstance(line, FailedRow) else " ".join(line[TEXT].splitlines())) + "\n"
 
 
 FORMATS: dict[str, Format] = {
@@ -65,7 +65,7 @@ FORMATS: dict[str, Format] = {
 }
 
 
-def _flat(line: Line) -> dict[str, str]:
+def _flat(line: OutputLine) -> dict[str, str]:
     flat = {}
     for name, value in line.items():
         if isinstance(value, Mapping):

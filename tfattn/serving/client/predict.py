@@ -1,4 +1,4 @@
-"""A file of inputs in, a file of answers out, a line for each row in the same order."""
+"""A file of inputs in, a file of predictions out, a line for each row in the same order."""
 
 import itertools
 import math
@@ -9,47 +9,49 @@ from pathlib import Path
 from typing import Any, Protocol, TextIO
 
 from tfattn import files
-from tfattn.data.training_file import TrainingFile
 from tfattn.errors import ConfigError, DataError, RefusedError, TfattnError
 from tfattn.features import SOURCE, TEXT
-from tfattn.preprocessing.numbers import read, stripped
+from tfattn.formats import numbers
+from tfattn.formats.training_file import TrainingFile
 from tfattn.serving.client import input_rows, output_lines
-from tfattn.serving.client.input_rows import Kind, Row
-from tfattn.serving.client.output_lines import EMPTY, ERROR, Line, Unanswered
+from tfattn.serving.client.input_rows import InputKind, InputRow
+from tfattn.serving.client.output_lines import EMPTY, ERROR, FailedRow, OutputLine
 
 BATCH_SIZE = 32
-MOST_LISTED = 100  # problems of rows; the file of answers has them all
+MOST_LISTED = 100  # problems of rows; the file of predictions has them all
 
 
-class Model(Protocol):
-    """What answers rows, in this process (`Engine`) or on a server (`Remote`)."""
+class Predictor(Protocol):
+    """A model in this process (`LocalModel`) or on a server (`RemoteModel`)."""
 
     trained_on: TrainingFile
     numeric: frozenset[str]
     writes_text: bool
 
-    def answer(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]: ...
+    def predict(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]: ...
 
 
-def predict(model: Model, path: str, output: str, *, kind: Kind | None = None, batch_size: int = BATCH_SIZE) -> int:
-    """Answers a file of inputs.
+def predict(
+    model: Predictor, path: str, output: str, *, kind: InputKind | None = None, batch_size: int = BATCH_SIZE
+) -> int:
+    """Writes the predictions of a file of inputs.
 
     Args:
-        model: what answers.
+        model: the model.
         path: the file of inputs (see input_rows.py); `-` is standard input.
-        output: the file of answers, which appears when all rows have been read: JSON lines, csv, tsv, or the plain
+        output: the file of predictions, which appears when all rows have been read: JSON lines, csv, tsv, or the plain
             texts of a model that writes some, by the suffix (see output_lines.py); `-` is standard output, as JSON
             lines and batch by batch.
         kind: how to read the inputs, where the suffix does not tell.
         batch_size: how many rows go through the model together.
 
     Returns:
-        how many rows were answered.
+        how many rows there were.
 
     Raises:
-        ConfigError: no answers can be written under such a suffix.
-        DataError: the inputs cannot be read; or some rows could not be answered, after all others have been: each of
-            them has a line, too, that says why.
+        ConfigError: no predictions can be written under such a suffix.
+        DataError: the inputs cannot be read; or some rows have no prediction, after all others have been
+            written: each of them has a line, too, that says why.
     """
     as_format = output_lines.format_of(output)
     if as_format is output_lines.texts and not model.writes_text:
@@ -57,34 +59,33 @@ def predict(model: Model, path: str, output: str, *, kind: Kind | None = None, b
         raise ConfigError("the model writes no texts", where=output, expected=f"one of {', '.join(others)}")
     tally = _Tally()
     rows = input_rows.read(path, model.trained_on, kind=kind)
-    written = as_format(tally.counted(answers(model, rows, batch_size=batch_size)))
+    written = as_format(tally.counted(predictions(model, rows, batch_size=batch_size)))
     if output == "-":
         _write(sys.stdout, written)
     else:
         with files.atomic_file(Path(output)) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
             _write(file, written)
-    if tally.unanswered:
+    if tally.failed:
         raise tally.error(output)
     return tally.rows
 
 
-def answers(model: Model, rows: Iterable[Row], *, batch_size: int = BATCH_SIZE) -> Iterator[Line]:
-    """The answers to rows, in order, each with its inputs.
+def predictions(model: Predictor, rows: Iterable[InputRow], *, batch_size: int = BATCH_SIZE) -> Iterator[OutputLine]:
+    """Computes the predictions of rows, in order, each with its inputs.
 
-    `empty: true` marks a row without anything. A row that cannot be answered has an `error` instead of an answer: it
-    cannot be read, a text is no number where the model reads one, or the model refuses it.
+    `empty: true` marks a row without anything. A row may have an `error` instead of a prediction: it cannot be read, a
+    text is no number where the model reads one, or the model refuses it.
     """
     rows = iter(rows)
     while batch := list(itertools.islice(rows, batch_size)):
-        asked = [_asked(row, model) for row in batch]
-        good = [one for one in asked if not isinstance(one, TfattnError)]
-        answered = iter(_answered(model, good))
-        for row, one in zip(batch, asked, strict=True):
-            answer = one if isinstance(one, TfattnError) else next(answered)
-            yield _line(row, answer, writes_text=model.writes_text)
+        read = [_read(row, model) for row in batch]
+        predicted = iter(_predicted(model, [one for one in read if not isinstance(one, TfattnError)]))
+        for row, one in zip(batch, read, strict=True):
+            outputs = one if isinstance(one, TfattnError) else next(predicted)
+            yield _line(row, outputs, writes_text=model.writes_text)
 
 
-def values(row: Row, model: Model) -> dict[str, Any]:
+def values(row: InputRow, model: Predictor) -> dict[str, Any]:
     """A row as a model takes it: numbers for the inputs that are numbers, NaN where one is missing.
 
     Raises:
@@ -94,9 +95,9 @@ def values(row: Row, model: Model) -> dict[str, Any]:
     return {name: _number(row, name, missing) if name in model.numeric else text for name, text in row.fields.items()}
 
 
-def _number(row: Row, name: str, missing: Sequence[str]) -> float:
-    text = stripped(row.fields[name])
-    number = math.nan if text in missing else read(text)
+def _number(row: InputRow, name: str, missing: Sequence[str]) -> float:
+    text = numbers.stripped(row.fields[name])
+    number = math.nan if text in missing else numbers.read(text)
     if number is None:
         raise DataError(
             f"the column `{name}` holds no finite number",
@@ -107,7 +108,7 @@ def _number(row: Row, name: str, missing: Sequence[str]) -> float:
     return float(text) if math.isfinite(number) else number
 
 
-def _asked(row: Row, model: Model) -> dict[str, Any] | TfattnError:
+def _read(row: InputRow, model: Predictor) -> dict[str, Any] | TfattnError:
     if row.problem:
         return row.problem
     try:
@@ -116,28 +117,28 @@ def _asked(row: Row, model: Model) -> dict[str, Any] | TfattnError:
         return problem
 
 
-def _answered(model: Model, asked: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | RefusedError]:
-    """The answers to rows, or why the model refuses one; then the others are asked again without it."""
-    if not asked:
+def _predicted(model: Predictor, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | RefusedError]:
+    """The outputs of rows, or why the model refuses one; then the others are sent again without it."""
+    if not rows:
         return []
     try:
-        return list(model.answer(asked))
+        return list(model.predict(rows))
     except RefusedError as error:
-        if len(asked) == 1:
+        if len(rows) == 1:
             return [error]
-    middle = len(asked) // 2
-    return [*_answered(model, asked[:middle]), *_answered(model, asked[middle:])]
+    middle = len(rows) // 2
+    return [*_predicted(model, rows[:middle]), *_predicted(model, rows[middle:])]
 
 
-def _line(row: Row, answer: dict[str, Any] | TfattnError, *, writes_text: bool) -> Line:
-    # A text that is answered with a text is its source.
+def _line(row: InputRow, outputs: dict[str, Any] | TfattnError, *, writes_text: bool) -> OutputLine:
+    # A text for which a text is written is its source.
     fields = {SOURCE if writes_text and name == TEXT else name: text for name, text in row.fields.items()}
-    if isinstance(answer, RefusedError):
-        answer = DataError("the model refuses the row", where=row.where, received=_said(answer))
-    if isinstance(answer, TfattnError):
-        return Unanswered(fields | {ERROR: str(answer)})
+    if isinstance(outputs, RefusedError):
+        outputs = DataError("the model refuses the row", where=row.where, received=_said(outputs))
+    if isinstance(outputs, TfattnError):
+        return FailedRow(fields | {ERROR: str(outputs)})
     is_empty = not any(text.strip() for text in row.fields.values())
-    return {**fields, **answer, **({EMPTY: True} if is_empty else {})}
+    return {**fields, **outputs, **({EMPTY: True} if is_empty else {})}
 
 
 def _said(error: RefusedError) -> str:
@@ -151,24 +152,24 @@ class _Tally:
     """How many rows there were, and what was wrong with some."""
 
     def __init__(self) -> None:
-        self.rows = self.unanswered = 0
+        self.rows = self.failed = 0
         self._first: list[str] = []
 
-    def counted(self, lines: Iterable[Line]) -> Iterator[Line]:
+    def counted(self, lines: Iterable[OutputLine]) -> Iterator[OutputLine]:
         """The same lines."""
         for line in lines:
             self.rows += 1
-            if isinstance(line, Unanswered):
-                self.unanswered += 1
+            if isinstance(line, FailedRow):
+                self.failed += 1
                 if len(self._first) < MOST_LISTED:
                     self._first.append(line[ERROR])
             yield line
 
     def error(self, output: str) -> DataError:
         """All that was wrong."""
-        more = self.unanswered - len(self._first)
+        more = self.failed - len(self._first)
         where = "standard output" if output == "-" else output
-        total = f"{where}: {self.unanswered} of {self.rows} rows could not be answered"
+        total = f"{where}: {self.failed} of {self.rows} rows have no prediction"
         return DataError("\n".join([*self._first, *([f"and {more} more"] if more else []), total]))
 
 

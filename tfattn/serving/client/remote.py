@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tfattn.data.training_file import TrainingFile
 from tfattn.features import TEXT
+from tfattn.formats.training_file import TrainingFile
 from tfattn.serving.api.bearer import read_token
 from tfattn.serving.client.client import Client
 from tfattn.serving.client.transports.address import with_model
 
 
-class Remote:
-    """What answers rows as `Engine` does, in another process.
+class RemoteModel:
+    """Predicts as `LocalModel` does, in another process.
 
     Args:
         address: the server's address with the model's name behind it, such as http://127.0.0.1:8501/reports.
@@ -21,7 +21,7 @@ class Remote:
     Attributes:
         trained_on: each input, and the column of a source file that it is read from: a server knows its name alone.
         numeric: the inputs that are numbers; the others are texts.
-        writes_text: whether it answers with a text.
+        writes_text: whether its prediction is a text.
     """
 
     def __init__(self, address: str, *, token_file: Path | None = None):
@@ -33,6 +33,6 @@ class Remote:
         self.numeric = frozenset(name for name, dtype in function.inputs.items() if dtype != "DT_STRING")
         self.writes_text = TEXT in function.outputs
 
-    def answer(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Answers a batch of rows, in their order."""
+    def predict(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Has the predictions of rows computed, in their order."""
         return self._client.predict(self._spec.model, rows, version=self._spec.version, label=self._spec.label)

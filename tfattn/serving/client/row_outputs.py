@@ -1,4 +1,4 @@
-"""Answers as plain Python values, under the names that a person would use."""
+"""The outputs of a row as plain Python values, under the names that a person would use."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,15 +6,15 @@ from typing import Any
 from tfattn.features import TEXT
 
 
-def named(answer: dict[str, Any], labels: Sequence[str]) -> dict[str, Any]:
+def named(outputs: dict[str, Any], labels: Sequence[str]) -> dict[str, Any]:
     """The outputs of one row, what was written first; where there are label names, with the scores under them, and the
     label's own."""
     if not labels:
-        return {name: answer[name] for name in sorted(answer, key=lambda name: name != TEXT)}
-    scores = dict(zip(labels, answer["scores"], strict=True))
-    label = answer["label"]
-    named = {"label": label, "label_id": answer["label_id"], "score": scores[label], "scores": scores}
-    return named | {name: value for name, value in answer.items() if name not in named}
+        return {name: outputs[name] for name in sorted(outputs, key=lambda name: name != TEXT)}
+    scores = dict(zip(labels, outputs["scores"], strict=True))
+    label = outputs["label"]
+    named = {"label": label, "label_id": outputs["label_id"], "score": scores[label], "scores": scores}
+    return named | {name: value for name, value in outputs.items() if name not in named}
 
 
 def decoded(value: Any) -> Any:

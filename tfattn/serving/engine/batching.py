@@ -29,7 +29,7 @@ COMPANY = 0.002
 SHORT = 6  # texts of up to 2**6 bytes count as equally long
 MEMORY = 0.9  # how slowly the estimate of a batch's time follows what is measured
 MARGIN = 1.3  # by which a wait may turn out longer than estimated
-# Beyond this wait a queue only makes every answer late. Where batches take longer, a few of them may wait.
+# Beyond this wait a queue only makes every response late. Where batches take longer, a few of them may wait.
 LONGEST_WAIT, BATCHES = 0.5, 3.0
 
 Compute = Callable[[str, Arrays, Sequence[str]], Awaitable[Arrays]]
@@ -53,7 +53,7 @@ class Waiting:
     inputs: Arrays
     outputs: tuple[str, ...]
     rows: int
-    answer: asyncio.Future
+    result: asyncio.Future
     since: float
     deadline: float | None
     deaths: int = 0
@@ -63,8 +63,8 @@ class Waiting:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether somebody still waits for the answer."""
-        return not self.answer.done()
+        """Whether somebody still waits for the outputs."""
+        return not self.result.done()
 
 
 class Batcher:
@@ -88,14 +88,14 @@ class Batcher:
         self._queued_rows = 0
         self._batch_seconds = 0.0
         self._next_look = 0.0  # when `_dispatch` is called next, where a batch waits for company
-        self._not_by_rows: set[str] = set()  # signatures whose answers turned out not to be one for each row
+        self._not_by_rows: set[str] = set()  # signatures whose outputs turned out not to be one for each row
         self._tasks: set[asyncio.Task] = set()
         self._loop = asyncio.get_running_loop()
 
     async def run(
         self, signature: Signature, inputs: Arrays, outputs: tuple[str, ...], deadline: float | None
     ) -> Arrays:
-        """Answers a request as if it were alone.
+        """Computes a request as if it were alone.
 
         Args:
             signature: what to compute.
@@ -114,7 +114,7 @@ class Batcher:
         self._dispatch()
         try:
             async with asyncio.timeout_at(deadline):
-                return await waiting.answer
+                return await waiting.result
         except TimeoutError:
             raise Failure(StatusCode.DEADLINE_EXCEEDED, "Deadline exceeded while the request waited") from None
         finally:
@@ -144,7 +144,7 @@ class Batcher:
             inputs=inputs,
             outputs=outputs,
             rows=sizes.pop() if by_rows else 1,
-            answer=self._loop.create_future(),
+            result=self._loop.create_future(),
             since=time.monotonic(),
             deadline=deadline,
         )
@@ -234,7 +234,7 @@ class Batcher:
         except Died:
             self._died(batch)
         except Exception as error:  # a mistake of ours must not leave anybody waiting
-            _answer(batch, Failure(StatusCode.INTERNAL, f"cannot compute: {error!r}"))
+            _resolve(batch, Failure(StatusCode.INTERNAL, f"cannot compute: {error!r}"))
         else:
             await self._computed(batch, outputs, started)
 
@@ -244,11 +244,11 @@ class Batcher:
         self._batch_seconds = MEMORY * (self._batch_seconds or seconds) + (1 - MEMORY) * seconds
         self._observer.batch(rows=rows, seconds=seconds, queued=[started - waiting.since for waiting in batch])
         if len(batch) == 1:
-            _answer(batch, outputs)
+            _resolve(batch, outputs)
         elif all(array.ndim and len(array) == rows for array in outputs.values()):
             ends = itertools.accumulate(waiting.rows for waiting in batch)
             for waiting, end in zip(batch, ends, strict=True):
-                _answer([waiting], {name: array[end - waiting.rows : end] for name, array in outputs.items()})
+                _resolve([waiting], {name: array[end - waiting.rows : end] for name, array in outputs.items()})
         else:
             self._not_by_rows.add(batch[0].signature.name)
             for waiting in batch:
@@ -257,7 +257,7 @@ class Batcher:
     async def _failed(self, batch: list[Waiting], failure: Failure) -> None:
         """Halves a batch until the request that fails is alone."""
         if len(batch) == 1:
-            _answer(batch, failure)
+            _resolve(batch, failure)
             return
         middle = len(batch) // 2
         await self._run(batch[:middle])
@@ -268,7 +268,7 @@ class Batcher:
         for waiting in batch:
             waiting.deaths += 1
             if waiting.deaths >= MOST_DEATHS:
-                _answer([waiting], Failure(StatusCode.INTERNAL, "The model's process died over the request"))
+                _resolve([waiting], Failure(StatusCode.INTERNAL, "The model's process died over the request"))
             elif waiting.is_wanted:
                 waiting.group, waiting.may_share = object(), False
                 self._put(waiting)
@@ -291,10 +291,10 @@ def _sliced(inputs: Arrays, rows: slice) -> Arrays:
     return {name: array[rows] for name, array in inputs.items()}
 
 
-def _answer(batch: list[Waiting], answer: Arrays | Failure) -> None:
+def _resolve(batch: list[Waiting], result: Arrays | Failure) -> None:
     for waiting in batch:
         if waiting.is_wanted:
-            if isinstance(answer, Failure):
-                waiting.answer.set_exception(answer)
+            if isinstance(result, Failure):
+                waiting.result.set_exception(result)
             else:
-                waiting.answer.set_result(answer)
+                waiting.result.set_result(result)

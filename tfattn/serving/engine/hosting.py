@@ -60,7 +60,7 @@ def _refuse(line: Line, number: int, failure: Failure) -> None:
     line.send(number, failure.code.value[0], failure.message.encode("utf-8", "replace"))
 
 
-def _warmed(model: SavedModel) -> list[warm_up.Request]:
+def _warmed(model: SavedModel) -> list[warm_up.WarmUpRequest]:
     """Answers the warm-up requests."""
     requests = list(warm_up.requests(model.folder, model.signatures))
     for request in requests:
@@ -68,7 +68,7 @@ def _warmed(model: SavedModel) -> list[warm_up.Request]:
     return requests
 
 
-def _warm(model: SavedModel, requests: list[warm_up.Request], pool: ThreadPoolExecutor, threads: int) -> None:
+def _warm(model: SavedModel, requests: list[warm_up.WarmUpRequest], pool: ThreadPoolExecutor, threads: int) -> None:
     """Every thread answers every request: what oneDNN prepares for a shape, it keeps by thread. One after the other."""
     together, turn = threading.Barrier(threads), threading.Lock()
 

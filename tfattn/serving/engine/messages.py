@@ -1,4 +1,4 @@
-"""Requests and answers as they cross the line between a server and the process of a version."""
+"""Requests and responses as they cross the line between a server and the process of a version."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -29,7 +29,7 @@ def read_request(body: bytes) -> tuple[str, Arrays, tuple[str, ...]]:
 
 
 def response(outputs: Mapping[str, np.ndarray]) -> bytes:
-    """An answer of the process."""
+    """A response of the process."""
     message = PredictResponse()
     for name, array in outputs.items():
         fill(message.outputs[name], array, as_content=True)

@@ -11,17 +11,14 @@ from pathlib import Path
 
 from grpc import StatusCode
 
-from tfattn.serving.api.failure import Failure
+from tfattn.serving.api.failure import CODES, Failure
 from tfattn.serving.api.signature import Signature
-from tfattn.serving.engine import death, messages, worker
+from tfattn.serving.engine import death, forking, messages, worker
 from tfattn.serving.engine.line import HEAD, OK, frame
 from tfattn.serving.engine.messages import Arrays
 
 LAST_WORDS = 1 << 15  # bytes of a process's standard error that are kept, to find in them why it died
 ENDING_SECONDS = 10  # for what a process still computes
-PRELOADED = ["tfattn.serving.engine.preload"]
-_FORKS = multiprocessing.get_context("forkserver")
-_CODES = {code.value[0]: code for code in StatusCode}
 
 
 class Died(Exception):
@@ -47,7 +44,7 @@ class Process:
         self.warm_up_requests, self.warm_up_seconds = 0, 0.0
         self._process = process
         self._reader, self._writer = line
-        self._answers: dict[int, asyncio.Future] = {}
+        self._pending: dict[int, asyncio.Future] = {}
         self._numbers = itertools.count(1)
         self._kills = death.out_of_memory_kills()
         self._exit = asyncio.create_task(self._listen_to_errors(*errors))
@@ -77,7 +74,7 @@ class Process:
             process.kill()
             await started.end()
             raise
-        started.ended = asyncio.create_task(started._read_answers())
+        started.ended = asyncio.create_task(started._read_responses())
         return started
 
     async def run(self, signature: str, inputs: Arrays, outputs: Sequence[str]) -> Arrays:
@@ -88,16 +85,16 @@ class Process:
             Died: the process ended before it answered.
         """
         number = next(self._numbers)
-        self._answers[number] = answer = asyncio.get_running_loop().create_future()
+        self._pending[number] = response = asyncio.get_running_loop().create_future()
         try:
             if self._writer.is_closing():
                 raise Died
             self._writer.write(frame(number, OK, messages.request(signature, inputs, outputs)))
-            code, body = await answer
+            code, body = await response
         finally:
-            del self._answers[number]
+            del self._pending[number]
         if code != OK:
-            raise Failure(_CODES[code], body.decode("utf-8", "replace"))
+            raise Failure(CODES[code], body.decode("utf-8", "replace"))
         return messages.read_response(body)
 
     async def end(self) -> None:
@@ -118,20 +115,20 @@ class Process:
             reason = await asyncio.shield(self._exit)
             raise Failure(StatusCode.INTERNAL, f"the process ended while it loaded: {reason}") from None
         if code != OK:
-            raise Failure(_CODES[code], body.decode("utf-8", "replace"))
+            raise Failure(CODES[code], body.decode("utf-8", "replace"))
         return body
 
-    async def _read_answers(self) -> str:
+    async def _read_responses(self) -> str:
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
                 number, code, body = await self._frame()
-                answer = self._answers.get(number)
-                if answer is not None and not answer.done():  # somebody still waits for it
-                    answer.set_result((code, body))
+                response = self._pending.get(number)
+                if response is not None and not response.done():  # somebody still waits for it
+                    response.set_result((code, body))
         self._writer.close()
-        for answer in self._answers.values():
-            if not answer.done():
-                answer.set_exception(Died())
+        for response in self._pending.values():
+            if not response.done():
+                response.set_exception(Died())
         return await asyncio.shield(self._exit)
 
     async def _frame(self) -> tuple[int, int, bytes]:
@@ -155,14 +152,15 @@ class Process:
 
 async def _forked(*arguments: object) -> tuple[multiprocessing.Process, socket.socket, socket.socket]:
     """A process that runs `worker.main`, and the lines to it: for requests, and what it says on standard error."""
-    _FORKS.set_forkserver_preload(PRELOADED)
     with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
         try:
+            forking.start()
             pairs = [socket.socketpair() for _ in range(2)]
             for mine, yours in pairs:
                 ours.enter_context(mine)
                 theirs.enter_context(yours)
-            process = _FORKS.Process(target=worker.main, args=(*(yours for _, yours in pairs), *arguments), daemon=True)
+            lines = tuple(yours for _, yours in pairs)
+            process = forking.FORKS.Process(target=worker.main, args=(*lines, *arguments), daemon=True)
             await asyncio.to_thread(process.start)
         except (OSError, EOFError) as error:
             raise Failure(StatusCode.RESOURCE_EXHAUSTED, f"cannot start a process: {error}") from None

@@ -16,14 +16,13 @@ from tensorflow.python.saved_model.loader_impl import SavedModelLoader, get_asse
 from tfattn import files
 from tfattn.errors import DataError, SavedModelError, ServingError
 from tfattn.graphs import operations
-from tfattn.serving.api.failure import Failure
+from tfattn.serving.api.failure import CODES, Failure
 from tfattn.serving.api.signature import Signature
 from tfattn.serving.engine import links
 
 # A pool of TensorFlow's own would add a change of threads to each call, and gains nothing with one thread.
 _IN_THE_CALLING_THREAD = config_pb2.RunOptions(inter_op_thread_pool=-1)
 EXPORT_AGAIN = "Copy the version's whole folder once more, or export it again: `tfattn export PIPELINE --force`."
-_CODES = {code.value[0]: code for code in StatusCode}
 _TAGS = [tf.saved_model.SERVING]
 _LARGEST = 2**31 - 1  # bytes; more than that no message of protocol buffers has
 _REMEDY = (
@@ -107,7 +106,7 @@ class SavedModel:
         try:
             values = self._function(known, fed, names)(*(inputs[name] for name in fed))
         except tf.errors.OpError as error:
-            raise Failure(_CODES.get(error.error_code, StatusCode.INTERNAL), error.message) from None
+            raise Failure(CODES.get(error.error_code, StatusCode.INTERNAL), error.message) from None
         except (TypeError, ValueError) as error:  # arrays that do not fit their place in the graph
             raise Failure(StatusCode.INVALID_ARGUMENT, str(error)) from None
         return dict(zip(names, map(np.asarray, values), strict=True))

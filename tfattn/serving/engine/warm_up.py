@@ -17,10 +17,10 @@ from tfattn.serving.api.tensors import from_proto, strings
 FILE = Path("assets.extra") / "tf_serving_warmup_requests"  # where TF Serving looks
 MOST = 1000  # as TF Serving reads
 
-Request = tuple[str, dict[str, Any], tuple[str, ...]]
+WarmUpRequest = tuple[str, dict[str, Any], tuple[str, ...]]
 
 
-def requests(folder: Path, signatures: Mapping[str, Signature]) -> Iterator[Request]:
+def requests(folder: Path, signatures: Mapping[str, Signature]) -> Iterator[WarmUpRequest]:
     """The warm-up requests of a version: signature, inputs, outputs; none where there is no such file.
 
     Raises:
@@ -35,7 +35,7 @@ def requests(folder: Path, signatures: Mapping[str, Signature]) -> Iterator[Requ
         raise Failure(StatusCode.DATA_LOSS, f"{folder / FILE}: {error}") from None
 
 
-def _requests(log: PredictionLog, signatures: Mapping[str, Signature]) -> Iterator[Request]:
+def _requests(log: PredictionLog, signatures: Mapping[str, Signature]) -> Iterator[WarmUpRequest]:
     kind = log.WhichOneof("log_type")
     if kind == "predict_log":
         request = log.predict_log.request

@@ -10,7 +10,7 @@ from tensorflow_serving.config.model_server_config_pb2 import ModelConfig
 
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.models import versions_on_disk
-from tfattn.serving.models.version import WELL_SECONDS, State, Version
+from tfattn.serving.models.version import WELL_SECONDS, Version, VersionState
 from tfattn.serving.models.versions_on_disk import Found, Look
 from tfattn.serving.monitoring.logs import Errors, Problems, log
 from tfattn.serving.section import Serving
@@ -21,7 +21,7 @@ FIRST_WAIT, MOST_DOUBLINGS = 1.0, 16  # seconds before a version that died is lo
 
 
 @dataclass
-class Served:
+class ManagedVersion:
     """A version that is loaded, or is to be.
 
     Attributes:
@@ -41,7 +41,7 @@ class Served:
     has_answered: bool = False
 
 
-class Model:
+class ServedModel:
     """Serves the versions of a model that its policy wants, as far as they can be loaded.
 
     What answers is not taken away before something else does: while some of the wanted versions do not answer, as many
@@ -74,7 +74,7 @@ class Model:
         self.config = config
         self.settled = asyncio.Event()
         self._serving, self._make_version, self._loading = serving, make_version, loading
-        self._served: dict[int, Served] = {}
+        self._managed: dict[int, ManagedVersion] = {}
         self._ending: dict[int, Version] = {}
         self._ended: dict[int, Version] = {}
         self._unloads: set[asyncio.Task[None]] = set()
@@ -88,13 +88,13 @@ class Model:
         """The available version of a number, or the newest; None where there is none."""
         if number is None:
             return max(self._available(), key=lambda version: version.number, default=None)
-        served = self._served.get(number)
-        return served.version if served and served.version.state is State.AVAILABLE else None
+        managed = self._managed.get(number)
+        return managed.version if managed and managed.version.state is VersionState.AVAILABLE else None
 
     def versions(self) -> list[Version]:
         """All versions, and the last of those that are gone, newest first."""
-        served = {number: served.version for number, served in self._served.items()}
-        known = {**self._ended, **self._ending, **served}
+        current = {number: managed.version for number, managed in self._managed.items()}
+        known = {**self._ended, **self._ending, **current}
         return [known[number] for number in sorted(known, reverse=True)]
 
     def change(self, config: ModelConfig) -> None:
@@ -109,7 +109,7 @@ class Model:
         self._running.cancel()
         await asyncio.wait([self._running])
         self.settled.set()  # nobody need wait any more
-        for number in list(self._served):
+        for number in list(self._managed):
             self._take_away(number)
         await asyncio.gather(*self._unloads)
 
@@ -135,8 +135,8 @@ class Model:
             return False
         async with self._loading:
             # Waiting for another model's load may have taken minutes.
-            if await self._look() and (served := self._next()) is not None:
-                await self._load(served)
+            if await self._look() and (managed := self._next()) is not None:
+                await self._load(managed)
         return True
 
     async def _look(self) -> bool:
@@ -159,12 +159,13 @@ class Model:
         return True
 
     def _follow(self, seen: Look) -> None:
-        for served in self._served.values():
-            if served.available_since is not None and served.version.state is State.END:  # its process died too often
-                if self._loop.time() - served.available_since >= WELL_SECONDS:
-                    served.failures = 0
-                served.available_since = None
-                self._failed(served)
+        for managed in self._managed.values():
+            has_died_too_often = managed.version.state is VersionState.END
+            if managed.available_since is not None and has_died_too_often:
+                if self._loop.time() - managed.available_since >= WELL_SECONDS:
+                    managed.failures = 0
+                managed.available_since = None
+                self._failed(managed)
         for number, found in seen.wanted.items():
             if number not in self._ending:
                 self._note(number, found)
@@ -174,12 +175,12 @@ class Model:
 
     def _note(self, number: int, found: Found) -> None:
         quiet = self._loop.time() + self._serving.poll_seconds
-        served = self._served.get(number)
-        if served is None:
+        managed = self._managed.get(number)
+        if managed is None:
             version = self._make_version(number, found.folder)
-            self._served[number] = Served(version, found, due=0.0 if self._is_first_look else quiet)
-        elif found.files not in (None, served.found.files):
-            served.found, served.due, served.failures = found, quiet, 0
+            self._managed[number] = ManagedVersion(version, found, due=0.0 if self._is_first_look else quiet)
+        elif found.files not in (None, managed.found.files):
+            managed.found, managed.due, managed.failures = found, quiet, 0
 
     def _unneeded(self, seen: Look) -> set[int]:
         available = {version.number for version in self._available()}
@@ -187,36 +188,36 @@ class Model:
         if not seen.wanted and "keep_last_version" not in self._serving.as_tf_serving:
             missing = 1
         others = sorted(available - seen.wanted.keys(), reverse=True)
-        return self._served.keys() - seen.wanted.keys() - set(others[:missing])
+        return self._managed.keys() - seen.wanted.keys() - set(others[:missing])
 
-    def _next(self) -> Served | None:
+    def _next(self) -> ManagedVersion | None:
         now = self._loop.time()
-        due = [served for served in self._served.values() if served.due <= now]
-        return max(due, key=lambda served: served.version.number, default=None)
+        due = [managed for managed in self._managed.values() if managed.due <= now]
+        return max(due, key=lambda managed: managed.version.number, default=None)
 
-    async def _load(self, served: Served) -> None:
-        if served.version.state is State.END:
-            served.version = self._make_version(served.version.number, served.found.folder)
-        version, started = served.version, self._loop.time()
+    async def _load(self, managed: ManagedVersion) -> None:
+        if managed.version.state is VersionState.END:
+            managed.version = self._make_version(managed.version.number, managed.found.folder)
+        version, started = managed.version, self._loop.time()
         log("version_loading", model=version.model, version=version.number, folder=version.folder)
         try:
             await version.load(gently=any(self._available()))
         except Failure:
-            self._failed(served)
+            self._failed(managed)
         else:
-            served.due, served.available_since, served.has_answered = NEVER, self._loop.time(), True
+            managed.due, managed.available_since, managed.has_answered = NEVER, self._loop.time(), True
             seconds = round(self._loop.time() - started, 3)
             log("version_available", model=version.model, version=version.number, seconds=seconds)
 
-    def _failed(self, served: Served) -> None:
-        served.failures += 1
+    def _failed(self, managed: ManagedVersion) -> None:
+        managed.failures += 1
         longest, left, wait = self._serving.load_retry_seconds, None, NEVER
-        if served.has_answered:
-            wait = min(FIRST_WAIT * 2 ** min(served.failures - 1, MOST_DOUBLINGS), longest)
-        elif left := max(0, self._serving.load_retries + 1 - served.failures):
+        if managed.has_answered:
+            wait = min(FIRST_WAIT * 2 ** min(managed.failures - 1, MOST_DOUBLINGS), longest)
+        elif left := max(0, self._serving.load_retries + 1 - managed.failures):
             wait = longest
-        served.due = self._loop.time() + wait
-        version = served.version
+        managed.due = self._loop.time() + wait
+        version = managed.version
         log(
             "version_failed",
             model=version.model,
@@ -227,13 +228,13 @@ class Model:
         )
 
     def _take_away(self, number: int) -> None:
-        version = self._served.pop(number).version
-        if version.state is State.AVAILABLE:
+        version = self._managed.pop(number).version
+        if version.state is VersionState.AVAILABLE:
             self._ending[number] = version
             task = self._loop.create_task(self._unload(version))
             self._unloads.add(task)
             task.add_done_callback(self._unloads.discard)
-        elif version.state is State.END:
+        elif version.state is VersionState.END:
             self._remember(version)
 
     async def _unload(self, version: Version) -> None:
@@ -251,4 +252,5 @@ class Model:
             del self._ended[next(iter(self._ended))]
 
     def _available(self) -> Iterator[Version]:
-        return (served.version for served in self._served.values() if served.version.state is State.AVAILABLE)
+        versions = (managed.version for managed in self._managed.values())
+        return (version for version in versions if version.state is VersionState.AVAILABLE)

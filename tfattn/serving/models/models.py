@@ -12,7 +12,7 @@ from tfattn.errors import ServingError
 from tfattn.serving.api.failure import Failure, invalid
 from tfattn.serving.engine.batching_parameters import BatchingParameters
 from tfattn.serving.models import models_config
-from tfattn.serving.models.model import Model
+from tfattn.serving.models.model import ServedModel
 from tfattn.serving.models.version import Version
 from tfattn.serving.monitoring.logs import log
 from tfattn.serving.monitoring.metrics import Metrics
@@ -49,7 +49,7 @@ class Models:
     ):
         self._serving, self._config = serving, config
         self._parameters, self._metrics, self._make_version = parameters, metrics, make_version
-        self._models: dict[str, Model] = {}
+        self._models: dict[str, ServedModel] = {}
         self._labels: dict[str, dict[str, int]] | None = None
         self._is_started = False
         self._loading = asyncio.Lock()
@@ -77,7 +77,7 @@ class Models:
         model = self._models.get(name)
         found = model.find(number) if model else None
         if found is None and model and not self._is_started:
-            raise Failure(StatusCode.UNAVAILABLE, f"Model {name} is being loaded")
+            raise Failure(StatusCode.UNAVAILABLE, f"ServedModel {name} is being loaded")
         if found is None:
             asked = f"Latest({name})" if number is None else f"Specific({name}, {number})"
             raise Failure(StatusCode.NOT_FOUND, f"Servable not found for request: {asked}")
@@ -135,7 +135,7 @@ class Models:
 
     def _labelled(self, name: str, label: str) -> int:
         if self._labels is None:
-            raise Failure(StatusCode.UNAVAILABLE, f"Model labels does not init yet.{label}")
+            raise Failure(StatusCode.UNAVAILABLE, f"ServedModel labels does not init yet.{label}")
         number = self._labels.get(name, {}).get(label)
         if number is None:
             raise invalid(f"Unrecognized servable version label: {label}")
@@ -150,10 +150,10 @@ class Models:
             self._leave([before[name]])
         await asyncio.gather(*(model.settled.wait() for model in self._models.values()))
 
-    def _add(self, entry: ModelConfig, model: Model | None) -> Model:
+    def _add(self, entry: ModelConfig, model: ServedModel | None) -> ServedModel:
         if model is None:
             log("model_added", model=entry.name, base_path=entry.base_path)
-            return Model(
+            return ServedModel(
                 entry,
                 serving=self._serving,
                 make_version=lambda number, folder: self._version(entry.name, number, folder),
@@ -169,7 +169,7 @@ class Models:
             name, number, folder, serving=self._serving, parameters=self._parameters, metrics=self._metrics
         )
 
-    def _leave(self, models: Iterable[Model]) -> None:
+    def _leave(self, models: Iterable[ServedModel]) -> None:
         for model in models:
             task = asyncio.create_task(model.stop())
             self._leaving.add(task)
@@ -200,7 +200,7 @@ class Models:
                     )
 
 
-def _check_available(models: Iterable[Model]) -> None:
+def _check_available(models: Iterable[ServedModel]) -> None:
     failed = [
         f"{{name: {version.model} version: {version.number}}} due to error: {version.error.message}"
         for model in models

@@ -26,7 +26,7 @@ from tfattn.serving.section import Serving
 RESTARTS, WELL_SECONDS = 3, 60.0
 
 
-class State(enum.Enum):
+class VersionState(enum.Enum):
     """The states of a version, as GetModelStatus names them."""
 
     START = 10
@@ -64,7 +64,7 @@ class Version:
         metrics: Metrics,
     ):
         self.model, self.number, self.folder = model, number, folder
-        self.state = State.START
+        self.state = VersionState.START
         self.error: Failure | None = None
         self.signatures: dict[str, Signature] = {}
         self._load_seconds = serving.load_seconds
@@ -87,17 +87,17 @@ class Version:
         Raises:
             Failure: it cannot be loaded; `state` is END then and `error` says why.
         """
-        self.state, self.error = State.LOADING, None
+        self.state, self.error = VersionState.LOADING, None
         self._process = asyncio.create_task(self._start(gently=gently))
         try:
             async with asyncio.timeout(self._load_seconds):
                 process = await self._process
         except TimeoutError:
             message = f"It was not loaded and warm within {self._load_seconds:g} s"
-            self.state, self.error = State.END, Failure(StatusCode.DEADLINE_EXCEEDED, message)
+            self.state, self.error = VersionState.END, Failure(StatusCode.DEADLINE_EXCEEDED, message)
             raise self.error from None
         except asyncio.CancelledError:
-            self.state = State.END
+            self.state = VersionState.END
             if not self._process.cancelled():  # it had just started
                 await self._process.result().end()
             raise
@@ -105,7 +105,7 @@ class Version:
         self._batcher = Batcher(
             self._compute, parameters=self._parameters, threads=self._threads, observer=_Observer(self)
         )
-        self.state = State.AVAILABLE
+        self.state = VersionState.AVAILABLE
 
     async def run(self, signature: str, inputs: Arrays, outputs: tuple[str, ...], deadline: float | None) -> Arrays:
         """Computes outputs of a signature.
@@ -135,14 +135,14 @@ class Version:
 
     async def unload(self) -> None:
         """Waits until nobody uses it, then ends the process."""
-        self.state = State.UNLOADING
+        self.state = VersionState.UNLOADING
         while self._users:
             self._unused.clear()
             await self._unused.wait()
         if self._process is not None:
             with contextlib.suppress(Failure):
                 await (await self._process).end()
-        self.state = State.END
+        self.state = VersionState.END
 
     async def _start(self, *, gently: bool = False) -> Process:
         started = time.monotonic()
@@ -151,7 +151,7 @@ class Version:
                 self.folder, threads=self._threads, allow_operations=self._allow_operations, gently=gently
             )
         except Failure as failure:
-            self.state, self.error = State.END, failure
+            self.state, self.error = VersionState.END, failure
             self._metrics.loaded(self.folder, seconds=time.monotonic() - started, ok=False)
             raise
         self._metrics.loaded(self.folder, seconds=time.monotonic() - started, ok=True)
@@ -160,12 +160,12 @@ class Version:
         return process
 
     def _restart_if_died(self, ended: asyncio.Task[str]) -> None:
-        if self.state is not State.AVAILABLE:
+        if self.state is not VersionState.AVAILABLE:
             return
         now, reason = time.monotonic(), ended.result()
         log("process_died", model=self.model, version=self.number, reason=reason)
         if now - self._deaths[0] < WELL_SECONDS:
-            self.state = State.END
+            self.state = VersionState.END
             self.error = Failure(StatusCode.UNAVAILABLE, f"The model's process dies again and again: {reason}")
             return
         self._deaths.append(now)
@@ -175,7 +175,7 @@ class Version:
     async def _compute(self, signature: str, inputs: Arrays, outputs: tuple[str, ...]) -> Arrays:
         with contextlib.suppress(Failure):  # `state` tells
             process = await asyncio.shield(self._process)
-        if self.state is State.END:
+        if self.state is VersionState.END:
             raise Failure(StatusCode.UNAVAILABLE, "The model's process died and is not started again at once")
         try:
             return await process.run(signature, inputs, outputs)

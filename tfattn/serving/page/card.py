@@ -10,13 +10,13 @@ FILE = Path("assets.extra") / "card.json"
 LARGEST = 1 << 20  # bytes
 
 
-class Part(BaseModel):
+class CardPart(BaseModel):
     """Takes what the schema says, of the types that it says, and passes the rest over."""
 
     model_config = ConfigDict(strict=True)
 
 
-class Input(Part):
+class Input(CardPart):
     """An input: text, a number, or one of some values."""
 
     kind: Literal["text", "number", "category"]
@@ -29,7 +29,7 @@ class Input(Part):
     no_value: str | None = None
 
 
-class Card(Part):
+class Card(CardPart):
     """A card, with the names that the export's has."""
 
     exported: datetime

@@ -19,9 +19,10 @@ from tfattn.serving.api.tensors import from_proto, strings, type_name
 from tfattn.serving.models.models import Models
 from tfattn.serving.models.version import Version
 
-EXAMPLES = "inputs"  # the one input of signatures that classify or regress: serialized tf.Examples
-CLASSES, SCORES = "classes", "scores"
-VALUES = "outputs"
+# The one input of signatures that classify or regress: serialized tf.Examples.
+EXAMPLES = tf.saved_model.CLASSIFY_INPUTS
+CLASSES, SCORES = tf.saved_model.CLASSIFY_OUTPUT_CLASSES, tf.saved_model.CLASSIFY_OUTPUT_SCORES
+VALUES = tf.saved_model.REGRESS_OUTPUTS
 SIGNATURE_DEF = "signature_def"  # the one field of metadata that there is
 
 

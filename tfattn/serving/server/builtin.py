@@ -1,6 +1,7 @@
 """The built-in server: REST and gRPC on one event loop, a process for each version of a model."""
 
 import asyncio
+import dataclasses
 import gc
 import logging
 import signal
@@ -20,9 +21,10 @@ from tfattn.serving.models import models_config
 from tfattn.serving.models.models import Models
 from tfattn.serving.monitoring.logs import Problems, log
 from tfattn.serving.monitoring.metrics import Metrics
+from tfattn.serving.page.page import Page
 from tfattn.serving.protocols.health import Health
 from tfattn.serving.protocols.listening import cannot_listen, shown
-from tfattn.serving.protocols.rest.application import application
+from tfattn.serving.protocols.rest.application import Application
 from tfattn.serving.protocols.rest.server import RestServer
 from tfattn.serving.protocols.rpc.services import add_services, server_credentials, server_options
 from tfattn.serving.section import Serving
@@ -50,9 +52,8 @@ def serve(path: Path, serving: Serving, announce: Callable[[Announcement], None]
     """
     config = models_config.read_config(path)
     # As many as leave room for what the server itself opens.
-    serving.max_connections = descriptors.connections(
-        serving.max_connections, models=len(config.model_config_list.config)
-    )
+    most = descriptors.connections(serving.max_connections, models=len(config.model_config_list.config))
+    serving = dataclasses.replace(serving, max_connections=most)
     # gRPC waits for events in a thread, which must not wait long for its turn.
     sys.setswitchinterval(SWITCH_SECONDS)
     for library in ("grpc", "asyncio"):
@@ -78,9 +79,10 @@ async def _serve(
     metrics = Metrics()
     models = Models(serving, config, parameters=parameters, metrics=metrics)
     health = Health(models)
-    rest = RestServer(application(models, serving, metrics=metrics, health=health), serving)
+    application = Application(models, serving, metrics=metrics, health=health, page=Page(models))
+    rest = RestServer(application, serving)
     rpc, rpc_address = _rpc_server(serving)
-    add_services(rpc, models, serving, metrics=metrics, health=health)
+    health_service = add_services(rpc, models, serving, metrics=metrics, health=health)
 
     async def live() -> None:
         await models.start()
@@ -90,7 +92,7 @@ async def _serve(
         await _follow(path, config, models, serving)
 
     await asyncio.gather(rest.start(), rpc.start())
-    living = asyncio.create_task(live())
+    living, following = asyncio.create_task(live()), asyncio.create_task(health_service.follow())
     ending = asyncio.create_task(told_to_end.wait())
     try:
         await asyncio.wait([living, ending], return_when=asyncio.FIRST_COMPLETED)
@@ -100,7 +102,7 @@ async def _serve(
         log("draining")
         health.draining = True
         living.cancel()
-        await asyncio.gather(rest.stop(), _stop(rpc, serving))
+        await asyncio.gather(rest.stop(), following, _stop(rpc, serving))
         await models.stop()
         log("ended")
 

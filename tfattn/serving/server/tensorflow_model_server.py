@@ -44,6 +44,11 @@ def find() -> Path | None:
     return Path(path) if path else None
 
 
+def is_wanted(engine: str) -> bool:
+    """Whether `--engine` means it: by its name, or by "auto" where it is installed."""
+    return engine == NAME or (engine == "auto" and find() is not None)
+
+
 def serve(path: Path, serving: Serving, announce: Announce) -> None:
     """Runs it until it ends; SIGTERM and SIGINT are passed on to it.
 
@@ -75,7 +80,7 @@ def serve(path: Path, serving: Serving, announce: Announce) -> None:
         command = [str(program), *(f"--{name}={value}" for name, value in flags.items() if name in known)]
         rest = f"http://127.0.0.1:{flags['rest_api_port']}" if flags["rest_api_port"] else None
         with _started(command) as (process, asked_to_end):
-            if _answers(process, flags["port"]):
+            if _listens(process, flags["port"]):
                 announce(rest, f"127.0.0.1:{flags['port']}")
             status = process.wait()
     if status and not asked_to_end:
@@ -90,7 +95,7 @@ def _listening(serving: Serving, scratch: Path) -> dict[str, int | Path]:
     texts = {"server_key": serving.tls_key, "server_cert": serving.tls_certificate}
     ssl = scratch / "ssl.config"
     # A JSON string of ASCII characters is one of protocol buffers' text format too.
-    ssl.write_text("".join(f"{name}: {json.dumps(path.read_text())}\n" for name, path in texts.items()))
+    ssl.write_text("".join(f"{name}: {json.dumps(Path(path).read_text())}\n" for name, path in texts.items()))
     return flags | {"rest_api_port": 0, "ssl_config_file": ssl}
 
 
@@ -158,7 +163,7 @@ def _started(command: list[str]) -> Iterator[tuple[subprocess.Popen, list[int]]]
             signal.signal(number, handler)
 
 
-def _answers(process: subprocess.Popen, port: object) -> bool:
+def _listens(process: subprocess.Popen, port: object) -> bool:
     """Waits until it listens, which it does once its first versions are loaded; false if it ends before."""
     while process.poll() is None:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", int(port)), timeout=1):

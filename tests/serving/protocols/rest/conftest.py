@@ -15,7 +15,8 @@ import uvicorn
 import uvloop
 
 from tests.serving import stand_ins
-from tfattn.serving.protocols.rest.application import application
+from tfattn.serving.page.page import Page
+from tfattn.serving.protocols.rest.application import Application
 from tfattn.serving.protocols.rest.http import http_protocol
 from tfattn.serving.section import Serving
 
@@ -54,7 +55,8 @@ class Server:
         self.serving = Serving(**settings)
         self.models, self.metrics, self.health = models, Metrics(), stand_ins.Health()
         self.loop = None
-        app = application(models, self.serving, metrics=self.metrics, health=self.health)
+        parts = {"metrics": self.metrics, "health": self.health, "page": Page(models)}
+        app = Application(models, self.serving, **parts)
         config = uvicorn.Config(
             app,
             http=http_protocol(self.serving),
@@ -131,6 +133,16 @@ def read_all(connection) -> bytes:
         while piece := connection.recv(65536):
             pieces.append(piece)
     return b"".join(pieces)
+
+
+def read_one(connection) -> Answer:
+    """The next response, of which head and body may come apart."""
+    received = b""
+    while not received.partition(b"\r\n\r\n")[2]:
+        piece = connection.recv(1000)
+        assert piece, "the server closed the connection"
+        received += piece
+    return answers(received)[0]
 
 
 def answers(received: bytes) -> list[Answer]:

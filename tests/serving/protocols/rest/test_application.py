@@ -14,7 +14,7 @@ from tests.serving.protocols.rest.conftest import answers, eventually, post, rea
 from tests.serving.stand_ins import FLOATS, TEXTS, Version, half_plus_two, signature, sums
 from tfattn import files
 from tfattn.serving.api.failure import Failure, invalid
-from tfattn.serving.models.version import State
+from tfattn.serving.models.version import VersionState
 from tfattn.serving.monitoring import logs
 from tfattn.serving.protocols.rest import application
 
@@ -189,9 +189,9 @@ def test_rows_51_to_54_classify_and_regress(server):
 
 
 def test_rows_55_to_58_states(serve):
-    broken = half_plus_two(3, state=State.END, error=invalid("no such op"))
+    broken = half_plus_two(3, state=VersionState.END, error=invalid("no such op"))
     loading = sums()
-    loading.state = State.LOADING
+    loading.state = VersionState.LOADING
     server = serve(half_plus_two(1), broken, loading)
     right = {"version": "1", "state": "AVAILABLE", "status": {"error_code": "OK", "error_message": ""}}
     wrong = {"error_code": "INVALID_ARGUMENT", "error_message": "no such op"}
@@ -414,8 +414,8 @@ def test_the_page(server):
 
 def test_the_list_of_models(serve):
     unknown = sums()
-    unknown.state = State.LOADING
-    server = serve(half_plus_two(1), half_plus_two(2), half_plus_two(3, state=State.END), unknown)
+    unknown.state = VersionState.LOADING
+    server = serve(half_plus_two(1), half_plus_two(2), half_plus_two(3, state=VersionState.END), unknown)
     server.models.names.append("not looked for yet")
     assert server.ask("GET", "/models.json").json == [
         {"name": "half_plus_two", "versions": [2, 1], "labels": {"stable": 1}},

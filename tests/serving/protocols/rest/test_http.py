@@ -7,7 +7,7 @@ import socket
 import time
 
 from tests.serving import certificate
-from tests.serving.protocols.rest.conftest import answers, eventually, post, read_all
+from tests.serving.protocols.rest.conftest import answers, eventually, post, read_all, read_one
 from tfattn.serving.protocols.rest.http import MOST_WAITING
 
 ROWS, PREDICTIONS = b'{"instances": [1.0]}', {"predictions": [2.5]}
@@ -106,13 +106,13 @@ def test_connections_are_counted(serve):
     server = serve(max_connections=2)
     with server.connected() as first, server.connected() as second:
         first.sendall(post(ROWS))
-        assert answers(first.recv(1000))[0].json == PREDICTIONS
+        assert read_one(first).json == PREDICTIONS
         for request in (post(ROWS), b""):
             (answer,) = answers(server.raw(request))
             assert (answer.status, answer.error) == (503, "The server has as many connections as it takes")
             assert answer.headers["connection"] == "close"
         second.sendall(post(ROWS))
-        assert answers(second.recv(1000))[0].json == PREDICTIONS
+        assert read_one(second).json == PREDICTIONS
     eventually(lambda: not server.uvicorn.server_state.connections)
     works(server)
 
@@ -167,7 +167,7 @@ def test_offers_of_other_protocols_are_not_taken_up(server):
     ):
         with server.connected() as connection:
             connection.sendall(post(ROWS, head=offer))
-            assert answers(connection.recv(1000))[0].json == PREDICTIONS
+            assert read_one(connection).json == PREDICTIONS
             connection.sendall(post(ROWS, head=LAST))
             assert answers(read_all(connection))[0].json == PREDICTIONS
     assert answers(server.raw(b"CONNECT / HTTP/1.1\r\nHost: x\r\n\r\nnot HTTP"))[0].status in (400, 404)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.serving.stand_ins import FLOATS, TEXTS, signature
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.protocols.rest.parse import parse
-from tfattn.serving.protocols.rest.predict_request import Reader, find_signature, signature_name
+from tfattn.serving.protocols.rest.predict_request import InputParser, find_signature, signature_name
 
 MATRIX = (tf.float32, [None, None])
 ONE = signature("serving_default", {"x": FLOATS}, {"y": FLOATS})
@@ -18,12 +18,12 @@ TEXT = signature("text", {"text": TEXTS}, {"y": FLOATS})
 
 
 def reader(of=ONE, max_rows=100, cut=False):
-    return Reader(of, max_rows=max_rows, cut_integers=cut)
+    return InputParser(of, max_rows=max_rows, cut_integers=cut)
 
 
 def read(body, of=ONE, **options):
     document = parse(body.encode(), max_nesting=100) if isinstance(body, str) else body
-    return reader(of, **options).read(document)
+    return reader(of, **options).parse(document)
 
 
 def inputs(body, of=ONE):
@@ -193,7 +193,7 @@ ANY = st.recursive(
 )
 def test_whatever_is_asked_is_read_or_refused(document, of):
     try:
-        request = reader(of).read(document)
+        request = reader(of).parse(document)
     except Failure as failure:
         assert failure.code is StatusCode.INVALID_ARGUMENT
     else:

@@ -6,7 +6,7 @@ from tensorflow_serving.apis.model_management_pb2 import ReloadConfigRequest
 
 from tests.serving.stand_ins import Models, half_plus_two
 from tfattn.serving.api.failure import Failure
-from tfattn.serving.models.version import State
+from tfattn.serving.models.version import VersionState
 
 
 def asked(name="half_plus_two", *, version=None, label=None):
@@ -37,7 +37,7 @@ def test_row_57_a_label_is_not_looked_at(server):
 
 
 def test_a_failed_version_says_why(start):
-    failed = half_plus_two(3, state=State.END, error=Failure(StatusCode.DATA_LOSS, "saved_model.pb is cut"))
+    failed = half_plus_two(3, state=VersionState.END, error=Failure(StatusCode.DATA_LOSS, "saved_model.pb is cut"))
     with start(Models(failed)) as server:
         (one,) = server.model.GetModelStatus(asked()).model_version_status
         assert (one.state, one.status.error_code, one.status.error_message) == (50, 15, "saved_model.pb is cut")

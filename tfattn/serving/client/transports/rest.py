@@ -32,7 +32,7 @@ class Rest:
         address: where it listens.
         token: the bearer token.
         authority: a PEM file of certificates to trust; those of the system where not given.
-        timeout: seconds to wait for a connection, and for each piece of an answer.
+        timeout: seconds to wait for a connection, and for each piece of a response.
 
     Methods raise Failure as the server says it; UNAVAILABLE where it cannot be reached.
     """
@@ -47,11 +47,11 @@ class Rest:
 
     def metadata(self, spec: Spec) -> Metadata:
         """What a version takes and gives."""
-        answer = self._ask("GET", f"{_path(spec)}/metadata")
+        response = self._ask("GET", f"{_path(spec)}/metadata")
         with _as_tf_serving():
-            signatures = answer["metadata"]["signature_def"]["signature_def"]
+            signatures = response["metadata"]["signature_def"]["signature_def"]
             return Metadata(
-                version=int(answer["model_spec"]["version"]),
+                version=int(response["model_spec"]["version"]),
                 signatures={
                     name: Function(
                         inputs={key: tensor["dtype"] for key, tensor in signature["inputs"].items()},
@@ -66,18 +66,18 @@ class Rest:
         self, spec: Spec, name: str, function: Function, rows: Sequence[Mapping[str, Any]]
     ) -> list[dict[str, Any]]:
         """The outputs of each row by name."""
-        answer = self._ask("POST", f"{_path(spec)}:predict", {"signature_name": name, "instances": rows})
+        response = self._ask("POST", f"{_path(spec)}:predict", {"signature_name": name, "instances": rows})
         with _as_tf_serving():
             if len(function.outputs) == 1:
-                return [{function.outputs[0]: value} for value in answer["predictions"]]
-            return [{name: row[name] for name in sorted(row)} for row in answer["predictions"]]
+                return [{function.outputs[0]: value} for value in response["predictions"]]
+            return [{name: row[name] for name in sorted(row)} for row in response["predictions"]]
 
     def labels(self, spec: Spec, example: Mapping[str, Any]) -> tuple[str, ...]:
         """The names of the classes, in their order."""
         request = {"signature_name": "classify", "examples": [example]}
-        answer = self._ask("POST", f"{_path(spec)}:classify", request)
+        response = self._ask("POST", f"{_path(spec)}:classify", request)
         with _as_tf_serving():
-            return tuple(label for label, _ in answer["results"][0])
+            return tuple(label for label, _ in response["results"][0])
 
     def close(self) -> None:
         """Closes the connections."""
@@ -86,8 +86,8 @@ class Rest:
 
     def _ask(self, method: str, path: str, request: Any = None) -> Any:
         body = None if request is None else json.dumps(request, default=_plain).encode()
-        status, reason, answer = self._send(method, self._address.path + path, body)
-        text = answer.decode("utf-8", errors="replace")
+        status, reason, content = self._send(method, self._address.path + path, body)
+        text = content.decode("utf-8", errors="replace")
         try:
             value = json.loads(text, object_hook=_unwrapped)
         except (ValueError, RecursionError):

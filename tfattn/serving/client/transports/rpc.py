@@ -39,7 +39,7 @@ class Rpc:
         address: where it listens.
         token: the bearer token.
         authority: a PEM file of certificates to trust; those of the system where not given.
-        timeout: seconds to wait for each answer.
+        timeout: seconds to wait for each response.
 
     Methods raise Failure as the server says it; UNAVAILABLE where it cannot be reached.
     """
@@ -57,11 +57,11 @@ class Rpc:
     def metadata(self, spec: Spec) -> Metadata:
         """What a version takes and gives."""
         request = GetModelMetadataRequest(model_spec=_message(spec), metadata_field=["signature_def"])
-        answer = self._ask(self._service.GetModelMetadata, request)
+        response = self._ask(self._service.GetModelMetadata, request)
         known = SignatureDefMap()
-        answer.metadata["signature_def"].Unpack(known)
+        response.metadata["signature_def"].Unpack(known)
         return Metadata(
-            version=answer.model_spec.version.value,
+            version=response.model_spec.version.value,
             signatures={
                 name: Function(
                     inputs={key: DataType.Name(tensor.dtype) for key, tensor in signature.inputs.items()},

@@ -1,28 +1,24 @@
-"""REST as an ASGI application: TF Serving's paths, health, metrics, and the page."""
+"""REST as an ASGI application: TF Serving's paths, health, metrics, and what else it is given."""
 
 import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from grpc import StatusCode
 
 from tfattn.serving.api.bearer import Bearer
 from tfattn.serving.api.failure import Failure
+from tfattn.serving.models.models import Models
 from tfattn.serving.monitoring.logs import log, log_error
 from tfattn.serving.monitoring.metrics import CONTENT_TYPE, Metrics
-from tfattn.serving.protocols.rest.answer import Answer, Refusal, as_answer, error_body
+from tfattn.serving.protocols.health import Health
 from tfattn.serving.protocols.rest.body import Disconnected, Receive, read_body
-from tfattn.serving.protocols.rest.calls import Call, Calls
-from tfattn.serving.protocols.rest.page_data import PageData
-from tfattn.serving.protocols.rest.page_files import page_files
+from tfattn.serving.protocols.rest.methods import Methods, RestRequest
+from tfattn.serving.protocols.rest.response import HttpFailure, Response, error_body, failure_response
 from tfattn.serving.protocols.rest.routes import CALLS, is_api, route
 from tfattn.serving.section import Serving
-
-if TYPE_CHECKING:
-    from tfattn.serving.models.models import Models
-    from tfattn.serving.protocols.health import Health
 
 METRICS_PATH = b"/monitoring/prometheus/metrics"
 LIVE_PATH, READY_PATH = b"/v1/health/live", b"/v1/health/ready"
@@ -34,9 +30,17 @@ Scope = Mapping[str, Any]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
-def application(
-    models: "Models", serving: Serving, *, metrics: Metrics, health: "Health"
-) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
+class BrowserPage(Protocol):
+    """What a browser is shown beside TF Serving's paths: files, and data for those who may ask the models."""
+
+    files: Mapping[bytes, Response]
+
+    def has_data(self, path: bytes) -> bool: ...
+
+    async def data(self, path: bytes) -> bytes: ...
+
+
+class Application:
     """The application for an ASGI server.
 
     Args:
@@ -44,50 +48,48 @@ def application(
         serving: the settings.
         metrics: what counts.
         health: what the server says of itself.
+        page: what stands at other paths.
 
     Raises:
         ServingError: the token cannot be read.
     """
-    return _Application(models, serving, metrics, health)
 
-
-class _Application:
-    def __init__(self, models: "Models", serving: Serving, metrics: Metrics, health: "Health"):
-        self._models, self._serving, self._metrics, self._health = models, serving, metrics, health
-        self._calls, self._page_data = Calls(models, serving), PageData(models)
+    def __init__(self, models: Models, serving: Serving, *, metrics: Metrics, health: Health, page: BrowserPage):
+        self._models, self._serving, self._health, self._metrics = models, serving, health, metrics
+        self._page, self._methods = page, Methods(models, serving)
         self._bearer = Bearer(serving.token_file) if serving.token_file else None
-        self._others: dict[bytes, Callable[[], Answer]] = {
-            METRICS_PATH: lambda: Answer(200, metrics.text(), CONTENT_TYPE.encode()),
-            **{path: lambda answer=answer: answer for path, answer in page_files().items()},
+        self._others: dict[bytes, Callable[[], Response]] = {
+            METRICS_PATH: lambda: Response(200, metrics.text(), CONTENT_TYPE.encode()),
+            **{path: lambda response=response: response for path, response in page.files.items()},
         }
         if "health_paths" not in serving.as_tf_serving:
-            self._others |= {LIVE_PATH: lambda: Answer(200, b'{"live": true}'), READY_PATH: self._ready}
+            self._others |= {LIVE_PATH: lambda: Response(200, b'{"live": true}'), READY_PATH: self._ready}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            answer = await self._answer(scope, receive)
+            response = await self._response(scope, receive)
         except Disconnected:
             return
         except Exception as error:
             log_error(error, entrypoint="REST")
-            answer = Answer(500, error_body("The server failed. Its log says where."))
-        headers = [(b"content-length", str(len(answer.body)).encode()), *answer.headers]
-        if answer.content_type:
-            headers.append((b"content-type", answer.content_type))
+            response = Response(500, error_body("The server failed. Its log says where."))
+        headers = [(b"content-length", str(len(response.body)).encode()), *response.headers]
+        if response.content_type:
+            headers.append((b"content-type", response.content_type))
         if self._serving.cors and is_api(scope["raw_path"]):
             headers += self._cors_headers()
         if self._health.draining:
             headers.append(_CLOSE)
-        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        await send({"type": "http.response.body", "body": answer.body})
+        await send({"type": "http.response.start", "status": response.status, "headers": headers})
+        await send({"type": "http.response.body", "body": response.body})
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Answer:
+    async def _response(self, scope: Scope, receive: Receive) -> Response:
         method, path, query = scope["method"], scope["raw_path"], scope["query_string"]
         headers = dict(scope["headers"])
         is_read = method in ("GET", "HEAD")
         if is_read and path in self._others:
             return self._others[path]()
-        if is_read and self._page_data.has(path):
+        if is_read and self._page.has_data(path):
             return await self._tell_page(path, headers)
         if not is_api(path):
             return self._not_found(path)
@@ -95,44 +97,44 @@ class _Application:
             return _preflight(headers)
         return await self._called(method, path + b"?" + query if query else path, headers, receive)
 
-    async def _called(self, method: str, target: bytes, headers: Mapping[bytes, bytes], receive: Receive) -> Answer:
-        """The answer of one of TF Serving's paths."""
+    async def _called(self, method: str, target: bytes, headers: Mapping[bytes, bytes], receive: Receive) -> Response:
+        """The response of one of TF Serving's paths."""
         start = time.perf_counter()  # uvloop's own time stands still within a turn
-        call, code = Call(), StatusCode.OK
+        request, code = RestRequest(), StatusCode.OK
         try:
             self._check_caller(headers)
-            call.route = route(method, target)
-            return Answer(200, await self._in_time(call, headers, receive))
+            request.route = route(method, target)
+            return Response(200, await self._in_time(request, headers, receive))
         except Failure as failure:
             code = failure.code
-            return as_answer(failure)
+            return failure_response(failure)
         except Disconnected:
             code = StatusCode.CANCELLED
             raise
         except asyncio.CancelledError:  # the server does not wait any longer
             code = StatusCode.UNAVAILABLE
-            return as_answer(Failure(code, "The server ended before it could answer"))
+            return failure_response(Failure(code, "The server ended before it could answer"))
         except Exception:
             code = StatusCode.INTERNAL
             raise
         finally:
-            self._tell(call, code, time.perf_counter() - start)
+            self._tell(request, code, time.perf_counter() - start)
 
-    async def _in_time(self, call: Call, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
-        if call.route.api not in CALLS:
-            return await self._calls.answer(call)
+    async def _in_time(self, request: RestRequest, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
+        if request.route.api not in CALLS:
+            return await self._methods.respond(request)
         try:
             async with asyncio.timeout(self._serving.slow_client_seconds) as patience:
-                call.body = await read_body(receive, headers, self._serving, patience)
-                call.deadline = asyncio.get_running_loop().time() + self._serving.timeout_seconds
-                patience.reschedule(call.deadline)
-                return await self._unless_disconnected(call, receive)
+                request.body = await read_body(receive, headers, self._serving, patience)
+                request.deadline = asyncio.get_running_loop().time() + self._serving.timeout_seconds
+                patience.reschedule(request.deadline)
+                return await self._unless_disconnected(request, receive)
         except TimeoutError:
-            if call.deadline is None:
-                raise Refusal(408, StatusCode.DEADLINE_EXCEEDED, "The body came too slowly") from None
+            if request.deadline is None:
+                raise HttpFailure(408, StatusCode.DEADLINE_EXCEEDED, "The body came too slowly") from None
             raise Failure(StatusCode.DEADLINE_EXCEEDED, "The request took too long to be answered") from None
 
-    async def _unless_disconnected(self, call: Call, receive: Receive) -> bytes:
+    async def _unless_disconnected(self, request: RestRequest, receive: Receive) -> bytes:
         work, is_over = asyncio.current_task(), False
 
         def drop(gone: asyncio.Task) -> None:
@@ -142,7 +144,7 @@ class _Application:
         gone = asyncio.create_task(receive())  # the body is read: what comes now is that the client goes
         gone.add_done_callback(drop)
         try:
-            return await self._calls.answer(call)
+            return await self._methods.respond(request)
         except asyncio.CancelledError:
             if gone.done() and not gone.cancelled():
                 work.uncancel()
@@ -156,11 +158,11 @@ class _Application:
         if self._bearer and not self._bearer.admits(headers.get(b"authorization", b"").decode("latin-1")):
             raise Failure(StatusCode.UNAUTHENTICATED, "A bearer token that this server knows is needed")
 
-    def _tell(self, call: Call, code: StatusCode, seconds: float) -> None:
+    def _tell(self, request: RestRequest, code: StatusCode, seconds: float) -> None:
         """Counts and logs a request, of which only what the server knows may be told."""
-        api = call.route.api if call.route else ""
-        model = call.route.model if call.route and call.route.model in self._models.names else ""
-        number = call.version.number if call.version else None
+        api = request.route.api if request.route else ""
+        model = request.route.model if request.route and request.route.model in self._models.names else ""
+        number = request.version.number if request.version else None
         self._metrics.request(model, number, api=api, entrypoint="REST", code=code, seconds=seconds)
         if self._serving.log_requests:
             log("request", entrypoint="REST", api=api, model=model, version=number, code=code, seconds=seconds)
@@ -173,26 +175,26 @@ class _Application:
             (b"access-control-allow-headers", allowed),
         ]
 
-    def _ready(self) -> Answer:
+    def _ready(self) -> Response:
         if self._health.ready:
-            return Answer(200, b'{"ready": true}')
+            return Response(200, b'{"ready": true}')
         why = "The server is about to end" if self._health.draining else "Not every model is available"
-        return Answer(503, json.dumps({"ready": False, "error": why}).encode())
+        return Response(503, json.dumps({"ready": False, "error": why}).encode())
 
-    async def _tell_page(self, path: bytes, headers: Mapping[bytes, bytes]) -> Answer:
+    async def _tell_page(self, path: bytes, headers: Mapping[bytes, bytes]) -> Response:
         try:
             self._check_caller(headers)
-            return Answer(200, await self._page_data.body(path))
+            return Response(200, await self._page.data(path))
         except Failure as failure:
-            return as_answer(failure)
+            return failure_response(failure)
 
-    def _not_found(self, path: bytes) -> Answer:
+    def _not_found(self, path: bytes) -> Response:
         if "not_found_json" in self._serving.as_tf_serving:
-            return Answer(404, _HTML_NOT_FOUND, b"text/html")
-        return Answer(404, error_body(f"Not found: {path.decode('latin-1')}"))
+            return Response(404, _HTML_NOT_FOUND, b"text/html")
+        return Response(404, error_body(f"Not found: {path.decode('latin-1')}"))
 
 
-def _preflight(headers: Mapping[bytes, bytes]) -> Answer:
+def _preflight(headers: Mapping[bytes, bytes]) -> Response:
     origin = headers.get(b"origin", b"")
     is_right = b"http://" in origin or b"https://" in origin
-    return Answer(200 if is_right else 400, b"", content_type=b"")
+    return Response(200 if is_right else 400, b"", content_type=b"")

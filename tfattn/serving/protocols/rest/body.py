@@ -7,7 +7,7 @@ from typing import Any
 
 from grpc import StatusCode
 
-from tfattn.serving.protocols.rest.answer import Refusal
+from tfattn.serving.protocols.rest.response import HttpFailure
 from tfattn.serving.section import Serving
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -34,7 +34,7 @@ async def read_body(
         the body; empty where it should be gzip and is not, as in TF Serving.
 
     Raises:
-        Refusal: 413, it is too large, as it is or inflated; 400, it is compressed more than anything but an attack.
+        HttpFailure: 413, it is too large, as it is or inflated; 400, it is compressed more than anything but an attack.
         Disconnected: the client has gone.
     """
     most = serving.max_body_mib * 2**20
@@ -70,10 +70,10 @@ def _inflated(body: bytes, serving: Serving) -> bytes:
         raise _too_large(serving)
     if len(inflated) > most:
         message = f"A body inflates to more than {serving.max_gzip_ratio} times its size"
-        raise Refusal(400, StatusCode.INVALID_ARGUMENT, message)
+        raise HttpFailure(400, StatusCode.INVALID_ARGUMENT, message)
     return inflated if inflate.eof and not inflate.unused_data else b""
 
 
-def _too_large(serving: Serving) -> Refusal:
+def _too_large(serving: Serving) -> HttpFailure:
     message = f"The body is larger than this server takes: {serving.max_body_mib} MiB"
-    return Refusal(413, StatusCode.RESOURCE_EXHAUSTED, message)
+    return HttpFailure(413, StatusCode.RESOURCE_EXHAUSTED, message)

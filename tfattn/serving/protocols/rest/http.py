@@ -1,9 +1,4 @@
-"""HTTP as uvicorn speaks it, with limits on what a client may send and how long it may take, and errors in JSON.
-
-It relies on these parts of uvicorn's HttpToolsProtocol (0.54): the callbacks of its parser (on_message_begin, on_url,
-on_header, on_headers_complete, on_message_complete), on_response_complete, `connections`, `cycle` (keep_alive,
-response_complete, more_body, disconnected, message_event), pipeline, timeout_keep_alive_task and STATUS_LINE.
-"""
+"""HTTP as uvicorn speaks it, with limits on what a client may send and how long it may take, and errors in JSON."""
 
 import asyncio
 import functools
@@ -12,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from tfattn.serving.protocols.rest.answer import JSON, error_body
+from tfattn.serving.protocols.rest.response import JSON, error_body
+from tfattn.serving.protocols.rest.uvicorn_insides import STATUS_LINE, HttpToolsProtocol
 from tfattn.serving.section import Serving
 
 MOST_HEADERS = 100

@@ -51,7 +51,7 @@ def find_signature(signatures: Mapping[str, Signature], name: str) -> Signature:
     return signatures[name]
 
 
-class Reader:
+class InputParser:
     """Reads the inputs of a signature.
 
     Args:
@@ -66,7 +66,7 @@ class Reader:
         self._max_rows = max_rows
         self._cut_integers = cut_integers
 
-    def read(self, document: Mapping[str, Any]) -> PredictRequest:
+    def parse(self, document: Mapping[str, Any]) -> PredictRequest:
         """The inputs that a body holds.
 
         Args:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import uvicorn
 
 from tfattn.serving.protocols.listening import listen, shown
+from tfattn.serving.protocols.rest import uvicorn_insides
 from tfattn.serving.protocols.rest.http import http_protocol
 from tfattn.serving.section import Serving
 
@@ -25,10 +26,11 @@ class RestServer(uvicorn.Server):
         url: where it listens.
 
     Raises:
-        ServingError: it cannot listen there.
+        ServingError: it cannot listen there, or this release of uvicorn will not do.
     """
 
     def __init__(self, app: Callable, serving: Serving):
+        uvicorn_insides.check()
         super().__init__(
             uvicorn.Config(
                 app,

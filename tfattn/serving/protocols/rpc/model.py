@@ -8,20 +8,20 @@ from tensorflow_serving.apis.model_management_pb2 import ReloadConfigRequest, Re
 
 from tfattn.serving.api.failure import invalid
 from tfattn.serving.protocols import core
-from tfattn.serving.protocols.rpc.call import Call, Calls
+from tfattn.serving.protocols.rpc.calls import HandlerFactory, RpcCall
 
 NAME = "tensorflow.serving.ModelService"
 
 
-def handlers(calls: Calls) -> dict[str, grpc.RpcMethodHandler]:
+def handlers(factory: HandlerFactory) -> dict[str, grpc.RpcMethodHandler]:
     """Method name to handler."""
     return {
-        "GetModelStatus": calls.handler("status", GetModelStatusRequest, status, counted=False),
-        "HandleReloadConfigRequest": calls.handler("reload", ReloadConfigRequest, reload, counted=False),
+        "GetModelStatus": factory.handler("status", GetModelStatusRequest, status, counted=False),
+        "HandleReloadConfigRequest": factory.handler("reload", ReloadConfigRequest, reload, counted=False),
     }
 
 
-async def status(request: GetModelStatusRequest, call: Call) -> bytes:
+async def status(request: GetModelStatusRequest, call: RpcCall) -> bytes:
     """The states of a model's versions. A label is not looked at, as in TF Serving: it gets all of them."""
     if not request.HasField("model_spec"):
         raise invalid("Missing ModelSpec")
@@ -30,7 +30,7 @@ async def status(request: GetModelStatusRequest, call: Call) -> bytes:
     return core.model_status(call.models, spec.name, number).SerializeToString()
 
 
-async def reload(request: ReloadConfigRequest, call: Call) -> bytes:
+async def reload(request: ReloadConfigRequest, call: RpcCall) -> bytes:
     """Another list of models; goes on where nobody waits for it any more."""
     if request.config.WhichOneof("config") != "model_config_list":
         raise invalid(

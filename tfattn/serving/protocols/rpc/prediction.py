@@ -22,23 +22,23 @@ from tfattn.serving.api.signature import CLASSIFY, DEFAULT, REGRESS, Signature
 from tfattn.serving.api.tensors import fill, from_proto
 from tfattn.serving.models.version import Version
 from tfattn.serving.protocols import core
-from tfattn.serving.protocols.rpc.call import Call, Calls, aside
+from tfattn.serving.protocols.rpc.calls import HandlerFactory, RpcCall, aside
 
 NAME = "tensorflow.serving.PredictionService"
 
 
-def handlers(calls: Calls) -> dict[str, grpc.RpcMethodHandler]:
+def handlers(factory: HandlerFactory) -> dict[str, grpc.RpcMethodHandler]:
     """Method name to handler."""
     return {
-        "Predict": calls.handler("predict", PredictRequest, predict),
-        "Classify": calls.handler("classify", ClassificationRequest, classify),
-        "Regress": calls.handler("regress", RegressionRequest, regress),
-        "MultiInference": calls.handler("multi_inference", MultiInferenceRequest, multi_inference),
-        "GetModelMetadata": calls.handler("metadata", GetModelMetadataRequest, metadata, counted=False),
+        "Predict": factory.handler("predict", PredictRequest, predict),
+        "Classify": factory.handler("classify", ClassificationRequest, classify),
+        "Regress": factory.handler("regress", RegressionRequest, regress),
+        "MultiInference": factory.handler("multi_inference", MultiInferenceRequest, multi_inference),
+        "GetModelMetadata": factory.handler("metadata", GetModelMetadataRequest, metadata, counted=False),
     }
 
 
-async def predict(request: PredictRequest, call: Call) -> bytes:
+async def predict(request: PredictRequest, call: RpcCall) -> bytes:
     """Tensors to tensors."""
     version = call.find(request)
     signature = core.find_signature(version, request.model_spec.signature_name)
@@ -53,7 +53,7 @@ async def predict(request: PredictRequest, call: Call) -> bytes:
     return await aside(size, _prediction, request.model_spec, version, outputs)
 
 
-async def classify(request: ClassificationRequest, call: Call) -> bytes:
+async def classify(request: ClassificationRequest, call: RpcCall) -> bytes:
     """Examples to classes."""
     version = call.find(request)
     response = ClassificationResponse(model_spec=_answering(request.model_spec, version))
@@ -63,7 +63,7 @@ async def classify(request: ClassificationRequest, call: Call) -> bytes:
     return response.SerializeToString()
 
 
-async def regress(request: RegressionRequest, call: Call) -> bytes:
+async def regress(request: RegressionRequest, call: RpcCall) -> bytes:
     """Examples to numbers."""
     version = call.find(request)
     response = RegressionResponse(model_spec=_answering(request.model_spec, version))
@@ -73,7 +73,7 @@ async def regress(request: RegressionRequest, call: Call) -> bytes:
     return response.SerializeToString()
 
 
-async def multi_inference(request: MultiInferenceRequest, call: Call) -> bytes:
+async def multi_inference(request: MultiInferenceRequest, call: RpcCall) -> bytes:
     """The same examples through several signatures of a version: that of the first task."""
     version = call.find(request.tasks[0] if request.tasks else InferenceTask(model_spec=ModelSpec()))
     _check_tasks(request.tasks, version)
@@ -89,7 +89,7 @@ async def multi_inference(request: MultiInferenceRequest, call: Call) -> bytes:
     return response.SerializeToString()
 
 
-async def metadata(request: GetModelMetadataRequest, call: Call) -> bytes:
+async def metadata(request: GetModelMetadataRequest, call: RpcCall) -> bytes:
     """What a version takes and gives."""
     if request.HasField("model_spec"):  # what else is wrong comes after its absence
         if not request.metadata_field:
@@ -138,7 +138,7 @@ def _check_rows(num_rows: int, max_rows: int) -> None:
         raise invalid(f"{num_rows} rows are more than this server takes at a time: {max_rows}")
 
 
-async def _classes(version: Version, spec: ModelSpec, examples: list[bytes], call: Call) -> ClassificationResult:
+async def _classes(version: Version, spec: ModelSpec, examples: list[bytes], call: RpcCall) -> ClassificationResult:
     result = ClassificationResult()
     for row in await core.classify(version, spec.signature_name, examples, deadline=call.deadline):
         classifications = result.classifications.add()
@@ -147,7 +147,7 @@ async def _classes(version: Version, spec: ModelSpec, examples: list[bytes], cal
     return result
 
 
-async def _numbers(version: Version, spec: ModelSpec, examples: list[bytes], call: Call) -> RegressionResult:
+async def _numbers(version: Version, spec: ModelSpec, examples: list[bytes], call: RpcCall) -> RegressionResult:
     result = RegressionResult()
     for value in await core.regress(version, spec.signature_name, examples, deadline=call.deadline):
         result.regressions.add(value=value)

@@ -1,6 +1,7 @@
 """All gRPC services on a server: what it takes, over what, and how patiently."""
 
 import ssl
+from pathlib import Path
 
 import grpc
 
@@ -8,9 +9,8 @@ from tfattn.errors import ServingError
 from tfattn.serving.models.models import Models
 from tfattn.serving.monitoring.metrics import Metrics
 from tfattn.serving.protocols.health import Health
-from tfattn.serving.protocols.rpc import health as health_service
-from tfattn.serving.protocols.rpc import model, prediction
-from tfattn.serving.protocols.rpc.call import Calls
+from tfattn.serving.protocols.rpc import grpc_health, model, prediction
+from tfattn.serving.protocols.rpc.calls import HandlerFactory
 from tfattn.serving.section import Serving
 
 KEEPALIVE_SECONDS = 30  # after which a silent client is asked whether it is there
@@ -19,7 +19,7 @@ MOST_OFTEN_SECONDS = 5  # between two such questions of a client
 
 def add_services(
     server: grpc.aio.Server, models: Models, serving: Serving, *, metrics: Metrics, health: Health
-) -> None:
+) -> grpc_health.HealthService:
     """Adds PredictionService, ModelService and health to a server that has not been started.
 
     Args:
@@ -29,18 +29,22 @@ def add_services(
         metrics: what counts.
         health: what the server says of itself.
 
+    Returns:
+        the service of health, whose `follow` runs as long as the server does.
+
     Raises:
         ServingError: the token cannot be read.
     """
-    calls = Calls(models, serving, metrics, health)
+    factory, health_service = HandlerFactory(models, serving, metrics, health), grpc_health.HealthService(health)
     services = {
-        prediction.NAME: prediction.handlers(calls),
-        model.NAME: model.handlers(calls),
-        health_service.NAME: health_service.handlers(health),
+        prediction.NAME: prediction.handlers(factory),
+        model.NAME: model.handlers(factory),
+        grpc_health.NAME: grpc_health.handlers(health_service),
     }
     for name, handlers in services.items():
         # Not as registered methods: each time that a call comes, the server would ask each of those.
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, handlers),))
+    return health_service
 
 
 def server_options(serving: Serving) -> list[tuple[str, int]]:
@@ -67,17 +71,17 @@ def server_credentials(serving: Serving) -> grpc.ServerCredentials | None:
     Raises:
         ServingError: certificate or key cannot be read, or they do not belong together.
     """
-    certificate, key = serving.tls_certificate, serving.tls_key
-    if certificate is None:
+    if not serving.tls_certificate:
         return None
+    certificate, key = Path(serving.tls_certificate), Path(serving.tls_key or serving.tls_certificate)
     try:
         # gRPC would only say that it cannot listen.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
-        return grpc.ssl_server_credentials([((key or certificate).read_bytes(), certificate.read_bytes())])
+        return grpc.ssl_server_credentials([(key.read_bytes(), certificate.read_bytes())])
     except OSError as error:
         raise ServingError(
             f"cannot use the TLS certificate ({error})",
-            where=f"{certificate} and {key or certificate}",
+            where=f"{certificate} and {key}",
             expected="a certificate and its private key, two PEM files",
             remedy="Give both: --set tls_certificate=FILE --set tls_key=FILE.",
         ) from None

@@ -1,0 +1,29 @@
+"""An export of a table: people of some age and job; hours may be missing, age never is."""
+
+from pathlib import Path
+
+import keras
+import numpy as np
+
+from tfattn import files
+from tfattn.export import saved_model, warmup
+from tfattn.export.tabular import TabularClassifier
+from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
+from tfattn.preprocessing.table import Table
+from tfattn.tasks.tabular_classification import TabularClassification
+
+
+def write(folder: Path) -> None:
+    """Writes a version of it."""
+    table = Table(numeric=("age", "hours-per-week"), categorical=("job",))
+    jobs = ("clerk", "baker", "")
+    rows = [{"age": str(20 + n), "hours-per-week": str(n % 7 or ""), "job": jobs[n % 3]} for n in range(40)]
+    table.fit(rows)
+    keras.utils.set_random_seed(0)
+    model = FeatureTokenizerTransformer(**table.sizes, hidden_dim=8, num_layers=1, num_heads=2)
+    task = TabularClassification(model=model, num_classes=2, labels=["noise", "real"])
+    task.head.kernel.assign(np.random.default_rng(0).normal(size=(8, 2)))
+    exported = TabularClassifier(members=[(table, task)], labels=["noise", "real"])
+    saved_model._save(exported, folder)
+    warmup.write(folder, exported, exported.warm_up(rows), name="people")
+    files.write_manifest(folder)

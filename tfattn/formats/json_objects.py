@@ -1,0 +1,62 @@
+"""A line that holds a JSON object, and its values as texts."""
+
+import json
+from typing import Any
+
+from tfattn.errors import DataError, listed, nearest
+from tfattn.formats.limits import LONGEST_TEXT, too_long
+
+
+def object_of(line: str, where: str) -> dict[str, Any]:
+    """The object that a line is.
+
+    Raises:
+        DataError: it is none; names the place.
+    """
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        remedy = "Each line is one whole object; `jq -c .` writes it so, `jq -c '.[]'` the objects of a list."
+        raise DataError(f"the row is not JSON ({error})", where=where, remedy=remedy) from None
+    if not isinstance(entry, dict):
+        raise DataError(
+            "the row is not an object", where=where, expected='{"key": value, ...}', received=line.strip()[:40]
+        )
+    return entry
+
+
+def value_of(entry: dict[str, Any], key: str, where: str) -> Any:
+    """Give a value: a list or an object as it stands, any other as `text_of` gives it; raises as that does."""
+    value = entry.get(key)
+    if not isinstance(value, (dict, list)):
+        return text_of(entry, key, where)
+    _check_unicode(json.dumps(value, ensure_ascii=False), key, where)
+    return value
+
+
+def text_of(entry: dict[str, Any], key: str, where: str) -> str:
+    """A value as text: numbers and booleans as JSON writes them, null as an empty one.
+
+    Raises:
+        DataError: the key is missing, or its value is nested or not Unicode text; names the place.
+    """
+    if key not in entry:
+        expected = f"one of {listed(entry)}"
+        raise DataError(
+            "a key is missing", where=where, expected=expected, received=repr(key), remedy=nearest(key, entry)
+        )
+    value = entry[key]
+    if isinstance(value, (dict, list)):
+        raise DataError(
+            f"the value of {key!r} is nested", where=where, expected="text", received=json.dumps(value)[:40]
+        )
+    text = "" if value is None else value if isinstance(value, str) else json.dumps(value)
+    if len(text) > LONGEST_TEXT:
+        raise too_long(f"the value of {key!r}", where, LONGEST_TEXT)
+    _check_unicode(text, key, where)
+    return text
+
+
+def _check_unicode(text: str, key: str, where: str) -> None:
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        raise DataError(f"the value of {key!r} holds half of a surrogate pair", where=where, remedy="Repair the row.")

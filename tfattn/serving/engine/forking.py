@@ -1,0 +1,13 @@
+"""The process that those of versions are forked from: it loads TensorFlow once, for all of them."""
+
+import multiprocessing
+from multiprocessing import forkserver
+
+FORKS = multiprocessing.get_context("forkserver")
+PRELOADED = ["tfattn.serving.engine.preload"]
+
+
+def start() -> None:
+    """Starts it, if it is not running yet; what calls this early can load TensorFlow for itself meanwhile."""
+    FORKS.set_forkserver_preload(PRELOADED)
+    forkserver.ensure_running()

@@ -1,0 +1,143 @@
+"""What each of TF Serving's paths answers."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from google.protobuf.json_format import MessageToDict, MessageToJson
+from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap
+
+from tfattn.serving.models.models import Models
+from tfattn.serving.models.version import Version
+from tfattn.serving.protocols import core
+from tfattn.serving.protocols.rest import examples, predict_response
+from tfattn.serving.protocols.rest.parse import LARGE, parse
+from tfattn.serving.protocols.rest.predict_request import InputParser, find_signature, signature_name
+from tfattn.serving.protocols.rest.routes import METADATA, STATUS, Route
+from tfattn.serving.section import Serving
+
+_AS_TF_SERVING = {"preserving_proto_field_name": True, "always_print_fields_with_no_presence": True}
+
+Value = TypeVar("Value")
+
+
+@dataclass
+class RestRequest:
+    """One request.
+
+    Attributes:
+        route: what it asks for; None where that makes no sense.
+        body: its body.
+        deadline: when nobody waits for the answer any more, in the event loop's time.
+        version: the version that answers, once it is found.
+    """
+
+    route: Route | None = None
+    body: bytes = b""
+    deadline: float | None = None
+    version: Version | None = None
+
+
+class Methods:
+    """Answers the requests of TF Serving's API.
+
+    Args:
+        models: what is served.
+        serving: the settings.
+    """
+
+    def __init__(self, models: Models, serving: Serving):
+        self._models = models
+        self._serving = serving
+        # Python reads and writes JSON in one thread at a time: a second one would only take memory.
+        self._aside = asyncio.Lock()
+        self._by_api = {
+            "predict": self._predict,
+            "classify": self._classify,
+            "regress": self._regress,
+            STATUS: self._status,
+            METADATA: self._metadata,
+        }
+
+    async def respond(self, request: RestRequest) -> bytes:
+        """The body of the response.
+
+        Raises:
+            Failure: the request cannot be answered; says why.
+        """
+        return await self._by_api[request.route.api](request)
+
+    async def _predict(self, request: RestRequest) -> bytes:
+        document = await self._parsed(request)
+        name = signature_name(document)
+        version = self._find(request)
+        with version.use():
+            parser = InputParser(
+                find_signature(version.signatures, name),
+                max_rows=self._serving.max_rows,
+                cut_integers="integer_range" in self._serving.as_tf_serving,
+            )
+            parsed = await self._convert(len(request.body) > LARGE, parser.parse, document)
+            del document  # which may be many times the body's size, while the model takes its time
+            _, outputs = await core.predict(version, name, parsed.inputs, deadline=request.deadline)
+        return await self._convert(
+            predict_response.is_large(outputs),
+            predict_response.write,
+            outputs,
+            by_rows=parsed.by_rows,
+            texts_as_b64="bytes_as_b64" not in self._serving.as_tf_serving,
+        )
+
+    async def _classify(self, request: RestRequest) -> bytes:
+        name, serialized = await self._examples(request)
+        return examples.write_classes(
+            await core.classify(self._find(request), name, serialized, deadline=request.deadline)
+        )
+
+    async def _regress(self, request: RestRequest) -> bytes:
+        name, serialized = await self._examples(request)
+        return examples.write_values(
+            await core.regress(self._find(request), name, serialized, deadline=request.deadline)
+        )
+
+    async def _status(self, request: RestRequest) -> bytes:
+        # Of all versions where the path has a label, as in TF Serving.
+        status = core.model_status(self._models, request.route.model, request.route.version)
+        return MessageToJson(status, **_AS_TF_SERVING).encode()
+
+    async def _metadata(self, request: RestRequest) -> bytes:
+        response = core.metadata(self._find(request))
+        signatures = SignatureDefMap()
+        response.metadata["signature_def"].Unpack(signatures)
+        parts = {
+            "model_spec": MessageToDict(response.model_spec, **_AS_TF_SERVING),
+            "metadata": {"signature_def": MessageToDict(signatures, **_AS_TF_SERVING)},
+        }
+        return json.dumps(parts).encode()
+
+    async def _parsed(self, request: RestRequest) -> dict:
+        return await self._convert(
+            len(request.body) > LARGE, parse, request.body, max_nesting=self._serving.max_nesting
+        )
+
+    async def _examples(self, request: RestRequest) -> tuple[str, list[bytes]]:
+        document = await self._parsed(request)
+        name = signature_name(document)
+        large = len(request.body) > LARGE
+        return name, await self._convert(large, examples.read, document, max_rows=self._serving.max_rows)
+
+    async def _convert(
+        self, is_large: bool, function: Callable[..., Value], *arguments: object, **options: object
+    ) -> Value:
+        """Calls a function: here, or in a thread where it takes long."""
+        if not is_large:
+            return function(*arguments, **options)
+        async with self._aside:
+            return await asyncio.to_thread(function, *arguments, **options)
+
+    def _find(self, request: RestRequest) -> Version:
+        route = request.route
+        request.version = self._models.find(route.model, route.version, route.label)
+        return request.version

@@ -1,0 +1,54 @@
+"""What the REST server relies on of uvicorn beyond what uvicorn documents, by name.
+
+A release that lacks one of them is refused before it serves anything, rather than failing at the first slow client.
+"""
+
+import inspect
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.server import ServerState
+
+from tfattn.errors import ServingError
+
+__all__ = ["INSIDES", "STATUS_LINE", "HttpToolsProtocol", "check"]
+
+# Methods that are called or overridden, and attributes that are read or set: of http.py the first two, of server.py the
+# others.
+INSIDES: dict[type, frozenset[str]] = {
+    HttpToolsProtocol: frozenset(
+        (
+            *("connection_made", "connection_lost", "data_received", "pause_writing", "resume_writing"),
+            *("on_message_begin", "on_url", "on_header", "on_headers_complete", "on_message_complete"),
+            *("on_response_complete", "_unset_keepalive_if_required", "timeout_keep_alive_task"),
+            *("connections", "cycle", "headers", "loop", "parser", "pipeline", "transport"),
+        )
+    ),
+    RequestResponseCycle: frozenset(("disconnected", "keep_alive", "message_event", "more_body", "response_complete")),
+    uvicorn.Server: frozenset(("capture_signals", "serve", "server_state", "servers", "should_exit", "started")),
+    ServerState: frozenset(("connections",)),
+}
+
+
+def check() -> None:
+    """Refuses a release of uvicorn without them.
+
+    Raises:
+        ServingError: names what it lacks.
+    """
+    missing = [
+        f"{kind.__name__}.{name}" for kind, names in INSIDES.items() for name in sorted(names - attributes(kind))
+    ]
+    if missing:
+        raise ServingError(
+            f"this release of uvicorn lacks {', '.join(missing)}",
+            expected="the release that setup.cfg asks for",
+            received=f"uvicorn {uvicorn.__version__}",
+            remedy="Install that one, or follow its changes in tfattn/serving/protocols/rest/.",
+        )
+
+
+def attributes(kind: type) -> set[str]:
+    """The attributes of a class, and those that its methods give to its objects."""
+    methods = [value for value in vars(kind).values() if inspect.isfunction(value)]
+    return set(dir(kind)).union(*(method.__code__.co_names for method in methods))
