@@ -95,7 +95,7 @@ def _check_length(config: Config, preprocessor: Preprocessor, model: Any) -> Non
 
 def _check_ensemble(config: Config, kind: type[Task], data: Data) -> None:
     ensemble, origin = ensemble_of(config), config.origins["ensemble",]
-    if ensemble.size > 1 and not kind.answers_together:
+    if ensemble.size > 1 and not kind.predicts_together:
         raise ConfigError(
             f"several models of the task {config.values['task']['name']} cannot predict as one",
             where=f"{origin}: ensemble",

@@ -152,5 +152,5 @@ def test_the_best_few_come_best_first():
 
 
 def test_one_model_answers_alone():
-    assert not Translation.answers_together
+    assert not Translation.predicts_together
     assert translation().combined([{"scores": 1}]) == {"scores": 1}

@@ -53,7 +53,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
 
     Args:
         ensemble: one model, whose task is a Translation.
-        predictions: as `Translation.answers` gives it.
+        predictions: as `Translation.predictions` gives it.
 
     Returns:
         findings whose metrics are `loss`, those of `Translation`, `bleu_low` and `bleu_high`, its 95 % interval,

@@ -62,7 +62,7 @@ class TabularClassification(Task):
     monitor = "accuracy"
     monitor_mode = "max"
     learns_labels = True
-    answers_together = True
+    predicts_together = True
 
     def __init__(
         self,

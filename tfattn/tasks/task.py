@@ -22,7 +22,7 @@ class Task(keras.Model):
         monitor: the one by which checkpoints are compared when the configuration does not say, or "loss"; and
         monitor_mode: "max" or "min".
         learns_labels: whether every row has to have a `label`.
-        answers_together: whether several models, of different seeds or folds, can answer as one, see `combined`.
+        predicts_together: whether several models, of different seeds or folds, can predict as one, see `combined`.
         has_operating_point: whether validation rows choose one once training is over, see `choose_operating_point`.
     """
 
@@ -32,7 +32,7 @@ class Task(keras.Model):
     monitor: str = "loss"
     monitor_mode: str = "min"
     learns_labels: bool = False
-    answers_together: bool = False
+    predicts_together: bool = False
     has_operating_point: bool = False
 
     def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:

@@ -60,7 +60,7 @@ class TextClassification(Task):
     monitor = "accuracy"
     monitor_mode = "max"
     learns_labels = True
-    answers_together = True
+    predicts_together = True
 
     def __init__(
         self,
