@@ -48,7 +48,10 @@ def write(folder: Path, *, starts: np.ndarray, split_of_row: np.ndarray, is_leak
 
 def read(folder: Path, unit: Rows, seed: int) -> Assigned:
     """Reads what is known of the rows of a part."""
-    load = lambda name: np.load(folder / FOLDER / f"{name}.npy", mmap_mode="r")  # noqa: E731
+
+    def load(name: str) -> np.ndarray:
+        return np.load(folder / FOLDER / f"{name}.npy", mmap_mode="r")
+
     begin, end = load("starts")[unit.number : unit.number + 2]
     split_of_row, before = np.array(load("splits")[begin:end]), load("before")[unit.number]
     rows = np.arange(begin, end)
