@@ -31,6 +31,7 @@ CATEGORY_IDS = "category_ids"  # (B, M) int32, 0 for a value that no training ro
 # What an encoder answers.
 SEQUENCE_OUTPUT = "sequence_output"  # (B, T, D)
 POOLED_OUTPUT = "pooled_output"  # (B, D)
+HIDDEN_STATES = "hidden_states"  # of the embeddings and each block, (B, T, D) each; the last is `sequence_output`
 ESSENTIAL_FEATURES = "essential_features"  # (B, E) float32
 COLUMN_ATTENTION = "column_attention"  # (B, N + M) float32, how much [CLS] attends to each column; sums to 1
 

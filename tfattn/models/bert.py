@@ -44,7 +44,8 @@ class Bert(Encoder):
             (B, T) int.
 
     Returns:
-        a dictionary of `sequence_output` (B, T, D) and `pooled_output` (B, D).
+        a dictionary of `sequence_output` (B, T, D), `pooled_output` (B, D) and `hidden_states`, a list of what the
+        embeddings and each block return, (B, T, D) each; the last is `sequence_output`.
 
     Example:
         >>> bert = Bert(vocabulary_size=100, hidden_dim=8, num_layers=2, num_heads=2, intermediate_dim=32)
@@ -128,11 +129,16 @@ class Bert(Encoder):
         )
         padding_mask = features.get(feature_names.PADDING_MASK)
         mask = None if padding_mask is None else masks.padding(padding_mask)
+        hidden_states = [x]
         for block in self.blocks:
-            x = block(x, attention_mask=mask, training=training)
+            hidden_states.append(block(hidden_states[-1], attention_mask=mask, training=training))
         if self.final_norm is not None:
-            x = self.final_norm(x)
-        return {feature_names.SEQUENCE_OUTPUT: x, feature_names.POOLED_OUTPUT: self.pooler(x)}
+            hidden_states[-1] = self.final_norm(hidden_states[-1])
+        return {
+            feature_names.SEQUENCE_OUTPUT: hidden_states[-1],
+            feature_names.POOLED_OUTPUT: self.pooler(hidden_states[-1]),
+            feature_names.HIDDEN_STATES: hidden_states,
+        }
 
     def depth_groups(self) -> list[list[keras.Variable]]:
         top = [*(self.final_norm.trainable_variables if self.final_norm else []), *self.pooler.trainable_variables]

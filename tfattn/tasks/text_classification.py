@@ -6,10 +6,10 @@ from typing import Any, Literal
 import keras
 import numpy as np
 from keras import ops
-from pydantic import PositiveFloat
+from pydantic import PositiveFloat, PositiveInt
 
 from tfattn.config.types import Fraction, Given, Rate
-from tfattn.features import ENCODED, LOGITS, PADDING_MASK, POOLED_OUTPUT, SEQUENCE_OUTPUT
+from tfattn.features import ENCODED, HIDDEN_STATES, LOGITS, PADDING_MASK, POOLED_OUTPUT
 from tfattn.layers.dropout import Dropout
 from tfattn.models.contracts import Encoder
 from tfattn.ops import pooling as pool
@@ -31,6 +31,8 @@ class TextClassification(Task):
         class_counts: training rows of each label, in the same order; known from the data.
         encoder: "fine_tune" trains encoder and head; "frozen" computes the encoder's vectors once and trains the head.
         pooling: how a text becomes one vector: "mean" of its tokens, the vector of "cls", or BERT's "pooler" over it.
+        pooled_layers: how many of the encoder's topmost layers give such a vector, "all" for each and the embeddings. Several
+            are brought to mean 0 and variance 1, so that none outweighs the others, and stand side by side.
         dropout: the part of that vector that is dropped while training.
         class_weights: how much a row counts in the loss, by its label: "balanced" lets every label count the same in
             total, a table such as {Leak: 2.0} gives the weight of some labels (others weigh 1).
@@ -71,6 +73,7 @@ class TextClassification(Task):
         class_counts: Given[list[int] | None] = None,
         encoder: Literal["fine_tune", "frozen"] = "fine_tune",
         pooling: Literal["mean", "cls", "pooler"] = "mean",
+        pooled_layers: PositiveInt | Literal["all"] = 1,
         dropout: Rate = 0.1,
         class_weights: Literal["balanced"] | dict[str, PositiveFloat] | None = None,
         label_smoothing: Fraction = 0.0,
@@ -83,6 +86,8 @@ class TextClassification(Task):
         self.class_counts = class_counts
         self.encoder = encoder
         self.pooling = pooling
+        self.pooled_layers = pooled_layers
+        num_pooled = model.num_layers + 1 if pooled_layers == "all" else pooled_layers
         self.dropout = dropout
         self.class_weights = class_weights
         self.label_smoothing = label_smoothing
@@ -94,8 +99,9 @@ class TextClassification(Task):
         model.trainable = not self.encoder_is_frozen
         model.pooler.trainable = pooling == "pooler" and not self.encoder_is_frozen
         self.head_dropout = Dropout(dropout, name="head_dropout", dtype="float32")
-        self.head_dropout.build((None, model.hidden_dim))
-        self.head = classes.head(num_classes, model.hidden_dim)
+        width = model.hidden_dim * num_pooled
+        self.head_dropout.build((None, width))
+        self.head = classes.head(num_classes, width)
         self.built = True
 
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
@@ -106,12 +112,13 @@ class TextClassification(Task):
     def encode(self, features: dict[str, Any], training: bool = False) -> Any:
         outputs = self.model(features, training=training and not self.encoder_is_frozen)
         if self.pooling == "pooler":
-            vector = outputs[POOLED_OUTPUT]
-        elif self.pooling == "cls":
-            vector = pool.first(outputs[SEQUENCE_OUTPUT])
-        else:
-            vector = pool.mean(outputs[SEQUENCE_OUTPUT], features.get(PADDING_MASK))
-        return ops.cast(vector, "float32")
+            return ops.cast(outputs[POOLED_OUTPUT], "float32")
+        topmost = outputs[HIDDEN_STATES][0 if self.pooled_layers == "all" else -self.pooled_layers :]
+        vectors = [self._pooled(x, features.get(PADDING_MASK)) for x in topmost]
+        return vectors[0] if len(vectors) == 1 else ops.concatenate([standardized(x) for x in vectors], axis=-1)
+
+    def _pooled(self, x: Any, padding_mask: Any) -> Any:
+        return ops.cast(pool.first(x), "float32") if self.pooling == "cls" else pool.mean(x, padding_mask)
 
     def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
         return classes.loss_weights(batch, weight_of_class=self.weight_of_class)
@@ -139,3 +146,9 @@ class TextClassification(Task):
     def depth_groups(self) -> list[list[keras.Variable]]:
         below = [] if self.encoder_is_frozen else self.model.depth_groups()
         return [*below, self.head.trainable_variables]
+
+
+def standardized(x: Any) -> Any:
+    """Bring each vector to mean 0 and variance 1: (B, D) -> (B, D)."""
+    centered = x - ops.mean(x, axis=-1, keepdims=True)
+    return centered * ops.rsqrt(ops.mean(centered * centered, axis=-1, keepdims=True) + 1e-6)
