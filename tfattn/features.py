@@ -10,6 +10,9 @@ TOKEN_IDS = "token_ids"  # (B, T) int32, 0 where padded
 SEGMENT_IDS = "segment_ids"  # (B, T) int32, 0 for the first segment, 1 for the second
 PADDING_MASK = "padding_mask"  # (B, T) bool, True at real tokens
 
+# Where rows give several examples, such as windows of a long text: of which row of the batch each is.
+EXAMPLE_ROWS = "example_rows"  # (E,) int64, rising
+
 # What a decoder is taught to write.
 TARGET_IDS = "target_ids"  # (B, T) int32, the start, the tokens, the end; 0 where padded
 TARGET_PADDING_MASK = "target_padding_mask"  # (B, T) bool, True at real tokens

@@ -85,7 +85,7 @@ def test_a_model_that_does_not_keep_its_contract_says_what_it_lacks(monkeypatch)
         build(parts, "task", model=build(parts, "model", **TEXTS), num_classes=2)
     assert str(caught.value) == (
         "x.yaml:4:1: task.model: the model does not keep its contract: expected all that "
-        "tfattn.models.contracts.Encoder asks for, received Half without `max_sequence_length`, `pooler`, "
+        "tfattn.models.contracts.Encoder asks for, received Half without `num_layers`, `max_sequence_length`, `pooler`, "
         "`depth_groups()`"
     )
 

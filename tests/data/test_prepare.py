@@ -47,7 +47,7 @@ def read(folder, split):
     reader = Reader(folder, split, batching=Batching(batch_size=4), seed=0, shuffle=False)
     rows = {}
     for batch in reader.dataset(0).as_numpy_iterator():
-        for place, row in enumerate(batch["row_ids"]):
+        for place, row in enumerate(batch["record_ids"]):
             mask = batch["padding_mask"][place]
             tokens = batch["token_ids"][place][mask].tolist(), batch["segment_ids"][place][mask].tolist()
             rows[int(row)] = (*tokens, int(batch["label_ids"][place]))

@@ -68,8 +68,8 @@ def classifier(task, tmp_path_factory):
     vocabulary = tmp_path_factory.mktemp("vocabulary") / "vocab.txt"
     vocabulary.write_text("".join(f"{word}\n" for word in WORDS))
 
-    def classifier(*fields: str) -> TextClassifier:
-        tokenizer = WordPiece(vocabulary=str(vocabulary), max_length=16, fields=fields)
+    def classifier(*fields: str, **options) -> TextClassifier:
+        tokenizer = WordPiece(vocabulary=str(vocabulary), fields=fields, **{"max_length": 16, **options})
         tokenizer.fit([])
         return TextClassifier(TrainedEnsemble([(tokenizer, task)], labels=LABELS))
 

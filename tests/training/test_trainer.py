@@ -119,7 +119,7 @@ def test_the_best_weights_are_left_in_the_task(run, runtime, data, tiny, monkeyp
     scores = iter([0.1, 0.9, 0.5, 0.8])
     monkeypatch.setattr(tiny.BagOfTokens, "metrics_from", lambda *_: {"accuracy": next(scores)})
     done = run(epochs=4)
-    predictions, targets, loss = predict(done.task, tiny.read(data, "validation"), runtime)
+    predictions, targets, _, loss = predict(done.task, tiny.read(data, "validation"), runtime)
     assert loss == pytest.approx(done.history[1]["validation_loss"], rel=1e-6)
     assert loss != pytest.approx(done.history[3]["validation_loss"], rel=1e-3)
     assert len(predictions["label_ids"]) == len(targets["label_ids"]) == 23
@@ -257,7 +257,7 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_the_batch(run, tmp_pa
     rows = tiny.read(data, "train")
     batch = int(message.split("batch ")[1].split(")")[0]) - 1
     expected = next(iter(rows.dataset(0, start=batch)))
-    np.testing.assert_array_equal(kept["row_ids"], expected["row_ids"])
+    np.testing.assert_array_equal(kept["record_ids"], expected["record_ids"])
     np.testing.assert_array_equal(kept["token_ids"], expected["token_ids"])
 
 

@@ -8,7 +8,7 @@ import tensorflow as tf
 from tfattn.data.records import STORED_NAMES, Feature
 from tfattn.data.source import Row
 from tfattn.data.targets import Target
-from tfattn.features import MASKS, PADDING_MASK
+from tfattn.features import EXAMPLE_ROWS, MASKS, PADDING_MASK
 from tfattn.preprocessing.preprocessor import Preprocessor
 
 
@@ -25,7 +25,7 @@ class Example(NamedTuple):
 
 
 class Examples:
-    """Makes an example of each row.
+    """Makes an example of each row, or as many as the preprocessor gives, such as windows of a long text.
 
     Subclass it for a family of models whose records are no rows: give `features`, and `of` as many examples as rows
     have, each with the row that it is of. The rows that `of` is given belong to one part of one source, in order, so
@@ -46,6 +46,8 @@ class Examples:
         inputs = self.preprocessor({name: fields[name] for name in self.preprocessor.fields})
         features = {}
         for name, output in self.preprocessor(fields).items():
+            if name == EXAMPLE_ROWS:
+                continue
             dtype = "int64" if output.dtype.is_integer else "float32"
             role = "input" if name in inputs else "target"
             shape = tuple(output.shape[1:])
@@ -59,10 +61,11 @@ class Examples:
             DataError: a row has a target that cannot be taught; names the place.
         """
         outputs = self.preprocessor(fields_of(rows, self.preprocessor))
+        places = outputs.pop(EXAMPLE_ROWS, tf.range(len(rows))).numpy().tolist()
         columns = {STORED_NAMES.get(name, name): _values(output) for name, output in outputs.items()}
-        for place, row in enumerate(rows):
-            values = {name: column[place] for name, column in columns.items()}
-            yield Example(place, {**values, **self.target.encode(row)})
+        for number, place in enumerate(places):
+            values = {name: column[number] for name, column in columns.items()}
+            yield Example(place, {**values, **self.target.encode(rows[place])})
 
 
 def fields_of(rows: Sequence[Row], preprocessor: Preprocessor) -> dict[str, tf.Tensor]:

@@ -125,7 +125,7 @@ class TabularClassifier(Classifier):
         fields = dict(zip(self.inputs, columns, strict=True))
         numbers = [table.numbers(fields) for table in self.preprocessors]
         features = [table.features(some, fields) for table, some in zip(self.preprocessors, numbers, strict=True)]
-        predictions = self._predicted([run(some) for run, some in zip(self._runs, features, strict=True)])
+        predictions = self._predicted(features, tf.shape(columns[0])[0])
         scores, label_ids = tf.cast(predictions["scores"], tf.float32), tf.cast(predictions[LABEL_IDS], tf.int64)
         asked = label_ids if self._positive_id is None else tf.ones_like(label_ids) * self._positive_id
         return {

@@ -9,7 +9,8 @@ import tensorflow as tf
 from tfattn.export.classifier import Classifier, example
 from tfattn.export.lengths import one_of_each_length
 from tfattn.export.served import Columns
-from tfattn.features import ENCODED, LABEL_IDS, PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
+from tfattn.features import ENCODED, EXAMPLE_ROWS, LABEL_IDS, PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
+from tfattn.ops.segments import mean_by_row
 from tfattn.preprocessing.padding import padded
 from tfattn.trained.ensemble import TrainedEnsemble
 
@@ -19,7 +20,8 @@ TOKENS = (TOKEN_IDS, PADDING_MASK, SEGMENT_IDS)
 class TextClassifier(Classifier):
     """A classifier from raw text to labels.
 
-    Batches are padded to their longest row. Empty text is predicted like any other.
+    Batches are padded to their longest row. Empty text is predicted like any other. Of a text that is read in windows,
+    the scores are the mean of those of its windows.
 
         serving_default   text (B,), or text_a and text_b
                           -> label (B,) string, label_id (B,) int64, scores (B, C) float32; truncated (B,) bool,
@@ -82,7 +84,7 @@ class TextClassifier(Classifier):
 
     def _from_text(self, *texts: tf.Tensor) -> dict[str, tf.Tensor]:
         truncated = self.preprocessors[0].truncated(self._fields(texts))
-        return {**self._named(self._features(texts)), "truncated": truncated}
+        return {**self._named(self._features(texts), tf.size(texts[0])), "truncated": truncated}
 
     def _from_examples(self, inputs: tf.Tensor) -> dict[str, tf.Tensor]:
         fields = tf.io.parse_example(inputs, {name: tf.io.FixedLenFeature([], tf.string) for name in self.inputs})
@@ -91,7 +93,10 @@ class TextClassifier(Classifier):
 
     def _encode(self, *texts: tf.Tensor) -> dict[str, tf.Tensor]:
         features = self._features(texts)
-        return {ENCODED: tf.concat([run(features)[ENCODED] for run in self._runs], axis=1)}
+        encoded = tf.concat([run(features)[ENCODED] for run in self._runs], axis=1)
+        if EXAMPLE_ROWS in features:
+            encoded = mean_by_row(encoded, features[EXAMPLE_ROWS], tf.size(texts[0]))
+        return {ENCODED: encoded}
 
     def _from_tokens(
         self, token_ids: tf.Tensor, padding_mask: tf.Tensor, segment_ids: tf.Tensor
@@ -106,7 +111,8 @@ class TextClassifier(Classifier):
                 TOKEN_IDS: tf.where(real, token_ids, 0),
                 PADDING_MASK: real,
                 SEGMENT_IDS: tf.where(real, segment_ids, 0),
-            }
+            },
+            tf.shape(token_ids)[0],
         )
 
     def _features(self, texts: tuple[tf.Tensor, ...]) -> dict[str, tf.Tensor]:
@@ -115,8 +121,8 @@ class TextClassifier(Classifier):
     def _fields(self, texts: tuple[tf.Tensor, ...]) -> dict[str, tf.Tensor]:
         return dict(zip(self.inputs, texts, strict=True))
 
-    def _named(self, features: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        predictions = self._predicted([run(features) for run in self._runs])
+    def _named(self, features: dict[str, tf.Tensor], num_rows: tf.Tensor) -> dict[str, tf.Tensor]:
+        predictions = self._predicted([features] * len(self._runs), num_rows)
         label_ids = tf.cast(predictions[LABEL_IDS], tf.int64)
         return {
             "label": tf.gather(tf.constant(self.labels), label_ids),

@@ -36,6 +36,11 @@ class Preprocessor(tf.Module):
         raise NotImplementedError
 
     @property
+    def max_tokens(self) -> int | None:
+        """How many tokens of a row it reads; None for all."""
+        return self.max_length
+
+    @property
     def files(self) -> list[Path]:
         """The files that it reads when it is fitted."""
         return []
@@ -81,7 +86,11 @@ class Preprocessor(tf.Module):
         return {}
 
     def __call__(self, fields: dict[str, tf.Tensor]) -> dict[str, Any]:
-        """Raw fields, each (B,), to features; sequences are ragged (B, (T))."""
+        """Turn raw fields, each (B,), into features; sequences are ragged (B, (T)).
+
+        A row may give several examples, or none. Then features are those of all E examples, one row's after the
+        other's, and `example_rows` (E,) says of which row each is.
+        """
         raise NotImplementedError
 
     def truncated(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:

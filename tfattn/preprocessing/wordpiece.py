@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from tfattn import files
 from tfattn.errors import ConfigError, DataError, TfattnError
-from tfattn.features import SEGMENT_IDS, TEXT, TOKEN_IDS
+from tfattn.features import EXAMPLE_ROWS, SEGMENT_IDS, TEXT, TOKEN_IDS
 from tfattn.preprocessing.pieces import Pieces
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.segments import Layout
@@ -31,6 +31,7 @@ class Settings(TypedDict):
     do_lower_case: bool
     strip_accents: bool
     model_max_length: int
+    doc_stride: int | None
     fields: list[str]
     tokenizers_version: str
     characters_sha256: str
@@ -59,6 +60,10 @@ class WordPiece(Preprocessor):
         lower_case: fold case; by default as the pretrained model does, or else unless the vocabulary has capitals.
         strip_accents: drop accents; by default as lower_case.
         max_length: the longest sequence in tokens, [CLS] and [SEP]s included. Of a pair, the longer text is cut first.
+        doc_stride: read a longer text as several sequences, each of which begins so many tokens further on in it than
+            the one before; every one has the first text of a pair, or as much of it as fills half. Predictions of a
+            text are the mean of those of its sequences; metrics that are shown while training count sequences. Without
+            it the rest is cut.
         fields: the names of one text field or two.
 
     Raises:
@@ -78,6 +83,7 @@ class WordPiece(Preprocessor):
         lower_case: bool | None = None,
         strip_accents: bool | None = None,
         max_length: PositiveInt = 128,
+        doc_stride: PositiveInt | None = None,
         fields: tuple[str, ...] = (TEXT,),
     ):
         super().__init__()
@@ -93,11 +99,21 @@ class WordPiece(Preprocessor):
                 expected=f"at least {shortest}, [CLS] and [SEP]s included",
                 received=str(max_length),
             )
+        # What is left for windows of the last text when the first of a pair has its half.
+        room = max_length - len(fields) - 1 - (max_length - 3) // 2 * (len(fields) - 1)
+        if doc_stride is not None and doc_stride > room:
+            raise ConfigError(
+                "there would be tokens between two windows",
+                key="doc_stride",
+                expected=f"at most {room} for max_length {max_length}",
+                received=str(doc_stride),
+            )
         self.vocabulary = vocabulary
         self.vocabulary_size = vocabulary_size
         self.lower_case = lower_case
         self.strip_accents = strip_accents
         self.max_length = max_length
+        self.doc_stride = doc_stride
         self.fields = fields
         self._pieces: Pieces | None = None
 
@@ -134,6 +150,7 @@ class WordPiece(Preprocessor):
             "do_lower_case": pieces.lower_case,
             "strip_accents": pieces.strip_accents,
             "model_max_length": self.max_length,
+            "doc_stride": self.doc_stride,
             "fields": list(self.fields),
             "tokenizers_version": tokenizers.__version__,
             "characters_sha256": pieces.characters.fingerprint,
@@ -152,6 +169,7 @@ class WordPiece(Preprocessor):
         self.lower_case = settings["do_lower_case"]
         self.strip_accents = settings["strip_accents"]
         self.max_length = settings["model_max_length"]
+        self.doc_stride = settings["doc_stride"]
         self.fields = tuple(settings["fields"])
         characters, version = settings["characters_sha256"], settings["tokenizers_version"]
         known = Vocabulary.read(Path(folder) / _VOCABULARY)
@@ -184,6 +202,10 @@ class WordPiece(Preprocessor):
         return {"vocabulary_size": self.num_tokens if self._pieces else self.vocabulary_size}
 
     @property
+    def max_tokens(self) -> int | None:
+        return self.max_length if self.doc_stride is None else None
+
+    @property
     def tokens(self) -> list[str]:
         """The tokens of the vocabulary, in the order of their ids."""
         return list(self._fitted.vocabulary.tokens)
@@ -200,21 +222,24 @@ class WordPiece(Preprocessor):
             fields: for each name of `self.fields` the texts (B,), UTF-8.
 
         Returns:
-            `token_ids` and `segment_ids`, each ragged (B, (T)) int32.
+            `token_ids` and `segment_ids`, each ragged (B, (T)) int32; with a doc_stride (E, (T)), of as many sequences
+            as that takes, and `example_rows` (E,) int64.
         """
         vocabulary = self._fitted.vocabulary
         texts = self._ids(fields)
-        layout = Layout(texts, max_length=self.max_length)
+        layout = self._layout(texts)
         start, end = vocabulary.id(START), vocabulary.id(END)
         segments = [tf.fill(tf.shape(text.values), number) for number, text in enumerate(texts)]
+        several = {} if self.doc_stride is None else {EXAMPLE_ROWS: layout.rows}
         return {
             TOKEN_IDS: layout.fill([text.values for text in texts], [start, end, end]),
             SEGMENT_IDS: layout.fill(segments, [0, 0, 1]),
+            **several,
         }
 
     def truncated(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
         """Whether a row is longer than max_length and is cut, (B,) bool."""
-        return Layout(self._ids(fields), max_length=self.max_length).is_cut
+        return self._layout(self._ids(fields)).is_cut
 
     def unknown(self, fields: dict[str, tf.Tensor]) -> dict[str, Unknown]:
         """What of the whole texts is [UNK], word by word."""
@@ -233,12 +258,12 @@ class WordPiece(Preprocessor):
         """Where the tokens of `self(fields)` stand in their texts.
 
         Returns:
-            the first character of each token and the one behind its last, each ragged (B, (T)) int32, counted in the
-            code points of the text as it came in; 0 and 0 for [CLS] and [SEP]. Characters that are dropped count
+            the first character of each token and the one behind its last, each ragged as they are, int32, counted in
+            the code points of the text as it came in; 0 and 0 for [CLS] and [SEP]. Characters that are dropped count
             where they stand within a token, not where they stand at its ends.
         """
         spans = [self._fitted.spans(fields[name]) for name in self.fields]
-        layout = Layout([starts for starts, _ in spans], max_length=self.max_length)
+        layout = self._layout([starts for starts, _ in spans])
         starts, ends = (layout.fill([side.values for side in sides], [0, 0, 0]) for sides in zip(*spans, strict=True))
         return starts, ends
 
@@ -250,6 +275,9 @@ class WordPiece(Preprocessor):
 
     def _ids(self, fields: dict[str, tf.Tensor]) -> list[tf.RaggedTensor]:
         return [self._fitted.ids(fields[name]) for name in self.fields]
+
+    def _layout(self, texts: list[tf.RaggedTensor]) -> Layout:
+        return Layout(texts, max_length=self.max_length, doc_stride=self.doc_stride)
 
     def _folding(self, *, default: bool) -> tuple[bool, bool]:
         lower_case = default if self.lower_case is None else self.lower_case

@@ -9,6 +9,7 @@ from keras import ops
 
 from tfattn.errors import ConfigError
 from tfattn.features import LABEL_IDS, LOGITS, WEIGHTS
+from tfattn.ops.segments import mean_by_row
 
 CROSS_ENTROPY = "cross_entropy"  # the one term of the loss
 
@@ -127,18 +128,33 @@ def combined(predictions: Sequence[dict[str, Any]], *, positive_id: int | None =
         positive_id: the label that is looked for, and
         threshold: the score from which on a row gets it; the best score decides where there is none.
     """
-    together = {
-        name: ops.mean(ops.stack([one[name] for one in predictions]), axis=0)
-        if len(predictions) > 1
-        else predictions[0][name]
-        for name in predictions[0]
-        if name != LABEL_IDS
-    }
-    scores = together["scores"]
+    if len(predictions) == 1:
+        (together,) = predictions
+    else:
+        names = [name for name in predictions[0] if name != LABEL_IDS]
+        together = {name: ops.mean(ops.stack([one[name] for one in predictions]), axis=0) for name in names}
+    return _decided(together, positive_id, threshold)
+
+
+def gathered(predictions: dict[str, Any], rows: Any, num_rows: Any) -> dict[str, Any]:
+    """Give the mean of what is predicted for the examples of each row, and the label with the best score.
+
+    Args:
+        predictions: `scores` (E, C), `label_ids` (E,), and whatever else numbers can say of an example.
+        rows: (E,) int, rising, of which row each example is.
+        num_rows: B.
+    """
+    means = {name: mean_by_row(x, rows, num_rows) for name, x in predictions.items() if name != LABEL_IDS}
+    return _decided(means)
+
+
+def _decided(means: dict[str, Any], positive_id: int | None = None, threshold: float | None = None) -> dict[str, Any]:
+    """Add the label that scores stand for."""
+    scores = means["scores"]
     if threshold is None:
         label_ids = ops.argmax(scores, axis=-1)
     else:
         is_positive = ops.one_hot(positive_id, scores.shape[-1], dtype="float32")
         others = ops.argmax(scores - 2.0 * is_positive, axis=-1)
         label_ids = ops.where(ops.sum(scores * is_positive, axis=-1) >= threshold, positive_id, others)
-    return {**together, LABEL_IDS: ops.cast(label_ids, "int32")}
+    return {**means, LABEL_IDS: ops.cast(label_ids, "int32")}

@@ -62,6 +62,19 @@ class Task(keras.Model):
         (alone,) = predictions
         return alone
 
+    def gathered(self, predictions: dict[str, Any], rows: Any, num_rows: Any) -> dict[str, Any]:
+        """Join what is predicted for the examples of each row, the same in evaluation and in the export.
+
+        Args:
+            predictions: of E examples, (E, ...) by name.
+            rows: (E,) int, rising, of which row each is.
+            num_rows: B.
+
+        Returns:
+            (B, ...) by name.
+        """
+        raise NotImplementedError
+
     def choose_operating_point(
         self, predictions: dict[str, np.ndarray], targets: dict[str, np.ndarray]
     ) -> OperatingPoint:

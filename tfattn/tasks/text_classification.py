@@ -9,6 +9,7 @@ from keras import ops
 from pydantic import PositiveFloat, PositiveInt
 
 from tfattn.config.types import Fraction, Given, Rate
+from tfattn.errors import ConfigError
 from tfattn.features import ENCODED, HIDDEN_STATES, LOGITS, PADDING_MASK, POOLED_OUTPUT
 from tfattn.layers.dropout import Dropout
 from tfattn.models.contracts import Encoder
@@ -31,8 +32,8 @@ class TextClassification(Task):
         class_counts: training rows of each label, in the same order; known from the data.
         encoder: "fine_tune" trains encoder and head; "frozen" computes the encoder's vectors once and trains the head.
         pooling: how a text becomes one vector: "mean" of its tokens, the vector of "cls", or BERT's "pooler" over it.
-        pooled_layers: how many of the encoder's topmost layers give such a vector, "all" for each and the embeddings. Several
-            are brought to mean 0 and variance 1, so that none outweighs the others, and stand side by side.
+        pooled_layers: how many of the encoder's topmost layers give such a vector, "all" for each and the embeddings.
+            Several are brought to mean 0 and variance 1, so that none outweighs the others, and stand side by side.
         dropout: the part of that vector that is dropped while training.
         class_weights: how much a row counts in the loss, by its label: "balanced" lets every label count the same in
             total, a table such as {Leak: 2.0} gives the weight of some labels (others weigh 1).
@@ -45,7 +46,8 @@ class TextClassification(Task):
         a dictionary of `logits` (B, C) float32 and `encoded` (B, D) float32, the pooled vectors.
 
     Raises:
-        ConfigError: class_weights names a label that the data do not have.
+        ConfigError: class_weights names a label that the data do not have, or pooled_layers are more than the encoder
+            has or than the pooler reads.
 
     Example:
         >>> from tfattn.models.bert import Bert
@@ -54,7 +56,8 @@ class TextClassification(Task):
         >>> task.predictions(task({"token_ids": keras.ops.ones((1, 5), "int32")}))["scores"].shape
         TensorShape([1, 3])
 
-    Source: Devlin et al. 2018, "BERT", section 4.1; mean pooling as in Reimers and Gurevych 2019, "Sentence-BERT".
+    Source: Devlin et al. 2018, "BERT", section 4.1, and 5.3 of several layers; mean pooling as in Reimers and Gurevych
+    2019, "Sentence-BERT".
     """
 
     metric_names = ("accuracy", "macro_precision", "macro_recall", "macro_f1")
@@ -87,6 +90,7 @@ class TextClassification(Task):
         self.encoder = encoder
         self.pooling = pooling
         self.pooled_layers = pooled_layers
+        _check_layers(pooled_layers, pooling, model.num_layers + 1)
         num_pooled = model.num_layers + 1 if pooled_layers == "all" else pooled_layers
         self.dropout = dropout
         self.class_weights = class_weights
@@ -115,7 +119,7 @@ class TextClassification(Task):
             return ops.cast(outputs[POOLED_OUTPUT], "float32")
         topmost = outputs[HIDDEN_STATES][0 if self.pooled_layers == "all" else -self.pooled_layers :]
         vectors = [self._pooled(x, features.get(PADDING_MASK)) for x in topmost]
-        return vectors[0] if len(vectors) == 1 else ops.concatenate([standardized(x) for x in vectors], axis=-1)
+        return vectors[0] if len(vectors) == 1 else ops.concatenate([_standardized(x) for x in vectors], axis=-1)
 
     def _pooled(self, x: Any, padding_mask: Any) -> Any:
         return ops.cast(pool.first(x), "float32") if self.pooling == "cls" else pool.mean(x, padding_mask)
@@ -135,6 +139,10 @@ class TextClassification(Task):
     ) -> dict[str, Any]:
         return classes.combined(predictions)
 
+    def gathered(self, predictions: dict[str, Any], rows: Any, num_rows: Any) -> dict[str, Any]:
+        """Give the mean of the scores of a text's windows, and the label with the best."""
+        return classes.gathered(predictions, rows, num_rows)
+
     def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
         return classes.statistics(outputs, batch)
 
@@ -148,7 +156,19 @@ class TextClassification(Task):
         return [*below, self.head.trainable_variables]
 
 
-def standardized(x: Any) -> Any:
+def _standardized(x: Any) -> Any:
     """Bring each vector to mean 0 and variance 1: (B, D) -> (B, D)."""
     centered = x - ops.mean(x, axis=-1, keepdims=True)
     return centered * ops.rsqrt(ops.mean(centered * centered, axis=-1, keepdims=True) + 1e-6)
+
+
+def _check_layers(pooled: int | str, pooling: str, available: int) -> None:
+    if pooling == "pooler" and pooled != 1:
+        raise ConfigError("the pooler reads the topmost layer", key="pooled_layers", expected="1", received=str(pooled))
+    if pooled != "all" and pooled > available:
+        raise ConfigError(
+            "the encoder has fewer layers",
+            key="pooled_layers",
+            expected=f"at most {available}, the embeddings included, or all",
+            received=str(pooled),
+        )

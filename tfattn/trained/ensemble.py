@@ -4,11 +4,11 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import keras
 import numpy as np
 import tensorflow as tf
 
 from tfattn import files
+from tfattn.features import EXAMPLE_ROWS
 from tfattn.preprocessing.padding import padded
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.runs.member import common_labels
@@ -18,6 +18,7 @@ from tfattn.tasks.task import Task
 from tfattn.training import checkpoints
 from tfattn.training.compiled import compiled
 from tfattn.training.precision import computing_in
+from tfattn.training.prediction import as_arrays
 
 OPERATING_POINT = "operating_point.json"  # in the folder of a run
 
@@ -68,13 +69,28 @@ class TrainedEnsemble:
         """Predicts for N raw rows with each model alone."""
         fields = {name: tf.constant([row[name] for row in rows]) for name in self.preprocessor.fields}
         return [
-            as_arrays(function(padded(preprocessor(fields))))
-            for function, preprocessor in zip(self._functions, self.preprocessors, strict=True)
+            as_arrays(gathered(task, function(features), features, len(rows)))
+            for task, function, features in zip(
+                self.tasks, self._functions, (padded(one(fields)) for one in self.preprocessors), strict=True
+            )
         ]
 
     @functools.cached_property
     def _functions(self) -> list[Callable]:
         return [compiled(lambda features, task=task: task.predictions(task(features))) for task in self.tasks]
+
+
+def gathered(task: Task, predictions: dict[str, Any], features: Mapping[str, Any], num_rows: Any) -> dict[str, Any]:
+    """Join what is predicted for several examples of one row, where rows give several; see `Task.gathered`.
+
+    Args:
+        task: what predicted.
+        predictions: (E, ...) by name.
+        features: of the E examples, with `example_rows` where rows give several.
+        num_rows: B.
+    """
+    rows = features.get(EXAMPLE_ROWS)
+    return predictions if rows is None else task.gathered(predictions, rows, num_rows)
 
 
 def load(run: Run) -> TrainedEnsemble:
@@ -95,8 +111,3 @@ def load(run: Run) -> TrainedEnsemble:
     if ensemble.task.has_operating_point and (run.folder / OPERATING_POINT).exists():
         ensemble.operating_point = files.read_json(run.folder / OPERATING_POINT, OperatingPoint)
     return ensemble
-
-
-def as_arrays(predictions: Mapping[str, Any]) -> Predictions:
-    """Turns tensors by name into numpy arrays."""
-    return {name: keras.ops.convert_to_numpy(value) for name, value in predictions.items()}

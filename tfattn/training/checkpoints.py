@@ -199,7 +199,7 @@ def load_weights(task: Task, folder: str | Path) -> Checkpoint:
 
     Example:
         load_weights(task, "runs/factory_reports/latest/checkpoints")
-        predictions, targets, loss = predict(task, reader, runtime)
+        predicted = predict(task, reader, runtime)
     """
     checkpoints = Checkpoints(folder)
     best = checkpoints.best()

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from tfattn import files
-from tfattn.data.reader import ROW_IDS, Reader
+from tfattn.data.reader import RECORD_IDS, Reader
 from tfattn.errors import TrainingError
 from tfattn.tasks.task import Task
 from tfattn.training.loop import StepsTaken
@@ -46,6 +46,6 @@ def not_finite(
 def _keep(reader: Reader, position: Position, path: Path) -> None:
     batch = next(iter(reader.dataset(position.epoch, start=position.batch - 1)))
     values = {name: value.numpy() for name, value in batch.items()}
-    real = values[ROW_IDS] >= 0
+    real = values[RECORD_IDS] >= 0
     with files.atomic_file(path) as temporary, open(temporary, "wb") as file:
         np.savez(file, **{name: value[real] for name, value in values.items()})

@@ -14,7 +14,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tfattn.data.reader import ROW_IDS
+from tfattn.data.reader import RECORD_IDS
 from tfattn.errors import TrainingError
 from tfattn.tasks.task import Task
 from tfattn.training import gradients as sums
@@ -136,7 +136,7 @@ class TrainingStep:
 
     def _counts(self, batch):
         """Real tokens and rows: (2,)."""
-        real = tf.cast(batch[ROW_IDS] >= 0, tf.float32)
+        real = tf.cast(batch[RECORD_IDS] >= 0, tf.float32)
         lengths = [tf.math.count_nonzero(batch[name], axis=1, dtype=tf.float32) for name in self.masks]
         return tf.stack([tf.reduce_sum(sum(lengths, 0.0) * real), tf.reduce_sum(real)])
 
