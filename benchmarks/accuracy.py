@@ -94,7 +94,7 @@ def divided(data: Data, seed: int) -> dict[str, list[Row]]:
     units = list(numbered_parts(data))
     with tempfile.TemporaryDirectory() as folder:
         for unit in units:
-            survey(Work(data, data.target(), Path(folder), seed), unit)
+            survey(Work(data, Path(folder), seed), unit)
         surveyed = Survey(data, Path(folder), units)
         split_of_row = divide(data, surveyed, seed)
         rows = [row for unit in units for row in complete_rows(data, unit)]

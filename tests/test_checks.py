@@ -100,10 +100,10 @@ def test_the_optimizer_and_averages_count(checked):
         ),
         (TEXTS, ["training.monitor=acuracy"], "--set training.monitor: training.monitor: the task has no such metric"),
         (TEXTS, ["training.monitor=sensitivity"], "the task has no such metric"),
-        (TABLE, ["training.monitor=sensitivity", "data.labels=[a, b, c]"], "the task has no such metric"),
-        (TEXTS, ["task.class_weights={A: 2}", "data.labels=[a, b]"], "received 'A'. Did you mean `a`?"),
-        (TABLE, ["task.positive=c", "data.labels=[a, b]"], "task.positive: the data have no such label"),
-        (TABLE, ["task.specificity=1.0", "data.labels=[a, b, c]"], "there is no positive label to find"),
+        (TABLE, ["training.monitor=sensitivity", "data.targets.labels=[a, b, c]"], "the task has no such metric"),
+        (TEXTS, ["task.class_weights={A: 2}", "data.targets.labels=[a, b]"], "received 'A'. Did you mean `a`?"),
+        (TABLE, ["task.positive=c", "data.targets.labels=[a, b]"], "task.positive: the data have no such label"),
+        (TABLE, ["task.specificity=1.0", "data.targets.labels=[a, b, c]"], "there is no positive label to find"),
     ],
 )
 def test_metrics_and_labels_are_held_against_what_is_known(checked, pipeline, overrides, message):
@@ -114,7 +114,7 @@ def test_metrics_and_labels_are_held_against_what_is_known(checked, pipeline, ov
     "overrides",
     [
         ["training.monitor=sensitivity"],  # there may be two labels
-        ["training.monitor=sensitivity", "data.labels=[a, b, c]", "task.positive=b"],
+        ["training.monitor=sensitivity", "data.targets.labels=[a, b, c]", "task.positive=b"],
         ["task.positive=whatever", "task.specificity=1.0"],
         ["task.class_weights={whatever: 2.0}"],
         ["task.class_weights=balanced"],

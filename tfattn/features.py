@@ -43,7 +43,11 @@ ENCODED = "encoded"  # (B, D)
 
 # What a task answers and is taught.
 LOGITS = "logits"  # (B, C), or (B, T, V) of a decoder
+PREDICTIONS = "predictions"  # (B,) float32, numbers
+IS_LABEL = "is_label"  # (B, C) bool, which labels a row gets
 LABEL_IDS = "label_ids"  # (B,) int32
+LABEL_INDICATORS = "label_indicators"  # (B, C) int32, 1 for each label that a row has
+TARGET_VALUES = "target_values"  # (B,) float32
 WEIGHTS = "weights"  # (B,) float32, 0 for rows that only fill a batch
 
 # Raw fields of a row.
@@ -53,3 +57,4 @@ TEXT_B = "text_b"
 SOURCE = "source"
 TARGET = "target"
 LABEL = "label"
+LABELS = "labels"

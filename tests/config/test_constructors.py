@@ -9,14 +9,12 @@ import pytest
 
 from tfattn import catalog
 from tfattn.config.constructors import constructor, inspected, read
-from tfattn.config.modules import Unread
 from tfattn.errors import ConfigError
+from tfattn.source_text import Unread
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 # What sections of a file are built from: all but what is found or called by name.
-KINDS = [
-    kind for kind in (*catalog.CATALOGS, "sections") if kind not in ("signatures", "reports", "pretrained", "samples")
-]
+KINDS = [kind for kind in (*catalog.CATALOGS, "sections") if kind not in ("pretrained", "samples")]
 ENTRIES = [(kind, name) for kind in KINDS for name in catalog.names(kind) if (kind, name) != ("sections", "pretrained")]
 
 OWN = """\

@@ -14,8 +14,10 @@ from tfattn import files
 from tfattn.data import parts
 from tfattn.data import prepare as preparing
 from tfattn.data.batching import Batching
+from tfattn.data.class_targets import Classes
 from tfattn.data.csv_files import CsvFile
 from tfattn.data.engine import Local
+from tfattn.data.examples import Examples
 from tfattn.data.prepare import prepare
 from tfattn.data.section import Data
 from tfattn.data.split import Split
@@ -41,6 +43,8 @@ def section(folder, processes=1):
         preprocessing=Table(numeric=("age", "score")),
         batching=Batching(batch_size=4),
         split=Split(validation=0.2),
+        targets=Classes(),
+        examples=Examples(),
         engine=Local(processes=processes),
     )
 

@@ -6,7 +6,9 @@ import pytest
 
 from tfattn import files
 from tfattn.data.batching import Batching
+from tfattn.data.class_targets import Classes
 from tfattn.data.csv_files import CsvFile
+from tfattn.data.examples import Examples
 from tfattn.data.jsonl_files import JsonLinesFile
 from tfattn.data.prepare import prepare
 from tfattn.data.reader import Reader
@@ -35,9 +37,8 @@ def table(tmp_path):
 def section(words):
     def build(source, *, preprocessing=None, split=None, **parts):
         preprocessing = preprocessing or words()
-        return Data(
-            source=source, preprocessing=preprocessing, batching=Batching(batch_size=4), split=split or Split(), **parts
-        )
+        parts = {"targets": Classes(), "examples": Examples(), "split": split or Split()} | parts
+        return Data(source=source, preprocessing=preprocessing, batching=Batching(batch_size=4), **parts)
 
     return build
 
@@ -58,14 +59,13 @@ def test_records_hold_the_rows_of_the_file(table, section, tmp_path):
     data = section(table(ROWS), split=Split(validation=0.2, test=0.1))
     prepare(data, tmp_path / "prepared", seed=3)
     manifest = files.verify(tmp_path / "prepared")
-    labels = manifest["labels"]
-    assert labels == ["leak", "noise"] == (tmp_path / "prepared/labels.txt").read_text().split()
+    assert manifest["targets"] == {"labels": ["leak", "noise"], "counts": [7, 14]}
+    labels = manifest["targets"]["labels"]
     assert {split: facts["rows"] for split, facts in manifest["splits"].items()} == {
         "train": 21,
         "validation": 6,
         "test": 3,
     }
-    assert manifest["splits"]["train"]["class_counts"] == [7, 14]
     assert list(manifest["sources"]) == ["source"]
     known = ["?", *data.preprocessing.words]
 
@@ -226,7 +226,8 @@ def people(tmp_path):
         path.write_text("\n".join([HEADER, *(",".join(row) for row in rows)]) + "\n")
         source = CsvFile(path=str(path), fields={"label": "label", "person": "person", "panel": "panel"})
         table = Table(numeric=("age", "score"))
-        return Data(**{"source": source, "preprocessing": table, "batching": Batching(batch_size=4)} | options)
+        parts = {"targets": Classes(), "examples": Examples(), "batching": Batching(batch_size=4)}
+        return Data(source=source, preprocessing=table, **parts | options)
 
     return build
 
@@ -277,7 +278,7 @@ def test_a_number_may_be_missing_and_a_label_may_not(people, tmp_path):
 )
 def test_what_is_wrong_in_a_table_is_one_message_and_nothing_is_written(people, tmp_path, rows, message):
     with pytest.raises(DataError, match=message):
-        prepare(people(rows, split=Split(), labels=["n", "y"]), tmp_path / "prepared", seed=3)
+        prepare(people(rows, split=Split(), targets=Classes(labels=["n", "y"])), tmp_path / "prepared", seed=3)
     assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
 
 

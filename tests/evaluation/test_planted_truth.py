@@ -50,7 +50,7 @@ def trained(rows, labels, seed):
     model = FeatureTokenizerTransformer(
         **table.sizes, hidden_dim=16, num_layers=1, num_heads=2, numeric_embedding="piecewise_linear"
     )
-    task = TabularClassification(model=model, num_classes=2)
+    task = TabularClassification(model=model, targets={"labels": ["0", "1"], "counts": [1, 1]})
     optimizer = keras.optimizers.AdamW(LEARNING_RATE, weight_decay=1e-2)
     optimizer.build(task.trainable_variables)
     variables = [variable.value for variable in task.trainable_variables]
@@ -77,7 +77,7 @@ def found(seed):
     ask = trained(rows[:TRAINING], labels[:TRAINING], seed)
     rows, labels = rows[TRAINING:], labels[TRAINING:]
     accuracy = np.mean(ask(rows).argmax(axis=1) == labels)
-    options = {"positive": 1, "repeats": 5, "seed": seed}
+    options = {"measure": importance.of_labels(labels, 1), "repeats": 5, "seed": seed}
     ranked, _ = importance.permutation(lambda some: [ask(some)], rows, COLUMNS, labels, **options)
     return ranked, matters, accuracy
 

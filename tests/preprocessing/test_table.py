@@ -254,7 +254,6 @@ def test_no_rows_teach_nothing():
         ({}, "there are no columns"),
         ({"numeric": ("a", "a")}, "a column is listed twice: received a"),
         ({"numeric": ("a",), "categorical": ("a",)}, "a column is listed twice: received a"),
-        ({"numeric": ("a", "label")}, "the label cannot be read, it is to be found out: received label"),
         ({"numeric": ("age",), "caps": {"agee": 1.0}}, "not a numeric column: expected some of age, received agee"),
         ({"numeric": ("age",), "multiply": {"job": 1.0}}, "not a numeric column: expected some of age, received job"),
     ],

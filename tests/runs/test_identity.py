@@ -169,7 +169,7 @@ def test_installed_plugins_are_known_by_version_and_code():
 
 
 def test_our_own_code_has_no_fingerprint():
-    assert code_of("models", "bert") == code_of("reports", "translation") == ""
+    assert code_of("models", "bert") == code_of("report", "translation") == ""
 
 
 @pytest.mark.parametrize(("kind", "evaluates"), [("reports", True), ("signatures", False)])

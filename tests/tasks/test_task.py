@@ -14,6 +14,7 @@ from tfattn.tasks.translation import Translation
 from tfattn.training.memory import outline
 
 SIZES = {"hidden_dim": 8, "num_layers": 1, "num_heads": 2, "intermediate_dim": 8}
+THREE_LABELS = {"labels": ["a", "b", "c"], "counts": [1, 1, 1]}
 LABELLED = {"label_ids": np.array([0, 1, 1])}
 
 
@@ -34,7 +35,7 @@ class Texts(np.ndarray):
 
 
 def text():
-    return TextClassification(model=Bert(vocabulary_size=9, **SIZES), num_classes=3)
+    return TextClassification(model=Bert(vocabulary_size=9, **SIZES), targets=THREE_LABELS)
 
 
 def table(**options):
@@ -53,9 +54,9 @@ THREE = {"logits": np.eye(3, dtype="float32")}
 TASKS = {
     "text_classification": [(text, THREE, LABELLED, {})],
     "tabular_classification": [
-        (lambda: table(num_classes=2), LOGITS, LABELLED, {}),
-        (lambda: table(num_classes=3), THREE, LABELLED, {}),
-        (lambda: table(num_classes=3, labels=["a", "b", "c"], positive="b"), THREE, LABELLED, {}),
+        (lambda: table(targets={"labels": None, "counts": [1, 1]}), LOGITS, LABELLED, {}),
+        (lambda: table(targets={"labels": None, "counts": [1, 1, 1]}), THREE, LABELLED, {}),
+        (lambda: table(targets=THREE_LABELS, positive="b"), THREE, LABELLED, {}),
     ],
     "translation": [
         (

@@ -12,14 +12,14 @@ DRAW = np.random.default_rng(0)
 REAL = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [1, 1, 1, 1, 0]], bool)
 FEATURES = {"token_ids": DRAW.integers(1, 50, size=(4, 5)).astype("int32"), "padding_mask": REAL}
 BATCH = {"label_ids": np.array([0, 1, 2, 1], "int32"), "weights": np.array([1, 1, 1, 0], "float32")}
-LABELS = {"labels": ["Leak", "Fire", "Noise"], "class_counts": [1, 2, 5]}
+TARGETS = {"labels": ["Leak", "Fire", "Noise"], "counts": [1, 2, 5]}
 
 
 def classifier(**options):
     encoder = Bert(
         vocabulary_size=50, hidden_dim=16, num_layers=2, num_heads=2, intermediate_dim=32, initializer_range=0.3
     )
-    return TextClassification(model=encoder, num_classes=3, **options)
+    return TextClassification(model=encoder, targets=TARGETS, **options)
 
 
 def array(tensor):
@@ -122,14 +122,14 @@ def test_label_smoothing():
 
 
 def test_balanced_weights_give_every_label_the_same_total():
-    task = classifier(class_weights="balanced", **LABELS)
-    np.testing.assert_allclose(np.array(task.weight_of_class) * LABELS["class_counts"], 8 / 3)
+    task = classifier(class_weights="balanced")
+    np.testing.assert_allclose(np.array(task.head.weight_of_class) * TARGETS["counts"], 8 / 3)
     _, weights = loss_of(task, task(FEATURES))
     np.testing.assert_allclose(weights, [8 / 3, 4 / 3, 8 / 15, 0], rtol=1e-6)
 
 
 def test_a_table_of_weights_leaves_other_labels_at_one():
-    task = classifier(class_weights={"Fire": 3.0}, **LABELS)
+    task = classifier(class_weights={"Fire": 3.0})
     np.testing.assert_allclose(loss_of(task, task(FEATURES))[1], [1, 3, 1, 0])
 
 
@@ -137,13 +137,8 @@ def test_an_unknown_label_in_the_table():
     with pytest.raises(
         ConfigError, match="expected some of Leak, Fire, Noise, received 'leek'. Did you mean `Leak`"
     ) as caught:
-        classifier(class_weights={"leek": 2.0}, **LABELS)
+        classifier(class_weights={"leek": 2.0})
     assert caught.value.key == "class_weights"
-
-
-def test_balancing_needs_counts():
-    with pytest.raises(ConfigError, match="number of training rows of each label"):
-        classifier(class_weights="balanced")
 
 
 def test_predictions():

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tfattn.evaluation.wording import between, count, listed, percent, percents
-from tfattn.tasks.intervals import counted_share
+from tfattn.evaluation.wording import between, count, listed, number, percent, percents
+from tfattn.tasks.intervals import NORMAL_95, counted_share
 
 SHOWN_ROWS = 2
 MUCH_THE_SAME = 0.2  # of the sources
@@ -42,6 +42,45 @@ def of_labels(metrics: dict[str, float], labels: Sequence[str], true: np.ndarray
     if never:
         doubts.append(f"It never predicts {listed(never, word='or')}.")
     return doubts
+
+
+def of_numbers(metrics: dict[str, float], guess: float) -> list[str]:
+    """Whether predicted numbers are no better than always predicting the same.
+
+    Args:
+        metrics: as metrics.regression gives them.
+        guess: what is always predicted.
+    """
+    name = "mean_absolute_error"
+    baseline, low, high = (metrics[key] for key in (f"baseline_{name}", f"{name}_low", f"{name}_high"))
+    if baseline > high:
+        return []
+    better_or_not = "worse than" if baseline < low else "not better than"
+    return [
+        f"The model is {better_or_not} always predicting {number(guess)}, which would be off by {number(baseline)}: "
+        f"its own mean error lies between {between(low, high, word='and')}."
+    ]
+
+
+def of_label_sets(
+    metrics: dict[str, float], labels: Sequence[str], true: np.ndarray, given: np.ndarray, *, thing: str
+) -> list[str]:
+    """Whether labels are given no better than to all rows alike, and which labels are never given.
+
+    Args:
+        metrics: as metrics.multi_label gives them.
+        labels: C labels.
+        true, given: (N, C) bool, which labels rows have, and which they got.
+        thing: "text" or "row".
+    """
+    doubts = []
+    if metrics["baseline_micro_f1"] >= metrics["micro_f1"]:
+        doubts.append(
+            f"The model is not better than giving every {thing} the most frequent labels, which would reach a micro F1 "
+            f"of {percent(metrics['baseline_micro_f1'])}."
+        )
+    never = [label for label, has, got in zip(labels, true.T, given.T, strict=True) if has.any() and not got.any()]
+    return doubts + ([f"It never predicts {listed(never, word='or')}."] if never else [])
 
 
 def of_written(texts: Sequence[str], references: Sequence[str], metrics: dict[str, float]) -> list[str]:
@@ -88,7 +127,9 @@ def of_unseen(
         return [f"{said}: the metrics say nothing about new {thing}s."]
     name = f"{metric}_without_leaked"
     low, high = metrics[f"{name}_low"], metrics[f"{name}_high"]
-    if metric == "accuracy":
+    if metric == "mean_absolute_error":
+        without = f"a mean error of {number(metrics[name])} ({between(low, high)})"
+    elif metric == "accuracy":
         without = f"an accuracy of {percent(metrics[name])} ({percents(low, high)})"
     else:
         without = f"{metric.upper()} {metrics[name]:.1f} ({between(low, high, decimals=1)})"
@@ -112,4 +153,20 @@ def accuracy_without(leaked: np.ndarray, right: np.ndarray) -> dict[str, float]:
     metrics: dict[str, float] = {"leaked_rows": int(leaked.sum())}
     if leaked.any() and not leaked.all():
         metrics |= counted_share("accuracy_without_leaked", int(right[~leaked].sum()), int((~leaked).sum()))
+    return metrics
+
+
+def error_without(leaked: np.ndarray, errors: np.ndarray) -> dict[str, float]:
+    """How many rows are leaked and, where there are others too, the mean error of these with its 95 % interval.
+
+    Args:
+        leaked: (N,) bool, which they are.
+        errors: (N,) of the predictions, none negative.
+    """
+    metrics: dict[str, float] = {"leaked_rows": int(leaked.sum())}
+    if leaked.any() and not leaked.all():
+        others = errors[~leaked]
+        mean, half = float(others.mean()), NORMAL_95 * float(others.std()) / len(others) ** 0.5
+        name = "mean_absolute_error_without_leaked"
+        metrics |= {name: mean, f"{name}_low": max(0.0, mean - half), f"{name}_high": mean + half}
     return metrics

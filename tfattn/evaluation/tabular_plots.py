@@ -95,6 +95,7 @@ def reliance(
     importances: np.ndarray,
     interval: tuple[np.ndarray, np.ndarray],
     *,
+    loss: str,
     members: np.ndarray | None = None,
     attention: np.ndarray | None = None,
 ) -> Figure:
@@ -104,8 +105,9 @@ def reliance(
 
     Args:
         columns: K names.
-        importances: (K,) mean rise of the log loss.
+        importances: (K,) mean rise of the loss.
         interval: (K,) and (K,), the ends of their intervals.
+        loss: its name.
         members: (M, K) the same of each member of an ensemble, drawn as dots.
         attention: (K,) mean attention, which sums to 1.
     """
@@ -126,7 +128,7 @@ def reliance(
     panels[0].set_xlim(left=1.05 * lowest)
     hidden = len(columns) - len(order)
     panels[0].set_title("Shuffled" + (f" (the {hidden} least are not shown)" if hidden else ""))
-    panels[0].set_xlabel("rise of the log loss")
+    panels[0].set_xlabel(f"rise of the {loss}")
     panels[0].xaxis.set_major_locator(MaxNLocator(6))
     panels[0].xaxis.set_major_formatter(plots.plain_numbers())
     panels[0].set_yticks(places, names)

@@ -74,7 +74,7 @@ def export(
         SavedModelError: an operation is refused.
 
     Example:
-        >>> served = TextClassifier(TrainedEnsemble([(preprocessor, task)], labels=labels))
+        >>> served = TextClassifier(TrainedEnsemble([(preprocessor, task)]))
         >>> export(served, name="reports", section=Export(), rows=rows, expected=predictions, config=text)
         PosixPath('saved_models/reports/1753869876')
     """

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from tfattn import files
 from tfattn.errors import ConfigError, DataError, TfattnError, nearest
-from tfattn.features import CATEGORY_IDS, LABEL, NUMERIC
+from tfattn.features import CATEGORY_IDS, NUMERIC
 from tfattn.formats.numbers import MISSING, read, stripped
 from tfattn.preprocessing.categories import EMPTY_ID, UNKNOWN_ID, Categories, distinct
 from tfattn.preprocessing.numbers import read_in_graph
@@ -276,8 +276,6 @@ class Table(Preprocessor):
             raise ConfigError("there are no columns", key="numeric", expected="names of columns", received="none")
         for key, names in (("numeric", self.numeric), ("categorical", self.categorical)):
             for name in names:
-                if name == LABEL:
-                    raise ConfigError("the label cannot be read, it is to be found out", key=key, received=LABEL)
                 if self.fields.count(name) > 1:
                     raise ConfigError("a column is listed twice", key=key, received=name)
         for key, values in (("caps", self.caps), ("multiply", self.multiply)):

@@ -14,13 +14,13 @@ from tfattn.config.build import build
 from tfattn.config.constructors import constructor
 from tfattn.config.read import KeyPath
 from tfattn.config.schema import Config
-from tfattn.config.types import PartMark, SectionMark
+from tfattn.config.types import Mark, SectionMark
 from tfattn.data.section import Data
 from tfattn.runs.ensemble import ensemble_of
 
 OWN_PACKAGE = __name__.partition(".")[0]
 # Raised when prepared data or checkpoints of an older version can no longer be used.
-FORMAT = 6
+FORMAT = 7
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,13 @@ def inputs_of(config: Config, data: Data) -> Inputs:
 
 
 def of_data(config: Config, inputs: Inputs) -> str:
-    """Identifies prepared data: rows, split and preprocessing, but not what prepares them or how they are batched."""
+    """Identifies prepared data: rows, split, preprocessing and the kinds of targets and examples that a task has.
+
+    Neither what prepares them nor how they are batched is part of it.
+    """
     section = {key: value for key, value in config.values["data"].items() if key not in ("batching", "engine")}
-    return files.digest([FORMAT, section, inputs.data, config.values["seed"]])[:10]
+    kind = catalog.kind(config.values["task"]["name"])
+    return files.digest([FORMAT, section, kind.targets, kind.examples, inputs.data, config.values["seed"]])[:10]
 
 
 def of_run(config: Config, inputs: Inputs) -> str:
@@ -83,13 +87,13 @@ def of_evaluation(config: Config, weights: Sequence[str]) -> list[Any]:
         config: of the run.
         weights: the fingerprint of each model's best checkpoint.
     """
-    return [*weights, code_of("reports", config.values["task"]["name"])]
+    return [*weights, code_of("report", config.values["task"]["name"])]
 
 
 def of_export(config: Config, weights: Sequence[str]) -> list[Any]:
-    """Lists what an export depends on beside the run: its evaluation, the code of its signatures, its section."""
-    signatures = code_of("signatures", config.values["task"]["name"])
-    return [of_evaluation(config, weights), signatures, config.values["export"]]
+    """Lists what an export depends on beside the run: its evaluation, the code of what is served, its section."""
+    served = code_of("served", config.values["task"]["name"])
+    return [of_evaluation(config, weights), served, config.values["export"]]
 
 
 def code_of(kind: str, name: str) -> str:
@@ -112,11 +116,12 @@ def code_of(kind: str, name: str) -> str:
     return files.digest([distribution, {name: files.sha256(path) for name, path in found.items()}])
 
 
-def _parts(config: Config, mark: PartMark | SectionMark, path: KeyPath) -> Iterator[tuple[KeyPath, str, str]]:
-    """Every section that names its class: where it stands, the catalog, the name."""
+def _parts(config: Config, mark: Mark, path: KeyPath) -> Iterator[tuple[KeyPath, str, str]]:
+    """Every section whose class is a choice: where it stands, the catalog, the name."""
     values = config.at(*path)
-    if isinstance(mark, PartMark):
-        yield path, mark.catalog, values["name"]
-    for key, argument in constructor(*mark.entry(values)).arguments.items():
+    entry = mark.entry(values, config.values)
+    if not isinstance(mark, SectionMark):
+        yield path, *entry
+    for key, argument in constructor(*entry).arguments.items():
         if argument.nested is not None and values.get(key) is not None:
             yield from _parts(config, argument.nested, (*path, key))

@@ -94,46 +94,34 @@ class Member:
         Args:
             preprocessor: as it was fitted.
         """
-        facts = self.facts
-        counts = facts["splits"][TRAIN]["class_counts"]
         model = build(self.config, "model", **preprocessor.sizes)
-        return build_task(self.config, model, preprocessor, labels=facts["labels"], class_counts=counts)
+        return build_task(self.config, model, preprocessor, self.facts["targets"])
 
 
-def build_task(
-    config: Config,
-    model: keras.Model,
-    preprocessor: Preprocessor,
-    *,
-    labels: list[str] | None,
-    class_counts: list[int],
-) -> Task:
+def build_task(config: Config, model: keras.Model, preprocessor: Preprocessor, targets: dict[str, Any]) -> Task:
     """Builds the task of a configuration on its model.
 
     Args:
         config: a checked configuration.
         model: its model.
         preprocessor: what the model reads.
-        labels: the classes in the order of their ids; None if they are not known yet.
-        class_counts: training rows of each class.
+        targets: what is known of the targets, see `Target.facts`.
     """
-    known: dict[str, Any] = {"labels": labels, "class_counts": class_counts, "num_classes": len(class_counts)}
-    return build(config, "task", model=model, preprocessor=preprocessor, **known)
+    return build(config, "task", model=model, preprocessor=preprocessor, targets=targets)
 
 
-def common_labels(members: Sequence[Member]) -> list[str]:
-    """Gives the labels of all members. A fold may lack a rare one, and then the others' ids mean something else.
+def check_labels(members: Sequence[Member]) -> None:
+    """Refuse members whose labels differ: a fold may lack a rare one, and then the others' ids mean something else.
 
     Raises:
-        DataError: they do not have the same.
+        DataError: names the labels.
     """
-    labels: list[str] = members[0].facts["labels"]
-    for member in members[1:]:
-        if member.facts["labels"] != labels:
+    labels = [member.facts["targets"].get("labels") for member in members]
+    for other in labels[1:]:
+        if other != labels[0]:
             raise DataError(
                 "the folds have different labels",
-                expected=", ".join(labels),
-                received=", ".join(member.facts["labels"]),
-                remedy="List all of them as `data.labels`.",
+                expected=", ".join(labels[0]),
+                received=", ".join(other),
+                remedy="List all of them as `data.targets.labels`.",
             )
-    return labels

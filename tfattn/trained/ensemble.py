@@ -11,7 +11,7 @@ from tfattn import files
 from tfattn.features import EXAMPLE_ROWS
 from tfattn.preprocessing.padding import padded
 from tfattn.preprocessing.preprocessor import Preprocessor
-from tfattn.runs.member import common_labels
+from tfattn.runs.member import check_labels
 from tfattn.runs.run import Run
 from tfattn.tasks.operating_point import OperatingPoint
 from tfattn.tasks.task import Task
@@ -32,15 +32,15 @@ class TrainedEnsemble:
 
     Args:
         models: of each model the fitted preprocessor and the trained task, built under float32.
-        labels: the classes in the order of their ids; none where rows have no classes.
         operating_point: the score from which on a row counts as positive; None where the best score decides.
 
     Attributes:
         preprocessors, tasks: of each model.
         preprocessor, task: the first's: all read the same fields and are built alike.
+        labels: the classes in the order of their ids; none where the task predicts none.
 
     Example:
-        ensemble = TrainedEnsemble([(preprocessor, task)], labels=["no", "yes"])
+        ensemble = TrainedEnsemble([(preprocessor, task)])
         scores = ensemble.predict([{"age": "39", "hours": "40"}])["scores"]  # (1, 2)
     """
 
@@ -48,13 +48,12 @@ class TrainedEnsemble:
         self,
         models: Sequence[tuple[Preprocessor, Task]],
         *,
-        labels: Sequence[str] = (),
         operating_point: OperatingPoint | None = None,
     ):
         self.preprocessors = [preprocessor for preprocessor, _ in models]
         self.tasks = [task for _, task in models]
         self.preprocessor, self.task = models[0]
-        self.labels = tuple(labels)
+        self.labels = tuple(self.task.labels or ())
         self.operating_point = operating_point
 
     def combined(self, predictions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -100,6 +99,7 @@ def load(run: Run) -> TrainedEnsemble:
         CheckpointError: there is none, or it is damaged.
         DataError: prepared data are damaged, or those of the folds have different labels.
     """
+    check_labels(run.members)
     models = []
     with computing_in("float32"):
         for member in run.members:
@@ -107,7 +107,7 @@ def load(run: Run) -> TrainedEnsemble:
             task = member.task(preprocessor)
             checkpoints.load_weights(task, member.folder / "checkpoints")
             models.append((preprocessor, task))
-    ensemble = TrainedEnsemble(models, labels=common_labels(run.members))
+    ensemble = TrainedEnsemble(models)
     if ensemble.task.has_operating_point and (run.folder / OPERATING_POINT).exists():
         ensemble.operating_point = files.read_json(run.folder / OPERATING_POINT, OperatingPoint)
     return ensemble

@@ -11,7 +11,7 @@ from grpc import StatusCode
 from tfattn import native
 from tfattn.errors import RefusedError, ServingError, nearest
 from tfattn.serving.api.failure import Failure
-from tfattn.serving.client.row_outputs import named
+from tfattn.serving.client.row_outputs import have_labels, named
 from tfattn.serving.client.transports.address import Address, Spec
 from tfattn.serving.client.transports.metadata import Function, Metadata
 from tfattn.serving.client.transports.rest import Rest
@@ -110,7 +110,8 @@ class Client:
 
         Returns:
             for each row, in their order, the outputs by name. A classifier's are `label`, `label_id`, the `score` of
-            that label, and `scores`, from label name to score.
+            that label, and `scores`, from label name to score; where rows may have any number of labels, those that are
+            given are `labels`.
 
         Raises:
             ServingError: a row lacks an input, or the server cannot be reached or refuses.
@@ -154,7 +155,7 @@ class Client:
         sent = self._sent(spec, function, rows)
         exact = Spec(spec.model, known.version)
         outputs = self._patiently(exact, self._transport.predict, signature, function, sent)
-        labels = self._label_names(exact, known) if {"label", "label_id", "scores"} <= set(function.outputs) else ()
+        labels = self._label_names(exact, known) if have_labels(function.outputs) else ()
         return [named(one, labels) for one in outputs]
 
     def _function(self, spec: Spec, known: Metadata, signature: str) -> Function:

@@ -87,7 +87,8 @@ class LocalModel:
 
         Returns:
             for each row, in their order, the outputs by name, as plain Python values. A classifier's are `label`,
-            `label_id`, the `score` of that label, and `scores`, from label name to score.
+            `label_id`, the `score` of that label, and `scores`, from label name to score; where rows may have any
+            number of labels, those that are given are `labels`.
 
         Raises:
             ServingError: a row lacks an input, or has text for a number or a number for text, or TensorFlow fails.
