@@ -85,8 +85,8 @@ def test_a_model_that_does_not_keep_its_contract_says_what_it_lacks(monkeypatch)
         build(parts, "task", model=build(parts, "model", **TEXTS), targets={"labels": None, "counts": [1] * 2})
     assert str(caught.value) == (
         "x.yaml:4:1: task.model: the model does not keep its contract: expected all that "
-        "tfattn.models.contracts.Encoder asks for, received Half without `num_layers`, `max_sequence_length`, "
-        "`pooler`, `depth_groups()`"
+        "tfattn.models.contracts.Encoder asks for, received Half without `max_sequence_length`, `pooler`, "
+        "`depth_groups()`"
     )
 
 

@@ -16,19 +16,19 @@ class Encoder(keras.Model):
     """Reads a whole sequence and answers a vector per position and one for all of it.
 
     `call(features, training=False)` takes `token_ids` (B, T), `padding_mask` (B, T) and, where the model has them,
-    `segment_ids` (B, T); it returns `sequence_output` (B, T, D), `pooled_output` (B, D) and `hidden_states`, a list of
-    the outputs of the embeddings and of each layer, (B, T, D) each, the last of which is `sequence_output`. What stands
-    at padded positions changes nothing at real ones.
+    `segment_ids` (B, T); it returns `sequence_output` (B, T, D) and `pooled_output` (B, D). A model of several layers
+    may also return `hidden_states`, a list of what the embeddings and each layer give, (B, T, D) each, the last of
+    which is `sequence_output`. What stands at padded positions changes nothing at real ones.
 
     Attributes:
         hidden_dim: the width D of all outputs.
-        num_layers: how many layers stand on the embeddings.
+        num_layers: how many layers are among `hidden_states`, beside the embeddings; 0 where there are none.
         max_sequence_length: the longest T it takes.
         pooler: the layer that makes `pooled_output`; a task that does not read it freezes it.
     """
 
     hidden_dim: int
-    num_layers: int
+    num_layers: int = 0
     max_sequence_length: int
     pooler: keras.layers.Layer
 

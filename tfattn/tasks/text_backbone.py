@@ -5,7 +5,7 @@ from typing import Any, Literal
 from keras import ops
 
 from tfattn.errors import ConfigError
-from tfattn.features import ENCODED, HIDDEN_STATES, PADDING_MASK, POOLED_OUTPUT
+from tfattn.features import ENCODED, HIDDEN_STATES, PADDING_MASK, POOLED_OUTPUT, SEQUENCE_OUTPUT
 from tfattn.layers.dropout import Dropout
 from tfattn.models.contracts import Encoder
 from tfattn.ops import pooling as pool
@@ -52,8 +52,11 @@ class TextBackbone(Backbone):
         outputs = self.model(features, training=training and not self.is_frozen)
         if self.pooling == "pooler":
             return {ENCODED: ops.cast(outputs[POOLED_OUTPUT], "float32")}
-        vectors = [self._pooled(x, features.get(PADDING_MASK)) for x in outputs[HIDDEN_STATES][-self.pooled_layers :]]
-        return {ENCODED: vectors[0] if len(vectors) == 1 else ops.concatenate(list(map(_standardized, vectors)), 1)}
+        mask = features.get(PADDING_MASK)
+        if self.pooled_layers == 1:
+            return {ENCODED: self._pooled(outputs[SEQUENCE_OUTPUT], mask)}
+        vectors = [_standardized(self._pooled(x, mask)) for x in outputs[HIDDEN_STATES][-self.pooled_layers :]]
+        return {ENCODED: ops.concatenate(vectors, axis=-1)}
 
     def dropped(self, encoded: Any, training: bool = False) -> Any:
         return self.head_dropout(encoded, training=training)
