@@ -23,11 +23,17 @@ TINY = {
         "task.decoding.num_beams=1",
         "task.decoding.max_length=8",
     ],
+    "mine": ["training.epochs=1"],
+}
+SAMPLES = {
+    "factory_reports": "data/factory_reports.csv",
+    "pn_flag": "data/pn_flag.tsv",
+    "reversal": "data/reversal.tsv",
 }
 
 
 def tiny(pipeline: str) -> list[str]:
-    """Return the options with which a pipeline trains in seconds, if it is one of those above."""
+    """Return the options with which a pipeline trains in seconds."""
     return [word for override in TINY.get(Path(pipeline).stem, ()) for word in ("--set", override)]
 
 
@@ -49,13 +55,11 @@ def folder(tmp_path_factory):
 def trained(folder, command):
     """The folder with a sample and an export for each kind of task."""
     with contextlib.chdir(folder):
-        for name in TINY:
-            sample = f"data/{name}{'.csv' if name == 'factory_reports' else '.tsv'}"
+        for name, sample in SAMPLES.items():
             assert command("sample", name, sample).status == 0
             pipeline = f"pipelines/{name}.yaml"
             answer = command("run", pipeline, *tiny(pipeline))
             assert answer.status == 0, answer.errors
-        shutil.copy("data/factory_reports.csv", "reports.csv")
         assert command("sample", "pn_flag", "new_candidates.tsv", "--seed", "1").status == 0
     return folder
 

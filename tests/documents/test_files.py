@@ -1,4 +1,4 @@
-"""Every piece of YAML and Python in the documents is right: whole files, parts of pipelines, and scripts."""
+"""Every piece of YAML in the documents is right: whole files, and parts of pipelines."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,6 @@ from tfattn.config.resolve import resolve, resolve_section
 from tfattn.config.schema import Config
 
 YAML = blocks("yaml")
-PYTHON = [block for block in blocks("python") if block.path is None]
 COMMANDS = [words for block in blocks("sh") for words in block.commands]
 
 
@@ -27,12 +26,6 @@ def test_yaml_is_a_file_of_the_project_or_a_valid_one(block, folder, monkeypatch
         assert resolve_section("serving", block.path)
     elif not any("--plugin" in words and str(block.path) in words for words in COMMANDS):  # such commands are run
         assert check(resolve(block.path))
-
-
-@pytest.mark.parametrize("block", PYTHON, ids=[block.place for block in PYTHON])
-def test_python_runs(block, server):
-    text = block.text.replace("127.0.0.1:8500", server.grpc)
-    exec(compile(text, block.place, "exec"), {})
 
 
 def _with_part(block: Block, folder: Path) -> Config:
