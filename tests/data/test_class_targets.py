@@ -45,7 +45,7 @@ def test_many_numbers_are_no_classes(written):
     values = [text for number in range(21) for text in written.format(number).split(",")]
     assert seem_numbers(values)
     target = fitted(Classes(), *values)
-    with pytest.raises(DataError, match="received '77'. Numbers are no classes: name another column in `fields.label`"):
+    with pytest.raises(DataError, match="received '77'. Numbers are no classes: take a task that predicts numbers"):
         target.check_known("77", "x.csv:2")
 
 

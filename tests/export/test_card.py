@@ -73,6 +73,6 @@ def test_a_table_says_what_may_be_missing_what_was_seen_and_which_categories_the
 
 
 def test_too_many_categories_are_not_listed(table_members, write, table_rows, monkeypatch):
-    monkeypatch.setattr("tfattn.export.tabular.MOST_VALUES", 1)
+    monkeypatch.setattr("tfattn.export.table_inputs.MOST_VALUES", 1)
     served = TabularClassifier(TrainedEnsemble(table_members))
     assert write(served, table_rows).inputs["work_class"].values is None

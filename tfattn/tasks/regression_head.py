@@ -71,7 +71,7 @@ class RegressionHead(Head):
 
     def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
         """The metrics of NumberSums, and the rank correlation `spearman`."""
-        metrics = NumberSums(**statistics).metrics(unit=self.deviation)
+        metrics = NumberSums(**{name: float(value) for name, value in statistics.items()}).metrics(unit=self.deviation)
         return {**metrics, "spearman": spearman(rows["true"], rows[PREDICTIONS])}
 
     def _standardized(self, batch: dict[str, Any]) -> Any:
