@@ -73,11 +73,11 @@ def test_a_text_of_many_bytes_counts_as_cut_whatever_its_pieces():
 
 def test_training_rows_of_unfit_lengths_are_left_out():
     pairs = [("a", "ein ein"), ("a", "ein ein ein"), ("a dog and a", "ein"), ("a", "\u200b"), ("a " * 6, "ein " * 6)]
-    left_out = fitted(max_length=8, max_ratio=2.0).leaves_out(fields(*pairs)).numpy().tolist()
+    left_out = fitted(max_length=8, max_ratio=2.0).excluded(fields(*pairs)).numpy().tolist()
     assert left_out == [False, True, True, True, False]
-    assert fitted(max_length=8).leaves_out(fields(*pairs)).numpy().tolist() == [False, False, False, True, False]
-    assert fitted(max_length=7).leaves_out(fields(*pairs)).numpy().tolist() == [False, False, False, True, True]
-    assert fitted(max_length=6).leaves_out({"source": tf.constant(["a " * 5, "a " * 6])}).numpy().tolist() == [0, 1]
+    assert fitted(max_length=8).excluded(fields(*pairs)).numpy().tolist() == [False, False, False, True, False]
+    assert fitted(max_length=7).excluded(fields(*pairs)).numpy().tolist() == [False, False, False, True, True]
+    assert fitted(max_length=6).excluded({"source": tf.constant(["a " * 5, "a " * 6])}).numpy().tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("model_type", ["bpe", "unigram", "word"])
@@ -92,12 +92,12 @@ def test_texts_come_back(model_type):
 def test_in_the_graph_it_says_the_same():
     tokenizer = fitted(model_type="bpe", max_length=6)
     given = fields(("a dog and a man", "Hund"), ("", "ein Hund"))
-    function = tf.function(lambda given: (tokenizer(given), tokenizer.truncated(given), tokenizer.leaves_out(given)))
+    function = tf.function(lambda given: (tokenizer(given), tokenizer.truncated(given), tokenizer.excluded(given)))
     features, truncated, left_out = function(given)
     assert features["token_ids"].to_list() == tokenizer(given)["token_ids"].to_list()
     assert features["target_ids"].to_list() == tokenizer(given)["target_ids"].to_list()
     assert truncated.numpy().tolist() == tokenizer.truncated(given).numpy().tolist()
-    assert left_out.numpy().tolist() == tokenizer.leaves_out(given).numpy().tolist()
+    assert left_out.numpy().tolist() == tokenizer.excluded(given).numpy().tolist()
 
 
 def test_one_vocabulary_knows_both_sides_and_two_know_one_each():
@@ -106,7 +106,7 @@ def test_one_vocabulary_knows_both_sides_and_two_know_one_each():
     assert joint.tokens_of([[5, 6]]).numpy().tolist() == joint.target_tokens_of([[5, 6]]).numpy().tolist()
     assert names(apart, ("Hund dog", "dog Hund")) == [[["<unk>", "▁dog", "</s>"]], [["<s>", "<unk>", "▁Hund", "</s>"]]]
     assert names(joint, ("Hund dog", "Hund")) == [[["▁Hund", "▁dog", "</s>"]], [["<s>", "▁Hund", "</s>"]]]
-    assert (apart.start_id, apart.end_id, tuple(apart.unwritten_ids)) == (START, END, (0, 1, 2))
+    assert (apart.start_id, apart.end_id, tuple(apart.suppressed_ids)) == (START, END, (0, 1, 2))
 
 
 def test_its_sizes_are_stated_until_it_is_fitted_and_true_then():
@@ -139,7 +139,7 @@ def test_saved_and_loaded_it_answers_the_same(tmp_path, joint):
     given = fields(("two dogs 😀 walk a man", "zwei"), ("a", "ein Mann und"))
     for name in ("token_ids", "target_ids"):
         assert loaded(given)[name].to_list() == tokenizer(given)[name].to_list()
-    assert loaded.leaves_out(given).numpy().tolist() == tokenizer.leaves_out(given).numpy().tolist()
+    assert loaded.excluded(given).numpy().tolist() == tokenizer.excluded(given).numpy().tolist()
     assert (loaded.sizes, loaded.max_length) == (tokenizer.sizes, 9)
     sides = ["sentencepiece"] if joint else ["source", "target"]
     expected = {"tokenizer_config.json", *(f"{side}.{ending}" for side in sides for ending in ("model", "vocab"))}
@@ -191,7 +191,7 @@ def test_a_vocabulary_can_be_a_file(tmp_path):
 def test_what_cannot_be_fitted_is_told():
     with pytest.raises(DataError, match="cannot read the SentencePiece model"):
         fitted(vocabulary="no/my.model")
-    with pytest.raises(DataError, match="there are no words to make a vocabulary of"):
+    with pytest.raises(DataError, match="there are no words to learn a vocabulary from"):
         SentencePiece().fit([])
     with pytest.raises(ConfigError, match="expected `target_vocabulary_size` of at least 21, received 10") as raised:
         fitted(model_type="bpe", joint=False, target_vocabulary_size=10)
