@@ -13,7 +13,7 @@ Deviation = Literal["integer_range", "not_found_json", "bytes_as_b64", "keep_las
 
 @dataclass(frozen=True, kw_only=True)
 class Serving:
-    """How the built-in server listens, waits and limits.
+    """The built-in server's addresses and limits.
 
     Args:
         host: the address to listen on; 0.0.0.0 for all, beyond this machine.

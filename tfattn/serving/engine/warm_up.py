@@ -21,7 +21,7 @@ WarmUpRequest = tuple[str, dict[str, Any], tuple[str, ...]]
 
 
 def requests(folder: Path, signatures: Mapping[str, Signature]) -> Iterator[WarmUpRequest]:
-    """The warm-up requests of a version: signature, inputs, outputs; none where there is no such file.
+    """Read the warm-up requests of a version: signature, inputs, outputs; none where there is no such file.
 
     Raises:
         Failure: the file is damaged.

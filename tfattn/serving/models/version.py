@@ -79,7 +79,7 @@ class Version:
         self._unused = asyncio.Event()
 
     async def load(self, *, gently: bool = False) -> None:
-        """Starts the process, loads the model and warms it, in one try.
+        """Start the process, load the model and warm it, in one try.
 
         Args:
             gently: whether to load when nothing else wants to run: another version answers meanwhile.
@@ -108,7 +108,7 @@ class Version:
         self.state = VersionState.AVAILABLE
 
     async def run(self, signature: str, inputs: Arrays, outputs: tuple[str, ...], deadline: float | None) -> Arrays:
-        """Computes outputs of a signature.
+        """Compute outputs of a signature.
 
         Args:
             signature: its name.
@@ -124,7 +124,7 @@ class Version:
 
     @contextlib.contextmanager
     def use(self) -> Iterator[None]:
-        """Keeps the version from being unloaded while the block runs."""
+        """Keep the version from being unloaded while the block runs."""
         self._users += 1
         try:
             yield
@@ -134,7 +134,7 @@ class Version:
                 self._unused.set()
 
     async def unload(self) -> None:
-        """Waits until nobody uses it, then ends the process."""
+        """Wait until nobody uses it, then end the process."""
         self.state = VersionState.UNLOADING
         while self._users:
             self._unused.clear()
@@ -185,7 +185,7 @@ class Version:
 
 
 class _Observer:
-    """Tells the metrics which model a batch is of."""
+    """Adds the model's name to what metrics are told of batches."""
 
     def __init__(self, version: Version):
         self._model, self._metrics = version.model, version._metrics

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Function:
-    """One signature.
+    """The inputs and outputs of one signature.
 
     Attributes:
         inputs: name to type, such as DT_STRING.
@@ -20,7 +20,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Metadata:
-    """One version.
+    """The signatures of one version.
 
     Attributes:
         version: its number.
