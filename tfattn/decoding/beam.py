@@ -108,8 +108,8 @@ def beam_search(
         num_ended = search.num_ended + ops.sum(ops.cast(ended_scores > -np.inf, "int32"), axis=1)
         best, worst = live[:, 0], kept.scores[:, -1]
         is_behind = ops.logical_and(num_ended >= num_beams, best / penalty(index + 2) <= worst)
-        settled = ops.logical_or(best / penalty(own_limits) <= worst, is_behind)
-        done = ops.logical_or(loop.done, ops.logical_or(at_limit, settled))
+        decided = ops.logical_or(best / penalty(own_limits) <= worst, is_behind)
+        done = ops.logical_or(loop.done, ops.logical_or(at_limit, decided))
         results = Texts(*(replaced(*parts) for parts in zip(results, [loop.rows] * 3, kept, strict=True)))
         history = history.extended(index, loop.rows, token_ids, survivors, alignment)
         search = _Search(reorder(state, survivors), token_ids, live, num_ended)

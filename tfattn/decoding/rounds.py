@@ -147,7 +147,7 @@ def _shaped_like(new: Any, old: Any, num_rows: Any) -> Any:
     """Restore the static shapes that a step may have lost, which a loop in a graph needs."""
 
     def shaped(new: Any, old: Any, num_rows: Any) -> Any:
-        # Sizes are not asked of the old tensor: whoever still reads it keeps steps from writing into it in place.
+        # Sizes are not read from the old tensor: a tensor that is still read cannot be written in place.
         rest = [-1 if size is None else size for size in old.shape[1:]]
         return new if rest.count(-1) > 1 else ops.reshape(new, (num_rows, *rest))
 

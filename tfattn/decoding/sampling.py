@@ -80,17 +80,17 @@ def sample(
         likeliest = ops.cast(ops.argmax(logits, axis=-1), "int32")
         weights = ops.softmax(logits / ops.maximum(own.temperature, COLD)[:, None], axis=-1)
 
-        def draw_again(attempt: Any, weights: Any, token_ids: Any, is_settled: Any) -> tuple:
+        def draw_again(attempt: Any, weights: Any, token_ids: Any, is_accepted: Any) -> tuple:
             drawn = _draw(uniform((own.seed, own.stream), (loop.index, attempt)), weights, likeliest)
-            above, may_be_drawn = _accept(weights, drawn, own)
-            token_ids = ops.where(is_settled, token_ids, drawn)
-            return attempt + 1, above, token_ids, ops.logical_or(is_settled, may_be_drawn)
+            above, is_allowed = _accept(weights, drawn, own)
+            token_ids = ops.where(is_accepted, token_ids, drawn)
+            return attempt + 1, above, token_ids, ops.logical_or(is_accepted, is_allowed)
 
-        is_settled = ops.logical_or(loop.done, ops.logical_or(own.temperature < COLD, own.top_k == 1))
+        is_accepted = ops.logical_or(loop.done, ops.logical_or(own.temperature < COLD, own.top_k == 1))
         *_, token_ids, _ = ops.while_loop(
             lambda *drawing: ops.logical_not(ops.all(drawing[-1])),
             draw_again,
-            (ops.zeros((), dtype="int32"), weights, likeliest, is_settled),
+            (ops.zeros((), dtype="int32"), weights, likeliest, is_accepted),
         )
         return token_ids
 

@@ -18,7 +18,7 @@ from tfattn.data.split import TRAIN
 from tfattn.errors import DataError
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.runs.ensemble import training_seed
-from tfattn.runs.records import StageRecords, say
+from tfattn.runs.records import StageRecords, announce
 from tfattn.tasks.task import Task
 
 
@@ -53,7 +53,7 @@ class Member:
         with files.lock(self.prepared.with_name(f".{self.prepared.name}.lock"), wait=True):
             files.remove_leftovers(self.prepared.parent)
             needed = force or not self.prepared.exists()
-            say("prepare", self.prepared, needed=needed, again=self._seen)
+            announce("prepare", self.prepared, needed=needed, again=self._seen)
             self._seen = True
             yield needed
 

@@ -136,11 +136,11 @@ class StageRecords:
             note(sentence)
 
     def _say(self, stage: str, needed: bool) -> None:
-        say(stage, self.folder, needed=needed, again=stage in self._seen)
+        announce(stage, self.folder, needed=needed, again=stage in self._seen)
         self._seen.add(stage)
 
 
-def say(stage: str, folder: Path, *, needed: bool, again: bool = False) -> None:
+def announce(stage: str, folder: Path, *, needed: bool, again: bool = False) -> None:
     """Tell the user that a stage begins; or that it is skipped, unless this was told before (`again`)."""
     if needed:
         note(f"{stage}: {folder}")
