@@ -1,4 +1,4 @@
-"""The settings of the built-in server: what it listens to, how patient it is, and how much it takes."""
+"""The settings of the built-in server: addresses, time limits and size limits."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal

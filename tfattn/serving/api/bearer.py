@@ -1,4 +1,4 @@
-"""Who may ask: whoever knows the token."""
+"""The bearer token that requests must carry, where one is set."""
 
 import hmac
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Why a request is not answered: a code that both protocols know, and a message for whoever sent it."""
+"""The failure of a request: a code that both protocols know, and a message for the client."""
 
 from grpc import StatusCode
 

@@ -1,4 +1,4 @@
-"""What a signature takes and gives, as its SignatureDef says: names, types and shapes."""
+"""The inputs and outputs of a signature, as its SignatureDef describes them: names, types and shapes."""
 
 import functools
 from dataclasses import dataclass

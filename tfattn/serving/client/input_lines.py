@@ -1,4 +1,4 @@
-"""The lines of an input file: decoded, counted, and looked at."""
+"""The lines of an input file: decoded, counted and checked."""
 
 import contextlib
 import io

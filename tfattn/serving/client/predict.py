@@ -1,4 +1,4 @@
-"""A file of inputs in, a file of predictions out, a line for each row in the same order."""
+"""Predictions of a file of inputs, a line for each row in the same order."""
 
 import itertools
 import math

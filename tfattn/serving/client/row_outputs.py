@@ -1,4 +1,4 @@
-"""The outputs of a row as plain Python values, under the names that a person would use."""
+"""The outputs of a row as plain Python values, under readable names."""
 
 from collections.abc import Sequence
 from typing import Any

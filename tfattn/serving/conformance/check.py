@@ -1,4 +1,4 @@
-"""A check: one row of the list, or a part of one, what it says in a line, and how a server is held against it."""
+"""A check: one row of the list, or a part of one, with its sentence and its function."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Rows 55 and 81 to 89: versions as they come and go on the disk, while the server polls it."""
+"""Rows 55 and 81 to 89: versions that are added to and removed from the disk, while the server polls it."""
 
 import contextlib
 import functools

@@ -1,4 +1,4 @@
-"""How answers are compared: JSON by meaning, messages by a part of them."""
+"""Comparisons of answers: JSON by meaning, messages by a part of them."""
 
 import math
 from collections.abc import Callable

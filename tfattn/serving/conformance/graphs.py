@@ -1,4 +1,4 @@
-"""The graphs of the fixture models: what their signatures take and compute."""
+"""The graphs of the fixture models: the inputs and outputs of their signatures."""
 
 from collections.abc import Callable, Mapping
 

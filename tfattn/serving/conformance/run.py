@@ -1,4 +1,4 @@
-"""Runs the checks against a server, and says for each what came of it."""
+"""The run of all checks against a server, and their results."""
 
 import contextlib
 import tempfile

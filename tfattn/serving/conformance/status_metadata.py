@@ -1,4 +1,4 @@
-"""Rows 55 to 61: what a server tells about its models, and what it says of those that it does not have."""
+"""Rows 55 to 61: status and metadata of a server's models, and of models that it does not have."""
 
 from typing import Any
 

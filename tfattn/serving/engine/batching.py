@@ -1,4 +1,4 @@
-"""Dynamic batching: rows of several requests go through the model together.
+"""Dynamic batching: rows of several requests are computed together.
 
 What may share a batch: requests of the same signature, wanted outputs and shapes, and texts of about the same length,
 so that little of a batch is padding. A batch that fails is split until the request that fails stands alone. What nobody

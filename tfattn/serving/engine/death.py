@@ -1,4 +1,4 @@
-"""Why a process ended, in one line: of all that it wrote to standard error, only what says so."""
+"""The reason why a process ended, in one line, taken from its standard error."""
 
 import re
 import signal

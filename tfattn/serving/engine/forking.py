@@ -1,4 +1,4 @@
-"""The process that those of versions are forked from: it loads TensorFlow once, for all of them."""
+"""The process from which those of versions are forked: it loads TensorFlow once, for all of them."""
 
 import multiprocessing
 from multiprocessing import forkserver

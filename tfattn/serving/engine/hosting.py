@@ -1,4 +1,4 @@
-"""What the process of a version does once its priority is set: load, warm, answer."""
+"""The work of a version's process once its priority is set: load, warm, answer."""
 
 import contextlib
 import threading

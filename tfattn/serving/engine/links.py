@@ -1,4 +1,4 @@
-"""Where links lead: what is served stays inside the folder that somebody named.
+"""Checks of links: everything that is served is inside the configured folder.
 
 Links within the tree are welcome: `current -> v3`, or `..data` of a volume in Kubernetes.
 """

@@ -1,4 +1,4 @@
-"""Requests and responses as they cross the line between a server and the process of a version."""
+"""Requests and responses between a server and the process of a version."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""The requests that a version answers before it counts as available, so that no user waits for a first time."""
+"""The requests that a version answers before it counts as available, so that no client waits for first computations."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""One model: its versions come and go as their folders do."""
+"""One model, whose versions are loaded and unloaded as their folders appear and disappear."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Which exported models there are, and where the newest version of one stands."""
+"""The exported models in a folder, and the newest version of each."""
 
 import os
 from pathlib import Path

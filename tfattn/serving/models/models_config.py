@@ -1,4 +1,4 @@
-"""What is to be served: a models.config as TF Serving reads it, or the folders that stand at a path."""
+"""The configuration of what is served: a models.config as TF Serving reads it, or the folders at a path."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""One version of a model that is served: its process, its queue, and what state it is in."""
+"""One version of a model that is served: its process, its queue and its state."""
 
 import asyncio
 import collections

@@ -1,4 +1,4 @@
-"""Which versions of a model stand on the disk, and which of them are to be served."""
+"""The versions of a model on disk, and which of them are to be served."""
 
 import contextlib
 import os

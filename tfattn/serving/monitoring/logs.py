@@ -1,4 +1,4 @@
-"""What the server did, one JSON object a line, for machines to collect."""
+"""The server's log, one JSON object per line, for machines to collect."""
 
 import enum
 import json

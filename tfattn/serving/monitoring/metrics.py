@@ -1,4 +1,4 @@
-"""What the server counts and times, under the names that TF Serving gives it.
+"""The server's counters and histograms, under TF Serving's names.
 
 All of it happens on the event loop, so that nothing is locked. Times are in microseconds, as TF Serving's are.
 """

@@ -1,4 +1,4 @@
-"""Series of figures, printed for Prometheus to the letter as TF Serving prints them.
+"""Time series for Prometheus, printed exactly as TF Serving prints them.
 
 The client library of Prometheus would end the names of counters in `_total`, which TF Serving's do not.
 """

@@ -1,4 +1,4 @@
-"""The card of a version, which its export wrote: what a person wants to know who tries it (tfattn/export/card.py)."""
+"""The card of a version, which its export has written for the page (tfattn/export/card.py)."""
 
 from datetime import datetime
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The page at /: its files, from memory, and what it asks for beside TF Serving's API.
+"""The page at /: its files, from memory, and the data that it reads beside TF Serving's API.
 
 /models.json                  a list of models: name, versions (those that answer, newest first), labels
 /cards/<name>/<version>.json  what card.py reads; null where the version has no card

@@ -1,4 +1,4 @@
-"""What both protocols do with a request: hold it against the signature, run it, and check what comes back.
+"""The part of a request that both protocols share: check it against the signature, run it, check the outputs.
 
 Codes and messages are TF Serving's, so that a client which reads them cannot tell the servers apart. Whoever awaits
 something else between finding a version and asking it holds `version.use()` meanwhile.

@@ -1,4 +1,4 @@
-"""Whether the server lives, and whether it should be sent requests."""
+"""Health: whether the server is alive, and whether it is ready for requests."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Sockets to listen on, and one clear error where that cannot be."""
+"""Sockets to listen on, and one clear error where that is not possible."""
 
 import socket
 

@@ -1,4 +1,4 @@
-"""What a server says of itself when it is ready: what it serves, where, and how to try it."""
+"""The announcement of a server that is ready: models, addresses, and a command to try it."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""File descriptors: enough for the processes of versions, whatever the connections take."""
+"""The limit of file descriptors: enough for the processes of versions beside the connections."""
 
 import resource
 

@@ -1,4 +1,4 @@
-"""TF Serving's own server, where it is installed: told what the built-in one would be told, as far as it can be."""
+"""TF Serving's own server, where it is installed, with the flags of the same settings as far as it has them."""
 
 import contextlib
 import json

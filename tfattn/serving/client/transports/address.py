@@ -1,4 +1,4 @@
-"""Where a server listens, and which of its models is meant."""
+"""The address of a server, and the name of one of its models."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a version on a server takes and gives."""
+"""The inputs and outputs of a version on a server."""
 
 from dataclasses import dataclass
 

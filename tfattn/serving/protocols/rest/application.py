@@ -1,4 +1,4 @@
-"""REST as an ASGI application: TF Serving's paths, health, metrics, and what else it is given."""
+"""REST as an ASGI application: TF Serving's paths, health, metrics, and the page."""
 
 import asyncio
 import json

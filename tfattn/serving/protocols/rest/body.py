@@ -1,4 +1,4 @@
-"""The body of a request: all of it, inflated, and no more than the server takes."""
+"""The body of a request, read whole and inflated, within limits."""
 
 import asyncio
 import zlib

@@ -1,4 +1,4 @@
-"""The shortest decimals that say what float32 numbers are.
+"""The shortest decimals of float32 numbers.
 
 Written as doubles, 0.1 in float32 would read 0.10000000149011612. The double that is nearest to the shortest decimal
 reads 0.1, and is as good: in float32 it is the same number.

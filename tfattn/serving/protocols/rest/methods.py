@@ -1,4 +1,4 @@
-"""What each of TF Serving's paths answers."""
+"""The methods behind TF Serving's paths."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A request's body as a value, as RapidJSON reads it for TF Serving.
+"""Parsing of a request's body, as RapidJSON does it for TF Serving.
 
 Python's own scanner reads it, with a few differences: of equal keys the first counts; what follows the value is
 ignored; `Inf`, `-Inf` and `-NaN` are numbers as `Infinity`, `-Infinity` and `NaN` are. Escapes that are half of a

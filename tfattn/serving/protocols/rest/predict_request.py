@@ -1,4 +1,4 @@
-"""What a predict request asks for: rows under `instances`, or columns under `inputs`, as arrays by the input's name."""
+"""Parsing of a predict request: rows under `instances`, or columns under `inputs`, as arrays by the input's name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

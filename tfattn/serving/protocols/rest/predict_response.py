@@ -1,4 +1,4 @@
-"""Outputs as the body of an answer: rows under `predictions`, or columns under `outputs`."""
+"""The body of a predict response: rows under `predictions`, or columns under `outputs`."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""What is sent back over HTTP."""
+"""HTTP responses, those of failures included."""
 
 import json
 from dataclasses import dataclass

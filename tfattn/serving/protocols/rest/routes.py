@@ -1,4 +1,4 @@
-"""Which request asks for what, by its method and path, as TF Serving matches them."""
+"""Routes: the model and method of a request, by its method and path, as TF Serving matches them."""
 
 import re
 import urllib.parse

@@ -1,4 +1,4 @@
-"""The REST server: uvicorn, without its signals and with a gentler end."""
+"""The REST server: uvicorn, without its signal handlers and with a graceful end."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""What the REST server relies on of uvicorn beyond what uvicorn documents, by name.
+"""The undocumented parts of uvicorn that the REST server relies on, by name.
 
 A release that lacks one of them is refused before it serves anything, rather than failing at the first slow client.
 """

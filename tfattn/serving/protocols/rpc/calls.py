@@ -1,4 +1,4 @@
-"""One call: bytes in, bytes out, and every failure a status that says whose fault it was."""
+"""One gRPC call: bytes in, bytes out, and a status for every failure."""
 
 import asyncio
 import time

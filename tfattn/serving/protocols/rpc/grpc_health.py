@@ -1,4 +1,4 @@
-"""grpc.health.v1: grpc-health-checking's own servicer, told what the server says of itself."""
+"""grpc.health.v1: grpc-health-checking's own servicer, with the server's readiness."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""All gRPC services on a server: what it takes, over what, and how patiently."""
+"""All gRPC services of a server, with its options and credentials."""
 
 import ssl
 from pathlib import Path
