@@ -97,7 +97,7 @@ class InverseSqrt(Schedule):
 
 @dataclass(frozen=True, kw_only=True)
 class Step(Schedule):
-    """A decay by a factor at equal distances (He et al. 2016, section 3.4).
+    """A decay by a factor at equal distances (step decay; He et al. 2016, section 4.2, at two given steps).
 
     Args:
         warmup: steps over which the rate grows from 0, as a number of steps or as a fraction of all steps.

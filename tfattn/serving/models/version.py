@@ -103,7 +103,7 @@ class Version:
             raise
         self.signatures = process.signatures
         self._batcher = Batcher(
-            self._compute, parameters=self._parameters, threads=self._threads, observer=_Observer(self)
+            self._compute, parameters=self._parameters, threads=self._threads, observer=_ModelObserver(self)
         )
         self.state = VersionState.AVAILABLE
 
@@ -184,7 +184,7 @@ class Version:
             raise
 
 
-class _Observer:
+class _ModelObserver:
     """Adds the model's name to what metrics are told of batches."""
 
     def __init__(self, version: Version):
