@@ -13,7 +13,7 @@ from tfattn.export.served import Columns
 from tfattn.export.served_rows import Features, Inputs
 from tfattn.features import COLUMN_ATTENTION
 from tfattn.formats.numbers import read
-from tfattn.preprocessing.table import Table
+from tfattn.preprocessing.table import TableColumns
 from tfattn.trained.ensemble import TrainedEnsemble
 
 MOST_VALUES = 1000  # of a category: among more nobody looks for one in a list
@@ -39,7 +39,7 @@ class TableInputs(Inputs):
 
     def __init__(self, ensemble: TrainedEnsemble):
         self.preprocessors = list(ensemble.preprocessors)
-        self._table: Table = ensemble.preprocessor
+        self._table: TableColumns = ensemble.preprocessor
         self.names = tuple(self._table.fields)
         self.missing = self._table.missing
         check_names(self.names)

@@ -1,4 +1,4 @@
-"""Predictions for every row of a split, and how good they are, computed by all replicas."""
+"""Predictions for every row of a split, and their metrics, computed by all replicas."""
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -19,10 +19,10 @@ Columns = dict[str, np.ndarray]
 
 
 class Evaluator:
-    """Measures a task on one split after another; the graph is made once.
+    """Computes the metrics of a task on one split after another; the graph is made once.
 
-    Every process gets the metrics of all rows, so all of them come to the same decisions. Held are sums, and of each
-    row no more than the task's metrics need.
+    Every process gets the metrics of all rows, so all of them come to the same decisions. Only sums are held, and of
+    each row no more than the task's metrics need.
 
     Args:
         task: a built task.
@@ -37,7 +37,7 @@ class Evaluator:
         self._over_records = _OverRecords(self._compute, runtime)
 
     def __call__(self, reader: Reader) -> dict[str, float]:
-        """Give the loss, of several terms each one, and the task's metrics, by flat names."""
+        """Compute the loss, each of several terms, and the task's metrics, by flat names."""
         columns, record_ids, sums = self._over_records(reader)
         texts = reader.texts(reader.source_rows[record_ids])
         metrics = self._task.metrics_from(sums["statistics"], columns | texts)
@@ -109,11 +109,11 @@ def encode(task: Task, reader: Reader, runtime: Runtime) -> tuple[np.ndarray, Co
 class _OverRecords:
     """Computes columns, tensors with a leading batch dimension, and sums, over all records of a split.
 
-    Columns come back in the order of record ids, with these; where there are none, nothing is held of any record.
+    Columns are returned in the order of record ids, with these; where there are none, nothing is held of any record.
 
     Args:
-        compute: from a batch and the names of its targets to columns and sums, each a nest of dictionaries.
-        runtime: where it computes.
+        compute: takes a batch and the names of its targets, returns columns and sums, each nested dictionaries.
+        runtime: of the devices.
     """
 
     def __init__(self, compute: Callable, runtime: Runtime):
@@ -164,7 +164,7 @@ def as_arrays(predictions: Mapping[str, Any]) -> Columns:
 
 
 def _loss_sums(task: Task, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """As `mean_losses` takes them."""
+    """Sum losses and weights for `mean_losses`."""
     terms, weights = task.loss_terms(outputs, batch), task.loss_weights(batch)
     return {
         "sums": {name: tf.reduce_sum(terms[name] * weights[name]) for name in task.loss_names},
@@ -173,7 +173,7 @@ def _loss_sums(task: Task, outputs: dict[str, Any], batch: dict[str, Any]) -> di
 
 
 def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Joins the rows of all batches; of other axes each is padded with 0 to the longest."""
+    """Join the rows of all batches; the other axes are padded with 0 to the longest."""
     widest = np.max([part.shape for part in parts], axis=0)[1:]
     padded = [
         np.pad(part, [(0, 0), *((0, end - size) for end, size in zip(widest, part.shape[1:], strict=True))])
