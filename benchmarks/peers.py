@@ -1,6 +1,6 @@
 """Peers are run in processes of their own: PyTorch and TensorFlow do not share one well.
 
-Nor an environment: set TORCH_PYTHON to the Python of one that has torch, transformers and scikit-learn, if it is another.
+They need not share an environment: TORCH_PYTHON may name the Python of one with torch, transformers, scikit-learn.
 """
 
 import functools
