@@ -186,7 +186,7 @@ def test_raw_rows_stand_in_the_order_of_the_records(table, section, tmp_path, mo
     monkeypatch.setattr("tfattn.data.scatter.ROWS_AT_ONCE", 4)
     prepare(section(table(ROWS)), tmp_path / "prepared", seed=3)
     raw = [json.loads(line)["label"] for line in (tmp_path / "prepared/validation.jsonl").read_text().splitlines()]
-    labels = files.read_manifest(tmp_path / "prepared")["labels"]
+    labels = files.read_manifest(tmp_path / "prepared")["targets"]["labels"]
     assert [labels[label] for _, _, label in read(tmp_path / "prepared", "validation")] == raw
 
 
@@ -235,8 +235,8 @@ def people(tmp_path):
         path.write_text("\n".join([HEADER, *(",".join(row) for row in rows)]) + "\n")
         source = CsvFile(path=str(path), fields={"label": "label", "person": "person", "panel": "panel"})
         table = TableColumns(numeric=("age", "score"))
-        parts = {"targets": Classes(), "examples": Examples(), "batching": Batching(batch_size=4)}
-        return Data(source=source, preprocessing=table, **parts | options)
+        parts = {"preprocessing": table, "targets": Classes(), "examples": Examples()}
+        return Data(source=source, batching=Batching(batch_size=4), **parts | options)
 
     return build
 
@@ -257,7 +257,7 @@ def test_a_table_is_read_by_the_names_of_its_columns(people, tmp_path):
     manifest = files.verify(tmp_path / "prepared")
     assert manifest["features"].keys() >= {"numeric", "missing", "label_ids"}
     assert manifest["features"]["numeric"]["shape"] == [2]
-    assert manifest["labels"] == ["n", "y"]
+    assert manifest["targets"]["labels"] == ["n", "y"]
     summary = json.loads((tmp_path / "prepared/summary.json").read_text())
     assert "tokens" not in summary
     assert raw(tmp_path / "prepared", "validation")[0].keys() == {"row", "label", "person", "panel", "age", "score"}
@@ -279,7 +279,7 @@ def test_a_number_may_be_missing_and_a_label_may_not(people, tmp_path):
         (changed(5, "score", "1e999"), r"people.csv:7: the column `score` holds no finite number"),
         (
             changed(0, "label", "maybe"),
-            r"people.csv:2: not a label of `data.labels`: expected one of n, y, received 'maybe'",
+            r"people.csv:2: not a label of `data.targets.labels`: expected one of n, y, received 'maybe'",
         ),
         ([*PEOPLE, PEOPLE[0][:4]], r"people.csv:38: the row is ragged: expected 5 fields, received 4"),
         ([(*row[:3], "1", row[4]) for row in PEOPLE], r"the column `score` is constant: .* received 1 in all \d+ rows"),

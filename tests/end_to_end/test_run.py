@@ -24,7 +24,7 @@ def test_a_run_leaves_everything_that_it_promises(finished):
     assert {"accuracy", "macro_f1", "loss"} <= files.read_json(latest / "metrics.json").keys()
     assert len((latest / "history.jsonl").read_text().splitlines()) == 2
     prepared = next((folder / "runs" / "tiny" / "prepared").glob("[0-9a-f]*"))
-    assert {"summary.json", "classes.svg", "labels.txt", "manifest.json", "preprocessing"} <= set(os.listdir(prepared))
+    assert {"summary.json", "classes.svg", "manifest.json", "preprocessing"} <= set(os.listdir(prepared))
     (version,) = (folder / "saved_models" / "tiny").glob("[0-9]*")
     assert files.read_json(version / "assets.extra" / "parity.json")["label_agreement"] == 1.0
 

@@ -106,7 +106,7 @@ def _against(true: np.ndarray, predicted: np.ndarray) -> Section:
 
 def _sizes(true: np.ndarray, predicted: np.ndarray) -> Section:
     errors = np.abs(predicted - true)
-    table = [[f"{fraction:.0%}", number(float(np.quantile(errors, fraction)))] for fraction in QUANTILES]
+    table = [[f"{fraction:.0%}", float(np.quantile(errors, fraction))] for fraction in QUANTILES]
     return Section("How large the errors are", [Table(["of all rows", "are off by at most"], table)])
 
 
