@@ -125,6 +125,42 @@ def test_what_only_the_data_can_tell_passes(checked, overrides):
     assert checked(TABLE, *overrides) == ""
 
 
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["data.labels=[a, b]"], "--set data.labels: data.labels: the key is now `data.targets.labels`"),
+        (["data.targets.lables=[a, b]"], "data.targets.lables: unknown key. Did you mean `labels`?"),
+        (["data.targets.labels=[a]"], "data.targets.labels: not a list of classes: expected at least two, each once"),
+        (["data.targets.separator=;"], "data.targets.separator: unknown key. It takes: labels."),
+        (["task.name=tabular_regression"], "data.source.fields: no column is given for `target`"),
+        (["task.name=tabular_regresion"], "task.name: unknown name in tasks"),
+        (
+            ["task.name=tabular_regression", "data.source.fields={target: kind}", "data.batching.balanced=true"],
+            "data.batching.balanced: there are no classes to balance",
+        ),
+        (
+            ["task.name=tabular_regression", "data.source.fields={target: kind}", "task.loss=huge"],
+            "expected one of 'mean_squared_error', 'mean_absolute_error', 'huber'",
+        ),
+    ],
+)
+def test_targets_are_held_against_the_task(checked, overrides, message):
+    found = checked(TABLE, *overrides)
+    assert message in found and len(found.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("task", "role", "more"),
+    [
+        ("tabular_regression", "target", ["ensemble={folds: 3}", "training.monitor=spearman"]),
+        ("tabular_multi_label_classification", "labels", ["data.targets.separator=;", "ensemble={seeds: 2}"]),
+    ],
+)
+def test_a_column_called_label_is_no_target_of_other_tasks(checked, task, role, more):
+    fields = f"data.source.fields={{{role}: kind, label: age}}"
+    assert checked(TABLE, f"task.name={task}", fields, *more) == ""
+
+
 class Slow(Sgd):
     """An optimizer of one's own, which refuses its values.
 
