@@ -35,7 +35,7 @@ from tfattn.data.section import Data
 from tfattn.data.split import TRAIN
 from tfattn.data.summary import SUMMARY, SplitFindings, show, summarize
 from tfattn.data.survey import Places, Survey, survey
-from tfattn.data.units import Rows, Work, numbered_parts
+from tfattn.data.units import Rows, Work, fit_in_one_part, numbered_parts
 from tfattn.drawing.figures import svg
 from tfattn.errors import ConfigError, DataError
 from tfattn.preprocessing.unknown import Unknown
@@ -96,7 +96,8 @@ def prepare(
     units = list(numbered_parts(data))
     with _workplace(Path(folder), identity) as place:
         work = Work(data, data.target(), place, seed)
-        elsewhere = make and Make(make, place, seed)
+        # Other processes take seconds to start, which is more than a few rows take.
+        elsewhere = Make(make, place, seed) if make and not fit_in_one_part(units) else None
         engine.run(survey, units, work, elsewhere)
         surveyed = Survey(data, place, units)
         split_of_row = divide(data, surveyed, seed)

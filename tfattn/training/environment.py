@@ -56,7 +56,7 @@ def environment_of(runtime: Runtime, task: Task) -> Environment:
         task: built.
     """
     return Environment(
-        device=_device(len(runtime.local_replicas)),
+        device=device(len(runtime.local_replicas)),
         cores=num_cores(),
         replicas=runtime.num_replicas,
         workers=runtime.num_workers,
@@ -67,8 +67,12 @@ def environment_of(runtime: Runtime, task: Task) -> Environment:
     )
 
 
-def _device(replicas: int) -> str:
-    """Return the name of the GPUs, or else of the processor."""
+def device(replicas: int) -> str:
+    """Return the name of the GPUs, or else of the processor.
+
+    Args:
+        replicas: the number of replicas of this process.
+    """
     gpus = tf.config.list_logical_devices("GPU")[:replicas]
     if gpus:
         first = tf.config.list_physical_devices("GPU")[0]
