@@ -49,7 +49,7 @@ CATALOGS: dict[str, dict[str, str]] = {
     },
     "preprocessors": {
         "sentencepiece": "tfattn.preprocessing.sentencepiece:SentencePiece",
-        "table": "tfattn.preprocessing.table:Table",
+        "table": "tfattn.preprocessing.table:TableColumns",
         "wordpiece": "tfattn.preprocessing.wordpiece:WordPiece",
     },
     "optimizers": {

@@ -14,7 +14,7 @@ from tfattn.data.reader import Reader
 from tfattn.data.section import Data
 from tfattn.data.split import Split
 from tfattn.errors import DataError
-from tfattn.preprocessing.table import Table
+from tfattn.preprocessing.table import TableColumns
 from tfattn.preprocessing.wordpiece import WordPiece
 
 ROWS = [
@@ -234,7 +234,7 @@ def people(tmp_path):
         path = tmp_path / name
         path.write_text("\n".join([HEADER, *(",".join(row) for row in rows)]) + "\n")
         source = CsvFile(path=str(path), fields={"label": "label", "person": "person", "panel": "panel"})
-        table = Table(numeric=("age", "score"))
+        table = TableColumns(numeric=("age", "score"))
         return Data(**{"source": source, "preprocessing": table, "batching": Batching(batch_size=4)} | options)
 
     return build
@@ -291,7 +291,7 @@ def test_what_is_wrong_in_a_table_is_one_message_and_nothing_is_written(people, 
 
 
 def test_a_missing_column_is_named(people, tmp_path):
-    data = people(preprocessing=Table(numeric=("ages",)), split=Split())
+    data = people(preprocessing=TableColumns(numeric=("ages",)), split=Split())
     with pytest.raises(DataError, match=r"people.csv:1: there is no column for `ages`.*Did you mean `age`"):
         prepare(data, tmp_path / "prepared", seed=3)
 

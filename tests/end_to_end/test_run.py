@@ -82,7 +82,7 @@ def test_a_classifier_has_no_attention_to_a_source(command):
 def test_a_picture_of_another_kind_is_refused_before_the_model_is_looked_for(command):
     answer = command("attention", "no such model", "--text", "a", "--output", "a.html")
     assert answer.status == 2
-    assert "a.html: the suffix does not say what to write: expected one of .png, .svg, .pdf" in answer.errors
+    assert "a.html: the suffix stands for no format: expected one of .png, .svg, .pdf" in answer.errors
 
 
 def test_the_configuration_of_a_run_is_a_pipeline_itself(command):

@@ -64,7 +64,7 @@ class _Box:
         """Encodes some rows."""
         preprocessing = self._data.preprocessing
         if self.split == TRAIN:
-            is_out = preprocessing.leaves_out(fields_of(rows, preprocessing)).numpy()
+            is_out = preprocessing.excluded(fields_of(rows, preprocessing)).numpy()
             for place in np.flatnonzero(is_out):
                 self._left_out.add(rows[place].where)
             rows, keys, numbers = list(compress(rows, ~is_out)), keys[~is_out], numbers[~is_out]

@@ -1,4 +1,4 @@
-"""How far the models of one run differ: what each is worth alone, beside all together."""
+"""The differences between the models of one run: the metrics of each alone, beside those of the ensemble."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ ACCURACY, ALL = "accuracy", "all together"
 def measured(
     members: Sequence[MemberPredictions], labels: Sequence[str]
 ) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
-    """Measures each member of an ensemble of classifiers alone, and how far their accuracies lie apart.
+    """Compute the metrics of each member of an ensemble of classifiers, and the spread of their accuracies.
 
     Args:
         members: `label_ids` (M,) of each; none of a single model.
@@ -39,12 +39,12 @@ def measured(
 
 
 def facts(metrics: dict[str, float]) -> dict[str, str]:
-    """Tells the spread of `measured` in a headline; nothing of a single model."""
+    """Describe the spread of `measured` for a headline; nothing of a single model."""
     return {"each model alone": in_words(metrics)} if f"{ACCURACY}_members_min" in metrics else {}
 
 
 def in_words(metrics: dict[str, float]) -> str:
-    """Says the spread of `measured`."""
+    """Describe the spread of `measured` in words."""
     low, mean, high = (metrics[f"{ACCURACY}_members_{name}"] for name in ("min", "mean", "max"))
     if low == high:
         return f"{percent(low)} each"
@@ -55,12 +55,12 @@ def in_words(metrics: dict[str, float]) -> str:
 def sections(
     alone: dict[str, dict[str, float]], metrics: dict[str, float], predictions: SplitPredictions
 ) -> list[Section]:
-    """Draws a dot for each member and one for all together, each with its interval; nothing of a single model.
+    """Plot a dot for each member and one for the ensemble, each with its interval; nothing of a single model.
 
     Args:
-        alone: what each is worth, from `measured`.
-        metrics: of all together, with the spread.
-        predictions: what they predictions.
+        alone: the metrics of each member, from `measured`.
+        metrics: of the ensemble, with the spread.
+        predictions: of the split.
     """
     if not alone:
         return []
@@ -81,7 +81,7 @@ def sections(
 
 @styled
 def dots(metrics: dict[str, dict[str, float]]) -> Figure:
-    """A line for each name with its accuracy as a dot and its 95 % interval; the last stands for all of them."""
+    """Plot the accuracy of each name as a dot with its 95 % interval; the last is that of the ensemble."""
     names, places = list(metrics), np.arange(len(metrics))
     values, low, high = (
         np.array([one[name] for one in metrics.values()]) for name in (ACCURACY, f"{ACCURACY}_low", f"{ACCURACY}_high")

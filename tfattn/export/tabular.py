@@ -13,7 +13,7 @@ from tfattn.export.classifier import Classifier, example
 from tfattn.export.served import Columns
 from tfattn.features import COLUMN_ATTENTION, ESSENTIAL_FEATURES, LABEL_IDS
 from tfattn.formats.numbers import read
-from tfattn.preprocessing.table import Table
+from tfattn.preprocessing.table import TableColumns
 from tfattn.trained.ensemble import TrainedEnsemble
 
 MOST_VALUES = 1000  # of a category: among more nobody looks for one in a list
@@ -54,7 +54,7 @@ class TabularClassifier(Classifier):
         super().__init__(ensemble, name="tabular_classifier")
         self._positive_id: int | None = ensemble.task.positive_id
         self._threshold = ensemble.operating_point and ensemble.operating_point.threshold
-        self._table: Table = ensemble.preprocessor
+        self._table: TableColumns = ensemble.preprocessor
         self.check_fields(self.inputs)
 
     @classmethod

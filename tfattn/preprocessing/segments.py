@@ -1,4 +1,4 @@
-"""One or two texts of pieces become one sequence: [CLS] a [SEP] or [CLS] a [SEP] b [SEP], cut to length."""
+"""Packing of one or two texts into one sequence, [CLS] a [SEP] or [CLS] a [SEP] b [SEP], cut to length."""
 
 from collections.abc import Sequence
 
@@ -6,14 +6,14 @@ import tensorflow as tf
 
 
 class Layout:
-    """Where each token of a batch of sequences comes from.
+    """The layout of a batch of sequences: from which text each token comes.
 
     Args:
-        texts: for each of the one or two texts, its pieces, ragged (B, (T)); only how many there are matters.
+        texts: the pieces of the one or two texts, each ragged (B, (T)), of which only the lengths are read.
         max_length: the longest sequence, in tokens, [CLS] and [SEP]s included.
 
     Attributes:
-        is_cut: (B,) bool, whether pieces had to go.
+        is_cut: (B,) bool, whether pieces were cut.
     """
 
     def __init__(self, texts: Sequence[tf.RaggedTensor], *, max_length: int):
@@ -33,21 +33,31 @@ class Layout:
         self._places = tf.RaggedTensor.from_row_splits(places.values, places.row_splits[:: len(ranges)], validate=False)
 
     def fill(self, texts: Sequence[tf.Tensor], specials: Sequence[int]) -> tf.RaggedTensor:
-        """Puts values where their tokens are, ragged (B, (T)).
+        """Arrange values of pieces in sequences.
 
         Args:
             texts: for each text the values of all its pieces, flat.
             specials: the values of [CLS], the first [SEP] and, for two texts, the second.
+
+        Returns:
+            ragged (B, (T)).
         """
         pool = tf.concat([*texts, tf.constant(specials, texts[0].dtype)], 0)
         return self._places.with_values(tf.gather(pool, self._places.values))
 
 
 def longest_first(lengths: Sequence[tf.Tensor], *, room: int) -> list[tf.Tensor]:
-    """How much of one or two texts stays, each (B,) int64, so that together they fill `room` at most.
+    """Choose how many pieces of one or two texts are kept, so that together they are `room` at most.
 
-    The longer text gives first; once both are equally long, both do, and an odd place goes to the one that was longer,
-    or else to the second. (So does `tokenizers`; google-research/bert gives the odd place to the first.)
+    The longer text is cut first; once both are equally long, both are, and an odd place goes to the one that was
+    longer, or else to the second, as in `tokenizers` (google-research/bert gives the odd place to the first).
+
+    Args:
+        lengths: the number of pieces of each text, (B,) int64.
+        room: the most pieces of both.
+
+    Returns:
+        the number of pieces kept of each text, (B,) int64.
     """
     if len(lengths) == 1:
         return [tf.minimum(lengths[0], room)]

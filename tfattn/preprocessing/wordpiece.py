@@ -1,4 +1,4 @@
-"""WordPiece, as BERT reads text."""
+"""WordPiece tokenization, as BERT's."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -24,8 +24,8 @@ _VOCABULARY = "vocab.txt"
 _SETTINGS = "tokenizer_config.json"
 
 
-class Settings(TypedDict):
-    """What tokenizer_config.json holds, with the names that transformers gives to settings."""
+class WordPieceSettings(TypedDict):
+    """The content of tokenizer_config.json, with the names that transformers gives to settings."""
 
     tokenizer_class: str
     do_lower_case: bool
@@ -37,27 +37,28 @@ class Settings(TypedDict):
 
 
 class WordPiece(Preprocessor):
-    """Turns one text or a pair of texts into the token ids of BERT's word pieces, in the graph.
+    """BERT's tokens of one text or a pair of texts, in the graph.
 
-    [CLS] text [SEP], or [CLS] first [SEP] second [SEP] with segment 1 behind the first [SEP]; an empty text leaves its
-    place empty. Text is data: `[MASK]` in it is five characters. A byte sequence that is not UTF-8 counts as U+FFFD, as
-    with Python's `errors="replace"`, and so is dropped.
+    Sequences are [CLS] text [SEP], or [CLS] first [SEP] second [SEP] with segment 1 after the first [SEP]; an empty
+    text has no pieces. Special tokens are not parsed in texts: `[MASK]` there is three words. A byte sequence that is
+    not UTF-8 counts as U+FFFD, as with Python's `errors="replace"`, and so is dropped.
 
-    Equal to the reference in ids, segments, offsets and truncation: `BertWordPieceTokenizer` of the `tokenizers`
-    package, and `BertTokenizerFast` of transformers that is built on it. One difference is left, with strip_accents:
+    Ids, segments, offsets and truncation are equal to those of the reference, `BertWordPieceTokenizer` of the
+    `tokenizers` package, and so to `BertTokenizerFast` of transformers, with one difference if strip_accents is set:
     the reference puts the marks of a letter into canonical order before it drops most of them. Those that it keeps are
     U+08D4-08E1 1B44 1BAA 1BF2-1BF3 1DFB 302E-302F A953 A9C0 111C0 11235 1134D 11442 11446 116B6 11C3F 1D165-1D166
     1D16D-1D172 1E000-1E006 1E008-1E018 1E01B-1E021 1E023-1E024 1E026-1E02A 1E944-1E94A, and those in the musical notes
-    1D15E-1D164 1D1BB-1D1C0. Where one of these stands beside another mark, not in canonical order, it is read here as
-    it stands, and there as sorted, with the other's offsets. The vocabularies of BERT (uncased, cased, Chinese) have
-    none of them: a word with one is [UNK] in both.
+    1D15E-1D164 1D1BB-1D1C0. Where one of these stands beside another mark, not in canonical order, this tokenizer keeps
+    the order of the text; the reference sorts them and gives one the other's offsets. The vocabularies of BERT
+    (uncased, cased, Chinese) have none of them: a word with one is [UNK] in both.
 
     Args:
-        vocabulary: `train` to learn it from the training rows, `pretrained` to take the one of the model's pretrained
+        vocabulary: `train` to learn it from the training rows, `pretrained` to take that of the model's pretrained
             weights, or the path of a vocab.txt.
         vocabulary_size: the most tokens to learn when the vocabulary is trained.
-        lower_case: fold case; by default as the pretrained model does, or else unless the vocabulary has capitals.
-        strip_accents: drop accents; by default as lower_case.
+        lower_case: whether to fold case; by default as the pretrained model does, or else if the vocabulary has no
+            capitals.
+        strip_accents: whether to drop accents; by default as lower_case.
         max_length: the longest sequence in tokens, [CLS] and [SEP]s included. Of a pair, the longer text is cut first.
         fields: the names of one text field or two.
 
@@ -102,7 +103,7 @@ class WordPiece(Preprocessor):
         self._pieces: Pieces | None = None
 
     def fit(self, rows: Iterable[dict[str, str]]) -> None:
-        """Reads the vocabulary, or learns it from the rows.
+        """Read the vocabulary, or learn it from the rows.
 
         Raises:
             ConfigError: the vocabulary is still `pretrained`, or a row lacks a field.
@@ -110,7 +111,7 @@ class WordPiece(Preprocessor):
         """
         if self.vocabulary == PRETRAINED:
             raise ConfigError(
-                "there is no pretrained model to take the vocabulary of",
+                "there is no pretrained model whose vocabulary could be used",
                 key="vocabulary",
                 expected=f"`{TRAIN}` or the path of a vocab.txt, or `pretrained` in the model's section",
                 received=PRETRAINED,
@@ -126,10 +127,10 @@ class WordPiece(Preprocessor):
         self._pieces = Pieces(known, lower_case=lower_case, strip_accents=strip_accents)
 
     def save(self, folder: Path) -> None:
-        """Writes vocab.txt and tokenizer_config.json, files of the names that transformers gives them."""
+        """Write vocab.txt and tokenizer_config.json, the file names of transformers."""
         pieces = self._fitted
         files.write_text(Path(folder) / _VOCABULARY, "".join(f"{token}\n" for token in pieces.vocabulary.tokens))
-        settings: Settings = {
+        settings: WordPieceSettings = {
             "tokenizer_class": "BertTokenizer",
             "do_lower_case": pieces.lower_case,
             "strip_accents": pieces.strip_accents,
@@ -141,14 +142,14 @@ class WordPiece(Preprocessor):
         files.write_json(Path(folder) / _SETTINGS, settings)
 
     def load(self, folder: Path) -> None:
-        """Reads what `save` wrote; the saved settings replace those of the constructor.
+        """Read what `save` wrote; the saved settings replace those of the constructor.
 
         Raises:
-            DataError: a file is missing or damaged, or the installed `tokenizers` treats characters unlike the one that
-                was installed when it was saved.
+            DataError: a file is missing or damaged, or the installed `tokenizers` treats characters differently from
+                the one that was installed when the folder was saved.
         """
         path = Path(folder) / _SETTINGS
-        settings = files.read_json(path, Settings, remedy="Prepare the data again.")
+        settings = files.read_json(path, WordPieceSettings, remedy="Prepare the data again.")
         self.lower_case = settings["do_lower_case"]
         self.strip_accents = settings["strip_accents"]
         self.max_length = settings["model_max_length"]
@@ -181,20 +182,15 @@ class WordPiece(Preprocessor):
 
     @property
     def sizes(self) -> dict[str, int]:
-        return {"vocabulary_size": self.num_tokens if self._pieces else self.vocabulary_size}
+        return {"vocabulary_size": len(self.tokens) if self._pieces else self.vocabulary_size}
 
     @property
     def tokens(self) -> list[str]:
         """The tokens of the vocabulary, in the order of their ids."""
         return list(self._fitted.vocabulary.tokens)
 
-    @property
-    def num_tokens(self) -> int:
-        """How many tokens the vocabulary has."""
-        return len(self._fitted.vocabulary.tokens)
-
     def __call__(self, fields: dict[str, tf.Tensor]) -> dict[str, tf.RaggedTensor]:
-        """Texts to sequences.
+        """Tokenize texts.
 
         Args:
             fields: for each name of `self.fields` the texts (B,), UTF-8.
@@ -213,11 +209,11 @@ class WordPiece(Preprocessor):
         }
 
     def truncated(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
-        """Whether a row is longer than max_length and is cut, (B,) bool."""
+        """Find rows that are longer than max_length and are cut: (B,) bool."""
         return Layout(self._ids(fields), max_length=self.max_length).is_cut
 
     def unknown(self, fields: dict[str, tf.Tensor]) -> dict[str, Unknown]:
-        """What of the whole texts is [UNK], word by word."""
+        """Count the pieces of the whole texts, and the words that are [UNK]."""
         found = {name: self._fitted.unknown(fields[name]) for name in self.fields}
         return {name: Unknown.of(pieces, words.numpy()) for name, (pieces, words) in found.items()}
 
@@ -230,12 +226,12 @@ class WordPiece(Preprocessor):
         return "Take a vocabulary of this language, with its pretrained weights, or let `vocabulary: train` learn one."
 
     def offsets(self, fields: dict[str, tf.Tensor]) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
-        """Where the tokens of `self(fields)` stand in their texts.
+        """Find where the tokens of `self(fields)` stand in their texts.
 
         Returns:
-            the first character of each token and the one behind its last, each ragged (B, (T)) int32, counted in the
-            code points of the text as it came in; 0 and 0 for [CLS] and [SEP]. Characters that are dropped count
-            where they stand within a token, not where they stand at its ends.
+            the start and the end of each token, the end excluded, each ragged (B, (T)) int32, counted in code points
+            of the original text; 0 and 0 for [CLS] and [SEP]. Characters that are dropped are included within a token,
+            but not at its ends.
         """
         spans = [self._fitted.spans(fields[name]) for name in self.fields]
         layout = Layout([starts for starts, _ in spans], max_length=self.max_length)

@@ -1,4 +1,4 @@
-"""Predictions for every row of a split, and how good they are, computed by all replicas."""
+"""Predictions for every row of a split, and their metrics, computed by all replicas."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -18,10 +18,10 @@ Columns = dict[str, np.ndarray]
 
 
 class Evaluator:
-    """Measures a task on one split after another; the graph is made once.
+    """Computes the metrics of a task on one split after another; the graph is made once.
 
-    Every process gets the metrics of all rows, so all of them come to the same decisions. Held are sums, and of each
-    row no more than the task's metrics need.
+    Every process gets the metrics of all rows, so all of them come to the same decisions. Only sums are held, and of
+    each row no more than the task's metrics need.
 
     Args:
         task: a built task.
@@ -36,7 +36,7 @@ class Evaluator:
         self._over_rows = _OverRows(self._compute, runtime)
 
     def __call__(self, reader: Reader) -> dict[str, float]:
-        """Give the loss, of several terms each one, and the task's metrics, by flat names."""
+        """Compute the loss, each of several terms, and the task's metrics, by flat names."""
         rows, row_ids, sums = self._over_rows(reader)
         metrics = self._task.metrics_from(sums["statistics"], rows | reader.texts(row_ids))
         return {**mean_losses(sums["sums"], sums["weights"]), **metrics}
@@ -56,8 +56,8 @@ def predict(task: Task, reader: Reader, runtime: Runtime) -> tuple[Columns, Colu
         runtime: where the task was built.
 
     Returns:
-        the task's predictions and the targets, each (rows, ...), in the order of row ids, and the mean loss. Among the
-        targets are the raw texts that should have been written, where the task is to write.
+        the task's predictions and the targets, each (rows, ...), in the order of row ids, and the mean loss. The
+        targets include the raw texts where the task writes texts.
 
     Example:
         predictions, targets, loss = predict(task, validation, runtime)
@@ -73,7 +73,7 @@ def predict(task: Task, reader: Reader, runtime: Runtime) -> tuple[Columns, Colu
 
 
 def encode(task: Task, reader: Reader, runtime: Runtime) -> tuple[np.ndarray, Columns]:
-    """What a frozen encoder contributes for every row, (rows, D) float32, and the targets, in the order of row ids."""
+    """Compute the vectors of a frozen encoder, (rows, D) float32, and read the targets, in the order of row ids."""
 
     def compute(batch, targets):
         encoded = tf.cast(task.encode(batch), tf.float32)
@@ -86,11 +86,11 @@ def encode(task: Task, reader: Reader, runtime: Runtime) -> tuple[np.ndarray, Co
 class _OverRows:
     """Computes columns, tensors with a leading batch dimension, and sums, over all rows of a split.
 
-    Columns come back in the order of row ids, with these; where there are none, nothing is held of any row.
+    Columns are returned in the order of row ids, with these; where there are none, nothing is held of any row.
 
     Args:
-        compute: from a batch and the names of its targets to columns and sums, each a nest of dictionaries.
-        runtime: where it computes.
+        compute: takes a batch and the names of its targets, returns columns and sums, each nested dictionaries.
+        runtime: of the devices.
     """
 
     def __init__(self, compute: Callable, runtime: Runtime):
@@ -136,7 +136,7 @@ class _OverRows:
 
 
 def _loss_sums(task: Task, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """As `mean_losses` takes them."""
+    """Sum losses and weights for `mean_losses`."""
     terms, weights = task.loss_terms(outputs, batch), task.loss_weights(batch)
     return {
         "sums": {name: tf.reduce_sum(terms[name] * weights[name]) for name in task.loss_names},
@@ -145,7 +145,7 @@ def _loss_sums(task: Task, outputs: dict[str, Any], batch: dict[str, Any]) -> di
 
 
 def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Joins the rows of all batches; of other axes each is padded with 0 to the longest."""
+    """Join the rows of all batches; the other axes are padded with 0 to the longest."""
     widest = np.max([part.shape for part in parts], axis=0)[1:]
     padded = [
         np.pad(part, [(0, 0), *((0, end - size) for end, size in zip(widest, part.shape[1:], strict=True))])

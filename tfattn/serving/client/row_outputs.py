@@ -1,4 +1,4 @@
-"""The outputs of a row as plain Python values, under the names that a person would use."""
+"""The outputs of a row as plain Python values, under readable names."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,8 +7,7 @@ from tfattn.features import TEXT
 
 
 def named(outputs: dict[str, Any], labels: Sequence[str]) -> dict[str, Any]:
-    """The outputs of one row, what was written first; where there are label names, with the scores under them, and the
-    label's own."""
+    """Name the outputs of one row, written text first; with labels, the label and its score first, then all scores."""
     if not labels:
         return {name: outputs[name] for name in sorted(outputs, key=lambda name: name != TEXT)}
     scores = dict(zip(labels, outputs["scores"], strict=True))
@@ -18,7 +17,7 @@ def named(outputs: dict[str, Any], labels: Sequence[str]) -> dict[str, Any]:
 
 
 def decoded(value: Any) -> Any:
-    """Nested lists with strings in place of bytes."""
+    """Decode the bytes of nested lists to strings."""
     if isinstance(value, list):
         return [decoded(item) for item in value]
     return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else value
