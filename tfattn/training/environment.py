@@ -68,7 +68,11 @@ def environment_of(runtime: Runtime, task: Task) -> Environment:
 
 
 def device(replicas: int) -> str:
-    """Return the name of the GPUs, or else of the processor."""
+    """Return the name of the GPUs, or else of the processor.
+
+    Args:
+        replicas: the number of replicas of this process.
+    """
     gpus = tf.config.list_logical_devices("GPU")[:replicas]
     if gpus:
         first = tf.config.list_physical_devices("GPU")[0]
