@@ -46,7 +46,9 @@ def read_history(folder):
     return [[line[name] for name in ("loss", "validation_loss", "validation_accuracy")] for line in lines]
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize(
+    "name", ["one device", "2 replicas", pytest.param("4 replicas", marks=pytest.mark.slow), "2 workers"]
+)
 def test_losses_and_weights_do_not_depend_on_how_a_batch_is_divided(name, finish, process):
     alone, found = finish("one device", process), finish(name, process)
     pairs = [(alone[run], found[run]) for run in RUNS] + [(alone["whole"], found["micro-batches"])]
