@@ -52,15 +52,20 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def trained(folder, command):
-    """The folder with a sample and an export for each kind of task."""
-    with contextlib.chdir(folder):
-        for name, sample in SAMPLES.items():
-            assert command("sample", name, sample).status == 0
-            pipeline = f"pipelines/{name}.yaml"
-            answer = command("run", pipeline, *tiny(pipeline))
-            assert answer.status == 0, answer.errors
-        assert command("sample", "pn_flag", "new_candidates.tsv", "--seed", "1").status == 0
+def trained(folder, once, command):
+    """The folder with a sample and an export for each kind of task, which are made once for all processes."""
+
+    def make(made):
+        shutil.copytree(folder, made / "reader")
+        with contextlib.chdir(made / "reader"):
+            for name, sample in SAMPLES.items():
+                assert command("sample", name, sample).status == 0
+                pipeline = f"pipelines/{name}.yaml"
+                answer = command("run", pipeline, *tiny(pipeline))
+                assert answer.status == 0, answer.errors
+            assert command("sample", "pn_flag", "new_candidates.tsv", "--seed", "1").status == 0
+
+    shutil.copytree(once("documents", make) / "reader", folder, symlinks=True, dirs_exist_ok=True)
     return folder
 
 
