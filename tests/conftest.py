@@ -114,18 +114,18 @@ def once(tmp_path_factory) -> Callable[[str, Callable[[Path], None]], Path]:
 
 
 @pytest.fixture(scope="session")
-def run_once(once, tmp_path_factory) -> Callable[[str, str, Callable[[Path], None]], tuple[Path, Answer]]:
-    """Runs a pipeline once for all processes of pytest-xdist: `run_once(name, pipeline, write)`.
+def run_once(once, tmp_path_factory) -> Callable[..., tuple[Path, Answer]]:
+    """Runs a pipeline once for all processes of pytest-xdist: `run_once(name, write, pipeline, *options)`.
 
     `write` fills the folder in which it runs. Each process gets a copy of that, with what the command said.
     """
 
-    def run_once(name: str, pipeline: str, write: Callable[[Path], None]) -> tuple[Path, Answer]:
+    def run_once(name: str, write: Callable[[Path], None], *arguments: str) -> tuple[Path, Answer]:
         def make(folder: Path) -> None:
             (folder / "project").mkdir()
             write(folder / "project")
             with contextlib.chdir(folder / "project"):
-                answer = tfattn("run", pipeline)
+                answer = tfattn("run", *arguments)
             (folder / "answer.json").write_text(json.dumps(asdict(answer)))
 
         made = once(name, make)
@@ -139,7 +139,7 @@ def run_once(once, tmp_path_factory) -> Callable[[str, str, Callable[[Path], Non
 @pytest.fixture(scope="session")
 def finished(run_once):
     """A folder in which the whole pipeline has run, with what the command said; tests only add to it."""
-    return run_once("reports", "tiny.yaml", write_project)
+    return run_once("reports", write_project, "tiny.yaml")
 
 
 @pytest.fixture

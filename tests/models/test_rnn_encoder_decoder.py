@@ -45,7 +45,6 @@ VARIANTS = [
 ]
 
 
-@pytest.mark.every_backend
 @pytest.mark.parametrize("options", VARIANTS, ids=lambda options: options["wiring"])
 def test_contract(options):
     check_encoder_decoder(RnnEncoderDecoder(**{**SIZES, **options}))

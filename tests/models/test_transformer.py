@@ -142,7 +142,6 @@ def test_equals_the_formulas(options):
     np.testing.assert_allclose(logits(model, features), expected, atol=1e-4)
 
 
-@pytest.mark.every_backend
 @pytest.mark.parametrize("options", VARIANTS, ids=name_of)
 def test_contract(options):
     check_encoder_decoder(Transformer(**{**SIZES, **options}))

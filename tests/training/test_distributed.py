@@ -78,6 +78,7 @@ def test_a_killed_worker_ends_the_others_and_all_go_on_together(process, tmp_pat
     assert "goes on at step" in said
 
 
+@pytest.mark.slow
 def test_workers_that_are_asked_to_stop_save_together_and_go_on(process, tmp_path, last_tensors):
     runs = {str(tmp_path / "run"): {**TRAINING, "epochs": 6, "checkpoint_every": 2, "steps_per_loop": 1}}
     running = process(workers=2, task="bag", runs=runs, pause=0.2)
