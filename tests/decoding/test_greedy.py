@@ -7,6 +7,8 @@ from keras import ops
 from tests.decoding.chains import END, START, Recurrent, markov, numbers, only_tensorflow, texts
 from tfattn.decoding.greedy import greedy
 
+pytestmark = pytest.mark.every_backend
+
 #                 padding end  start  3    4
 TABLE = np.array(
     [

@@ -45,17 +45,22 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def folder_with_models(folder, reversed_words, command):
-    """The folder with a sample and an export for each kind of task."""
-    for name in ("data", "runs", "saved_models"):
-        shutil.copytree(reversed_words[0] / name, folder / name, symlinks=True)
-    with contextlib.chdir(folder):
-        for name, sample in SAMPLES.items():
-            assert command("sample", name, sample).status == 0
-            pipeline = f"pipelines/{name}.yaml"
-            answer = command("run", pipeline, *tiny(pipeline))
-            assert answer.status == 0, answer.errors
-        assert command("sample", "pn_flag", "new_candidates.tsv", "--seed", "1").status == 0
+def folder_with_models(folder, reversed_words, once, command):
+    """The folder with a sample and an export for each kind of task, which are made once for all processes."""
+
+    def make(made):
+        shutil.copytree(folder, made / "reader")
+        for name in ("data", "runs", "saved_models"):
+            shutil.copytree(reversed_words[0] / name, made / "reader" / name, symlinks=True)
+        with contextlib.chdir(made / "reader"):
+            for name, sample in SAMPLES.items():
+                assert command("sample", name, sample).status == 0
+                pipeline = f"pipelines/{name}.yaml"
+                answer = command("run", pipeline, *tiny(pipeline))
+                assert answer.status == 0, answer.errors
+            assert command("sample", "pn_flag", "new_candidates.tsv", "--seed", "1").status == 0
+
+    shutil.copytree(once("documents", make) / "reader", folder, symlinks=True, dirs_exist_ok=True)
     return folder
 
 

@@ -75,11 +75,13 @@ LAYERS = [
 ]
 
 
+@pytest.mark.every_backend
 @pytest.mark.parametrize(("layer_class", "arguments", "inputs", "output_shape"), LAYERS)
 def test_contract(layer_class, arguments, inputs, output_shape, tmp_path):
     check_layer(layer_class, arguments, *inputs, output_shape=output_shape, folder=tmp_path)
 
 
+@pytest.mark.every_backend
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
 def test_contract_of_positions(positions, tmp_path):
     arguments = {"positions": positions, "max_sequence_length": 5, "dropout": 0.0}

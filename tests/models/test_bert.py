@@ -63,6 +63,7 @@ def by_hand(model, features):
     return {"sequence_output": x, "pooled_output": np.tanh(dense(x[:, 0], "pooler/dense"))}
 
 
+@pytest.mark.every_backend
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_equals_the_formulas(norm):
     model = bert(norm=norm, activation="gelu_approximate")

@@ -46,7 +46,9 @@ def read_history(folder):
     return [[line[name] for name in ("loss", "validation_loss", "validation_accuracy")] for line in lines]
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize(
+    "name", ["one device", "2 replicas", pytest.param("4 replicas", marks=pytest.mark.slow), "2 workers"]
+)
 def test_losses_and_weights_do_not_depend_on_how_a_batch_is_divided(name, finish, process):
     alone, found = finish("one device", process), finish(name, process)
     pairs = [(alone[run], found[run]) for run in RUNS] + [(alone["whole"], found["micro-batches"])]
@@ -76,6 +78,7 @@ def test_a_killed_worker_ends_the_others_and_all_go_on_together(process, tmp_pat
     assert "resumes at step" in said
 
 
+@pytest.mark.slow
 def test_workers_that_are_asked_to_stop_save_together_and_go_on(process, tmp_path, last_tensors):
     runs = {str(tmp_path / "run"): {**TRAINING, "epochs": 6, "checkpoint_every": 2, "steps_per_loop": 1}}
     running = process(workers=2, task="bag", runs=runs, pause=0.2)
