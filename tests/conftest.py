@@ -142,6 +142,18 @@ def finished(run_once):
     return run_once("reports", "tiny.yaml", write_project)
 
 
+@pytest.fixture(scope="session")
+def reversed_words(run_once, command):
+    """A folder in which the pipeline of reversed words has run as it stands, with what the command said."""
+
+    def write(folder):
+        for name in ("configs", "pipelines"):
+            (folder / name).symlink_to(PROJECT / name)
+        assert command("sample", "reversal", folder / "data/reversal.tsv").status == 0
+
+    return run_once("reversal", "pipelines/reversal.yaml", write)
+
+
 @pytest.fixture
 def trained(finished, tmp_path, monkeypatch):
     """A copy of that folder for one test, entered."""

@@ -7,20 +7,6 @@ import pytest
 
 from tfattn import files
 
-PROJECT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="module")
-def reversed_words(run_once, command):
-    """A folder in which the pipeline of reversed words has run as it stands; with what the command said."""
-
-    def write(folder):
-        for name in ("configs", "pipelines"):
-            (folder / name).symlink_to(PROJECT / name)
-        assert command("sample", "reversal", folder / "data/reversal.tsv").status == 0
-
-    return run_once("reversal", "pipelines/reversal.yaml", write)
-
 
 @pytest.fixture
 def inside(reversed_words, monkeypatch):
