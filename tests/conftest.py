@@ -32,6 +32,9 @@ task: {name: text_classification}
 training: {epochs: 2, optimizer: {name: adamw, learning_rate: 5e-3}}
 runtime: {precision: float32}
 """
+REVERSAL = "pipelines/reversal.yaml"
+# Of its twelve epochs seven are enough to reverse nearly all words.
+SHORTER = ("--set", "training.epochs=8", "--set", "data.split.validation=0.02")
 
 
 @pytest.fixture(scope="session")
@@ -140,6 +143,19 @@ def run_once(once, tmp_path_factory) -> Callable[..., tuple[Path, Answer]]:
 def finished(run_once):
     """A folder in which the whole pipeline has run, with what the command said; tests only add to it."""
     return run_once("reports", write_project, "tiny.yaml")
+
+
+@pytest.fixture(scope="session")
+def reversed_words(run_once):
+    """A folder in which the pipeline of reversed words has run, only shorter; with what the command said."""
+    return run_once("reversal", write_reversal, REVERSAL, *SHORTER)
+
+
+def write_reversal(folder: Path) -> None:
+    """Writes the sample of reversed words beside the pipelines and parts of the project."""
+    for name in ("configs", "pipelines"):
+        (folder / name).symlink_to(PROJECT / name)
+    assert tfattn("sample", "reversal", folder / "data/reversal.tsv").status == 0
 
 
 @pytest.fixture

@@ -106,7 +106,7 @@ def evaluate(run: Run, *, force: bool = False, workers: int = 1) -> None:
             ensemble = load(run)
             choose_operating_point(run, ensemble)
             predicted = predict_split(run, ensemble, measuring_split(run))
-            report = catalog.find("reports", run.config.values["task"]["name"])
+            report = catalog.find("report", run.config.values["task"]["name"])
             write_evaluation(report(ensemble, predicted), run, split=predicted.split, chosen=_chosen(run, ensemble))
 
 
@@ -125,7 +125,7 @@ def export(run: Run, *, force: bool = False) -> None:
         elif needed:
             ensemble = load(run)
             rows, expected = predict_for_parity(run, ensemble)
-            served = catalog.find("signatures", run.config.values["task"]["name"])(ensemble)
+            served = catalog.find("served", run.config.values["task"]["name"])(ensemble)
             write_export(
                 served,
                 name=run.name,
@@ -253,7 +253,9 @@ def _encoded(member: Member, task: Task, runtime: Runtime) -> Path:
             encoded, targets = encode(task, member.reader(split), runtime)
             splits[split] = {"encoded": encoded, **targets}
         if runtime.is_chief:
-            write_encoded(folder, splits, labels=member.facts["labels"])
+            features = member.facts["features"]
+            targets = {name: feature for name, feature in features.items() if feature.role == "target"}
+            write_encoded(folder, splits, targets=targets)
         runtime.agree(0)  # nobody reads before the chief has written
     return folder
 

@@ -14,13 +14,15 @@ from tfattn import files
 from tfattn.data import parts
 from tfattn.data import prepare as preparing
 from tfattn.data.batching import Batching
+from tfattn.data.class_targets import Classes
 from tfattn.data.csv_files import CsvFile
 from tfattn.data.engine import Local
+from tfattn.data.examples import Examples
 from tfattn.data.prepare import prepare
 from tfattn.data.section import Data
 from tfattn.data.split import Split
 from tfattn.errors import DataError, TfattnError
-from tfattn.preprocessing.table import Table
+from tfattn.preprocessing.table import TableColumns
 
 PART_BYTES = 256  # of about 15 rows
 
@@ -38,9 +40,11 @@ def section(folder, processes=1):
     parts.PART_BYTES = PART_BYTES
     return Data(
         source=CsvFile(path=str(folder / "rows.csv"), fields={"label": "label"}),
-        preprocessing=Table(numeric=("age", "score")),
+        preprocessing=TableColumns(numeric=("age", "score")),
         batching=Batching(batch_size=4),
         split=Split(validation=0.2),
+        targets=Classes(),
+        examples=Examples(),
         engine=Local(processes=processes),
     )
 

@@ -113,7 +113,7 @@ def test_alignments_belong_to_the_tokens():
 
 
 def test_alignments_that_a_model_does_not_have():
-    with pytest.raises(ValueError, match="source_length: expected None, because the model aligns with no source"):
+    with pytest.raises(ValueError, match="source_length: expected None, because the model has no alignment"):
         greedy(markov(TABLE), (), start_ids=[START], source_length=3, **OPTIONS)
 
 

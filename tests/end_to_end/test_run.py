@@ -24,7 +24,7 @@ def test_a_run_leaves_everything_that_it_promises(finished):
     assert {"accuracy", "macro_f1", "loss"} <= files.read_json(latest / "metrics.json").keys()
     assert len((latest / "history.jsonl").read_text().splitlines()) == 2
     prepared = next((folder / "runs" / "tiny" / "prepared").glob("[0-9a-f]*"))
-    assert {"summary.json", "classes.svg", "labels.txt", "manifest.json", "preprocessing"} <= set(os.listdir(prepared))
+    assert {"summary.json", "classes.svg", "manifest.json", "preprocessing"} <= set(os.listdir(prepared))
     (version,) = (folder / "saved_models" / "tiny").glob("[0-9]*")
     assert files.read_json(version / "assets.extra" / "parity.json")["label_agreement"] == 1.0
 
@@ -82,7 +82,7 @@ def test_a_classifier_has_no_attention_to_a_source(command):
 def test_a_picture_of_another_kind_is_refused_before_the_model_is_looked_for(command):
     answer = command("attention", "no such model", "--text", "a", "--output", "a.html")
     assert answer.status == 2
-    assert "a.html: the suffix does not say what to write: expected one of .png, .svg, .pdf" in answer.errors
+    assert "a.html: the suffix stands for no format: expected one of .png, .svg, .pdf" in answer.errors
 
 
 def test_the_configuration_of_a_run_is_a_pipeline_itself(command):

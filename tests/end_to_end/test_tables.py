@@ -19,7 +19,7 @@ data:
     path: flags.tsv
     fields:
       {label: PN_flag, sample: Sample, panel: Panel, dilution: Dilution, locus: Locus, Score_BG: "Score BG"}
-  labels: ["0", "1"]
+  targets: {labels: ["0", "1"]}
   split: {validation: 0.2, group: sample, hold_out: {panel: [LODC]}}
   preprocessing:
     name: table

@@ -75,7 +75,7 @@ def test_a_killed_worker_ends_the_others_and_all_go_on_together(process, tmp_pat
     assert running.wait(300) == 0, running.output.read_text()[-3000:]
     said = running.output.read_text()
     assert "worker 1 was ended by signal 9: all start again (1 of 3)" in said
-    assert "goes on at step" in said
+    assert "resumes at step" in said
 
 
 @pytest.mark.slow
@@ -86,7 +86,7 @@ def test_workers_that_are_asked_to_stop_save_together_and_go_on(process, tmp_pat
         time.sleep(0.05)
     running.send_signal(signal.SIGTERM)
     assert running.wait(100) == 143, running.output.read_text()[-3000:]
-    assert "stopped as asked at step" in running.output.read_text()
+    assert "stopped on request at step" in running.output.read_text()
     rest = process(workers=2, task="bag", runs=runs)
     assert rest.wait(100) == 0, rest.output.read_text()[-3000:]
     whole = process(task="bag", runs={str(tmp_path / "whole"): {**TRAINING, "epochs": 6}})

@@ -119,7 +119,7 @@ def build_bert(*, dropout: float = 0.0) -> TextClassification:
         max_sequence_length=16,
         dropout=dropout,
     )
-    return TextClassification(model=encoder, num_classes=CLASSES, dropout=dropout)
+    return TextClassification(model=encoder, targets={"labels": None, "counts": [1] * CLASSES}, dropout=dropout)
 
 
 TASKS = {"bert": build_bert, "bag": BagOfTokens, "two terms": TwoTerms}

@@ -5,8 +5,8 @@ inputs          by name, in the order in which the model reads them: what `Serve
                 the column of the source files that it was read from
 examples        validation rows as requests hold them; null where a number is missing
 entries         by output, the names of its entries
-positive        of a classifier, the label that it looks for, and
-threshold       the score from which on it gives this label, where one was chosen
+positive        of a classifier, the label that it looks for, where there is one
+threshold       the score from which on it gives this label, where one was chosen, or any label
 metrics         what the evaluation measured, by the names of metrics.json
 measured_on     the rows that were measured, such as "test"
 """

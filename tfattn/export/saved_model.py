@@ -20,7 +20,7 @@ from tfattn.formats.training_file import TrainingFile
 from tfattn.graphs import operations
 
 
-class Version(files.Manifest):
+class VersionManifest(files.Manifest):
     """What the manifest of a version says beside its files: the model's name, and what it is made of."""
 
     model: str
@@ -74,7 +74,7 @@ def export(
         SavedModelError: an operation is refused.
 
     Example:
-        >>> served = TextClassifier(TrainedEnsemble([(preprocessor, task)], labels=labels))
+        >>> served = TextClassifier(TrainedEnsemble([(preprocessor, task)]))
         >>> export(served, name="reports", section=Export(), rows=rows, expected=predictions, config=text)
         PosixPath('saved_models/reports/1753869876')
     """
@@ -105,7 +105,7 @@ def exported(name: str, section: Export, made_of: str) -> Path | None:
     """The newest version of a model that is made of this, or None where there is none; damaged ones do not count."""
     for version in reversed(files.numbered(Path(section.folder) / name).values()):
         try:
-            if files.read_manifest(version, Version)["made_of"] == made_of:
+            if files.read_manifest(version, VersionManifest)["made_of"] == made_of:
                 files.verify(version)
                 return version
         except DataError as error:

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from tfattn.errors import ExportError
 from tfattn.tasks.task import Task
-from tfattn.trained.ensemble import TrainedEnsemble
+from tfattn.trained.ensemble import TrainedEnsemble, gathered
 
 Columns = Mapping[str, Sequence[Any]]  # values by input, one for each row
 
@@ -61,7 +61,7 @@ class Served(tf.Module):
         # Only the variables above are saved: were a model an attribute, its own functions would be, too. All
         # signatures share one trace of each.
         self._runs = [_run_of(task) for task in tasks]
-        self._predictions = [lambda outputs, task=task: task.predictions(outputs) for task in tasks]
+        self._predictions = [_predictions_of(task, run) for task, run in zip(tasks, self._runs, strict=True)]
         self._combined = lambda predictions: ensemble.combined(predictions)
 
     @classmethod
@@ -101,7 +101,7 @@ class Served(tf.Module):
             choose from), and `no_value`, the text that says that there is none (None where none does). And `entries`,
             by output, the names of its entries.
         """
-        text = {"kind": "text", "max_tokens": self.preprocessors[0].max_length}
+        text = {"kind": "text", "max_tokens": self.preprocessors[0].max_tokens}
         return {"inputs": {name: dict(text) for name in self.inputs}, "entries": {}}
 
     def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, list[Any]]:
@@ -140,14 +140,19 @@ class Served(tf.Module):
                     name = f"member_{number}.{path.name}" if len(self.preprocessors) > 1 else path.name
                     path.rename(folder / name)
 
-    def _predicted(self, outputs: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """What the models predict together."""
-        return self._combined([predictions(one) for predictions, one in zip(self._predictions, outputs, strict=True)])
+    def _predicted(self, features: Sequence[Mapping[str, Any]], num_rows: Any) -> dict[str, Any]:
+        """Predict for B rows with all models together, from the features that each reads."""
+        each = zip(self._predictions, features, strict=True)
+        return self._combined([predictions(some, num_rows) for predictions, some in each])
 
 
 def _run_of(task: Task) -> Any:
     run = tf.function(lambda features: task(features, training=False), autograph=False, reduce_retracing=True)
     return lambda features: run(features)
+
+
+def _predictions_of(task: Task, run: Callable) -> Callable:
+    return lambda features, num_rows: gathered(task, task.predictions(run(features)), features, num_rows)
 
 
 def _check(tasks: Sequence[Task]) -> None:

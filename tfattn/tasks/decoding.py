@@ -89,8 +89,8 @@ class Decoding:
             num_results=self.num_results if n_best else None,
             suppressed_ids=suppressed_ids,
             source_length=ops.shape(mask)[1] if aligned else None,
-            follow=lambda state, beams: (state[0], model.follow(state[1], beams)),
-            rows_leave=keras.backend.backend() == "tensorflow",
+            reorder=lambda state, beams: (state[0], model.reorder(state[1], beams)),
+            shrink_batch=keras.backend.backend() == "tensorflow",
         )
         # Where no token may be written the search finds no text at all, and scores it with minus infinity.
         return decoded._replace(scores=ops.where(is_empty[:, None] if n_best else is_empty, 0.0, decoded.scores))

@@ -12,7 +12,8 @@ from tfattn.tasks.operating_point import OperatingPoint
 class Task(keras.Model):
     """A model part with a head, a loss, metrics and a way to read its outputs.
 
-    `call(features, training=False)` takes the features of features.py and returns a dictionary of outputs.
+    `call(features, training=False)` takes the features of features.py and returns a dictionary of outputs. What it has
+    to know of its targets is given to it as `targets`: the facts of the class that its Kind names in the catalog.
 
     Attributes:
         encoder_is_frozen: the encoder is not trained, so its output may be computed once and cached; `encode` computes
@@ -21,7 +22,7 @@ class Task(keras.Model):
         metric_names: the names of all metrics that `metrics_from` gives.
         monitor: the one by which checkpoints are compared when the configuration does not say, or "loss"; and
         monitor_mode: "max" or "min".
-        learns_labels: whether every row has to have a `label`.
+        labels: the classes in the order of their ids; None where it predicts none, or until they are read.
         predicts_together: whether several models, of different seeds or folds, can predict as one, see `combined`.
         has_operating_point: whether validation rows choose one once training is over, see `choose_operating_point`.
     """
@@ -31,7 +32,7 @@ class Task(keras.Model):
     metric_names: tuple[str, ...] = ()
     monitor: str = "loss"
     monitor_mode: str = "min"
-    learns_labels: bool = False
+    labels: list[str] | None = None
     predicts_together: bool = False
     has_operating_point: bool = False
 
@@ -61,6 +62,19 @@ class Task(keras.Model):
         """Give what several tasks of this kind predict together, or one alone, at an operating point if given."""
         (alone,) = predictions
         return alone
+
+    def gathered(self, predictions: dict[str, Any], rows: Any, num_rows: Any) -> dict[str, Any]:
+        """Join what is predicted for the examples of each row, the same in evaluation and in the export.
+
+        Args:
+            predictions: of E examples, (E, ...) by name.
+            rows: (E,) int, rising, of which row each is.
+            num_rows: B.
+
+        Returns:
+            (B, ...) by name.
+        """
+        raise NotImplementedError
 
     def choose_operating_point(
         self, predictions: dict[str, np.ndarray], targets: dict[str, np.ndarray]

@@ -23,7 +23,7 @@ CROSS_ENTROPY = "cross_entropy"  # the one term of the loss
 
 @runtime_checkable
 class Writer(Protocol):
-    """What a preprocessor has to know for a text to be written: beside these, `start_id`, `end_id`, `unwritten_ids`.
+    """What a preprocessor has to know for a text to be written: beside these, `start_id`, `end_id`, `suppressed_ids`.
 
     The sources that it makes have a token at their end, so that one of a single token is empty.
     """
@@ -119,7 +119,7 @@ class Translation(Task):
             outputs[MEMORY],
             start_id=text.start_id,
             end_id=text.end_id,
-            suppressed_ids=text.unwritten_ids,
+            suppressed_ids=text.suppressed_ids,
             n_best=n_best,
             aligned=aligned,
         )
