@@ -31,7 +31,7 @@ def numbers_and_labels(rows):
     return numbers, np.array([int(row[LABEL]) for row in rows])
 
 
-@pytest.fixture(scope="module", params=[7, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
+@pytest.fixture(scope="module", params=[7, 1, 2])
 def rows(request, tmp_path_factory):
     """The table of some seeds, that of the default first."""
     path = tmp_path_factory.mktemp("sample") / "pn_flag.tsv"
