@@ -25,17 +25,18 @@ from tfattn.console import note
 from tfattn.data import assignment
 from tfattn.data.class_plot import class_bars
 from tfattn.data.division import SPLITS, divide
+from tfattn.data.encoding import described
 from tfattn.data.findings import COLUMNS, TEXTS
 from tfattn.data.fitting import FITTED, Make, fit
 from tfattn.data.gather import GATHERED, gather, shards
-from tfattn.data.records import PREPARE_AGAIN, Stored, StoredSplit, described
+from tfattn.data.records import PREPARE_AGAIN, Stored, StoredSplit
 from tfattn.data.repeats import repeats
 from tfattn.data.scatter import SCATTERED, scatter
 from tfattn.data.section import Data
 from tfattn.data.split import TRAIN
 from tfattn.data.summary import SUMMARY, SplitFindings, show, summarize
-from tfattn.data.survey import Places, Survey, survey
-from tfattn.data.units import Rows, Work, numbered_parts
+from tfattn.data.survey import SURVEY, Places, Survey, survey
+from tfattn.data.units import Rows, Work, numbered_parts, reading
 from tfattn.drawing.figures import svg
 from tfattn.errors import ConfigError, DataError
 from tfattn.preprocessing.unknown import Unknown
@@ -75,7 +76,7 @@ def prepare(
     make: Callable[[], Data] | None = None,
     identity: str = "",
 ) -> None:
-    """Reads, checks and divides the rows, fits the preprocessing on training rows, and writes the whole as one folder.
+    """Read, check and divide the rows, fit the preprocessing on training rows, and write all of it as one folder.
 
     The folder holds TFRecord shards of each split, the raw rows of validation and test (`validation.jsonl`, in the
     order of the file), `preprocessing/`, `labels.txt`, `summary.json`, `classes.svg` and `manifest.json` with its
@@ -91,14 +92,18 @@ def prepare(
 
     Raises:
         DataError: a file, row or class is not as it should be, or a file changes meanwhile; names the place.
+        ConfigError: the engine cannot work as its options say.
     """
-    engine, sources = data.engine, data.fingerprints()
+    engine = data.engine
+    engine.check()
+    sources = data.fingerprints()
     units = list(numbered_parts(data))
     with _workplace(Path(folder), identity) as place:
         work = Work(data, data.target(), place, seed)
-        elsewhere = make and Make(make, place, seed)
+        elsewhere = make and Make(make, place.absolute(), seed)
         engine.run(survey, units, work, elsewhere)
-        surveyed = Survey(data, place, units)
+        with reading(place / SURVEY):
+            surveyed = Survey(data, place, units)
         split_of_row = divide(data, surveyed, seed)
         found = repeats(surveyed.texts, surveyed.strata.codes, split_of_row == SPLITS.index(TRAIN))
         assignment.write(place, starts=surveyed.starts, split_of_row=split_of_row, is_leaked=found.is_leaked)
@@ -106,9 +111,10 @@ def prepare(
 
         engine.run(scatter, units, work, elsewhere)
         present = [split for number, split in enumerate(SPLITS) if (split_of_row == number).any()]
-        splits = {split: _joined(place, split, units) for split in present}
+        with reading(place / SCATTERED):
+            splits = {split: _joined(place, split, units) for split in present}
+            shares = {split: list(shards(place, split, units)) for split in present}
         _check_training(data, splits[TRAIN])
-        shares = {split: list(shards(place, split, units)) for split in present}
         engine.run(gather, [some for of_split in shares.values() for some in of_split], work, elsewhere)
 
         # The manifest is written when the block ends, with what has been put in by then.
@@ -128,7 +134,8 @@ def prepare(
                 for path in place.glob(f"{GATHERED}/{split}-*/*"):
                     os.link(path, new / path.name)
                 if split != TRAIN:
-                    _write_raw(new, split, [place / SCATTERED / unit.name for unit in units])
+                    with reading(place / SCATTERED):
+                        _write_raw(new, split, [place / SCATTERED / unit.name for unit in units])
                 written[split] = {
                     "rows": splits[split]["rows"],
                     "records": sum(len(lengths) for lengths in _lengths(new, split)),
@@ -154,7 +161,7 @@ def prepare(
 
 
 def read_facts(folder: str | Path) -> Facts:
-    """Reads what was written down about a prepared folder.
+    """Read the facts of a prepared folder.
 
     Raises:
         DataError: its manifest is missing or damaged.
@@ -164,7 +171,7 @@ def read_facts(folder: str | Path) -> Facts:
 
 @contextlib.contextmanager
 def _workplace(folder: Path, identity: str) -> Iterator[Path]:
-    """Yields the folder of intermediate results, with what a killed process that did the same has left there."""
+    """Yield the folder of intermediate results, with what a killed process that did the same has left there."""
     place = folder.with_name(f".{folder.name}.parts")
     mark = place / f"of-{identity}"
     if identity and mark.exists():
@@ -175,7 +182,8 @@ def _workplace(folder: Path, identity: str) -> Iterator[Path]:
         place.mkdir(parents=True, exist_ok=True)
         mark.touch()
     try:
-        yield place
+        with files.disk_errors(place):
+            yield place
     except (DataError, ConfigError):
         shutil.rmtree(place, ignore_errors=True)
         raise
@@ -197,7 +205,7 @@ def _check_training(data: Data, found: SplitFindings) -> None:
 
 
 def _joined(folder: Path, split: str, units: Sequence[Rows]) -> SplitFindings:
-    """What was found in all parts."""
+    """Add what was found in all parts."""
     parts = [json.loads((folder / SCATTERED / unit.name / f"{split}.json").read_text("utf-8")) for unit in units]
     unknown: dict[str, Unknown] = {}
     for part in parts:
@@ -214,7 +222,7 @@ def _joined(folder: Path, split: str, units: Sequence[Rows]) -> SplitFindings:
 
 
 def _write_raw(folder: Path, split: str, parts: Sequence[Path]) -> None:
-    """Puts the raw rows of all parts behind one another, and which of them are leaked."""
+    """Concatenate the raw rows of all parts, and which of them are leaked."""
     with open(folder / f"{split}.jsonl", "wb") as whole:
         for part in parts:
             with open(part / f"{split}.jsonl", "rb") as lines:
@@ -227,7 +235,7 @@ def _lengths(folder: Path, split: str) -> list[np.ndarray]:
 
 
 def _tokens(folder: Path, splits: Sequence[str]) -> dict[str, np.ndarray]:
-    """Tokens of each record of a split; of source and target where there are both."""
+    """Read the number of tokens of each record of a split; of source and target where there are both."""
     lengths = {}
     for split in splits:
         columns = np.concatenate(_lengths(folder, split)).T

@@ -2,7 +2,8 @@
 
 from tfattn.config.types import Part, Section
 from tfattn.data.batching import Batching
-from tfattn.data.engine import Engine, Local
+from tfattn.data.engine import Engine
+from tfattn.data.local_engine import Local
 from tfattn.data.source import Source
 from tfattn.data.split import TEST, VALIDATION, Split
 from tfattn.data.targets import Classes, Target
@@ -68,7 +69,7 @@ class Data:
             raise ConfigError(
                 "no rows are left to measure",
                 key="split.validation",
-                expected="a share above 0, or a `validation_source`",
+                expected="a fraction above 0, or a `validation_source`",
                 received="0",
             )
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tfattn import files
-from tfattn.data.records import PREPARE_AGAIN, Feature
+from tfattn.data.encoding import Feature
+from tfattn.data.records import PREPARE_AGAIN
 from tfattn.data.source import Row
 from tfattn.errors import DataError, listed, nearest
 from tfattn.features import LABEL, LABEL_IDS

@@ -1,6 +1,6 @@
 """The categorical columns of a table: a number for each value that training rows have."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 
 import tensorflow as tf
 
@@ -11,18 +11,23 @@ UNKNOWN_ID, EMPTY_ID, FIRST_ID = 0, 1, 2
 _BETWEEN = "\x1f"  # column and value
 
 
-def distinct(name: str, texts: Sequence[str], missing: Sequence[str]) -> list[str]:
-    """The different values of a column's training rows, sorted; those that say that there is none left out.
+def distinct(name: str, different: Set[str], missing: Sequence[str], *, rows: int) -> list[str]:
+    """Sorts the values of a column, and leaves out those that say that there is none.
+
+    Args:
+        name: of the column.
+        different: what stands in its training rows.
+        missing: the texts that say that there is no value.
+        rows: how many training rows there are, for the message.
 
     Raises:
-        DataError: they are all equal.
+        DataError: all rows have the same.
     """
-    different = set(texts)
     if len(different - set(missing)) + (not different.isdisjoint(missing)) < 2:
         raise DataError(
             f"the column `{name}` is constant",
             expected="at least 2 different values among the training rows",
-            received=f"{texts[0]!r} in all {len(texts)} rows",
+            received=f"{min(different)!r} in all {rows} rows",
             remedy="Take it out of `categorical`.",
         )
     return sorted(different - set(missing))
