@@ -30,7 +30,7 @@ lint: .venv/installed
 browser:
 	command -v chromium || (apt-get -qq update && apt-get -qq install -y chromium > /dev/null)
 
-# Tests that take minutes: ten kills and resumes, the accuracy figures of the README.
+# Tests that take minutes: many kills and resumes, long load on the server, many seeds.
 slow: .venv/installed
 	$(BIN)/python -m pytest -m slow
 

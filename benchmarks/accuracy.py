@@ -18,7 +18,8 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from benchmarks import peers
+from benchmarks import peers, results
+from benchmarks.results import Table
 from benchmarks.text_classifiers import PEERS
 from tfattn import pretrained
 from tfattn.config.build import build
@@ -33,15 +34,20 @@ from tfattn.data.units import Work, numbered_parts
 OURS = "tfattn"
 
 
-def main() -> None:
-    """Runs everybody on one split after the other, each in a process of its own."""
+def parser() -> argparse.ArgumentParser:
+    """Return what reads the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pipeline")
     parser.add_argument("--set", action="append", default=[], help="an override, as of tfattn")
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--first-seed", type=int, default=100, help="of the splits, which are numbered from here")
     parser.add_argument("--peers", action="store_true", help="give others the same rows")
-    arguments = parser.parse_args()
+    results.add_option(parser)
+    return parser
+
+
+def main(arguments: argparse.Namespace) -> list[Table]:
+    """Run everybody on one split after the other, each in a process of its own."""
     accuracies: dict[str, list[float]] = {}
     for seed in range(arguments.first_seed, arguments.first_seed + arguments.splits):
         started = time.perf_counter()
@@ -53,8 +59,13 @@ def main() -> None:
             accuracies.setdefault(name, []).append(accuracy)
         line = ", ".join(f"{name} {accuracy:.4f}" for name, accuracy in measured.items())
         print(f"split {seed}: {line} ({seconds:.0f} s)", flush=True)
-    for name, values in accuracies.items():
-        print(f"{name}: mean {np.mean(values):.4f}, {min(values):.4f} to {max(values):.4f}" + _ahead(accuracies, name))
+    rows = [
+        [name, f"{np.mean(values):.4f}", f"{min(values):.4f} to {max(values):.4f}", _ahead(accuracies, name)]
+        for name, values in accuracies.items()
+    ]
+    title = f"{Path(arguments.pipeline).stem}, accuracy of the last epoch on {arguments.splits} stratified splits"
+    columns = ["", "mean", "least and most", f"{OURS} is ahead by (95 % interval)"]
+    return [Table(title=title, columns=columns, rows=rows)]
 
 
 def ours(pipeline: str, overrides: list[str], seed: int) -> float:
@@ -105,14 +116,15 @@ def divided(data: Data, seed: int) -> dict[str, list[Row]]:
 
 
 def _ahead(accuracies: dict[str, list[float]], name: str) -> str:
-    """By how much we are ahead of a peer."""
+    """Say by how much we are ahead of a peer, with the interval of the mean."""
     if name == OURS or len(accuracies[name]) < 2:
         return ""
     differences = np.subtract(accuracies[OURS], accuracies[name])
     half = stats.t.ppf(0.975, len(differences) - 1) * stats.sem(differences)
     mean = differences.mean()
-    return f"; {OURS} is ahead by {mean:+.4f} ({mean - half:+.4f} to {mean + half:+.4f})"
+    return f"{mean:+.4f} ({mean - half:+.4f} to {mean + half:+.4f})"
 
 
 if __name__ == "__main__":
-    main()
+    options = parser().parse_args()
+    results.publish(main(options), command=results.own_command(), record=options.record)

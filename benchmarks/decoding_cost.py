@@ -7,6 +7,7 @@ import keras
 import tensorflow as tf
 
 from benchmarks import multi30k
+from benchmarks.results import Table
 from benchmarks.timing import medians
 from tfattn.features import PADDING_MASK, TARGET_IDS, TOKEN_IDS
 from tfattn.models.transformer import Transformer
@@ -16,8 +17,8 @@ BATCH, SOURCE, VOCABULARY, SPECIAL, ROUNDS = 50, 16, 8000, (0, 1, 2, 3), 5
 LENGTHS = (16, 32, 64, 128)
 
 
-def main() -> None:
-    """One table: milliseconds per token, of all rows together."""
+def main() -> list[Table]:
+    """Return milliseconds per token, of all rows together."""
     model = Transformer(
         vocabulary_size=VOCABULARY,
         target_vocabulary_size=VOCABULARY,
@@ -33,10 +34,10 @@ def main() -> None:
         candidates["4 beams", length] = cached(model, features, length, 4)
         candidates["1 beam without a cache", length] = uncached(model, features, length)
     seconds = medians(candidates, rounds=ROUNDS)
-    print(f"\ndecoding {BATCH} rows: milliseconds per token of each row, by how many are written; median of {ROUNDS}")
-    print(f"  {'':<28}", *(f"{length:>8}" for length in LENGTHS))
-    for name in dict.fromkeys(name for name, _ in candidates):
-        print(f"  {name:<28}", *(f"{1000 * seconds[name, length] / length:8.1f}" for length in LENGTHS))
+    names = dict.fromkeys(name for name, _ in candidates)
+    rows = [[name, *(f"{1000 * seconds[name, length] / length:.1f}" for length in LENGTHS)] for name in names]
+    title = f"decoding {BATCH} rows: milliseconds per token of each row, medians of {ROUNDS} rounds"
+    return [Table(title=title, columns=["tokens written", *map(str, LENGTHS)], rows=rows)]
 
 
 def cached(model, features, length, num_beams):

@@ -1,6 +1,7 @@
 """One forward pass and one fine-tuning step of an encoder with a classification head, ours and the peers'."""
 
 import json
+from collections.abc import Iterator
 
 import keras
 import keras_hub
@@ -8,7 +9,8 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks import peers
-from benchmarks.timing import medians, report
+from benchmarks.results import Table
+from benchmarks.timing import comparison, medians
 from tfattn.models.bert import Bert
 from tfattn.tasks.text_classification import TextClassification
 from tfattn.training.optimizers import AdamW
@@ -22,9 +24,9 @@ BATCH, LENGTH, VOCABULARY, CLASSES = 8, 128, 30522, 2
 ROUNDS = 5
 
 
-def main() -> None:
-    """Every shape in both precisions."""
-    print(f"encoder: batch {BATCH} x {LENGTH}, vocabulary {VOCABULARY}, AdamW, dropout 0.1; median of {ROUNDS} rounds")
+def main() -> Iterator[Table]:
+    """Measure every shape in both precisions."""
+    notes = (f"Batches of {BATCH} x {LENGTH}, {VOCABULARY:,} tokens, AdamW, dropout 0.1; medians of {ROUNDS} rounds.",)
     for shape, sizes in SHAPES.items():
         for precision in POLICIES:
             keras.config.set_dtype_policy(POLICIES[precision])
@@ -33,7 +35,9 @@ def main() -> None:
             for index, kind in enumerate(("forward", "training step")):
                 seconds = medians({name: pair[index] for name, pair in pairs.items()}, rounds=ROUNDS)
                 seconds |= {"transformers + torch": theirs[kind]} if theirs else {}
-                report(f"{shape} {precision} {kind}", seconds, unit="tokens", amount=BATCH * LENGTH)
+                yield comparison(
+                    f"{shape} {kind}, {precision}", seconds, unit="tokens", amount=BATCH * LENGTH, notes=notes
+                )
 
 
 def batch() -> tuple[np.ndarray, np.ndarray]:

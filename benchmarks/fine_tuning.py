@@ -7,15 +7,16 @@ import tempfile
 from pathlib import Path
 
 from benchmarks import peers, sst2
-from benchmarks.timing import report
+from benchmarks.results import Table
+from benchmarks.timing import comparison
 from tfattn import pretrained
 from tfattn.training.precision import POLICIES, fastest
 
 ROWS, BATCH = 1600, 32
 
 
-def main() -> None:
-    """Every candidate in a process of its own, in turn; its first epoch compiles and does not count."""
+def main() -> list[Table]:
+    """Run every candidate in a process of its own, in turn; its first epoch compiles and does not count."""
     with tempfile.TemporaryDirectory() as scratch:
         data = Path(scratch) / "rows.tsv"
         lines = [f"{text}\t{label}" for text, label in sst2.rows(ROWS)]
@@ -25,7 +26,7 @@ def main() -> None:
             candidates["transformers + torch"] = transformers_loop
         seconds = {name: candidate(data) for name, candidate in candidates.items()}
     title = f"fine-tuning MiniLM on {ROWS} rows of SST-2, batches of {BATCH}, {fastest()[0]}: one epoch"
-    report(title, seconds, unit="rows", amount=ROWS)
+    return [comparison(title, seconds, unit="rows", amount=ROWS)]
 
 
 def ours(data: Path) -> float:

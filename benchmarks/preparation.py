@@ -23,7 +23,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import sst2
+from benchmarks import results, sst2
+from benchmarks.results import Table
 from tfattn import pretrained
 
 CLASSES = ("blocked", "electrical", "leak", "mechanical", "software")
@@ -69,33 +70,38 @@ class Run:
     memory: int
 
 
-def main() -> None:
-    """Writes the rows, and runs everybody on them round after round."""
+def parser() -> argparse.ArgumentParser:
+    """Return what reads the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--peer", help="a Python with datasets and tokenizers")
     parser.add_argument("--old", help="the root of another state of this repository")
-    arguments = parser.parse_args()
+    results.add_option(parser)
+    return parser
+
+
+def main(arguments: argparse.Namespace) -> list[Table]:
+    """Write the rows, and run everybody on them round after round."""
     with tempfile.TemporaryDirectory() as scratch:
         candidates = _candidates(Path(scratch), arguments)
         runs: dict[str, list[Run]] = {name: [] for name in candidates}
         for _ in range(arguments.rounds):
             for name, (command, tree) in candidates.items():
                 runs[name].append(measured(command, tree, Path(tempfile.mkdtemp(dir=scratch))))
+    rows = []
     for name, some in runs.items():
         wall, cpu = (statistics.median(getattr(run, what) for run in some) for what in ("wall", "cpu"))
-        memory = max(run.memory for run in some)
-        print(
-            f"{name:<24} {wall:8.1f} s {arguments.rows / wall:9,.0f} rows/s   processor {cpu:8.1f} s "
-            f"{arguments.rows / cpu:9,.0f} rows/s   memory {memory / 2**30:5.2f} GiB",
-            flush=True,
-        )
+        rates = f"{wall:,.0f}", f"{arguments.rows / wall:,.0f}", f"{cpu:,.0f}", f"{arguments.rows / cpu:,.0f}"
+        rows.append([name, *rates, f"{max(run.memory for run in some) / 2**30:.2f}"])
+    title = f"Preparation of {arguments.rows:,} rows, medians of {arguments.rounds}"
+    columns = ["", "seconds", "rows/s", "seconds of processors", "rows/s of a processor", "GiB, all processes"]
+    return [Table(title=title, columns=columns, rows=rows)]
 
 
 def _candidates(scratch: Path, arguments: argparse.Namespace) -> dict[str, tuple[list[str], Path]]:
-    """The commands, each with the tree whose code it runs; `{}` in one stands for an empty folder."""
+    """Return the commands, each with the tree whose code it runs; `{}` in one stands for an empty folder."""
     here = Path(__file__).parent.parent
     rows, pipeline, vocabulary = scratch / "rows.csv", scratch / "pipeline.yaml", pretrained.open("minilm").vocabulary
     write(rows, arguments.rows)
@@ -115,7 +121,7 @@ def _candidates(scratch: Path, arguments: argparse.Namespace) -> dict[str, tuple
 
 
 def write(path: Path, count: int) -> None:
-    """Writes rows, sorted by class; every text is another one."""
+    """Write rows, sorted by class; every text is another one."""
     drawn, phrases = random.Random(1), [text.replace('"', "") for text, _ in sst2.rows(PHRASES)]
     with open(path, "w", encoding="utf-8") as file:
         file.write("id,text,label\n")
@@ -124,7 +130,7 @@ def write(path: Path, count: int) -> None:
 
 
 def measured(command: list[str], tree: Path, folder: Path) -> Run:
-    """Runs a command in a folder of its own, and watches all processes that come of it."""
+    """Run a command in a folder of its own, and watches all processes that come of it."""
     environment = {**os.environ, "PYTHONPATH": str(tree), "TF_CPP_MIN_LOG_LEVEL": "2"}
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     command = [part.replace("{}", str(folder)) if part == "{}" else part for part in command]
@@ -140,7 +146,7 @@ def measured(command: list[str], tree: Path, folder: Path) -> Run:
 
 
 def _family(process: int) -> list[int]:
-    """A process and all that it has started."""
+    """List a process and all that it has started."""
     try:
         tasks = list(Path(f"/proc/{process}/task").iterdir())
         children = [int(child) for task in tasks for child in (task / "children").read_text().split()]
@@ -150,7 +156,7 @@ def _family(process: int) -> list[int]:
 
 
 def _memory(process: int) -> int:
-    """Bytes of a process; of what it shares with others, its part."""
+    """Return the bytes of a process; of what it shares with others, its part."""
     try:
         lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
     except OSError:  # it has ended
@@ -159,4 +165,5 @@ def _memory(process: int) -> int:
 
 
 if __name__ == "__main__":
-    main()
+    options = parser().parse_args()
+    results.publish(main(options), command=results.own_command(), record=options.record)

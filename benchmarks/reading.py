@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from benchmarks.timing import medians, report
+from benchmarks.results import Table
+from benchmarks.timing import comparison, medians
 from tfattn import files
 from tfattn.data.batching import Batching
 from tfattn.data.encoding import Feature, described
@@ -26,8 +27,8 @@ SPEC = {
 }
 
 
-def main() -> None:
-    """One shuffled epoch over rows of 128 tokens; peers shuffle with a buffer of 10,000."""
+def main() -> list[Table]:
+    """Read one shuffled epoch over rows of 128 tokens; peers shuffle with a buffer of 10,000."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "data"
         write(folder)
@@ -41,7 +42,8 @@ def main() -> None:
             "batch, then parse": lambda: exhaust(batched.prefetch(2)),
             "parse, then batch": lambda: exhaust(one_by_one.prefetch(2)),
         }
-        report(f"reading rows of {LENGTH} tokens", medians(candidates, rounds=ROUNDS), unit="rows", amount=ROWS)
+        seconds = medians(candidates, rounds=ROUNDS)
+    return [comparison(f"reading {ROWS:,} rows of {LENGTH} tokens, shuffled", seconds, unit="rows", amount=ROWS)]
 
 
 def write(folder: Path) -> None:

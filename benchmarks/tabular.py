@@ -28,6 +28,7 @@ from sklearn.model_selection import RandomizedSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
+from benchmarks import results
 from tfattn.config.build import build
 from tfattn.config.resolve import resolve
 from tfattn.data.section import Data
@@ -42,11 +43,11 @@ CHOICES = {
     "l2_regularization": loguniform(1e-3, 10),
 }
 TOGETHER, BOOSTING = "the pipeline as it is", "gradient boosting, tuned"
-FIGURES = ("accuracy", "sensitivity", "specificity", "roc_auc")
+METRICS = ("accuracy", "sensitivity", "specificity", "roc_auc")
 
 
-def main() -> None:
-    """Prints a line for each: figures on the rows kept aside, and seconds of training."""
+def parser() -> argparse.ArgumentParser:
+    """Return what reads the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pipeline")
     parser.add_argument("data", type=Path)
@@ -54,7 +55,12 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=1)
     parser.add_argument("--set", action="append", default=[], dest="overrides")
     parser.add_argument("--alone", action="store_true", help="no rivals")
-    arguments = parser.parse_args()
+    results.add_option(parser)
+    return parser
+
+
+def main(arguments: argparse.Namespace) -> list[results.Table]:
+    """Return metrics of each on the rows kept aside, and seconds of training."""
     path = Path(f"pipelines/{arguments.pipeline}.yaml")
     overrides = [f"data.source.path={arguments.data.absolute()}", *arguments.overrides]
     seed = resolve(path, overrides).values["seed"]
@@ -62,12 +68,18 @@ def main() -> None:
         _compared(path, [*overrides, f"seed={seed + number}"], arguments.seeds, rivals=not arguments.alone)
         for number in range(arguments.splits)
     ]
-    for name in splits[0]:
-        _print(name, _mean([split[name] for split in splits]))
+    means = {name: _mean([split[name] for split in splits]) for name in splits[0]}
+    rows = [
+        [name, *(f"{mean[metric]:.4f}" for metric in METRICS), f"{mean['seconds']:.0f}"] for name, mean in means.items()
+    ]
+    notes = []
     if not arguments.alone and arguments.splits > 1:
         differences = [split[TOGETHER]["accuracy"] - split[BOOSTING]["accuracy"] for split in splits]
         error = np.std(differences, ddof=1) / math.sqrt(len(splits))
-        print(f"{TOGETHER}, less {BOOSTING}: accuracy {np.mean(differences):+.4f}, standard error {error:.4f}")
+        difference = f"accuracy {np.mean(differences):+.4f}, standard error {error:.4f}"
+        notes.append(f"{TOGETHER.capitalize()} less {BOOSTING}: {difference}.")
+    title = f"{arguments.pipeline}, rows kept aside, splits: {arguments.splits}"
+    return [results.Table(title=title, columns=["", *METRICS, "seconds of training"], rows=rows, notes=notes)]
 
 
 def _compared(path: Path, overrides: list[str], seeds: int, *, rivals: bool) -> dict[str, dict[str, Any]]:
@@ -167,13 +179,9 @@ def _ours(path: Path, overrides: list[str], scratch: Path) -> dict[str, Any]:
 
 
 def _mean(runs: list[dict[str, Any]]) -> dict[str, float]:
-    return {name: float(np.mean([run[name] for run in runs])) for name in (*FIGURES, "seconds")}
-
-
-def _print(name: str, figures: dict[str, Any]) -> None:
-    shown = "  ".join(f"{figure} {figures[figure]:.4f}" for figure in FIGURES)
-    print(f"{name:28}  {shown}  {figures['seconds']:.0f} s", flush=True)
+    return {name: float(np.mean([run[name] for run in runs])) for name in (*METRICS, "seconds")}
 
 
 if __name__ == "__main__":
-    main()
+    options = parser().parse_args()
+    results.publish(main(options), command=results.own_command(), record=options.record)

@@ -20,7 +20,8 @@ import sacrebleu
 from safetensors.numpy import load_file, save_file
 
 from benchmarks import multi30k, peers
-from benchmarks.timing import report
+from benchmarks.results import Table
+from benchmarks.timing import comparison
 from tfattn.ops.positions import sinusoidal
 from tfattn.preprocessing.sentencepiece_model import SentencePieceModel
 from tfattn.training.checkpoints import Checkpoints
@@ -28,8 +29,8 @@ from tfattn.training.checkpoints import Checkpoints
 NAME, BATCH, BEAMS, ROUNDS = "translate_multi30k_transformer", 50, 4, 3
 
 
-def main() -> None:
-    """Every candidate in a process of its own, in turn, round after round."""
+def main() -> list[Table]:
+    """Run every candidate in a process of its own, in turn, round after round."""
     run, exports = Path("runs") / NAME / "latest", sorted(Path("saved_models", NAME).glob("[0-9]*"))
     if not exports or not run.exists():
         sys.exit(f"no run and export: first `tfattn run pipelines/{NAME}.yaml`")
@@ -51,13 +52,15 @@ def main() -> None:
         ]
     seconds = {name: statistics.median(each[name]["seconds"] for each in rounds) for name in candidates}
     seconds = dict(sorted(seconds.items(), key=lambda item: (not item[0].startswith("tfattn"), item[1])))
-    report(f"{len(texts)} captions, {BEAMS} beams, batches of {BATCH}", seconds, unit="texts", amount=len(texts))
     written = {name: answer["texts"] for name, answer in rounds[0].items()}
     ours = next(iter(written.values()))
+    notes = []
     for name, theirs in written.items():
         same = np.mean([a == b for a, b in zip(theirs, ours, strict=True)])
         bleu = sacrebleu.corpus_bleu(theirs, [references]).score
-        print(f"  {name}: BLEU {bleu:.1f}, {same:.1%} of its texts are ours to the letter")
+        notes.append(f"{name}: BLEU {bleu:.1f}, {same:.1%} of its texts are ours to the letter.")
+    title = f"translation of {len(texts):,} captions, {BEAMS} beams, batches of {BATCH}"
+    return [comparison(title, seconds, unit="texts", amount=len(texts), notes=tuple(notes))]
 
 
 def weights_for_marian(run: Path, folder: Path) -> None:

@@ -14,7 +14,8 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks import multi30k, peers
-from benchmarks.timing import medians, report
+from benchmarks.results import Table
+from benchmarks.timing import comparison, medians
 from tfattn.data.batching import Batching
 from tfattn.preprocessing.sentencepiece_model import SentencePieceModel
 from tfattn.training.precision import POLICIES, fastest
@@ -23,8 +24,8 @@ ROWS, MAX_TOKENS, VOCABULARY = 8_000, 4096, 8000
 CEILING_SIDE = 4096  # of the square matrices whose product shows what the machine can do at its best
 
 
-def main() -> None:
-    """Every candidate in a process of its own, in turn."""
+def main() -> list[Table]:
+    """Run every candidate in a process of its own, in turn."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         for language in ("en", "de"):
@@ -35,9 +36,11 @@ def main() -> None:
         seconds["keras_hub layers, fit"] = float(peers.last_line(KERAS_HUB, folder))
         if peers.has_transformers():
             seconds["transformers MarianMT"] = float(peers.last_line(MARIAN, folder))
-    report(f"training on {ROWS} pairs of Multi30k, {fastest()[0]}: one epoch", seconds, unit="tokens", amount=tokens)
-    share = operations(tokens) / seconds["tfattn"] / ceiling()
-    print(f"  of what this machine can do in matrix products of {CEILING_SIDE} x {CEILING_SIDE}, ours does {share:.1%}")
+    fraction = operations(tokens) / seconds["tfattn"] / ceiling()
+    products = f"products of matrices of {CEILING_SIDE} x {CEILING_SIDE}"
+    notes = (f"Ours does {fraction:.1%} of the operations per second that this machine reaches in {products}.",)
+    title = f"training on {ROWS:,} pairs of Multi30k, {fastest()[0]}: one epoch, tokens without padding"
+    return [comparison(title, seconds, unit="tokens", amount=tokens, notes=notes)]
 
 
 def ours(folder: Path) -> float:

@@ -2,12 +2,21 @@
 
 import contextlib
 import io
+import json
+import os
+import shutil
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from unittest import mock
 
 import pytest
+
+# Tests run beside each other, a process a core: numerical libraries that start a thread for every core, too, would only
+# wait for each other. They read this when they are loaded, here and in the processes that tests start.
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
+os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
 
 PROJECT = Path(__file__).resolve().parent.parent
 # A pipeline so small that it trains in seconds.
@@ -84,8 +93,58 @@ def project(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory):
-    """A folder in which the whole pipeline has run; tests only read it. With what the command said."""
-    folder = write_project(tmp_path_factory.mktemp("finished"))
-    with contextlib.chdir(folder):
-        return folder, tfattn("run", "tiny.yaml")
+def once(tmp_path_factory) -> Callable[[str, Callable[[Path], None]], Path]:
+    """Gives folders that are made once for all processes of pytest-xdist and only read: `once(name, make)`."""
+    from tfattn import files
+
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:  # each process has a folder of its own in theirs
+        shared = shared.parent
+
+    def once(name: str, make: Callable[[Path], None]) -> Path:
+        place = shared / "once" / name
+        with files.lock(place, wait=True):
+            if not (place / "made").exists():
+                (place / "folder").mkdir()
+                make(place / "folder")
+                (place / "made").touch()
+        return place / "folder"
+
+    return once
+
+
+@pytest.fixture(scope="session")
+def run_once(once, tmp_path_factory) -> Callable[[str, str, Callable[[Path], None]], tuple[Path, Answer]]:
+    """Runs a pipeline once for all processes of pytest-xdist: `run_once(name, pipeline, write)`.
+
+    `write` fills the folder in which it runs. Each process gets a copy of that, with what the command said.
+    """
+
+    def run_once(name: str, pipeline: str, write: Callable[[Path], None]) -> tuple[Path, Answer]:
+        def make(folder: Path) -> None:
+            (folder / "project").mkdir()
+            write(folder / "project")
+            with contextlib.chdir(folder / "project"):
+                answer = tfattn("run", pipeline)
+            (folder / "answer.json").write_text(json.dumps(asdict(answer)))
+
+        made = once(name, make)
+        project = tmp_path_factory.mktemp(name) / "project"
+        shutil.copytree(made / "project", project, symlinks=True)
+        return project, Answer(**json.loads((made / "answer.json").read_text()))
+
+    return run_once
+
+
+@pytest.fixture(scope="session")
+def finished(run_once):
+    """A folder in which the whole pipeline has run, with what the command said; tests only add to it."""
+    return run_once("reports", "tiny.yaml", write_project)
+
+
+@pytest.fixture
+def trained(finished, tmp_path, monkeypatch):
+    """A copy of that folder for one test, entered."""
+    shutil.copytree(finished[0], tmp_path / "project", symlinks=True)
+    monkeypatch.chdir(tmp_path / "project")
+    return tmp_path / "project"

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.results import Table
 from benchmarks.serving.exports import Export
 from benchmarks.serving.load import FOR_EVER, Answers, Load, rest_request, rpc_request
 from benchmarks.serving.running import Running, running, wait_until
 
-SHARE = 0.3  # of what the server can answer
+FRACTION = 0.3  # of what the server can answer
 QUIET_SECONDS = 3.0  # before, between and after switches
 LOOK_SECONDS = 0.2  # between looks whether a version has changed: seldom, so that looking is no load
 SETTLED_SECONDS = 0.5  # after a switch, not counted as quiet
@@ -44,19 +45,22 @@ class Switches:
         return Answers(answer for end, start in spans for answer in self.answers.between(end + SETTLED_SECONDS, start))
 
 
-def main(model: Path, texts: Sequence[str], *, short: bool) -> None:
-    """Prints failures and latencies of 20 switches."""
+def main(model: Path, texts: Sequence[str], *, short: bool) -> Table:
+    """Return failures and latencies of 20 switches."""
     seen = measure(model, texts, switches=4 if short else 20)
     lengths = [end - start for start, end in seen.windows]
-    print(
-        f"{model}: {len(lengths)} switches of {min(lengths):.1f} to {max(lengths):.1f} s each, under"
-        f" {seen.rate:.0f} requests/s ({SHARE:.0%} of capacity), half REST, half gRPC\n"
-        f"requests {len(seen.answers)}, failed {len(seen.answers.failed)} {seen.answers.failed.outcomes}"
+    rows = [
+        [name, f"{len(answers):,}", *(f"{answers.percentile(part):.2f}" for part in (0.5, 0.99))]
+        for name, answers in (("between switches", seen.quiet), ("during switches", seen.during))
+    ]
+    load = f"{seen.rate:.0f} requests/s ({FRACTION:.0%} of capacity), half REST, half gRPC"
+    failed = f"{len(seen.answers.failed)} {seen.answers.failed.outcomes or ''}".rstrip()
+    return Table(
+        title=f"{model.name}: {len(lengths)} switches of {min(lengths):.1f} to {max(lengths):.1f} s each, under {load}",
+        columns=["", "requests", "p50 ms", "p99 ms"],
+        rows=rows,
+        notes=[f"Of {len(seen.answers):,} requests, failed: {failed}."],
     )
-    for name, answers in (("between switches", seen.quiet), ("during switches", seen.during)):
-        p50, p99 = answers.percentile(0.5), answers.percentile(0.99)
-        print(f"{name:17} {len(answers):7} requests, p50 {p50:7.2f} ms, p99 {p99:7.2f} ms")
-    print(f"p99 during to between: {seen.during.percentile(0.99) / seen.quiet.percentile(0.99):.2f}")
 
 
 def measure(model: Path, texts: Sequence[str], *, switches: int) -> Switches:
@@ -65,7 +69,7 @@ def measure(model: Path, texts: Sequence[str], *, switches: int) -> Switches:
         export = Export.copied(model, Path(scratch))
         over_rpc, over_rest = ([make(export.name, [text]) for text in texts] for make in (rpc_request, rest_request))
         with running(export.folder) as server:
-            rate = SHARE * Load(server.grpc, over_rpc, seconds=4, clients=32).answers().rate
+            rate = FRACTION * Load(server.grpc, over_rpc, seconds=4, clients=32).answers().rate
             loads = [
                 Load(address, requests, seconds=FOR_EVER, rate=rate / 2)
                 for address, requests in ((server.rest, over_rest), (server.grpc, over_rpc))

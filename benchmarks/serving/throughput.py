@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from benchmarks.results import Table
 from benchmarks.serving.load import PROJECT, Load, Question, rest_request, rpc_request
 from benchmarks.serving.running import Running, running
 from tfattn.serving.models import model_store
 
 CLIENTS = (1, 8, 32)
 ALONE = ("model alone", 0)
+COLUMNS = ["", "clients", "requests/s", "p50 ms", "p99 ms", "front ms", "model ms", "failed", "of alone", "of plain"]
 
 
 @dataclass(frozen=True)
@@ -37,26 +39,27 @@ class Figures:
     failed: int = 0
 
 
-def main(model: Path, rows: Sequence[Question], *, short: bool) -> None:
-    """Prints the medians of the rounds, and of the ratios within each round."""
+def main(model: Path, rows: Sequence[Question], *, short: bool) -> Table:
+    """Return the medians of the rounds, and of the ratios within each round."""
     seconds, rounds = (3, 1) if short else (4, 3)
     measured = [measure(model, rows, seconds=seconds) for _ in range(rounds)]
-    print(f"{model}: {seconds} s for each way, median of {rounds} rounds, clients on the same machine")
-    print(f"{'':12} clients  requests/s     p50     p99   front   model ms  failed  of model alone  of plain")
+    lines = []
     for way in measured[0]:
         found = [figures[way] for figures in measured]
-        middle = {
-            name: median(getattr(one, name) for one in found) for name in ("rate", "p50", "p99", "front", "model")
-        }
+        rate = median(one.rate for one in found)
+        times = [median(getattr(one, name) for one in found) for name in ("p50", "p99", "front", "model")]
         to_alone = median(figures[way].rate / figures[ALONE].rate for figures in measured)
         to_plain = median(figures[way].rate / figures["plain gRPC", way[1] or 8].rate for figures in measured)
-        print(
-            f"{way[0]:12} {way[1]:7} {middle['rate']:11.0f} {middle['p50']:7.2f} {middle['p99']:7.2f}"
-            f" {middle['front']:7.3f} {middle['model']:10.3f} {sum(one.failed for one in found):7}"
-            f" {to_alone:15.2f} {to_plain:9.2f}"
-        )
+        failed = sum(one.failed for one in found)
+        ratios = [f"{to_alone:.2f}", f"{to_plain:.2f}"]
+        lines.append([way[0], str(way[1]), f"{rate:,.0f}", *(f"{time:.2f}" for time in times), str(failed), *ratios])
     helped = median(figures["gRPC", 32].rate / figures["gRPC", 1].rate for figures in measured)
-    print(f"gRPC, 32 clients to 1 client: {helped:.2f}")
+    return Table(
+        title=f"{model.name}: {seconds} s for each way, medians of {rounds} rounds, clients on the same machine",
+        columns=COLUMNS,
+        rows=lines,
+        notes=[f"gRPC answers {helped:.2f} times as many requests of 32 clients as of one."],
+    )
 
 
 def measure(model: Path, rows: Sequence[Question], *, seconds: float) -> dict[tuple[str, int], Figures]:

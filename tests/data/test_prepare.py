@@ -14,6 +14,7 @@ from tfattn import files
 from tfattn.data import prepare as preparing
 from tfattn.data.batching import Batching
 from tfattn.data.csv_files import CsvFile
+from tfattn.data.engine import Local
 from tfattn.data.jsonl_files import JsonLinesFile
 from tfattn.data.local_engine import Local
 from tfattn.data.prepare import prepare
@@ -98,6 +99,14 @@ def test_the_same_seed_gives_the_same_records_and_another_does_not(table, sectio
     assert first == again
     assert first["files"]["validation.jsonl"] != other["files"]["validation.jsonl"]
     assert first["preprocessing"] != other["preprocessing"]
+
+
+def test_a_few_rows_are_prepared_in_the_process_that_asks(table, section, tmp_path):
+    def make():
+        raise AssertionError("another process was started")
+
+    prepare(section(table(ROWS), engine=Local(processes=2)), tmp_path / "prepared", seed=3, make=make)
+    assert files.verify(tmp_path / "prepared")["splits"]["train"]["rows"]
 
 
 def test_training_records_of_a_sorted_file_are_mixed(table, section, tmp_path):

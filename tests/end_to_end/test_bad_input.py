@@ -102,33 +102,30 @@ def test_empty_and_long_texts_are_counted(project, command):
     assert (long_before, long) == (0, 1)
 
 
-def test_a_damaged_record_file(project, command):
-    command("prepare", "tiny.yaml")
+def test_a_damaged_record_file(trained, command):
     shard = next(Path("runs").rglob("train-*.tfrecord"))
     content = bytearray(shard.read_bytes())
     content[500] ^= 1
     shard.write_bytes(content)
-    refused(command("train", "tiny.yaml"), shard.name, "byte")
+    refused(command("train", "tiny.yaml", "--force"), shard.name, "byte")
     shard.write_bytes(content[:700])
-    refused(command("train", "tiny.yaml"), shard.name, "byte")
+    refused(command("train", "tiny.yaml", "--force"), shard.name, "byte")
 
 
-def test_a_checkpoint_that_does_not_fit(project, command):
-    command("train", "tiny.yaml")
-    wider = ["--set", "model.intermediate_dim=64"]
+def test_a_checkpoint_that_does_not_fit(trained, command):
+    wider = ["--set", "model.intermediate_dim=64", "--set", "training.epochs=1"]
     (old,) = Path("runs/tiny").glob("[0-9a-f]*/checkpoints")
-    command("train", "tiny.yaml", *wider, "--set", "training.epochs=1")
+    command("train", "tiny.yaml", *wider)
     (new,) = (path for path in Path("runs/tiny").glob("[0-9a-f]*/checkpoints") if path != old)
     for step in new.iterdir():
         files.remove_folder(step)
     for step in old.iterdir():
         step.rename(new / step.name)
     (new.parent / "stages" / "train.json").unlink()
-    refused(command("train", "tiny.yaml", *wider, "--set", "training.epochs=1"), "step-")
+    refused(command("train", "tiny.yaml", *wider), "step-")
 
 
-def test_two_runs_in_one_folder(project, command):
-    command("train", "tiny.yaml")
+def test_two_runs_in_one_folder(trained, command):
     folder = (Path("runs/tiny") / "latest").resolve()
     with files.lock(folder):
         refused(command("train", "tiny.yaml", "--force"), folder.name, "another process is at work in this folder")

@@ -40,37 +40,29 @@ def left_behind(project):
     return [*hidden, *(curves if len(curves) > 1 else [])]
 
 
-@pytest.fixture
-def project(finished, tmp_path, monkeypatch):
-    """A whole run in a folder of its own, entered."""
-    shutil.copytree(finished[0], tmp_path / "project", symlinks=True)
-    monkeypatch.chdir(tmp_path / "project")
-    return tmp_path / "project"
-
-
 def versions(project):
     return [path for path in project.glob("saved_models/tiny/*") if path.name.isdigit()]
 
 
-def test_an_export_that_was_killed_before_its_record_is_taken_over(project, command):
-    (version,) = versions(project)
-    (project / "saved_models/models.config").unlink()
-    for record in project.glob("runs/tiny/[0-9a-f]*/stages/export.json"):
+def test_an_export_that_was_killed_before_its_record_is_taken_over(trained, command):
+    (version,) = versions(trained)
+    (trained / "saved_models/models.config").unlink()
+    for record in trained.glob("runs/tiny/[0-9a-f]*/stages/export.json"):
         record.unlink()
     answer = command("export", "tiny.yaml")
-    assert answer.status == 0 and f"exported {version.relative_to(project)}" in answer.errors
-    assert versions(project) == [version] and (project / "saved_models/models.config").exists()
+    assert answer.status == 0 and f"exported {version.relative_to(trained)}" in answer.errors
+    assert versions(trained) == [version] and (trained / "saved_models/models.config").exists()
     assert "export: nothing has changed" in command("export", "tiny.yaml").errors
 
 
 @pytest.mark.slow
-def test_whenever_an_export_is_killed_one_version_comes_of_it(project, command):
+def test_whenever_an_export_is_killed_one_version_comes_of_it(trained, command):
     after = 0
     shutil.rmtree("saved_models")
     while killed(after, "export", "tiny.yaml"):
         assert command("export", "tiny.yaml").status == 0
-        assert len(versions(project)) == 1, f"killed after {after}"
-        assert not left_behind(project)
+        assert len(versions(trained)) == 1, f"killed after {after}"
+        assert not left_behind(trained)
         shutil.rmtree("saved_models")
         after += 1
     assert after > 6
@@ -78,10 +70,10 @@ def test_whenever_an_export_is_killed_one_version_comes_of_it(project, command):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("after", range(0, 40, 5))
-def test_whenever_a_run_is_killed_it_comes_to_its_end(after, project, command):
+def test_whenever_a_run_is_killed_it_comes_to_its_end(after, trained, command):
     shutil.rmtree("runs")
     killed(after, "run", "tiny.yaml")
     assert command("run", "tiny.yaml").status == 0
-    assert len(versions(project)) == 1
-    assert not left_behind(project)
+    assert len(versions(trained)) == 1
+    assert not left_behind(trained)
     assert command("run", "tiny.yaml").errors.count("nothing has changed") == 4

@@ -1,6 +1,5 @@
 """From a CSV to an export that answers, through the command line."""
 
-import contextlib
 import json
 import os
 import subprocess
@@ -91,12 +90,11 @@ def test_the_configuration_of_a_run_is_a_pipeline_itself(command):
     assert answer.errors.count("nothing has changed, skipped") == 2
 
 
-def test_another_setting_is_another_run_on_the_same_prepared_data(project, command):
-    with contextlib.chdir(project):
-        assert command("train", "tiny.yaml", "--set", "training.epochs=1").status == 0
-        answer = command("train", "tiny.yaml", "--set", "training.epochs=1", "--set", "task.dropout=0.2")
-        assert "prepare: nothing has changed" in answer.errors
-        assert len(list((project / "runs" / "tiny").glob("[0-9a-f]*"))) == 2
+def test_another_setting_is_another_run_on_the_same_prepared_data(trained, command):
+    answer = command("train", "tiny.yaml", "--set", "training.epochs=1", "--set", "task.dropout=0.2")
+    assert answer.status == 0 and "prepare: nothing has changed" in answer.errors
+    assert len(list(trained.glob("runs/tiny/[0-9a-f]*"))) == 2
+    assert len(list(trained.glob("runs/tiny/prepared/[0-9a-f]*"))) == 1
 
 
 def test_native_libraries_say_nothing():
@@ -131,6 +129,6 @@ def test_a_plugin_joins_the_catalog_without_a_fork(project, command, monkeypatch
 
 
 def test_workers_train_together_and_the_run_goes_on(project, command):
-    answer = command("run", "tiny.yaml", "--workers", "2")
+    answer = command("run", "tiny.yaml", "--workers", "2", "--set", "training.epochs=1")
     assert answer.status == 0, answer.errors
     assert "exported" in answer.errors

@@ -1,6 +1,5 @@
 """From a table to an export of several models, through the command line; and what is wrong with a table."""
 
-import contextlib
 import csv
 import json
 import os
@@ -52,12 +51,9 @@ def write_project(folder, command):
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory, command):
+def finished(run_once, command):
     """A folder in which the whole pipeline has run; with what the command said."""
-    folder = tmp_path_factory.mktemp("finished")
-    write_project(folder, command)
-    with contextlib.chdir(folder):
-        return folder, command("run", "tiny.yaml")
+    return run_once("table", "tiny.yaml", lambda folder: write_project(folder, command))
 
 
 @pytest.fixture

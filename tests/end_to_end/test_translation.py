@@ -1,6 +1,5 @@
 """From pairs of texts to an export that writes, through the command line; and what is wrong with pairs."""
 
-import contextlib
 import json
 from pathlib import Path
 
@@ -12,14 +11,15 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def reversed_words(tmp_path_factory, command):
+def reversed_words(run_once, command):
     """A folder in which the pipeline of reversed words has run as it stands; with what the command said."""
-    folder = tmp_path_factory.mktemp("reversal")
-    for name in ("configs", "pipelines"):
-        (folder / name).symlink_to(PROJECT / name)
-    with contextlib.chdir(folder):
-        assert command("sample", "reversal", "data/reversal.tsv").status == 0
-        return folder, command("run", "pipelines/reversal.yaml")
+
+    def write(folder):
+        for name in ("configs", "pipelines"):
+            (folder / name).symlink_to(PROJECT / name)
+        assert command("sample", "reversal", folder / "data/reversal.tsv").status == 0
+
+    return run_once("reversal", "pipelines/reversal.yaml", write)
 
 
 @pytest.fixture

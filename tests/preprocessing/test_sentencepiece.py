@@ -1,12 +1,11 @@
 """The SentencePiece preprocessor: its settings, its files, its sequences, and what it leaves out."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 import tensorflow as tf
 
+from tests.contracts.preprocessor import check_preprocessor
 from tfattn.errors import ConfigError, DataError, TfattnError
 from tfattn.preprocessing.sentencepiece import SentencePiece
 from tfattn.preprocessing.sentencepiece_model import SentencePieceModel
@@ -44,16 +43,6 @@ def test_a_source_has_an_end_and_a_target_a_start_too():
     assert targets == [["<s>", "▁ein", "▁Hund", "</s>"], ["<s>", "</s>"]]
 
 
-def test_where_there_is_no_target_there_are_no_target_ids():
-    tokenizer = fitted()
-    alone = tokenizer({"source": ["a dog", "two dogs walk"]})
-    both = tokenizer(fields(("a dog", "x"), ("two dogs walk", "y")))
-    assert list(alone) == ["token_ids"] and list(both) == ["token_ids", "target_ids"]
-    assert alone["token_ids"].to_list() == both["token_ids"].to_list()
-    assert {name: ids.dtype for name, ids in both.items()} == {"token_ids": tf.int32, "target_ids": tf.int32}
-    assert (tokenizer.fields, tokenizer.target_fields) == (("source",), ("target",))
-
-
 def test_what_is_too_long_is_cut_before_its_end_and_said():
     tokenizer = fitted(max_length=4, target_max_length=3)
     pairs = [("a dog and", "ein"), ("a dog and a", "ein"), ("a", "ein Hund"), ("a", "")]
@@ -89,17 +78,6 @@ def test_texts_come_back(model_type):
         assert tokenizer.detokenize(given).numpy().tolist() == [b"ein Hund und", b"zwei Hunde", b"a man"]
 
 
-def test_in_the_graph_it_says_the_same():
-    tokenizer = fitted(model_type="bpe", max_length=6)
-    given = fields(("a dog and a man", "Hund"), ("", "ein Hund"))
-    function = tf.function(lambda given: (tokenizer(given), tokenizer.truncated(given), tokenizer.leaves_out(given)))
-    features, truncated, left_out = function(given)
-    assert features["token_ids"].to_list() == tokenizer(given)["token_ids"].to_list()
-    assert features["target_ids"].to_list() == tokenizer(given)["target_ids"].to_list()
-    assert truncated.numpy().tolist() == tokenizer.truncated(given).numpy().tolist()
-    assert left_out.numpy().tolist() == tokenizer.leaves_out(given).numpy().tolist()
-
-
 def test_one_vocabulary_knows_both_sides_and_two_know_one_each():
     joint = fitted()
     apart = fitted(joint=False)
@@ -130,20 +108,18 @@ def test_its_sizes_are_stated_until_it_is_fitted_and_true_then():
 
 
 @pytest.mark.parametrize("joint", [True, False])
-def test_saved_and_loaded_it_answers_the_same(tmp_path, joint):
-    tokenizer = fitted(model_type="bpe", joint=joint, max_length=9, target_max_length=8, max_ratio=3)
-    tokenizer.save(tmp_path)
-    loaded = SentencePiece(vocabulary="elsewhere/my.model")
-    loaded.load(tmp_path)
-
-    given = fields(("two dogs 😀 walk a man", "zwei"), ("a", "ein Mann und"))
-    for name in ("token_ids", "target_ids"):
-        assert loaded(given)[name].to_list() == tokenizer(given)[name].to_list()
-    assert loaded.leaves_out(given).numpy().tolist() == tokenizer.leaves_out(given).numpy().tolist()
-    assert (loaded.sizes, loaded.max_length) == (tokenizer.sizes, 9)
+def test_it_keeps_the_contract(tmp_path, joint):
+    settings = {"model_type": "bpe", "joint": joint, "vocabulary_size": 40}
+    rows = [*ROWS, {"source": "two dogs 😀 walk a man", "target": "zwei"}, {"source": "a", "target": "ein Mann und"}]
+    check_preprocessor(
+        fitted(**settings, max_length=9, target_max_length=8, max_ratio=3.0),
+        SentencePiece(vocabulary="elsewhere/my.model"),
+        rows,
+        folder=tmp_path,
+    )
     sides = ["sentencepiece"] if joint else ["source", "target"]
     expected = {"tokenizer_config.json", *(f"{side}.{ending}" for side in sides for ending in ("model", "vocab"))}
-    assert {path.name for path in tmp_path.iterdir()} == expected
+    assert {path.name for path in (tmp_path / "saved").iterdir()} == expected
 
 
 @pytest.mark.parametrize("damage", ["missing", "{", "[]", '{"joint": true}'])
@@ -205,38 +181,6 @@ def test_its_settings_can_be_read(tmp_path):
     settings = json.loads((tmp_path / "tokenizer_config.json").read_text())
     assert settings["model_max_length"] == 16 and settings["joint"] is True
     assert (tmp_path / "sentencepiece.vocab").read_text(encoding="utf-8").startswith("<pad>\t0\n<unk>\t0\n")
-
-
-LOADER = """
-import sys, tensorflow as tf, tensorflow_text
-loaded = tf.saved_model.load(sys.argv[1])
-answer = loaded.signatures["serving_default"](tf.constant(sys.argv[2].split("|")))
-print(ascii({name: tensor.numpy().tolist() for name, tensor in sorted(answer.items())}))
-assert not {"tfattn", "sentencepiece"} & set(sys.modules)
-"""
-
-
-def test_an_export_needs_tensorflow_and_tensorflow_text_only(tmp_path):
-    texts = ["a  dog 😀 and", "", "two\u200bdogs walk a man"]
-    tokenizer = fitted(model_type="bpe", joint=False, vocabulary_size=40, max_length=8)
-    owner = tf.Module()
-    owner.tokenizer = tokenizer
-
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
-    def serve(text):
-        ids = tokenizer({"source": text})["token_ids"].to_tensor()
-        echo = tokenizer({"source": text, "target": text})["target_ids"].to_tensor()
-        return {"ids": ids, "names": tokenizer.tokens_of(ids), "echo": tokenizer.detokenize(echo)}
-
-    tf.saved_model.save(owner, str(tmp_path / "export"), signatures={"serving_default": serve})
-    expected = serve(tf.constant(texts))
-
-    command = [sys.executable, "-I", "-c", LOADER, str(tmp_path / "export"), "|".join(texts)]
-    printed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-
-    assert printed.strip() == ascii({name: tensor.numpy().tolist() for name, tensor in sorted(expected.items())})
-    assert not list((tmp_path / "export" / "assets").glob("*"))
-    assert not any("PyFunc" in node.op for node in serve.get_concrete_function().graph.as_graph_def().node)
 
 
 def test_unknown_words_are_counted_each_for_itself():

@@ -1,13 +1,12 @@
 """The WordPiece preprocessor: its settings, its files, its answers."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import tensorflow as tf
 
+from tests.contracts.preprocessor import check_preprocessor
 from tfattn.errors import ConfigError, DataError, TfattnError
 from tfattn.preprocessing.wordpiece import WordPiece
 
@@ -111,16 +110,18 @@ def test_a_vocabulary_is_learned_from_the_rows():
     assert len(fitted(vocabulary_size=20).tokens) == 20
 
 
-def test_saved_and_loaded_it_answers_the_same(tmp_path, write_vocabulary):
-    tokenizer = fitted(write_vocabulary("Mix", "##er"), max_length=5, strip_accents=True, fields=("text_a", "text_b"))
-    tokenizer.save(tmp_path)
-    loaded = WordPiece(vocabulary="elsewhere/vocab.txt")
-    loaded.load(tmp_path)
-
-    fields = {"text_a": tf.constant(["Mixer \u00c9 mixer"]), "text_b": tf.constant(["Mix"])}
-
-    assert loaded(fields)["token_ids"].to_list() == tokenizer(fields)["token_ids"].to_list()
-    assert (loaded.tokens, loaded.max_length, loaded.fields) == (tokenizer.tokens, 5, ("text_a", "text_b"))
+@pytest.mark.parametrize("fields", [("text",), ("text_a", "text_b")])
+def test_it_keeps_the_contract(tmp_path, write_vocabulary, fields):
+    vocabulary = write_vocabulary("Mix", "##er", "rattle", "##s", "e", "中")
+    rows = [dict.fromkeys(fields, text) for text in ("Mixer \u00c9\u200b rattles", "Mix", "\u4e2d" * 3)]
+    for number, settings in enumerate([{}, {"max_length": 6, "strip_accents": True, "lower_case": False}]):
+        (tmp_path / str(number)).mkdir()
+        check_preprocessor(
+            fitted(vocabulary, fields=fields, **settings),
+            WordPiece(vocabulary="elsewhere/vocab.txt"),
+            rows,
+            folder=tmp_path / str(number),
+        )
 
 
 def test_transformers_reads_what_is_saved(tmp_path, write_vocabulary):
@@ -205,34 +206,3 @@ def test_it_adopts_a_vocabulary_and_what_was_stated_stands(write_vocabulary, sta
     assert tokenizer.files == [vocabulary]
     tokenizer.fit(ROWS)
     assert read(tokenizer, "Mixer") == [["[CLS]", adopted, "[SEP]"]]
-
-
-LOADER = """
-import sys, tensorflow as tf, tensorflow_text
-loaded = tf.saved_model.load(sys.argv[1])
-answer = loaded.signatures["serving_default"](tf.constant(["Mixer \\u00c9\\u200b rattles", "", "\\u4e2d" * 3]))
-print({name: tensor.numpy().tolist() for name, tensor in sorted(answer.items())})
-assert not {"tfattn", "tokenizers"} & set(sys.modules)
-"""
-
-
-def test_an_export_needs_tensorflow_and_tensorflow_text_only(tmp_path, write_vocabulary):
-    tokenizer = fitted(write_vocabulary("mix", "##er", "rattle", "##s", "e", "中"), max_length=6)
-    owner = tf.Module()
-    owner.tokenizer = tokenizer
-
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
-    def serve(text):
-        fields = {"text": text}
-        starts, ends = tokenizer.offsets(fields)
-        ids = tokenizer(fields)["token_ids"]
-        return {"ids": ids.to_tensor(), "starts": starts.to_tensor(), "ends": ends.to_tensor()}
-
-    tf.saved_model.save(owner, str(tmp_path / "export"), signatures={"serving_default": serve})
-    expected = serve(tf.constant(["Mixer \u00c9\u200b rattles", "", "\u4e2d" * 3]))
-
-    command = [sys.executable, "-I", "-c", LOADER, str(tmp_path / "export")]
-    printed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-
-    assert printed.strip() == str({name: tensor.numpy().tolist() for name, tensor in sorted(expected.items())})
-    assert not any("PyFunc" in node.op for node in serve.get_concrete_function().graph.as_graph_def().node)

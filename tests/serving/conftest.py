@@ -1,8 +1,7 @@
 """SavedModels made by hand, and one server of them all: predicting needs nothing of the code that trained."""
 
-import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from benchmarks.serving.exports import Export, reports
 from benchmarks.serving.running import Running, running
 from tests.serving import people
 from tests.serving.attack.probes import SLOW_SECONDS
-from tfattn import files
 from tfattn.export.serving_config import BATCHING, BATCHING_PARAMETERS
 from tfattn.formats.training_file import TrainingFile
 
@@ -60,25 +58,6 @@ def save(folder: Path, fields: list[str], scratch: Path) -> None:
     (folder / "assets.extra").mkdir()
     columns = {field: f"Description {field}" for field in fields}
     TrainingFile(columns).write(folder / "assets.extra/source.json")
-
-
-@pytest.fixture(scope="session")
-def once(tmp_path_factory) -> Callable[[str, Callable[[Path], None]], Path]:
-    """Gives folders that are made once for all processes of pytest-xdist: `once(name, make)`."""
-    place = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:  # each process has a folder of its own in theirs
-        place = place.parent
-
-    def once(name: str, make: Callable[[Path], None]) -> Path:
-        folder, made = place / "once" / name, place / "once" / f"{name}.made"
-        with files.lock(place / "once", wait=True):
-            if not made.exists():
-                folder.mkdir()
-                make(folder)
-                made.touch()
-        return folder
-
-    return once
 
 
 def write_models(folder: Path) -> None:

@@ -36,7 +36,7 @@ from tfattn.data.section import Data
 from tfattn.data.split import TRAIN
 from tfattn.data.summary import SUMMARY, SplitFindings, show, summarize
 from tfattn.data.survey import SURVEY, Places, Survey, survey
-from tfattn.data.units import Rows, Work, numbered_parts, reading
+from tfattn.data.units import Rows, Work, fit_in_one_part, numbered_parts, reading
 from tfattn.drawing.figures import svg
 from tfattn.errors import ConfigError, DataError
 from tfattn.preprocessing.unknown import Unknown
@@ -100,7 +100,8 @@ def prepare(
     units = list(numbered_parts(data))
     with _workplace(Path(folder), identity) as place:
         work = Work(data, data.target(), place, seed)
-        elsewhere = make and Make(make, place.absolute(), seed)
+        # Other processes take seconds to start, which is more than a few rows take.
+        elsewhere = Make(make, place.absolute(), seed) if make and not fit_in_one_part(units) else None
         engine.run(survey, units, work, elsewhere)
         with reading(place / SURVEY):
             surveyed = Survey(data, place, units)

@@ -8,11 +8,12 @@ in any order, and what is done is never done again.
 import contextlib
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tfattn import files
+from tfattn.data import parts
 from tfattn.data.encoding import Feature
 from tfattn.data.examples import Examples
 from tfattn.data.parts import Part
@@ -67,8 +68,14 @@ def numbered_parts(data: Data) -> Iterator[Rows]:
     Raises:
         DataError: a file cannot be read.
     """
-    parts = ((key, part) for key, source in data.sources.items() for part in source.parts())
-    return (Rows(number, key, part) for number, (key, part) in enumerate(parts))
+    found = ((key, part) for key, source in data.sources.items() for part in source.parts())
+    return (Rows(number, key, part) for number, (key, part) in enumerate(found))
+
+
+def fit_in_one_part(units: Sequence[Rows]) -> bool:
+    """Tell whether all rows together are known to be no more than one part of a large file has."""
+    spans = [span for unit in units for span in unit.part.spans]
+    return all(spans) and sum(span.end - span.begin for span in spans) <= parts.PART_BYTES
 
 
 @contextlib.contextmanager

@@ -56,7 +56,7 @@ def environment_of(runtime: Runtime, task: Task) -> Environment:
         task: built.
     """
     return Environment(
-        device=_device(len(runtime.local_replicas)),
+        device=device(len(runtime.local_replicas)),
         cores=num_cores(),
         replicas=runtime.num_replicas,
         workers=runtime.num_workers,
@@ -67,7 +67,7 @@ def environment_of(runtime: Runtime, task: Task) -> Environment:
     )
 
 
-def _device(replicas: int) -> str:
+def device(replicas: int) -> str:
     """The GPUs by their name, else the processor by its own."""
     gpus = tf.config.list_logical_devices("GPU")[:replicas]
     if gpus:

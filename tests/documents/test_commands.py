@@ -1,0 +1,118 @@
+"""Every command of the documents does what it should, on samples and with models that train in seconds.
+
+A block behind `<!-- checked, not run: REASON -->` is only read: its options as the command line reads them, its
+pipelines as `tfattn check` does.
+"""
+
+import configparser
+import importlib.util
+import re
+import subprocess
+import sys
+
+import pytest
+import typer
+
+from tests.documents.blocks import DOCUMENTS, PROJECT, Block, blocks
+from tests.documents.conftest import tiny
+from tfattn import cli
+from tfattn.config.resolve import resolve_section
+
+BLOCKS = blocks("sh", "console")
+# A reader's own file is that which the model has been trained on already.
+OWN_FILE, SAMPLE = "data.source.path=reports.csv", "data.source.path=data/factory_reports.csv"
+WITH_PIPELINE = {"run", "prepare", "train", "evaluate", "export"}
+COMMANDS = typer.main.get_command(cli.app).commands
+
+
+def places(blocks: list[Block]) -> list[str]:
+    return [block.place for block in blocks]
+
+
+def test_there_are_commands_in_every_document_that_shows_how_to_do_something():
+    documents = {block.place.partition(":")[0] for block in BLOCKS}
+    assert documents == {str(path.relative_to(PROJECT)) for path in DOCUMENTS} - {"docs/trust.md"}
+
+
+RUN = [block for block in BLOCKS if not block.not_run]
+CHECKED = [block for block in BLOCKS if block.not_run]
+SCRIPTS = [block for block in blocks("python") if block.path is None]
+
+
+@pytest.mark.parametrize("block", RUN, ids=places(RUN))
+def test_commands_run(block, trained, command, monkeypatch, request):
+    monkeypatch.chdir(trained)
+    server = request.getfixturevalue("server") if "850" in block.text else None
+    for words in block.commands:
+        if server is not None:
+            words = [_at(server, word) for word in words]
+        if words[0] == "tfattn":
+            _run(words[1:], block, command)
+        else:
+            _try(words)
+
+
+@pytest.mark.parametrize("block", SCRIPTS, ids=places(SCRIPTS))
+def test_python_runs(block, server):
+    text = block.text.replace("127.0.0.1:8500", server.grpc)
+    exec(compile(text, block.place, "exec"), {})
+
+
+@pytest.mark.parametrize("block", CHECKED, ids=places(CHECKED))
+def test_commands_that_are_not_run_are_well_formed(block, folder, command, monkeypatch):
+    monkeypatch.chdir(folder)
+    for program, *words in block.commands:
+        if program == "tfattn":
+            _check(words, command)
+        elif program == "python":
+            assert words[0] == "-m" and importlib.util.find_spec(words[1])
+        else:
+            assert program in ("docker", "kubectl", "export")
+
+
+def test_what_is_to_be_installed_is_an_extra():
+    setup = configparser.ConfigParser()
+    setup.read(PROJECT / "setup.cfg")
+    named = {name for path in DOCUMENTS for name in re.findall(r"'tfattn\[(\w+)\]'", path.read_text())}
+    assert named <= set(setup["options.extras_require"])
+
+
+def _run(words: list[str], block: Block, command) -> None:
+    """Run a command of tfattn in this process."""
+    if words[0] == "serve":  # the fixture `server` has started one
+        _check(words, command)
+        return
+    words = words[: words.index(">")] if ">" in words else words
+    words = [word.replace(OWN_FILE, SAMPLE) for word in words]
+    answer = command(*words, *(tiny(words[1]) if words[0] in WITH_PIPELINE else ()))
+    errors = [line for line in block.text.splitlines() if block.language == "console" and line.startswith("error: ")]
+    assert bool(answer.status) == bool(errors), answer.errors
+    assert set(errors) <= set(answer.errors.splitlines())
+
+
+def _try(words: list[str]) -> None:
+    """Run another command as a process."""
+    if words[0] == "make":
+        assert re.search(rf"^{words[1]}:", (PROJECT / "Makefile").read_text(), flags=re.MULTILINE), words[1]
+        return
+    assert words[0] in ("cat", "curl", "python")
+    program = [sys.executable] if words[0] == "python" else words[:1]
+    done = subprocess.run([*program, *words[1:]], capture_output=True, text=True)
+    assert done.returncode == 0 and '"error"' not in done.stdout, done.stdout + done.stderr
+
+
+def _check(words: list[str], command) -> None:
+    """Read a command of tfattn as the command line does, and check what it names."""
+    options = COMMANDS[words[0]].make_context(words[0], words[1:]).params
+    overrides = list(options.get("set") or ())
+    if "pipeline" in options:
+        answer = command("check", options["pipeline"], *(word for one in overrides for word in ("--set", one)))
+        assert answer.status == 0, answer.errors
+    elif words[0] == "serve":
+        assert resolve_section("serving", options["config"], overrides)
+
+
+def _at(server, word: str) -> str:
+    """Put the address of the server that runs in the place of the usual one."""
+    word = re.sub(r"(http://127\.0\.0\.1|localhost):8501", server.rest, word)
+    return word.replace("127.0.0.1:8500", server.grpc)
