@@ -14,7 +14,6 @@ from tfattn import files
 from tfattn.data import prepare as preparing
 from tfattn.data.batching import Batching
 from tfattn.data.csv_files import CsvFile
-from tfattn.data.engine import Local
 from tfattn.data.jsonl_files import JsonLinesFile
 from tfattn.data.local_engine import Local
 from tfattn.data.prepare import prepare
