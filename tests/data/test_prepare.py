@@ -395,15 +395,16 @@ def test_a_full_disk_is_one_message_and_what_is_done_is_kept(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("step", "name"),
+    ("step", "name", "damage"),
     [
-        ("survey", "survey/000001/texts.npy"),
-        ("scatter", "assignment/splits.npy"),
-        ("gather", "scatter/000002/train.records"),
-        ("gather", "scatter/000001/train.rows.npy"),
+        ("survey", "survey/000001/texts.npy", "cut"),
+        ("survey", "survey/000000/found.json", "missing"),
+        ("scatter", "assignment/splits.npy", "cut"),
+        ("gather", "scatter/000002/train.records", "cut"),
+        ("gather", "scatter/000001/train.rows.npy", "missing"),
+        ("gather", "gather/train-00000-of-00001/train-00000-of-00001.tfrecord", "missing"),
     ],
 )
-@pytest.mark.parametrize("damage", ["missing", "cut"])
 def test_a_damaged_result_of_a_killed_preparation_is_one_message_and_then_begins_anew(
     tmp_path, monkeypatch, small_parts, step, name, damage
 ):

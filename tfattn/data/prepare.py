@@ -28,8 +28,8 @@ from tfattn.data.division import SPLITS, divide
 from tfattn.data.encoding import described
 from tfattn.data.findings import COLUMNS, TEXTS
 from tfattn.data.fitting import FITTED, Make, fit
-from tfattn.data.gather import GATHERED, gather, shards
-from tfattn.data.records import PREPARE_AGAIN, Stored, StoredSplit
+from tfattn.data.gather import GATHERED, Shards, gather, shards
+from tfattn.data.records import PREPARE_AGAIN, Stored, StoredSplit, shard_name
 from tfattn.data.repeats import repeats
 from tfattn.data.scatter import SCATTERED, scatter
 from tfattn.data.section import Data
@@ -114,9 +114,9 @@ def prepare(
         present = [split for number, split in enumerate(SPLITS) if (split_of_row == number).any()]
         with reading(place / SCATTERED):
             splits = {split: _joined(place, split, units) for split in present}
-            shares = {split: list(shards(place, split, units)) for split in present}
+            gathered = {split: list(shards(place, split, units)) for split in present}
         _check_training(data, splits[TRAIN])
-        engine.run(gather, [some for of_split in shares.values() for some in of_split], work, elsewhere)
+        engine.run(gather, [some for of_split in gathered.values() for some in of_split], work, elsewhere)
 
         # The manifest is written when the block ends, with what has been put in by then.
         written: dict[str, PreparedSplit] = {}
@@ -132,15 +132,15 @@ def prepare(
             shutil.copytree(place / FITTED / "preprocessing", new / "preprocessing")
             work.target.save(new)
             for split in present:
-                for path in place.glob(f"{GATHERED}/{split}-*/*"):
-                    os.link(path, new / path.name)
+                with reading(place / GATHERED):
+                    _link(place / GATHERED, new, gathered[split])
                 if split != TRAIN:
                     with reading(place / SCATTERED):
                         _write_raw(new, split, [place / SCATTERED / unit.name for unit in units])
                 written[split] = {
                     "rows": splits[split]["rows"],
                     "records": sum(len(lengths) for lengths in _lengths(new, split)),
-                    "shards": shares[split][0].total,
+                    "shards": gathered[split][0].total,
                     "class_counts": [splits[split]["classes"][name] for name in work.target.names],
                     "truncated": splits[split]["truncated"]["rows"],
                 }
@@ -220,6 +220,17 @@ def _joined(folder: Path, split: str, units: Sequence[Rows]) -> SplitFindings:
         "truncated": Places.joined([part["truncated"] for part in parts]),
         "unknown": unknown,
     }
+
+
+def _link(gathered: Path, folder: Path, units: Sequence[Shards]) -> None:
+    """Link all shards of a split into a folder."""
+    for unit in units:
+        for path in (gathered / unit.name).iterdir():
+            os.link(path, folder / path.name)
+        for number in range(unit.first, unit.first + len(unit.bounds) - 1):
+            shard = folder / shard_name(unit.split, number, unit.total)
+            for path in (shard, shard.with_suffix(".lengths.npy"), shard.with_suffix(".rows.npy")):
+                path.stat()  # raises where somebody has taken it away
 
 
 def _write_raw(folder: Path, split: str, parts: Sequence[Path]) -> None:

@@ -87,7 +87,7 @@ def reading(folder: Path) -> Iterator[None]:
     """
     try:
         yield
-    except (OSError, EOFError, ValueError) as error:
+    except (FileNotFoundError, EOFError, ValueError) as error:
         raise DataError(
             "what is done already has been damaged",
             where=str(getattr(error, "filename", None) or folder),
