@@ -1,6 +1,7 @@
 """Streaming preparation: the same files whatever the number of processes, and after any kill."""
 
 import functools
+import itertools
 import os
 import random
 import shutil
@@ -72,6 +73,23 @@ def test_a_killed_preparation_goes_on_and_ends_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(preparing, "survey", functools.wraps(preparing.survey)(lambda _, unit: surveyed.append(unit)))
     assert prepared(tmp_path, "killed", ONE, identity="it") == whole
     assert not surveyed  # what is done is not done again
+
+
+def test_a_kill_while_results_are_removed_leaves_none_of_them_in_use(tmp_path, monkeypatch):
+    write(tmp_path)
+    whole, unlink, left = prepared(tmp_path, "whole", ONE), os.unlink, itertools.count(-5)
+
+    def interrupted(path, **options):
+        if "dir_fd" in options and str(path).endswith(".npy") and next(left) == 0:
+            raise KeyboardInterrupt
+        unlink(path, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "unlink", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            prepared(tmp_path, "killed", ONE, identity="it")
+    assert list(tmp_path.glob(".killed.parts/*/*"))
+    assert prepared(tmp_path, "killed", ONE, identity="it") == whole
 
 
 def test_what_another_preparation_left_is_not_used(tmp_path):

@@ -41,6 +41,8 @@ from tfattn.drawing.figures import svg
 from tfattn.errors import ConfigError, DataError
 from tfattn.preprocessing.unknown import Unknown
 
+_MARK = "of-"  # and an identity: what the intermediate results are of
+
 
 class PreparedSplit(StoredSplit):
     """Beside the rows, how many records they have become, the rows of each class, and how many were cut at a limit."""
@@ -174,11 +176,11 @@ def read_facts(folder: str | Path) -> Facts:
 def _workplace(folder: Path, identity: str) -> Iterator[Path]:
     """Yield the folder of intermediate results, with what a killed process that did the same has left there."""
     place = folder.with_name(f".{folder.name}.parts")
-    mark = place / f"of-{identity}"
+    mark = place / f"{_MARK}{identity}"
     if identity and mark.exists():
         note(f"goes on with what is done already: {place}")
     else:
-        shutil.rmtree(place, ignore_errors=True)
+        _remove(place)
     with files.disk_errors(place):
         place.mkdir(parents=True, exist_ok=True)
         mark.touch()
@@ -186,12 +188,19 @@ def _workplace(folder: Path, identity: str) -> Iterator[Path]:
         with files.disk_errors(place):
             yield place
     except (DataError, ConfigError):
-        shutil.rmtree(place, ignore_errors=True)
+        _remove(place)
         raise
     except BaseException:
         if not identity:
-            shutil.rmtree(place, ignore_errors=True)
+            _remove(place)
         raise
+    _remove(place)
+
+
+def _remove(place: Path) -> None:
+    """Remove what is done: its mark first, because a process that is killed meanwhile leaves a part of it."""
+    for mark in place.glob(f"{_MARK}*"):
+        mark.unlink()
     shutil.rmtree(place, ignore_errors=True)
 
 
