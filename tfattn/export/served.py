@@ -92,7 +92,7 @@ class Served(tf.Module):
         raise NotImplementedError
 
     def about(self) -> dict[str, Any]:
-        """What a person has to know to ask it and to read its outputs.
+        """Describe its inputs and outputs to people.
 
         Returns:
             `inputs`, of each input its `kind` and what is known of it: of a "text" `max_tokens`, of which the rest is
@@ -109,13 +109,13 @@ class Served(tf.Module):
         raise NotImplementedError
 
     def warm_up(self, rows: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, Columns]]:
-        """Requests that make every signature ready for whatever may come, from example rows: signature and inputs."""
+        """Yield requests that make every signature ready for any others, from example rows: signature and inputs."""
         raise NotImplementedError
 
     def compared(
         self, expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]], *, tolerance: float
     ) -> Comparison:
-        """Holds the outputs of serving_default against the predictions of the trained model.
+        """Compare the outputs of serving_default with the predictions of the trained model.
 
         Args:
             expected: what the trained model predicted for N rows.
@@ -128,7 +128,7 @@ class Served(tf.Module):
         raise NotImplementedError
 
     def save_assets(self, folder: Path) -> None:
-        """Writes what people may want to read beside the graph: the preprocessor's files.
+        """Write the files that people may want to read beside the graph: the preprocessor's files.
 
         Those of several members are told apart by their names, such as member_0.table.json: a SavedModel keeps its
         assets without folders.

@@ -148,7 +148,7 @@ class ServedRows(Served):
         return self.output_side.compared(expected, received, tolerance=tolerance)
 
     def save_assets(self, folder: Path) -> None:
-        """Writes what outputs have to be read by, and the preprocessor's files."""
+        """Write the files that explain the outputs, and the preprocessor's files."""
         super().save_assets(folder)
         self.output_side.save_assets(folder)
 

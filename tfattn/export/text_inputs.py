@@ -57,7 +57,7 @@ class TextInputs(Inputs):
         return {name: [row[name] for row in rows] for name in self.names}
 
     def warm_up(self, rows: Sequence[Mapping[str, str]]) -> list[Columns]:
-        """A row of every length there may be, each alone and all together."""
+        """Choose a row of every length there may be, each alone and all together."""
         chosen = one_of_each_length(self._lengths, self.request(rows))
         alone = [
             {name: [values[place]] for name, values in chosen.items()} for place in range(len(chosen[self.names[0]]))
@@ -114,7 +114,7 @@ class TextInputs(Inputs):
 
 
 def _padded_by_server(token_ids: tf.Tensor) -> tf.Tensor:
-    """True where a row ends in repetitions of its first token; no text does, it ends in another: (B, T) -> (B, T)."""
+    """Find where a row ends in repetitions of its first token; no text does, it ends in another: (B, T) -> (B, T)."""
     repeats = tf.cast(tf.equal(token_ids, token_ids[:, :1]), tf.int32)
     run = tf.math.cumprod(repeats, axis=1, reverse=True)
     first = tf.equal(tf.range(tf.shape(token_ids)[1]), 0)

@@ -57,7 +57,7 @@ class Decoding:
         n_best: bool = False,
         aligned: bool = False,
     ) -> Decoded:
-        """Writes a text for each of B sources; to an empty one, of which there is only the end, nothing.
+        """Write a text for each of B sources; to an empty one, of which there is only the end, nothing.
 
         Args:
             model: what writes.
@@ -97,6 +97,6 @@ class Decoding:
 
 
 def _read(model: EncoderDecoder, token_ids: Any, index: Any, memory: dict[str, Any], state: Any) -> tuple:
-    """A step whose state holds the memory too, which loses the rows that are done as all else does."""
+    """Return a step whose state holds the memory too, which loses the rows that are done as all else does."""
     logits, state, alignment = model.step(token_ids, index, memory, state)
     return logits, (memory, state), alignment

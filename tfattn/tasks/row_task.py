@@ -63,7 +63,7 @@ class RowTask(Task):
         return self.head.loss_terms(outputs, batch)
 
     def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
-        """What the head predicts, and the explanations that the model has."""
+        """Return the predictions of the head, and the explanations that the model has."""
         explanations = {name: outputs[name] for name in EXPLANATIONS if name in outputs}
         return self.head.predictions(outputs) | explanations
 
@@ -73,7 +73,7 @@ class RowTask(Task):
         return self.head.combined(predictions, operating_point)
 
     def gathered(self, predictions: dict[str, Any], rows: Any, num_rows: Any) -> dict[str, Any]:
-        """The mean of what is predicted for the examples of each row, and what the head makes of it."""
+        """Average the predictions for the examples of each row, and let the head decide by that."""
         return self.head.combined([{name: mean_by_row(x, rows, num_rows) for name, x in predictions.items()}])
 
     def choose_operating_point(

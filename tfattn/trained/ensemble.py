@@ -57,15 +57,15 @@ class TrainedEnsemble:
         self.operating_point = operating_point
 
     def combined(self, predictions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Combines what some of the models predict, or one alone: tensors or arrays (B, ...) by name."""
+        """Combine what some of the models predict, or one alone: tensors or arrays (B, ...) by name."""
         return self.task.combined(predictions, self.operating_point)
 
     def predict(self, rows: Sequence[Mapping[str, str]]) -> Predictions:
-        """Predicts for N raw rows, all at once; by name, each (N, ...)."""
+        """Predict for N raw rows, all at once; by name, each (N, ...)."""
         return as_arrays(self.combined(self.predict_each(rows)))
 
     def predict_each(self, rows: Sequence[Mapping[str, str]]) -> list[Predictions]:
-        """Predicts for N raw rows with each model alone."""
+        """Predict for N raw rows with each model alone."""
         fields = {name: tf.constant([row[name] for row in rows]) for name in self.preprocessor.fields}
         return [
             as_arrays(gathered(task, function(features), features, len(rows)))
@@ -93,7 +93,7 @@ def gathered(task: Task, predictions: dict[str, Any], features: Mapping[str, Any
 
 
 def load(run: Run) -> TrainedEnsemble:
-    """Builds the models of a run with their best weights, in float32 as the export has them.
+    """Build the models of a run with their best weights, in float32 as the export has them.
 
     Raises:
         CheckpointError: there is none, or it is damaged.

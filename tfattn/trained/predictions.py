@@ -57,12 +57,12 @@ class SplitPredictions:
 
 
 def measuring_split(run: Run) -> str:
-    """Chooses the split whose rows measure: "test" where there is one, else "validation"."""
+    """Choose the split whose rows measure: "test" where there is one, else "validation"."""
     return TEST if TEST in run.members[0].facts["splits"] else VALIDATION
 
 
 def predict_split(run: Run, ensemble: TrainedEnsemble, split: str) -> SplitPredictions:
-    """Predicts for the prepared rows of a split, on one device.
+    """Predict for the prepared rows of a split, on one device.
 
     Args:
         run: what the ensemble was loaded from.
@@ -97,7 +97,7 @@ def predict_split(run: Run, ensemble: TrainedEnsemble, split: str) -> SplitPredi
 
 
 def predict_for_parity(run: Run, ensemble: TrainedEnsemble) -> tuple[list[dict[str, str]], Columns]:
-    """Predicts with all models for rows that at least one was not trained on: what an export has to predict as well.
+    """Predict with all models for rows that at least one was not trained on: what an export has to predict as well.
 
     Returns:
         N raw rows, and by name the predictions, each (N, ...).
@@ -111,7 +111,7 @@ def predict_for_parity(run: Run, ensemble: TrainedEnsemble) -> tuple[list[dict[s
 
 
 def choose_operating_point(run: Run, ensemble: TrainedEnsemble) -> None:
-    """Lets the validation rows choose, where the task wants that, and keeps it as `operating_point.json` of the run."""
+    """Let the validation rows choose, where the task wants that, and keeps it as `operating_point.json` of the run."""
     ensemble.operating_point = None
     if ensemble.task.has_operating_point:
         validation = predict_split(run, ensemble, VALIDATION)
@@ -124,7 +124,7 @@ def _chosen(rows: Sequence[dict[str, str]], numbers: np.ndarray) -> list[dict[st
 
 
 def _leaked(run: Run, split: str) -> set[str]:
-    """The places of the rows of a split that repeat what the model that predicts for them was trained on."""
+    """Find the places of the rows of a split that repeat what the model that predicts for them was trained on."""
     found = (zip(one.rows(split), read_leaked(one.prepared, split), strict=True) for one in run.datasets)
     return {row["row"] for rows in found for row, is_leaked in rows if is_leaked}
 
