@@ -35,7 +35,7 @@ def config(model, task):
 def test_what_belongs_together_is_built(model, task, sizes):
     parts = config(model, task)
     built = build(parts, "task", model=build(parts, "model", **sizes), targets={"labels": None, "counts": [1] * 3})
-    assert built.num_classes == 3
+    assert built.head.units == 3
     assert type(built.model).__name__.lower() == model["name"].replace("_", "")
 
 
