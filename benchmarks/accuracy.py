@@ -3,8 +3,9 @@
     python -m benchmarks.accuracy pipelines/factory_reports.yaml --set data.source.path=factoryReports.csv --peers
 
 Nothing is chosen on the rows that measure: every run has a fixed number of epochs, and the last one counts. The peers
-are TF-IDF with logistic regression and, where transformers is installed, logistic regression on MiniLM's vectors and
-plain fine-tuning of MiniLM in PyTorch. Each difference is of the same splits, with the 95 % interval of its mean.
+are TF-IDF with logistic regression and, where transformers is installed (see benchmarks/peers.py), logistic
+regression on MiniLM's vectors and plain fine-tuning of MiniLM in PyTorch. Each difference is of the same splits, with
+the 95 % interval of its mean.
 """
 
 import argparse

@@ -106,7 +106,7 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
     },
     "preprocessors": {
         "sentencepiece": "tfattn.preprocessing.sentencepiece:SentencePiece",
-        "table": "tfattn.preprocessing.table:Table",
+        "table": "tfattn.preprocessing.table:TableColumns",
         "wordpiece": "tfattn.preprocessing.wordpiece:WordPiece",
     },
     "optimizers": {

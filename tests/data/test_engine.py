@@ -22,7 +22,7 @@ from tfattn.data.prepare import prepare
 from tfattn.data.section import Data
 from tfattn.data.split import Split
 from tfattn.errors import DataError, TfattnError
-from tfattn.preprocessing.table import Table
+from tfattn.preprocessing.table import TableColumns
 
 PART_BYTES = 256  # of about 15 rows
 
@@ -40,7 +40,7 @@ def section(folder, processes=1):
     parts.PART_BYTES = PART_BYTES
     return Data(
         source=CsvFile(path=str(folder / "rows.csv"), fields={"label": "label"}),
-        preprocessing=Table(numeric=("age", "score")),
+        preprocessing=TableColumns(numeric=("age", "score")),
         batching=Batching(batch_size=4),
         split=Split(validation=0.2),
         targets=Classes(),

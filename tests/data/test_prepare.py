@@ -16,7 +16,7 @@ from tfattn.data.reader import Reader
 from tfattn.data.section import Data
 from tfattn.data.split import Split
 from tfattn.errors import DataError
-from tfattn.preprocessing.table import Table
+from tfattn.preprocessing.table import TableColumns
 from tfattn.preprocessing.wordpiece import WordPiece
 
 ROWS = [
@@ -49,7 +49,7 @@ def read(folder, split):
     reader = Reader(folder, split, batching=Batching(batch_size=4), seed=0, shuffle=False)
     rows = {}
     for batch in reader.dataset(0).as_numpy_iterator():
-        for place, row in enumerate(batch["row_ids"]):
+        for place, row in enumerate(batch["record_ids"]):
             mask = batch["padding_mask"][place]
             tokens = batch["token_ids"][place][mask].tolist(), batch["segment_ids"][place][mask].tolist()
             rows[int(row)] = (*tokens, int(batch["label_ids"][place]))
@@ -234,7 +234,7 @@ def people(tmp_path):
         path = tmp_path / name
         path.write_text("\n".join([HEADER, *(",".join(row) for row in rows)]) + "\n")
         source = CsvFile(path=str(path), fields={"label": "label", "person": "person", "panel": "panel"})
-        table = Table(numeric=("age", "score"))
+        table = TableColumns(numeric=("age", "score"))
         parts = {"preprocessing": table, "targets": Classes(), "examples": Examples()}
         return Data(source=source, batching=Batching(batch_size=4), **parts | options)
 
@@ -292,7 +292,7 @@ def test_what_is_wrong_in_a_table_is_one_message_and_nothing_is_written(people, 
 
 
 def test_a_missing_column_is_named(people, tmp_path):
-    data = people(preprocessing=Table(numeric=("ages",)), split=Split())
+    data = people(preprocessing=TableColumns(numeric=("ages",)), split=Split())
     with pytest.raises(DataError, match=r"people.csv:1: there is no column for `ages`.*Did you mean `age`"):
         prepare(data, tmp_path / "prepared", seed=3)
 

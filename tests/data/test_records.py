@@ -171,7 +171,7 @@ def test_a_cut_file_is_located(make_folder):
         with pytest.raises(DataError) as error:
             Records(folder, "train")
         assert str(error.value).startswith(
-            f"{path}, byte {offset}: the file is cut or grown: expected {len(whole)} bytes, received {kept}"
+            f"{path}, byte {offset}: the file has another size: expected {len(whole)} bytes, received {kept}"
         )
 
 

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tfattn.evaluation import importance
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
-from tfattn.preprocessing.table import Table
+from tfattn.preprocessing.table import TableColumns
 from tfattn.tasks.tabular_classification import TabularClassification
 
 COLUMNS = [f"Column_{number}" for number in range(14)]
@@ -45,7 +45,7 @@ def columns(rows):
 def trained(rows, labels, seed):
     """A small model after a few seconds of training, as a function from raw rows to scores."""
     keras.utils.set_random_seed(seed)
-    table = Table(numeric=tuple(COLUMNS), bins=8, scaling="quantile")
+    table = TableColumns(numeric=tuple(COLUMNS), bins=8, scaling="quantile")
     table.fit(rows)
     model = FeatureTokenizerTransformer(
         **table.sizes, hidden_dim=16, num_layers=1, num_heads=2, numeric_embedding="piecewise_linear"

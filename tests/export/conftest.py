@@ -14,7 +14,7 @@ from tfattn.export.text import TextClassifier
 from tfattn.formats.training_file import FileFormat, TrainingFile
 from tfattn.models.bert import Bert
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
-from tfattn.preprocessing.table import Table
+from tfattn.preprocessing.table import TableColumns
 from tfattn.preprocessing.wordpiece import WordPiece
 from tfattn.tasks.tabular_classification import TabularClassification
 from tfattn.tasks.text_classification import TextClassification
@@ -68,8 +68,8 @@ def classifier(task, tmp_path_factory):
     vocabulary = tmp_path_factory.mktemp("vocabulary") / "vocab.txt"
     vocabulary.write_text("".join(f"{word}\n" for word in WORDS))
 
-    def classifier(*fields: str) -> TextClassifier:
-        tokenizer = WordPiece(vocabulary=str(vocabulary), max_length=16, fields=fields)
+    def classifier(*fields: str, **options) -> TextClassifier:
+        tokenizer = WordPiece(vocabulary=str(vocabulary), fields=fields, **{"max_length": 16, **options})
         tokenizer.fit([])
         return TextClassifier(TrainedEnsemble([(tokenizer, task)]))
 
@@ -133,9 +133,11 @@ TABLE_ROWS = [
 ]
 
 
-def table_member(seed: int, rows=TABLE_ROWS, num_classes: int = 2) -> tuple[Table, TabularClassification]:
+def table_member(seed: int, rows=TABLE_ROWS, num_classes: int = 2) -> tuple[TableColumns, TabularClassification]:
     """A fitted preprocessor and a classifier with weights of its own."""
-    table = Table(numeric=NUMERIC, categorical=CATEGORICAL, caps={"Score.BG": 5000.0}, bins=4, scaling="quantile")
+    table = TableColumns(
+        numeric=NUMERIC, categorical=CATEGORICAL, caps={"Score.BG": 5000.0}, bins=4, scaling="quantile"
+    )
     table.fit(rows)
     keras.utils.set_random_seed(seed)
     model = FeatureTokenizerTransformer(

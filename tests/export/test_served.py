@@ -10,7 +10,7 @@ from tfattn.models.bert import Bert
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
 from tfattn.models.transformer import Transformer
 from tfattn.preprocessing.sentencepiece import SentencePiece
-from tfattn.preprocessing.table import Table
+from tfattn.preprocessing.table import TableColumns
 from tfattn.preprocessing.wordpiece import WordPiece
 from tfattn.trained.ensemble import TrainedEnsemble
 
@@ -40,7 +40,7 @@ def text_model(number, folder):
 
 
 def table_model(number, folder):
-    reader = Table(numeric=("age", "size"), categorical=("job",), scaling="quantile")
+    reader = TableColumns(numeric=("age", "size"), categorical=("job",), scaling="quantile")
     reader.fit(TABLE[number:])
     sizes = {name: value for name, value in SIZES.items() if name != "intermediate_dim"}
     return reader, FeatureTokenizerTransformer(**reader.sizes, **sizes)

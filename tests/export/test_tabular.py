@@ -16,7 +16,7 @@ from tfattn.export.served_rows import example
 from tfattn.export.tabular import TabularClassifier
 from tfattn.formats.training_file import TrainingFile
 from tfattn.models.feature_map_transformer import FeatureMapTransformer
-from tfattn.preprocessing.table import Table
+from tfattn.preprocessing.table import TableColumns
 from tfattn.tasks.operating_point import OperatingPoint
 from tfattn.tasks.tabular_classification import TabularClassification
 from tfattn.trained.ensemble import TrainedEnsemble
@@ -108,7 +108,7 @@ def test_an_example_that_lacks_a_column_is_refused(loaded_table):
 
 def test_essential_features_are_answered_where_a_model_has_them():
     rows = [{f"c{column}": str((7 * row + 3 * column) % 11) for column in range(14)} for row in range(9)]
-    table = Table(numeric=tuple(rows[0]), scaling="none")
+    table = TableColumns(numeric=tuple(rows[0]), scaling="none")
     table.fit(rows)
     keras.utils.set_random_seed(0)
     task = TabularClassification(model=FeatureMapTransformer(num_numeric=14, category_counts=[]), targets=TARGETS)
@@ -250,7 +250,7 @@ def test_columns_keep_their_names_as_inputs(exported_table):
     ],
 )
 def test_names_that_an_export_cannot_keep_are_refused(columns, message):
-    table = Table(numeric=tuple(columns))
+    table = TableColumns(numeric=tuple(columns))
     with pytest.raises(ExportError, match=message):
         classifier([(table, TabularClassification(model=_Nothing(), targets=TARGETS))])
 
@@ -269,7 +269,7 @@ def test_other_names_are_kept_to_the_letter(columns, tmp_path):
     signature = tf.saved_model.load(str(tmp_path)).signatures["serving_default"]
     sent = {name: tf.constant([float(2**place)]) for place, name in enumerate(columns)}
     assert signature(**sent)["sum"].numpy() == [2 ** len(columns) - 1]
-    classifier([(Table(numeric=tuple(columns)), TabularClassification(model=_Nothing(), targets=TARGETS))])
+    classifier([(TableColumns(numeric=tuple(columns)), TabularClassification(model=_Nothing(), targets=TARGETS))])
 
 
 class _Nothing(keras.Model):

@@ -122,3 +122,23 @@ def test_another_precision_than_float32_is_refused(served):
 
     with pytest.raises(ExportError, match="expected float32, received bfloat16"):
         TextClassifier(TrainedEnsemble([(served.preprocessors[0], Task())]))
+
+
+def test_a_long_text_is_predicted_as_the_mean_of_its_windows(classifier, served, task):
+    windows = classifier("text", max_length=6, doc_stride=2)
+    texts = ["it is very loud very", "noise", "coolant pooling under sorter"]
+    functions = windows.signatures()
+    found = functions["serving_default"](tf.constant(texts))
+    parts = ["it is very loud", "very loud very"]
+    alone = served.signatures()["serving_default"](tf.constant([*parts, *texts[1:]]))["scores"].numpy()
+    np.testing.assert_allclose(found["scores"], [alone[:2].mean(0), *alone[2:]], atol=1e-6)
+    assert not found["truncated"].numpy().any() and windows.about()["inputs"]["text"]["max_tokens"] is None
+    encoded = served.signatures()["features"](tf.constant([*parts, *texts[1:]]))["encoded"].numpy()
+    np.testing.assert_allclose(
+        functions["features"](tf.constant(texts))["encoded"], [encoded[:2].mean(0), *encoded[2:]], atol=1e-6
+    )
+    assert all(len(value) == 0 for value in functions["serving_default"](tf.constant([], tf.string)).values())
+    ensemble = TrainedEnsemble([(windows.preprocessors[0], task)])
+    np.testing.assert_allclose(
+        found["scores"], ensemble.predict([{"text": text} for text in texts])["scores"], atol=1e-6
+    )

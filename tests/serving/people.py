@@ -9,14 +9,14 @@ from tfattn import files
 from tfattn.export import saved_model, warmup
 from tfattn.export.tabular import TabularClassifier
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
-from tfattn.preprocessing.table import Table
+from tfattn.preprocessing.table import TableColumns
 from tfattn.tasks.tabular_classification import TabularClassification
 from tfattn.trained.ensemble import TrainedEnsemble
 
 
 def write(folder: Path) -> None:
     """Writes a version of it."""
-    table = Table(numeric=("age", "hours-per-week"), categorical=("job",))
+    table = TableColumns(numeric=("age", "hours-per-week"), categorical=("job",))
     jobs = ("clerk", "baker", "")
     rows = [{"age": str(20 + n), "hours-per-week": str(n % 7 or ""), "job": jobs[n % 3]} for n in range(40)]
     table.fit(rows)

@@ -32,7 +32,7 @@ class Words:
     """Writes the same word whatever it is."""
 
     target_fields = ("target",)
-    start_id, end_id, unwritten_ids = 1, 2, (0, 1)
+    start_id, end_id, suppressed_ids = 1, 2, (0, 1)
 
     def detokenize(self, token_ids):
         return np.array([b"word"] * len(token_ids), object).view(Texts)

@@ -6,7 +6,7 @@ import pytest
 
 from tfattn.models.bert import Bert
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
-from tfattn.preprocessing.table import Table
+from tfattn.preprocessing.table import TableColumns
 from tfattn.preprocessing.wordpiece import WordPiece
 from tfattn.tasks.operating_point import OperatingPoint
 from tfattn.tasks.tabular_classification import TabularClassification
@@ -22,7 +22,7 @@ def tables():
     """Two models, each with a table scaled by other rows."""
 
     def model(rows, seed):
-        table = Table(numeric=("age", "hours"))
+        table = TableColumns(numeric=("age", "hours"))
         table.fit(rows)
         task = TabularClassification(
             model=FeatureTokenizerTransformer(**table.sizes, hidden_dim=8, num_layers=1, num_heads=2),

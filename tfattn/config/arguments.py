@@ -75,7 +75,7 @@ class Argument:
         return []
 
     def expected(self) -> str:
-        """The type in words."""
+        """Describe the type in words."""
         return described(self.schema)
 
     @functools.cached_property
@@ -103,7 +103,7 @@ def argument(name: str, hint: Any, default: Any, help: str) -> Argument:
 
 
 def _inside(value: Any, steps: tuple[str | int, ...]) -> tuple[tuple[str | int, ...], Any]:
-    """The keys among pydantic's steps to what is wrong, others being names of types, and what stands there."""
+    """Separate the keys among pydantic's steps to an error from names of types, and find the value there."""
     path: list[str | int] = []
     for step in steps:
         if isinstance(value, dict) and step in value or isinstance(value, list) and isinstance(step, int):

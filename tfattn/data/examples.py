@@ -8,7 +8,7 @@ import tensorflow as tf
 from tfattn.data.records import STORED_NAMES, Feature
 from tfattn.data.source import Row
 from tfattn.data.targets import Target
-from tfattn.features import MASKS, PADDING_MASK
+from tfattn.features import EXAMPLE_ROWS, MASKS, PADDING_MASK
 from tfattn.preprocessing.preprocessor import Preprocessor
 
 
@@ -43,6 +43,8 @@ class Examples:
         inputs = preprocessor({name: fields[name] for name in preprocessor.fields})
         features = {}
         for name, output in preprocessor(fields).items():
+            if name == EXAMPLE_ROWS:
+                continue
             dtype = "int64" if output.dtype.is_integer else "float32"
             role = "input" if name in inputs else "target"
             shape = tuple(output.shape[1:])
@@ -60,10 +62,11 @@ class Examples:
             DataError: a row has a target that cannot be taught; names the place.
         """
         outputs = preprocessor(fields_of(rows, preprocessor))
+        places = outputs.pop(EXAMPLE_ROWS, tf.range(len(rows))).numpy().tolist()
         columns = {STORED_NAMES.get(name, name): _values(output) for name, output in outputs.items()}
-        for place, row in enumerate(rows):
-            values = {name: column[place] for name, column in columns.items()}
-            yield Example(place, {**values, **targets.encode(row)})
+        for number, place in enumerate(places):
+            values = {name: column[number] for name, column in columns.items()}
+            yield Example(place, {**values, **targets.encode(rows[place])})
 
 
 def fields_of(rows: Sequence[Row], preprocessor: Preprocessor) -> dict[str, tf.Tensor]:

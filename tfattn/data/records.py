@@ -244,7 +244,7 @@ class Records:
                 f"there are no {split} rows",
                 where=str(folder),
                 expected=f"one of {', '.join(self.manifest['splits'])}",
-                remedy=f"Give `data.split.{split}` a share above 0 and prepare again.",
+                remedy=f"Give `data.split.{split}` a fraction above 0 and prepare again.",
             )
         shards = self.manifest["splits"][split]["shards"]
         self.paths = [folder / f"{split}-{shard:05d}-of-{shards:05d}.tfrecord" for shard in range(shards)]

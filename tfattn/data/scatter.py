@@ -62,7 +62,7 @@ class _Box:
         """Encodes some rows."""
         preprocessing, targets = self._data.preprocessing, self._data.targets
         if self.split == TRAIN:
-            is_out = preprocessing.leaves_out(fields_of(rows, preprocessing)).numpy()
+            is_out = preprocessing.excluded(fields_of(rows, preprocessing)).numpy()
             for place in np.flatnonzero(is_out):
                 self._left_out.add(rows[place].where)
             rows, keys, numbers = list(compress(rows, ~is_out)), keys[~is_out], numbers[~is_out]

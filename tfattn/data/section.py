@@ -69,7 +69,7 @@ class Data:
             raise ConfigError(
                 "no rows are left to measure",
                 key="split.validation",
-                expected="a share above 0, or a `validation_source`",
+                expected="a fraction above 0, or a `validation_source`",
                 received="0",
             )
 

@@ -57,7 +57,7 @@ class PredictedTexts:
         return self.scores[np.arange(len(self.given)), self.given]
 
     def text(self, number: int) -> str:
-        """The text of a row, or its texts, as a page can show them."""
+        """Return the text of a row, or its texts, as a page can show them."""
         text = " | ".join(value for key, value in self.rows[number].items() if key not in ("row", LABEL))
         return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"
 

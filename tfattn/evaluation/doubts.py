@@ -1,4 +1,4 @@
-"""What stands against a metric and is said above it: no better than a guess, or rows that were not unseen."""
+"""Doubts about a metric, which are told above it: it is no better than a guess, or rows were not unseen."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfattn.evaluation.wording import between, count, listed, number, percent, percents
-from tfattn.tasks.intervals import NORMAL_95, counted_share
+from tfattn.tasks.intervals import NORMAL_95, counted_fraction
 
 SHOWN_ROWS = 2
 MUCH_THE_SAME = 0.2  # of the sources
@@ -15,7 +15,7 @@ MOST_CHARACTERS = 80
 
 
 def of_labels(metrics: dict[str, float], labels: Sequence[str], true: np.ndarray, given: np.ndarray) -> list[str]:
-    """Whether a classifier is no better than always giving one label, and which labels it never gives.
+    """Doubt a classifier that is no better than always predicting one label, or never predicts some labels.
 
     Args:
         metrics: as metrics.classification gives them; of a search for a positive label, those of metrics.detection too.
@@ -84,11 +84,11 @@ def of_label_sets(
 
 
 def of_written(texts: Sequence[str], references: Sequence[str], metrics: dict[str, float]) -> list[str]:
-    """Whether a translator is no better than copying the source, and whether it writes the same whatever it reads.
+    """Doubt a translator that is no better than copying the source, or writes the same for different sources.
 
     Args:
         texts: N texts that were written.
-        references: what they should have been.
+        references: N reference texts.
         metrics: `bleu_low`, `bleu_high`, and `baseline_bleu` of the sources themselves.
     """
     doubts = []
@@ -108,10 +108,10 @@ def of_written(texts: Sequence[str], references: Sequence[str], metrics: dict[st
 def of_unseen(
     leaked: np.ndarray, metrics: dict[str, float], *, split: str, thing: str, metric: str = "accuracy"
 ) -> list[str]:
-    """What it does to the metrics that training rows repeat some of the rows that measure.
+    """Doubt metrics of rows some of which occur among the training rows.
 
     Args:
-        leaked: (N,) bool, which they are.
+        leaked: (N,) bool, whether a row occurs among the training rows.
         metrics: hold `METRIC_without_leaked` with its interval, where some rows are left.
         split: "validation" or "test".
         thing: "text" or "row".
@@ -137,7 +137,7 @@ def of_unseen(
 
 
 def of_data(summary: dict[str, Any], *, thing: str) -> list[str]:
-    """What the summary of the prepared data says against any metric: rows whose labels contradict each other."""
+    """Doubt metrics of data in which equal rows have different labels, by the summary of the prepared data."""
     rows = summary.get("conflicts", {}).get("rows", 0)
     if not rows:
         return []
@@ -149,10 +149,10 @@ def of_data(summary: dict[str, Any], *, thing: str) -> list[str]:
 
 
 def accuracy_without(leaked: np.ndarray, right: np.ndarray) -> dict[str, float]:
-    """How many rows are leaked and, where there are others too, the accuracy of these with its interval."""
+    """Count the leaked rows and, if there are others too, compute the accuracy of those with its interval."""
     metrics: dict[str, float] = {"leaked_rows": int(leaked.sum())}
     if leaked.any() and not leaked.all():
-        metrics |= counted_share("accuracy_without_leaked", int(right[~leaked].sum()), int((~leaked).sum()))
+        metrics |= counted_fraction("accuracy_without_leaked", int(right[~leaked].sum()), int((~leaked).sum()))
     return metrics
 
 

@@ -1,4 +1,4 @@
-"""What a model relies on: how much worse it predicts when the values of a column stand in the wrong rows."""
+"""The importance of columns: how much worse a model predicts when the values of a column are shuffled."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -75,7 +75,7 @@ def of_numbers(deviation: float) -> Measure:
 
 @dataclass(frozen=True)
 class Importance:
-    """How much a model relies on each of K columns, by shuffling it R times.
+    """The importance of each of K columns to a model, by R random shuffles of it.
 
     Attributes:
         columns: the K names.
@@ -99,23 +99,23 @@ class Importance:
 
     @property
     def interval(self) -> tuple[np.ndarray, np.ndarray]:
-        """(K,) and (K,) between which the mean rise lies (95 %), over all ways to shuffle these rows: see `around`."""
+        """The ends of the 95 % interval of the mean rise over all shuffles of these rows, (K,) each: see `around`."""
         return around(self.rises)
 
     @property
     def relied_on(self) -> np.ndarray:
-        """The places of the columns whose whole interval is above 0, the most important first."""
+        """The indices of the columns whose whole interval is above 0, the most important first."""
         order = np.argsort(-self.mean, kind="stable")
         return order[self.interval[0][order] > 0]
 
 
 @dataclass(frozen=True)
 class Stability:
-    """Whether models that differ by their seeds only rely on the same columns.
+    """The agreement of models that differ by their seeds only on the important columns.
 
     Attributes:
-        correlation: mean rank correlation (Spearman) of any two of them: 1 if all agree, about 0 if by chance.
-        first: how many columns count as the first ones.
+        correlation: mean rank correlation (Spearman) of all pairs of models: 1 if all agree, about 0 by chance.
+        first: the number of columns that count as the first ones.
         among_first: (K,) fraction of the models that have the column among their first ones.
     """
 
@@ -135,7 +135,7 @@ def permutation(
     most_rows: int = 1000,
     seed: int,
 ) -> list[Importance]:
-    """Shuffles the values of each column among the rows and measures what that costs an ensemble, and each member.
+    """Shuffle the values of each column among the rows, and measure the loss of an ensemble and of each member.
 
     The metric to rank columns by is the rise of the loss. It sees every change of a score. A model that separates all
     rows keeps a ROC AUC of 1 while its scores shrink, and accuracy only moves with rows near the border: both would
@@ -179,13 +179,13 @@ def permutation(
 
 
 def _scores(score_each: ScoreEach, rows: Sequence[Row]) -> list[np.ndarray]:
-    """The mean scores, then those of each."""
+    """Compute the mean scores, then those of each member."""
     scores = [np.asarray(one, dtype="float64") for one in score_each(rows)]
     return [np.mean(scores, axis=0), *scores]
 
 
 def around(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The 95 % interval of the mean of R draws (R, K), by Student's t distribution: the lower and the upper ends (K,).
+    """Compute the 95 % interval of the mean of R draws (R, K), by Student's t distribution: lower and upper ends (K,).
 
     Source: Student 1908, "The probable error of a mean".
     """
@@ -195,13 +195,13 @@ def around(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def stability(importances: np.ndarray, *, first: int = 3) -> Stability | None:
-    """Whether M models agree on what matters; None for a single one, which has nobody to agree with.
+    """Measure whether M models agree on the important columns; None for a single model.
 
     A column without any importance is never among the first, and a model without any ranking agrees with no other.
 
     Args:
-        importances: (M, K) how much each relies on each column.
-        first: how many columns to count as the first.
+        importances: (M, K), the importance of each column to each model.
+        first: the number of columns that count as the first ones.
 
     Example:
         >>> stability(np.array([[3.0, 1.0, 0.0], [2.0, 1.0, 0.5]]), first=1).among_first

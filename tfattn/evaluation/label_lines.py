@@ -11,7 +11,7 @@ KEPT_SCORES = 5
 def label_line(
     row: dict[str, str], labels: Sequence[str], *, true: int, given: int, scores: np.ndarray
 ) -> dict[str, Any]:
-    """Keeps a raw row with what it was predicted to be, and the highest scores.
+    """Make the line of a raw row: what it was predicted to be, and the highest scores.
 
     Args:
         row: the raw row.

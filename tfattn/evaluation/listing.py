@@ -41,7 +41,7 @@ class Listed:
         return cls(rows, (identifiers or read)[:MOST_COLUMNS], "row")
 
     def words(self, number: int) -> str:
-        """What is shown of a row."""
+        """Return what is shown of a row."""
         row = self.rows[number]
         if self.thing == "text":
             words = " | ".join(row[name] for name in self.fields)

@@ -1,4 +1,4 @@
-"""How far the models of one run differ: what each is worth alone, beside all together."""
+"""The differences between the models of one run: the metrics of each alone, beside those of the ensemble."""
 
 from dataclasses import dataclass
 
@@ -44,7 +44,7 @@ class Spread:
 
     @property
     def in_words(self) -> str:
-        """The spread of several models."""
+        """Describe the spread of several models."""
         low, mean, high = (self.metrics[f"{self.metric}_members_{name}"] for name in ("min", "mean", "max"))
         if low == high:
             return f"{self.shown(low)} each"
@@ -82,13 +82,13 @@ class Spread:
         return [Section("How far the models differ", [Text(words), picture])]
 
     def shown(self, value: float) -> str:
-        """A value of the metric."""
+        """Format a value of the metric."""
         return percent(value) if self.is_fraction else number(value)
 
 
 @styled
 def dots(spread: Spread, together: dict[str, float]) -> Figure:
-    """A line for each model with its metric as a dot and its 95 % interval; the last stands for all of them."""
+    """Plot the metric of each model as a dot with its 95 % interval; the last is that of the ensemble."""
     metrics = {**spread.alone, ALL: together}
     names, places = list(metrics), np.arange(len(metrics))
     values, low, high = (

@@ -14,7 +14,7 @@ SEED, RESAMPLES = 0, 1000  # of the bootstrap: one evaluation of one model alway
 
 
 def classification(true: np.ndarray, predicted: np.ndarray, labels: Sequence[str]) -> dict[str, float]:
-    """The metrics of a classifier by flat names, as metrics.json holds them.
+    """Compute the metrics of a classifier by flat names, as metrics.json holds them.
 
         accuracy                       fraction of right predictions
         accuracy_low, accuracy_high    its 95 % interval, see `wilson`
@@ -41,7 +41,7 @@ def classification(true: np.ndarray, predicted: np.ndarray, labels: Sequence[str
 
 
 def detection(positive: np.ndarray, found: np.ndarray, scores: np.ndarray) -> dict[str, float]:
-    """The metrics of a search for positive rows by flat names.
+    """Compute the metrics of a search for positive rows by flat names.
 
         sensitivity          fraction of positive rows that were found
         specificity          fraction of the other rows that were left alone
@@ -68,7 +68,7 @@ def detection(positive: np.ndarray, found: np.ndarray, scores: np.ndarray) -> di
 
 
 def regression(true: np.ndarray, predicted: np.ndarray, *, guess: float) -> dict[str, float]:
-    """The metrics of predicted numbers by flat names.
+    """Compute the metrics of predicted numbers by flat names.
 
         mean_absolute_error, root_mean_squared_error, r2, pearson    as NumberSums has them
         spearman                                                     the rank correlation
@@ -101,7 +101,7 @@ def regression(true: np.ndarray, predicted: np.ndarray, *, guess: float) -> dict
 
 
 def multi_label(true: np.ndarray, given: np.ndarray, scores: np.ndarray, labels: Sequence[str]) -> dict[str, float]:
-    """The metrics of predictions of any number of labels, by flat names.
+    """Compute the metrics of predictions of any number of labels, by flat names.
 
         subset_accuracy ... macro_f1    as LabelSetCounts has them
         micro_average_precision, macro_average_precision    of the scores, at no threshold
@@ -130,7 +130,7 @@ def multi_label(true: np.ndarray, given: np.ndarray, scores: np.ndarray, labels:
 
 
 def _usual(true: np.ndarray) -> np.ndarray:
-    """The labels, (C,) bool, that give the best micro F1 where every row gets them: the most frequent ones."""
+    """Find the labels, (C,) bool, that give the best micro F1 where every row gets them: the most frequent ones."""
     counts = np.sort(true.sum(axis=0))[::-1]
     given = np.arange(1, len(counts) + 1)
     best = int(np.argmax(2 * np.cumsum(counts) / (len(true) * given + counts.sum())))
@@ -138,7 +138,7 @@ def _usual(true: np.ndarray) -> np.ndarray:
 
 
 def area_interval(area: float, positives: int, others: int) -> tuple[float, float]:
-    """The 95 % interval of a ROC AUC, fit for areas near 1: there, other methods claim to be certain.
+    """Compute the 95 % interval of a ROC AUC, fit for areas near 1: there, other methods claim to be certain.
 
     Source: Newcombe 2006, "Confidence intervals for an effect size measure based on the Mann-Whitney statistic",
     part 2, method 5: all areas from which this one is 1.96 standard deviations away at most, with the deviation that

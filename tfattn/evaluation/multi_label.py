@@ -49,7 +49,7 @@ class PredictedSets:
         return (self.true == self.given).all(axis=1)
 
     def names(self, has: np.ndarray) -> list[str]:
-        """The labels that a row has, of (C,) bool."""
+        """Name the labels that a row has, of (C,) bool."""
         return [label for label, is_label in zip(self.labels, has, strict=True) if is_label]
 
 

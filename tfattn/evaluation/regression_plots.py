@@ -12,7 +12,7 @@ MOST_DOTS = 2000  # of more rows so many are drawn, evenly by what is true
 
 @styled
 def predicted_by_true(true: np.ndarray, predicted: np.ndarray) -> Figure:
-    """A dot for each row, (N,) and (N,), with the line on which both are the same."""
+    """Plot a dot for each row, (N,) and (N,), with the line on which both are the same."""
     true, predicted = _some(true, predicted)
     figure = new_figure(4.6, 4.2)
     axes = figure.add_subplot()
@@ -29,7 +29,7 @@ def predicted_by_true(true: np.ndarray, predicted: np.ndarray) -> Figure:
 
 @styled
 def residuals(true: np.ndarray, predicted: np.ndarray) -> Figure:
-    """The error of each row, (N,) and (N,), by what was predicted for it."""
+    """Plot the error of each row, (N,) and (N,), by what was predicted for it."""
     true, predicted = _some(true, predicted)
     figure = new_figure(4.6, 4.2)
     axes = figure.add_subplot()

@@ -165,7 +165,7 @@ def curves(predicted: PredictedRows, metrics: dict[str, float], operating_point:
 
 
 def mistakes(predicted: PredictedRows, whole: Importance) -> Section:
-    """The wrong predictions that had least doubt, with what identifies their rows."""
+    """List the wrong predictions that had least doubt, with what identifies their rows."""
     wrong = np.flatnonzero(~predicted.right)
     of_truth = predicted.scores[wrong, predicted.true[wrong]]
     worst = wrong[np.argsort(of_truth, kind="stable")][:WORST_MISTAKES]

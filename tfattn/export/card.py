@@ -36,7 +36,7 @@ def write(
     metrics: Mapping[str, float],
     measured_on: str,
 ) -> None:
-    """Writes the card of a version.
+    """Write the card of a version.
 
     Args:
         folder: the version's folder.
@@ -65,7 +65,7 @@ def write(
 
 
 def _examples(served: Served, rows: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-    """A few rows that differ, taken evenly."""
+    """Choose a few rows that differ, evenly."""
     columns = served.request(rows)
     examples = [dict(zip(columns, map(_plain, values), strict=True)) for values in zip(*columns.values(), strict=True)]
     shown = [example for example in examples if _is_readable(example)]

@@ -68,7 +68,7 @@ class LabelOutputs(Outputs):
         return compared(expected, received, labels=self.labels, tolerance=tolerance)
 
     def save_assets(self, folder: Path) -> None:
-        """Writes labels.txt."""
+        """Write labels.txt."""
         write_labels(folder, self.labels)
 
 
@@ -95,7 +95,7 @@ def compared(
     labels: Sequence[str],
     tolerance: float,
 ) -> Comparison:
-    """Holds an export's `label` (N,), `label_id` (N,) and `scores` (N, C) against `label_ids` and `scores`.
+    """Compare an export's `label` (N,), `label_id` (N,) and `scores` (N, C) with `label_ids` and `scores`.
 
     Raises:
         ExportError: there are not as many scores as labels.

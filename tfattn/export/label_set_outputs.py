@@ -75,7 +75,7 @@ class LabelSetOutputs(Outputs):
         )
 
     def save_assets(self, folder: Path) -> None:
-        """Writes labels.txt."""
+        """Write labels.txt."""
         write_labels(folder, self.labels)
 
     def _words(self, has: Sequence[bool]) -> str:

@@ -148,7 +148,7 @@ class ServedRows(Served):
         return self.output_side.compared(expected, received, tolerance=tolerance)
 
     def save_assets(self, folder: Path) -> None:
-        """Writes what outputs have to be read by, and the preprocessor's files."""
+        """Write the files that explain the outputs, and the preprocessor's files."""
         super().save_assets(folder)
         self.output_side.save_assets(folder)
 
@@ -156,13 +156,13 @@ class ServedRows(Served):
         """Return the outputs of each model for its features."""
         return [run(some) for run, some in zip(self._runs, features, strict=True)]
 
-    def answered(self, features: Sequence[Features]) -> dict[str, tf.Tensor]:
-        """Return the named outputs of what all models predict together."""
-        return self.output_side.named(self._predicted(self.run(features)))
+    def answered(self, features: Sequence[Features], num_rows: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Return the named outputs of what all models predict together for B rows."""
+        return self.output_side.named(self._predicted(features, num_rows))
 
     def _answer(self, *columns: tf.Tensor) -> dict[str, tf.Tensor]:
         features, about = self.input_side.read(columns)
-        return self.answered(features) | about
+        return self.answered(features, tf.size(columns[0])) | about
 
     def _from_examples(self, inputs: tf.Tensor) -> dict[str, tf.Tensor]:
         types = {name: tf.io.FixedLenFeature([], self.input_side.type_of(name)) for name in self.inputs}

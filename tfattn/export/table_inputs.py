@@ -13,7 +13,7 @@ from tfattn.export.served import Columns
 from tfattn.export.served_rows import Features, Inputs
 from tfattn.features import COLUMN_ATTENTION
 from tfattn.formats.numbers import read
-from tfattn.preprocessing.table import Table
+from tfattn.preprocessing.table import TableColumns
 from tfattn.trained.ensemble import TrainedEnsemble
 
 MOST_VALUES = 1000  # of a category: among more nobody looks for one in a list
@@ -39,7 +39,7 @@ class TableInputs(Inputs):
 
     def __init__(self, ensemble: TrainedEnsemble):
         self.preprocessors = list(ensemble.preprocessors)
-        self._table: Table = ensemble.preprocessor
+        self._table: TableColumns = ensemble.preprocessor
         self.names = tuple(self._table.fields)
         self.missing = self._table.missing
         check_names(self.names)
@@ -72,7 +72,7 @@ class TableInputs(Inputs):
         return [self.request([rows[number % len(rows)] for number in range(count)]) for count in WARM_UP_ROWS]
 
     def _known(self, name: str) -> dict[str, Any]:
-        """A column as all members know it together."""
+        """Describe a column as all members know it together."""
         if name in self._table.numeric:
             columns = [table.numeric_columns[name] for table in self.preprocessors]
             seen = [column.seen for column in columns]
@@ -97,7 +97,7 @@ class TableInputs(Inputs):
 
 
 def _named(columns: Sequence[str], marked: Sequence[tf.Tensor]) -> tf.Tensor:
-    """The names, with commas, of those of K columns that all members mark, (B, K) bool each: (B,) string."""
+    """Join the names, with commas, of those of K columns that all members mark, (B, K) bool each: (B,) string."""
     names = tf.constant([f"{name}, " for name in columns], tf.string)
     joined = tf.strings.reduce_join(tf.where(tf.reduce_all(tf.stack(marked), axis=0), names, ""), axis=1)
     return tf.strings.regex_replace(joined, ", $", "")

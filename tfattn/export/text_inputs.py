@@ -9,7 +9,8 @@ import tensorflow as tf
 from tfattn.export.lengths import one_of_each_length
 from tfattn.export.served import Columns
 from tfattn.export.served_rows import Features, Inputs, ServedRows
-from tfattn.features import ENCODED, PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
+from tfattn.features import ENCODED, EXAMPLE_ROWS, PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
+from tfattn.ops.segments import mean_by_row
 from tfattn.preprocessing.padding import padded
 from tfattn.trained.ensemble import TrainedEnsemble
 
@@ -25,7 +26,8 @@ class TextInputs(Inputs):
                    `truncated`; more tokens than the model takes are refused
 
     Batches are padded to their longest row. Empty text is predicted like any other. `truncated` (B,) bool says whether
-    a text was too long and its end was not read.
+    a text was too long and its end was not read. Of a text that is read in windows, predictions are the mean of those
+    of its windows.
 
     Masks: `tokens` ignores what stands where padding_mask is 0. It also ignores a run of a row's first token at the end
     of that row: a server that batches requests of unequal length pads each input, the mask too, with its first element.
@@ -48,14 +50,14 @@ class TextInputs(Inputs):
         return self._for_each(self._features(fields)), {"truncated": self.preprocessors[0].truncated(fields)}
 
     def about(self) -> dict[str, Any]:
-        text = {"kind": "text", "max_tokens": self.preprocessors[0].max_length}
+        text = {"kind": "text", "max_tokens": self.preprocessors[0].max_tokens}
         return {"inputs": {name: dict(text) for name in self.names}, "entries": {}}
 
     def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
         return {name: [row[name] for row in rows] for name in self.names}
 
     def warm_up(self, rows: Sequence[Mapping[str, str]]) -> list[Columns]:
-        """A row of every length there may be, each alone and all together."""
+        """Choose a row of every length there may be, each alone and all together."""
         chosen = one_of_each_length(self._lengths, self.request(rows))
         alone = [
             {name: [values[place]] for name, values in chosen.items()} for place in range(len(chosen[self.names[0]]))
@@ -65,10 +67,13 @@ class TextInputs(Inputs):
     def signatures(self, served: ServedRows) -> dict[str, Any]:
         def encode(*texts: tf.Tensor) -> dict[str, tf.Tensor]:
             features, _ = self.read(texts)
-            return {ENCODED: tf.concat([outputs[ENCODED] for outputs in served.run(features)], axis=1)}
+            encoded = tf.concat([outputs[ENCODED] for outputs in served.run(features)], axis=1)
+            rows = features[0].get(EXAMPLE_ROWS)
+            return {ENCODED: encoded if rows is None else mean_by_row(encoded, rows, tf.size(texts[0]))}
 
         def answer(token_ids: tf.Tensor, padding_mask: tf.Tensor, segment_ids: tf.Tensor) -> dict[str, tf.Tensor]:
-            return served.answered(self._for_each(self._of_tokens(token_ids, padding_mask, segment_ids)))
+            features = self._of_tokens(token_ids, padding_mask, segment_ids)
+            return served.answered(self._for_each(features), tf.shape(token_ids)[0])
 
         texts = [tf.TensorSpec([None], tf.string, name=name) for name in self.names]
         tokens = [tf.TensorSpec([None, None], tf.int32, name=name) for name in TOKENS]
@@ -109,7 +114,7 @@ class TextInputs(Inputs):
 
 
 def _padded_by_server(token_ids: tf.Tensor) -> tf.Tensor:
-    """True where a row ends in repetitions of its first token; no text does, it ends in another: (B, T) -> (B, T)."""
+    """Find where a row ends in repetitions of its first token; no text does, it ends in another: (B, T) -> (B, T)."""
     repeats = tf.cast(tf.equal(token_ids, token_ids[:, :1]), tf.int32)
     run = tf.math.cumprod(repeats, axis=1, reverse=True)
     first = tf.equal(tf.range(tf.shape(token_ids)[1]), 0)

@@ -15,7 +15,7 @@ FILE = Path("assets.extra") / "tf_serving_warmup_requests"  # where TF Serving l
 
 
 def write(folder: Path, served: Served, requests: Iterable[tuple[str, Columns]], *, name: str) -> int:
-    """Writes the warm-up requests of a version.
+    """Write the warm-up requests of a version.
 
     Args:
         folder: the version's folder.

@@ -1,4 +1,4 @@
-"""The categorical columns of a table: a number for each value that training rows have."""
+"""The categorical columns of a table: an id for each value that training rows have."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -12,10 +12,15 @@ _BETWEEN = "\x1f"  # column and value
 
 
 def distinct(name: str, texts: Sequence[str], missing: Sequence[str]) -> list[str]:
-    """The different values of a column's training rows, sorted; those that say that there is none left out.
+    """Collect the different values of a column's training rows, sorted, without the texts that stand for no value.
+
+    Args:
+        name: of the column, for the message.
+        texts: the values of all training rows.
+        missing: the texts that stand for no value.
 
     Raises:
-        DataError: they are all equal.
+        DataError: all values are equal.
     """
     different = set(texts)
     if len(different - set(missing)) + (not different.isdisjoint(missing)) < 2:
@@ -23,22 +28,22 @@ def distinct(name: str, texts: Sequence[str], missing: Sequence[str]) -> list[st
             f"the column `{name}` is constant",
             expected="at least 2 different values among the training rows",
             received=f"{texts[0]!r} in all {len(texts)} rows",
-            remedy="Take it out of `categorical`.",
+            remedy="Remove it from `categorical`.",
         )
     return sorted(different - set(missing))
 
 
 class Categories(tf.Module):
-    """Gives every value of every column its number.
+    """The ids of the values of categorical columns.
 
     Args:
         values: the known values of each of the M columns, by name, in order.
-        missing: the texts that say that there is no value.
+        missing: the texts that stand for no value.
         may_be_missing: the columns that lacked a value in some training rows.
 
     Attributes:
         values, missing, may_be_missing: as given.
-        counts: numbers of each column: its values, one for others and one for no value.
+        counts: the number of ids of each column: its values, one for unknown values and one for no value.
     """
 
     def __init__(self, values: Mapping[str, Sequence[str]], *, missing: Sequence[str], may_be_missing: Collection[str]):
@@ -57,16 +62,16 @@ class Categories(tf.Module):
         self._table = tf.lookup.StaticHashTable(entries, UNKNOWN_ID)
 
     def described(self) -> dict[str, list[str]]:
-        """The known values of each column as JSON holds them."""
+        """Return the known values of each column as JSON holds them."""
         return {name: list(known) for name, known in self.values.items()}
 
     def __call__(self, texts: tf.Tensor) -> tf.Tensor:
-        """Texts (B, M) to ids (B, M) int32: 0 for a value that no training row had, 1 for none, from 2 on the known."""
+        """Look up the ids of texts (B, M), int32: 0 for a value that no training row had, 1 for none, known from 2."""
         texts = tf.strings.strip(texts)
         ids = self._table.lookup(tf.strings.join([tf.broadcast_to(self._prefixes, tf.shape(texts)), texts]))
         return tf.where(one_of(texts, self.missing), EMPTY_ID, ids)
 
     def unseen(self, ids: tf.Tensor) -> tf.Tensor:
-        """Which of the ids (B, M) stand for what no training row had, a missing value too: (B, M) bool."""
+        """Find ids (B, M) of what no training row had, a missing value included: (B, M) bool."""
         never_missing = [name not in self.may_be_missing for name in self.values]
         return (ids == UNKNOWN_ID) | ((ids == EMPTY_ID) & never_missing)

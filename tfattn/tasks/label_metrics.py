@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from tfattn.tasks.intervals import counted_share
+from tfattn.tasks.intervals import counted_fraction
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class LabelCounts:
         """
         right, rows = int(self.right.sum()), int(self.true.sum())
         means = {f"macro_{name}": float(values.mean()) for name, values in self.by_label.items()}
-        return {**counted_share("accuracy", right, rows), **means}
+        return {**counted_fraction("accuracy", right, rows), **means}
 
     def detection(self, positive: int) -> dict[str, float]:
         """Measure the search for one label.
@@ -59,8 +59,8 @@ class LabelCounts:
         true, given, right = (int(counts[positive]) for counts in (self.true, self.given, self.right))
         others = int(self.true.sum()) - true
         return {
-            **counted_share("sensitivity", right, true),
-            **counted_share("specificity", others - (given - right), others),
+            **counted_fraction("sensitivity", right, true),
+            **counted_fraction("specificity", others - (given - right), others),
         }
 
 
@@ -101,7 +101,7 @@ class LabelSetCounts:
         wrong = counts.true.sum() + counts.given.sum() - 2 * counts.right.sum()
         micro = LabelCounts(*pooled).by_label
         return {
-            **counted_share("subset_accuracy", self.exact, self.rows),
+            **counted_fraction("subset_accuracy", self.exact, self.rows),
             "hamming_loss": float(wrong) / (self.rows * len(counts.true)),
             **{f"micro_{name}": float(values[0]) for name, values in micro.items()},
             **{f"macro_{name}": float(values.mean()) for name, values in counts.by_label.items()},

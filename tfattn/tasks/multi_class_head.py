@@ -90,7 +90,7 @@ class MultiClassHead(Head):
     def combined(
         self, predictions: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
     ) -> dict[str, Any]:
-        """The mean of all, and the label that it stands for; at an operating point its threshold decides that."""
+        """Average all, and choose the label by that; at an operating point its threshold decides that."""
         together = mean_of(predictions, but=[LABEL_IDS])
         scores = together["scores"]
         if operating_point is None:
@@ -117,7 +117,7 @@ class MultiClassHead(Head):
         return {"true": ops.sum(true, axis=0), "given": ops.sum(given, axis=0), "right": ops.sum(true * given, axis=0)}
 
     def of_each_row(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """The score of the positive label, and whether it is the right one, (B,) each; nothing where none is."""
+        """Return the score of the positive label, and whether it is the right one, (B,) each; nothing where none is."""
         if self.positive_id is None:
             return {}
         scores = self.predictions(outputs)["scores"]

@@ -71,12 +71,12 @@ class MultiLabelHead(Head):
     def combined(
         self, predictions: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
     ) -> dict[str, Any]:
-        """The mean of all scores, and the labels that it stands for."""
+        """Average all scores, and choose the labels by that."""
         together = mean_of(predictions, but=[IS_LABEL])
         return {**together, IS_LABEL: together["scores"] >= self.threshold}
 
     def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """The counts of LabelSetCounts."""
+        """Compute the counts of LabelSetCounts."""
         counts = ops.cast(batch[WEIGHTS] > 0, "float32")
         true = ops.cast(batch[LABEL_INDICATORS], "float32")
         given = ops.cast(self.predictions(outputs)[IS_LABEL], "float32")
@@ -88,7 +88,7 @@ class MultiLabelHead(Head):
         }
 
     def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
-        """The metrics of LabelSetCounts."""
+        """Compute the metrics of LabelSetCounts."""
         return LabelSetCounts.summed(statistics).metrics()
 
 

@@ -31,7 +31,7 @@ class NumberSums:
 
     @staticmethod
     def terms(true: Any, predicted: Any) -> dict[str, Any]:
-        """What of each row is summed, by the names of the sums: (N,) each, arrays or tensors."""
+        """Compute the terms of each row, by the names of the sums: (N,) each, arrays or tensors."""
         error = predicted - true
         return {
             "rows": error * 0 + 1,

@@ -41,7 +41,7 @@ class RegressionHead(Head):
         return {name: ops.cast(batch[WEIGHTS], "float32") for name in self.loss_names}
 
     def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """The loss of each row, (B,), in standard deviations or their squares."""
+        """Compute the loss of each row, (B,), in standard deviations or their squares."""
         [loss] = self.loss_names
         error = outputs[LOGITS][:, 0] - self._standardized(batch)
         if loss == "mean_squared_error":
@@ -56,21 +56,21 @@ class RegressionHead(Head):
     def combined(
         self, predictions: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
     ) -> dict[str, Any]:
-        """The mean of all."""
+        """Average all."""
         return mean_of(predictions)
 
     def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """The sums of NumberSums, in standard deviations: there squares keep their digits."""
+        """Compute the sums of NumberSums, in standard deviations: there squares keep their digits."""
         counts = ops.cast(batch[WEIGHTS] > 0, "float32")
         true, predicted = self._standardized(batch), outputs[LOGITS][:, 0]
         return {name: ops.sum(values * counts) for name, values in NumberSums.terms(true, predicted).items()}
 
     def of_each_row(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """What should have been predicted and what was, (B,) each: ranks are no sums."""
+        """Return targets and predictions, (B,) each: ranks are no sums."""
         return {"true": batch[TARGET_VALUES], **self.predictions(outputs)}
 
     def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
-        """The metrics of NumberSums, and the rank correlation `spearman`."""
+        """Compute the metrics of NumberSums, and the rank correlation `spearman`."""
         metrics = NumberSums(**{name: float(value) for name, value in statistics.items()}).metrics(unit=self.deviation)
         return {**metrics, "spearman": spearman(rows["true"], rows[PREDICTIONS])}
 

@@ -7,6 +7,7 @@ import keras
 import numpy as np
 
 from tfattn.features import ENCODED, LOGITS
+from tfattn.ops.segments import mean_by_row
 from tfattn.tasks.backbone import EXPLANATIONS, Backbone
 from tfattn.tasks.head import Head
 from tfattn.tasks.operating_point import OperatingPoint
@@ -62,7 +63,7 @@ class RowTask(Task):
         return self.head.loss_terms(outputs, batch)
 
     def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
-        """What the head predicts, and the explanations that the model has."""
+        """Return the predictions of the head, and the explanations that the model has."""
         explanations = {name: outputs[name] for name in EXPLANATIONS if name in outputs}
         return self.head.predictions(outputs) | explanations
 
@@ -70,6 +71,10 @@ class RowTask(Task):
         self, predictions: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
     ) -> dict[str, Any]:
         return self.head.combined(predictions, operating_point)
+
+    def gathered(self, predictions: dict[str, Any], rows: Any, num_rows: Any) -> dict[str, Any]:
+        """Average the predictions for the examples of each row, and let the head decide by that."""
+        return self.head.combined([{name: mean_by_row(x, rows, num_rows) for name, x in predictions.items()}])
 
     def choose_operating_point(
         self, predictions: dict[str, np.ndarray], targets: dict[str, np.ndarray]

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from pydantic import PositiveFloat
+from pydantic import PositiveFloat, PositiveInt
 
 from tfattn.config.types import Fraction, Given, Rate
 from tfattn.models.contracts import Encoder
@@ -20,6 +20,7 @@ class TextClassification(RowTask):
             the training rows of each.
         encoder: "fine_tune" trains encoder and head; "frozen" computes the encoder's vectors once and trains the head.
         pooling: how a text becomes one vector: "mean" of its tokens, the vector of "cls", or BERT's "pooler" over it.
+        pooled_layers: how many of the encoder's topmost layers give such a vector, "all" for each and the embeddings.
         dropout: the part of that vector that is dropped while training.
         class_weights: how much a row counts in the loss, by its label: "balanced" lets every label count the same in
             total, a table such as {Leak: 2.0} gives the weight of some labels (others weigh 1).
@@ -46,11 +47,12 @@ class TextClassification(RowTask):
         targets: Given[dict[str, Any]],
         encoder: Literal["fine_tune", "frozen"] = "fine_tune",
         pooling: Literal["mean", "cls", "pooler"] = "mean",
+        pooled_layers: PositiveInt | Literal["all"] = 1,
         dropout: Rate = 0.1,
         class_weights: Literal["balanced"] | dict[str, PositiveFloat] | None = None,
         label_smoothing: Fraction = 0.0,
     ):
-        backbone = TextBackbone(model, encoder=encoder, pooling=pooling, dropout=dropout)
+        backbone = TextBackbone(model, encoder=encoder, pooling=pooling, pooled_layers=pooled_layers, dropout=dropout)
         head = MultiClassHead(
             width=backbone.width, targets=targets, class_weights=class_weights, label_smoothing=label_smoothing
         )

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from pydantic import PositiveFloat
+from pydantic import PositiveFloat, PositiveInt
 
 from tfattn.config.types import Fraction, Given, Rate
 from tfattn.models.contracts import Encoder
@@ -20,6 +20,7 @@ class TextMultiLabelClassification(RowTask):
             training rows that have each, and all `rows`.
         encoder: "fine_tune" trains encoder and head; "frozen" computes the encoder's vectors once and trains the head.
         pooling: how a text becomes one vector: "mean" of its tokens, the vector of "cls", or BERT's "pooler" over it.
+        pooled_layers: how many of the encoder's topmost layers give such a vector, "all" for each and the embeddings.
         dropout: the part of that vector that is dropped while training.
         class_weights: how much a row that has a label counts for it in the loss: "balanced" lets, of each label, the
             rows that have it count the same in total as those that do not, a table such as {Leak: 2.0} gives the weight
@@ -48,10 +49,11 @@ class TextMultiLabelClassification(RowTask):
         targets: Given[dict[str, Any]],
         encoder: Literal["fine_tune", "frozen"] = "fine_tune",
         pooling: Literal["mean", "cls", "pooler"] = "mean",
+        pooled_layers: PositiveInt | Literal["all"] = 1,
         dropout: Rate = 0.1,
         class_weights: Literal["balanced"] | dict[str, PositiveFloat] | None = None,
         threshold: Fraction = 0.5,
     ):
-        backbone = TextBackbone(model, encoder=encoder, pooling=pooling, dropout=dropout)
+        backbone = TextBackbone(model, encoder=encoder, pooling=pooling, pooled_layers=pooled_layers, dropout=dropout)
         head = MultiLabelHead(width=backbone.width, targets=targets, class_weights=class_weights, threshold=threshold)
         super().__init__(backbone, head, name="text_multi_label_classification")

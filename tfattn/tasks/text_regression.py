@@ -2,6 +2,8 @@
 
 from typing import Any, Literal
 
+from pydantic import PositiveInt
+
 from tfattn.config.types import Given, Rate
 from tfattn.models.contracts import Encoder
 from tfattn.tasks.regression_head import Loss, RegressionHead
@@ -17,6 +19,7 @@ class TextRegression(RowTask):
         targets: known from the data: `mean` and `deviation` of the training targets.
         encoder: "fine_tune" trains encoder and head; "frozen" computes the encoder's vectors once and trains the head.
         pooling: how a text becomes one vector: "mean" of its tokens, the vector of "cls", or BERT's "pooler" over it.
+        pooled_layers: how many of the encoder's topmost layers give such a vector, "all" for each and the embeddings.
         dropout: the part of that vector that is dropped while training.
         loss: "mean_squared_error", "mean_absolute_error", or "huber", which is squared up to one standard deviation of
             the training targets and absolute beyond.
@@ -39,10 +42,11 @@ class TextRegression(RowTask):
         targets: Given[dict[str, Any]],
         encoder: Literal["fine_tune", "frozen"] = "fine_tune",
         pooling: Literal["mean", "cls", "pooler"] = "mean",
+        pooled_layers: PositiveInt | Literal["all"] = 1,
         dropout: Rate = 0.1,
         loss: Loss = "mean_squared_error",
     ):
-        backbone = TextBackbone(model, encoder=encoder, pooling=pooling, dropout=dropout)
+        backbone = TextBackbone(model, encoder=encoder, pooling=pooling, pooled_layers=pooled_layers, dropout=dropout)
         super().__init__(
             backbone, RegressionHead(width=backbone.width, targets=targets, loss=loss), name="text_regression"
         )

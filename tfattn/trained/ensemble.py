@@ -4,11 +4,11 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import keras
 import numpy as np
 import tensorflow as tf
 
 from tfattn import files
+from tfattn.features import EXAMPLE_ROWS
 from tfattn.preprocessing.padding import padded
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.runs.member import check_labels
@@ -18,6 +18,7 @@ from tfattn.tasks.task import Task
 from tfattn.training import checkpoints
 from tfattn.training.compiled import compiled
 from tfattn.training.precision import computing_in
+from tfattn.training.prediction import as_arrays
 
 OPERATING_POINT = "operating_point.json"  # in the folder of a run
 
@@ -56,19 +57,21 @@ class TrainedEnsemble:
         self.operating_point = operating_point
 
     def combined(self, predictions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Combines what some of the models predict, or one alone: tensors or arrays (B, ...) by name."""
+        """Combine what some of the models predict, or one alone: tensors or arrays (B, ...) by name."""
         return self.task.combined(predictions, self.operating_point)
 
     def predict(self, rows: Sequence[Mapping[str, str]]) -> Predictions:
-        """Predicts for N raw rows, all at once; by name, each (N, ...)."""
+        """Predict for N raw rows, all at once; by name, each (N, ...)."""
         return as_arrays(self.combined(self.predict_each(rows)))
 
     def predict_each(self, rows: Sequence[Mapping[str, str]]) -> list[Predictions]:
-        """Predicts for N raw rows with each model alone."""
+        """Predict for N raw rows with each model alone."""
         fields = {name: tf.constant([row[name] for row in rows]) for name in self.preprocessor.fields}
         return [
-            as_arrays(function(padded(preprocessor(fields))))
-            for function, preprocessor in zip(self._functions, self.preprocessors, strict=True)
+            as_arrays(gathered(task, function(features), features, len(rows)))
+            for task, function, features in zip(
+                self.tasks, self._functions, (padded(one(fields)) for one in self.preprocessors), strict=True
+            )
         ]
 
     @functools.cached_property
@@ -76,8 +79,21 @@ class TrainedEnsemble:
         return [compiled(lambda features, task=task: task.predictions(task(features))) for task in self.tasks]
 
 
+def gathered(task: Task, predictions: dict[str, Any], features: Mapping[str, Any], num_rows: Any) -> dict[str, Any]:
+    """Join what is predicted for several examples of one row, where rows give several; see `Task.gathered`.
+
+    Args:
+        task: what predicted.
+        predictions: (E, ...) by name.
+        features: of the E examples, with `example_rows` where rows give several.
+        num_rows: B.
+    """
+    rows = features.get(EXAMPLE_ROWS)
+    return predictions if rows is None else task.gathered(predictions, rows, num_rows)
+
+
 def load(run: Run) -> TrainedEnsemble:
-    """Builds the models of a run with their best weights, in float32 as the export has them.
+    """Build the models of a run with their best weights, in float32 as the export has them.
 
     Raises:
         CheckpointError: there is none, or it is damaged.
@@ -95,8 +111,3 @@ def load(run: Run) -> TrainedEnsemble:
     if ensemble.task.has_operating_point and (run.folder / OPERATING_POINT).exists():
         ensemble.operating_point = files.read_json(run.folder / OPERATING_POINT, OperatingPoint)
     return ensemble
-
-
-def as_arrays(predictions: Mapping[str, Any]) -> Predictions:
-    """Turns tensors by name into numpy arrays."""
-    return {name: keras.ops.convert_to_numpy(value) for name, value in predictions.items()}

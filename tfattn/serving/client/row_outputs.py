@@ -1,4 +1,4 @@
-"""The outputs of a row as plain Python values, under the names that a person would use."""
+"""The outputs of a row as plain Python values, under readable names."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -37,7 +37,7 @@ def named(outputs: dict[str, Any], labels: Sequence[str]) -> dict[str, Any]:
 
 
 def decoded(value: Any) -> Any:
-    """Nested lists with strings in place of bytes."""
+    """Decode the bytes of nested lists to strings."""
     if isinstance(value, list):
         return [decoded(item) for item in value]
     return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else value
