@@ -3,7 +3,9 @@
 
 PYTHON ?= python3.11
 BIN := .venv/bin
-PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
+# A process more than cores: some tests wait for servers.
+PARALLEL := --numprocesses $(shell expr $$(nproc) + 1) --maxprocesses 4 --dist worksteal
+WITH_JAX := KERAS_BACKEND=jax JAX_DISABLE_MOST_OPTIMIZATIONS=1
 
 .PHONY: demo test lint browser slow clean
 
@@ -19,7 +21,7 @@ demo: .venv/installed
 test: .venv/installed lint
 	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not alone"
 	$(BIN)/python -m pytest -m "alone and not slow" tests/serving
-	KERAS_BACKEND=jax $(BIN)/python -m pytest $(PARALLEL) tests/ops tests/layers tests/models tests/decoding/test_greedy.py
+	$(WITH_JAX) $(BIN)/python -m pytest $(PARALLEL) -m every_backend tests/ops tests/layers tests/models tests/decoding
 
 lint: .venv/installed
 	$(BIN)/ruff check .
@@ -30,9 +32,10 @@ lint: .venv/installed
 browser:
 	command -v chromium || (apt-get -qq update && apt-get -qq install -y chromium > /dev/null)
 
-# Tests that take minutes: many kills and resumes, long load on the server, many seeds.
+# Tests that take minutes: all models with JAX, many kills and resumes, long load on the server, many seeds.
 slow: .venv/installed
 	$(BIN)/python -m pytest -m slow
+	$(WITH_JAX) $(BIN)/python -m pytest $(PARALLEL) tests/ops tests/layers tests/models tests/decoding/test_greedy.py
 
 .venv/installed: requirements.lock setup.cfg pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -3,8 +3,9 @@
     python -m benchmarks.accuracy pipelines/factory_reports.yaml --set data.source.path=factoryReports.csv --peers
 
 Nothing is chosen on the rows that measure: every run has a fixed number of epochs, and the last one counts. The peers
-are TF-IDF with logistic regression and, where transformers is installed, logistic regression on MiniLM's vectors and
-plain fine-tuning of MiniLM in PyTorch. Each difference is of the same splits, with the 95 % interval of its mean.
+are TF-IDF with logistic regression and, where transformers is installed (see benchmarks/peers.py), logistic
+regression on MiniLM's vectors and plain fine-tuning of MiniLM in PyTorch. Each difference is of the same splits, with
+the 95 % interval of its mean.
 """
 
 import argparse
@@ -105,7 +106,7 @@ def divided(data: Data, seed: int) -> dict[str, list[Row]]:
     units = list(numbered_parts(data))
     with tempfile.TemporaryDirectory() as folder:
         for unit in units:
-            survey(Work(data, data.target(), Path(folder), seed), unit)
+            survey(Work(data, Path(folder), seed), unit)
         surveyed = Survey(data, Path(folder), units)
         split_of_row = divide(data, surveyed, seed)
         rows = [row for unit in units for row in complete_rows(data, unit)]

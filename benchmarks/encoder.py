@@ -21,6 +21,7 @@ SHAPES = {
 }
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
 BATCH, LENGTH, VOCABULARY, CLASSES = 8, 128, 30522, 2
+TARGETS = {"labels": ["no", "yes"], "counts": [1, 1]}
 ROUNDS = 5
 
 
@@ -47,7 +48,7 @@ def batch() -> tuple[np.ndarray, np.ndarray]:
 
 
 def ours(sizes):
-    task = TextClassification(model=Bert(vocabulary_size=VOCABULARY, **sizes), num_classes=CLASSES, pooling="pooler")
+    task = TextClassification(model=Bert(vocabulary_size=VOCABULARY, **sizes), targets=TARGETS, pooling="pooler")
     optimizer = AdamW(weight_decay=0.01)
     variables = [variable.value for variable in task.trainable_variables]
     optimizer.build(variables, [1.0] * len(variables))

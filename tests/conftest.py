@@ -32,6 +32,9 @@ task: {name: text_classification}
 training: {epochs: 2, optimizer: {name: adamw, learning_rate: 5e-3}}
 runtime: {precision: float32}
 """
+REVERSAL = "pipelines/reversal.yaml"
+# Of its twelve epochs seven are enough to reverse nearly all words.
+SHORTER = ("--set", "training.epochs=8", "--set", "data.split.validation=0.02")
 
 
 @pytest.fixture(scope="session")
@@ -114,18 +117,18 @@ def once(tmp_path_factory) -> Callable[[str, Callable[[Path], None]], Path]:
 
 
 @pytest.fixture(scope="session")
-def run_once(once, tmp_path_factory) -> Callable[[str, str, Callable[[Path], None]], tuple[Path, Answer]]:
-    """Runs a pipeline once for all processes of pytest-xdist: `run_once(name, pipeline, write)`.
+def run_once(once, tmp_path_factory) -> Callable[..., tuple[Path, Answer]]:
+    """Runs a pipeline once for all processes of pytest-xdist: `run_once(name, write, pipeline, *options)`.
 
     `write` fills the folder in which it runs. Each process gets a copy of that, with what the command said.
     """
 
-    def run_once(name: str, pipeline: str, write: Callable[[Path], None]) -> tuple[Path, Answer]:
+    def run_once(name: str, write: Callable[[Path], None], *arguments: str) -> tuple[Path, Answer]:
         def make(folder: Path) -> None:
             (folder / "project").mkdir()
             write(folder / "project")
             with contextlib.chdir(folder / "project"):
-                answer = tfattn("run", pipeline)
+                answer = tfattn("run", *arguments)
             (folder / "answer.json").write_text(json.dumps(asdict(answer)))
 
         made = once(name, make)
@@ -139,7 +142,20 @@ def run_once(once, tmp_path_factory) -> Callable[[str, str, Callable[[Path], Non
 @pytest.fixture(scope="session")
 def finished(run_once):
     """A folder in which the whole pipeline has run, with what the command said; tests only add to it."""
-    return run_once("reports", "tiny.yaml", write_project)
+    return run_once("reports", write_project, "tiny.yaml")
+
+
+@pytest.fixture(scope="session")
+def reversed_words(run_once):
+    """A folder in which the pipeline of reversed words has run, only shorter; with what the command said."""
+    return run_once("reversal", write_reversal, REVERSAL, *SHORTER)
+
+
+def write_reversal(folder: Path) -> None:
+    """Writes the sample of reversed words beside the pipelines and parts of the project."""
+    for name in ("configs", "pipelines"):
+        (folder / name).symlink_to(PROJECT / name)
+    assert tfattn("sample", "reversal", folder / "data/reversal.tsv").status == 0
 
 
 @pytest.fixture

@@ -17,7 +17,9 @@ PROJECT = Path(__file__).resolve().parent.parent
 MODULES = sorted((PROJECT / "tfattn").rglob("*.py"))
 # What serving may use beside itself: nothing that knows of data, models or training.
 BELOW_SERVING = {"catalog", "config", "console", "errors", "features", "files", "formats", "graphs", "native"}
+BELOW_SERVING |= {"source_text"}
 ENTRIES = [(kind, name) for kind, entries in catalog.CATALOGS.items() for name in entries]
+ENTRIES += [(part, name) for part in catalog.PARTS for name in catalog.names(part)]
 
 
 def test_imports_follow_the_contracts_of_setup_cfg():
@@ -38,7 +40,7 @@ def test_serving_is_kept_from_every_room_that_it_does_not_need():
 def test_every_entry_of_the_catalog_exists_and_explains_itself(kind, name):
     entry = catalog.find(kind, name)
     assert entry.__doc__
-    if kind not in ("pretrained", "samples"):
+    if kind not in ("pretrained", "samples", "served", "report"):
         unexplained = [a.name for a in inspected(entry).arguments.values() if not a.help]
         assert not unexplained, f"no line under Args: for {unexplained}"
 

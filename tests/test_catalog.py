@@ -14,6 +14,10 @@ MODULES = {
     "own_fails": "x = 1\nx['key']\n",
     "own_lacks": "import not_installed_anywhere\n",
     "own_leaves": "import sys\nsys.exit(3)\n",
+    "own_task": "from tfattn.tasks.task import Task\nclass Mine(Task):\n"
+    "    def __init__(self, *, width: int = 3):\n        pass\n1 / 0\n",
+    "own_kind": "from tfattn.catalog import Kind\n"
+    "MINE = Kind(task='own_task:Mine', targets='tfattn.data.number_targets:Numbers')\n",
     "own_late": "from tfattn.models.contracts import Encoder\n"
     "class Mine(Encoder):\n    def __init__(self, *, width: int = 3):\n        pass\n1 / 0\n",
 }
@@ -26,7 +30,8 @@ def own(tmp_path, monkeypatch):
         (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(catalog, "PLUGINS", [])
-    monkeypatch.setitem(catalog.CATALOGS, "models", dict(catalog.CATALOGS["models"]))
+    for name in ("models", "tasks"):
+        monkeypatch.setitem(catalog.CATALOGS, name, dict(catalog.CATALOGS[name]))
     yield tmp_path
     for name in MODULES:
         sys.modules.pop(name, None)
@@ -92,3 +97,21 @@ def test_an_installed_plugin_that_is_broken_is_named_with_its_package(own, comma
     assert answer.status == 0
     assert "theirs                   cannot be used: the plugin models.theirs" in answer.output
     assert "\nbert " in f"\n{answer.output}"
+
+
+def test_a_task_of_ones_own_is_one_to_train_and_is_not_imported_to_know_that(own):
+    assert constructor(*catalog.register("tasks.mine=own_task:Mine")).arguments["width"].default == 3
+    assert catalog.kind("mine") == catalog.Kind(task="own_task:Mine")
+    assert catalog.target("targets", "mine") == "tfattn.data.targets:Target"
+    assert "mine" in catalog.names("targets") and "mine" not in catalog.names("served")
+    with pytest.raises(ConfigError, match="the task mine can only be trained: it has no `report`"):
+        catalog.target("report", "mine")
+    assert "own_task" not in sys.modules
+
+
+def test_a_kind_of_ones_own_says_all_that_belongs_to_a_task(own):
+    assert constructor(*catalog.register("tasks.mine=own_kind:MINE")).arguments["width"].default == 3
+    assert catalog.target("tasks", "mine") == "own_task:Mine"
+    assert catalog.origin("targets", "mine") == ("tfattn.data.number_targets", "")
+    assert constructor("targets", "mine").arguments == {}
+    assert "own_task" not in sys.modules

@@ -100,10 +100,10 @@ def test_the_optimizer_and_averages_count(checked):
         ),
         (TEXTS, ["training.monitor=acuracy"], "--set training.monitor: training.monitor: the task has no such metric"),
         (TEXTS, ["training.monitor=sensitivity"], "the task has no such metric"),
-        (TABLE, ["training.monitor=sensitivity", "data.labels=[a, b, c]"], "the task has no such metric"),
-        (TEXTS, ["task.class_weights={A: 2}", "data.labels=[a, b]"], "received 'A'. Did you mean `a`?"),
-        (TABLE, ["task.positive=c", "data.labels=[a, b]"], "task.positive: the data have no such label"),
-        (TABLE, ["task.specificity=1.0", "data.labels=[a, b, c]"], "there is no positive label to find"),
+        (TABLE, ["training.monitor=sensitivity", "data.targets.labels=[a, b, c]"], "the task has no such metric"),
+        (TEXTS, ["task.class_weights={A: 2}", "data.targets.labels=[a, b]"], "received 'A'. Did you mean `a`?"),
+        (TABLE, ["task.positive=c", "data.targets.labels=[a, b]"], "task.positive: the data have no such label"),
+        (TABLE, ["task.specificity=1.0", "data.targets.labels=[a, b, c]"], "there is no positive label to find"),
     ],
 )
 def test_metrics_and_labels_are_held_against_what_is_known(checked, pipeline, overrides, message):
@@ -114,7 +114,7 @@ def test_metrics_and_labels_are_held_against_what_is_known(checked, pipeline, ov
     "overrides",
     [
         ["training.monitor=sensitivity"],  # there may be two labels
-        ["training.monitor=sensitivity", "data.labels=[a, b, c]", "task.positive=b"],
+        ["training.monitor=sensitivity", "data.targets.labels=[a, b, c]", "task.positive=b"],
         ["task.positive=whatever", "task.specificity=1.0"],
         ["task.class_weights={whatever: 2.0}"],
         ["task.class_weights=balanced"],
@@ -123,6 +123,42 @@ def test_metrics_and_labels_are_held_against_what_is_known(checked, pipeline, ov
 )
 def test_what_only_the_data_can_tell_passes(checked, overrides):
     assert checked(TABLE, *overrides) == ""
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["data.labels=[a, b]"], "--set data.labels: data.labels: the key is now `data.targets.labels`"),
+        (["data.targets.lables=[a, b]"], "data.targets.lables: unknown key. Did you mean `labels`?"),
+        (["data.targets.labels=[a]"], "data.targets.labels: not a list of classes: expected at least two, each once"),
+        (["data.targets.separator=;"], "data.targets.separator: unknown key. It takes: labels."),
+        (["task.name=tabular_regression"], "data.source.fields: no column is given for `target`"),
+        (["task.name=tabular_regresion"], "task.name: unknown name in tasks"),
+        (
+            ["task.name=tabular_regression", "data.source.fields={target: kind}", "data.batching.balanced=true"],
+            "data.batching.balanced: there are no classes to balance",
+        ),
+        (
+            ["task.name=tabular_regression", "data.source.fields={target: kind}", "task.loss=huge"],
+            "expected one of 'mean_squared_error', 'mean_absolute_error', 'huber'",
+        ),
+    ],
+)
+def test_targets_are_held_against_the_task(checked, overrides, message):
+    found = checked(TABLE, *overrides)
+    assert message in found and len(found.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("task", "role", "more"),
+    [
+        ("tabular_regression", "target", ["ensemble={folds: 3}", "training.monitor=spearman"]),
+        ("tabular_multi_label_classification", "labels", ["data.targets.separator=;", "ensemble={seeds: 2}"]),
+    ],
+)
+def test_a_column_called_label_is_no_target_of_other_tasks(checked, task, role, more):
+    fields = f"data.source.fields={{{role}: kind, label: age}}"
+    assert checked(TABLE, f"task.name={task}", fields, *more) == ""
 
 
 class Slow(Sgd):

@@ -2,10 +2,12 @@
 
 Only strings stand here; nothing is imported until it is asked for. A class from elsewhere joins in through a Python
 entry point of the group `tfattn.<catalog>` (such as `tfattn.models`), or on the command line by
-`--plugin models.mine=my_package.my_model:MyModel`. A YAML file can only name what is listed: a configuration cannot
-run code.
+`--plugin models.mine=my_package.my_model:MyModel`. For a task that is a Task, which can then be trained, or a Kind,
+which says all that belongs to one. A YAML file can only name what is listed: a configuration cannot run code.
 """
 
+import contextlib
+import dataclasses
 import functools
 import importlib
 import importlib.metadata
@@ -14,9 +16,36 @@ import sys
 import traceback
 from typing import Any
 
+from tfattn import source_text
 from tfattn.errors import ConfigError, nearest
 
-CATALOGS: dict[str, dict[str, str]] = {
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Kind:
+    """All that belongs to a kind of task, each part as `module:Class`.
+
+    Args:
+        task: its head, loss, predictions and metrics.
+        targets: what rows have to teach it beside what the preprocessing reads.
+        examples: how rows become what records hold.
+        served: what its exports can be asked; None for a task that is not exported.
+        report: the function that measures it; None for a task that is not measured beyond its metrics.
+
+    Example:
+        Kind(task="mine.task:Ranking", targets="tfattn.data.targets:Number", served="mine.export:Ranker")
+    """
+
+    task: str
+    targets: str = "tfattn.data.targets:Target"
+    examples: str = "tfattn.data.examples:Examples"
+    served: str | None = None
+    report: str | None = None
+
+
+# The parts of a Kind beside the task, each a catalog of its own by the names of tasks.
+PARTS = ("targets", "examples", "served", "report")
+
+CATALOGS: dict[str, dict[str, str | Kind]] = {
     "models": {
         "bert": "tfattn.models.bert:Bert",
         "feature_map_transformer": "tfattn.models.feature_map_transformer:FeatureMapTransformer",
@@ -25,9 +54,47 @@ CATALOGS: dict[str, dict[str, str]] = {
         "transformer": "tfattn.models.transformer:Transformer",
     },
     "tasks": {
-        "tabular_classification": "tfattn.tasks.tabular_classification:TabularClassification",
-        "text_classification": "tfattn.tasks.text_classification:TextClassification",
-        "translation": "tfattn.tasks.translation:Translation",
+        "tabular_classification": Kind(
+            task="tfattn.tasks.tabular_classification:TabularClassification",
+            targets="tfattn.data.class_targets:Classes",
+            served="tfattn.export.tabular:TabularClassifier",
+            report="tfattn.evaluation.tabular:report",
+        ),
+        "tabular_multi_label_classification": Kind(
+            task="tfattn.tasks.tabular_multi_label_classification:TabularMultiLabelClassification",
+            targets="tfattn.data.label_targets:LabelSets",
+            served="tfattn.export.tabular:TabularMultiLabelClassifier",
+            report="tfattn.evaluation.multi_label:report",
+        ),
+        "tabular_regression": Kind(
+            task="tfattn.tasks.tabular_regression:TabularRegression",
+            targets="tfattn.data.number_targets:Numbers",
+            served="tfattn.export.tabular:TabularRegressor",
+            report="tfattn.evaluation.regression:report",
+        ),
+        "text_classification": Kind(
+            task="tfattn.tasks.text_classification:TextClassification",
+            targets="tfattn.data.class_targets:Classes",
+            served="tfattn.export.text:TextClassifier",
+            report="tfattn.evaluation.classification:report",
+        ),
+        "text_multi_label_classification": Kind(
+            task="tfattn.tasks.text_multi_label_classification:TextMultiLabelClassification",
+            targets="tfattn.data.label_targets:LabelSets",
+            served="tfattn.export.text:TextMultiLabelClassifier",
+            report="tfattn.evaluation.multi_label:report",
+        ),
+        "text_regression": Kind(
+            task="tfattn.tasks.text_regression:TextRegression",
+            targets="tfattn.data.number_targets:Numbers",
+            served="tfattn.export.text:TextRegressor",
+            report="tfattn.evaluation.regression:report",
+        ),
+        "translation": Kind(
+            task="tfattn.tasks.translation:Translation",
+            served="tfattn.export.translation:Translator",
+            report="tfattn.evaluation.translation:report",
+        ),
     },
     "engines": {
         "beam": "tfattn.data.beam_engine:Beam",
@@ -38,19 +105,9 @@ CATALOGS: dict[str, dict[str, str]] = {
         "jsonl": "tfattn.data.jsonl_files:JsonLinesFile",
         "parallel": "tfattn.data.parallel_files:ParallelFiles",
     },
-    "signatures": {
-        "tabular_classification": "tfattn.export.tabular:TabularClassifier",
-        "text_classification": "tfattn.export.text:TextClassifier",
-        "translation": "tfattn.export.translation:Translator",
-    },
-    "reports": {
-        "tabular_classification": "tfattn.evaluation.tabular:report",
-        "text_classification": "tfattn.evaluation.classification:report",
-        "translation": "tfattn.evaluation.translation:report",
-    },
     "preprocessors": {
         "sentencepiece": "tfattn.preprocessing.sentencepiece:SentencePiece",
-        "table": "tfattn.preprocessing.table:Table",
+        "table": "tfattn.preprocessing.table:TableColumns",
         "wordpiece": "tfattn.preprocessing.wordpiece:WordPiece",
     },
     "optimizers": {
@@ -84,9 +141,11 @@ CATALOGS: dict[str, dict[str, str]] = {
 CONTRACTS: dict[str, str] = {
     "models": "keras:Model",
     "tasks": "tfattn.tasks.task:Task",
+    "targets": "tfattn.data.targets:Target",
+    "examples": "tfattn.data.examples:Examples",
+    "served": "tfattn.export.served:Served",
     "engines": "tfattn.data.engine:Engine",
     "sources": "tfattn.data.source:Source",
-    "signatures": "tfattn.export.served:Served",
     "preprocessors": "tfattn.preprocessing.preprocessor:Preprocessor",
     "optimizers": "tfattn.training.optimizers:Optimizer",
     "averages": "tfattn.training.averages:Averaging",
@@ -121,15 +180,56 @@ PRETRAINED_PACKAGES: dict[str, tuple[str, str, str]] = {
 
 def names(catalog: str) -> list[str]:
     """List the names of a catalog, those of installed plugins included; "sections" counts as one."""
+    if catalog in PARTS:
+        return [name for name in names("tasks") if getattr(kind(name), catalog) is not None]
     return sorted(_entries(catalog))
+
+
+def kind(task: str) -> Kind:
+    """Return what belongs to a task.
+
+    A plugin is imported only where its text does not say that it is a class: that of a task which is trained only.
+
+    Raises:
+        ConfigError: there is no such task; suggests the nearest. Or a plugin cannot be imported.
+    """
+    entry = _entry("tasks", task)
+    if isinstance(entry, Kind):
+        return entry
+    module, _, attribute = entry.partition(":")
+    with contextlib.suppress(source_text.Unread):
+        source_text.module(module).definition(attribute)
+        return Kind(task=entry)
+    found = load(entry, _listed_by("tasks", task))
+    return found if isinstance(found, Kind) else Kind(task=entry)
 
 
 def target(catalog: str, name: str) -> str:
     """Return what a name of a catalog stands for, as `module:Class`.
 
+    Args:
+        catalog: one of CATALOGS, "sections", or a part of tasks.
+        name: the entry; of a part, the name of a task.
+
     Raises:
         ConfigError: the catalog holds no such name; suggests the nearest.
     """
+    if catalog == "tasks":
+        return kind(name).task
+    if catalog not in PARTS:
+        return _entry(catalog, name)
+    part = getattr(kind(name), catalog)
+    if part is None:
+        raise ConfigError(
+            f"the task {name} can only be trained: it has no `{catalog}`",
+            key="name",
+            expected=f"one of {', '.join(names(catalog))}",
+            received=repr(name),
+        )
+    return part
+
+
+def _entry(catalog: str, name: str) -> str | Kind:
     entries = _entries(catalog)
     if not isinstance(name, str) or name not in entries:
         raise ConfigError(
@@ -167,8 +267,8 @@ def origin(catalog: str, name: str) -> tuple[str, str]:
     Raises:
         ConfigError: the catalog holds no such name; suggests the nearest.
     """
-    module = target(catalog, name).partition(":")[0]
-    installed = {} if name in CATALOGS[catalog] else {entry.name: entry.dist for entry in _installed(catalog)}
+    module, listing = target(catalog, name).partition(":")[0], _listing(catalog)
+    installed = {} if name in CATALOGS[listing] else {entry.name: entry.dist for entry in _installed(listing)}
     return module, f"{installed[name].name} {installed[name].version}" if installed else ""
 
 
@@ -242,6 +342,7 @@ def _not_imported(listed_by: str, module: str, error: BaseException) -> ConfigEr
 
 def _listed_by(catalog: str, name: str) -> str:
     """Say in words what lists a name."""
+    catalog = _listing(catalog)
     plugin = next((plugin for plugin in PLUGINS if plugin.startswith(f"{catalog}.{name}=")), None)
     if plugin:
         return f"--plugin {plugin}"
@@ -252,7 +353,12 @@ def _listed_by(catalog: str, name: str) -> str:
     return f"the plugin {catalog}.{name}={entry.value} of the package {entry.dist.name}"
 
 
-def _entries(catalog: str) -> dict[str, str]:
+def _listing(catalog: str) -> str:
+    """Return the catalog in which an entry stands: parts stand with their task."""
+    return "tasks" if catalog in PARTS else catalog
+
+
+def _entries(catalog: str) -> dict[str, str | Kind]:
     if catalog == "sections":
         return SECTIONS
     return {**{entry.name: entry.value for entry in _installed(catalog)}, **CATALOGS[catalog]}

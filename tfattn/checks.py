@@ -10,10 +10,9 @@ from tfattn.config.relations import broken
 from tfattn.config.schema import Config
 from tfattn.data.section import Data
 from tfattn.errors import ConfigError, ConfigProblems
-from tfattn.features import LABEL
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.runs.ensemble import ensemble_of
-from tfattn.runs.member import Member, build_task, common_labels
+from tfattn.runs.member import Member, build_task, check_labels
 from tfattn.tasks.task import Task
 from tfattn.training.memory import check_memory, outline
 from tfattn.training.trainer import Trainer
@@ -25,27 +24,25 @@ def check(config: Config) -> Config:
     data: Data = parts["data"]
     preprocessor = data.preprocessing
     name = config.values["task"]["name"]
-    kind = catalog.find("tasks", name)
-    if kind.learns_labels:
-        with located(config, "data"):
-            data.check_roles(LABEL)
-    if name in catalog.names("signatures"):  # a task of one's own may be one to train only
-        catalog.find("signatures", name).check_fields(preprocessor.fields)
-    # True sizes are known from the data, and so are labels, if they are not listed; any will do to check the others.
+    kind = catalog.kind(name)
+    if kind.served:
+        catalog.find("served", name).check_fields(preprocessor.fields)
+    if kind.report:
+        catalog.find("report", name)
+    # True sizes and targets are known from the data; any will do to check the others.
     stated = config.values["model"]
-    sizes = {name: stated.get(name, size) for name, size in preprocessor.sizes.items()}
-    counts = [1] * len(data.labels or "ab")
+    sizes = {key: stated.get(key, size) for key, size in preprocessor.sizes.items()}
     model = outline(lambda: build(config, "model", **sizes))
-    task = outline(lambda: build_task(config, model, preprocessor, labels=data.labels, class_counts=counts))
+    task = outline(lambda: build_task(config, model, preprocessor, data.targets.facts))
     _check_task(config, task, parts["training"], sizes)
     _check_length(config, preprocessor, model)
-    _check_ensemble(config, kind, data)
+    _check_ensemble(config, task, data)
     return config
 
 
 def check_prepared(members: Sequence[Member]) -> None:
     """Find what the data say to be wrong, before anything is trained: true sizes, and labels that they do not have."""
-    common_labels(members)
+    check_labels(members)
     for member in {member.prepared: member for member in members}.values():
         preprocessor = member.preprocessor()
         task = outline(lambda member=member, preprocessor=preprocessor: member.task(preprocessor))
@@ -93,9 +90,9 @@ def _check_length(config: Config, preprocessor: Preprocessor, model: Any) -> Non
             raise problem
 
 
-def _check_ensemble(config: Config, kind: type[Task], data: Data) -> None:
+def _check_ensemble(config: Config, task: Task, data: Data) -> None:
     ensemble, origin = ensemble_of(config), config.origins["ensemble",]
-    if ensemble.size > 1 and not kind.predicts_together:
+    if ensemble.size > 1 and not task.predicts_together:
         raise ConfigError(
             f"several models of the task {config.values['task']['name']} cannot predict as one",
             where=f"{origin}: ensemble",

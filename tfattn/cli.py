@@ -11,7 +11,7 @@ import typer
 from tfattn import __version__, catalog
 from tfattn.errors import ConfigError, TfattnError
 
-LISTS = (*catalog.CATALOGS, "sections")
+LISTS = (*catalog.CATALOGS, "targets", "examples", "sections")
 
 app = typer.Typer(
     name="tfattn",

@@ -12,12 +12,12 @@ console = Console(stderr=True, highlight=False)
 
 
 def note(line: str) -> None:
-    """Prints one line of plain text."""
+    """Print one line of plain text."""
     console.print(line, markup=False, soft_wrap=True)
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Prints a table; numbers are right-aligned."""
+    """Print a table; numbers are right-aligned."""
     rows = [list(row) for row in rows]
     shown = Table(title=title, title_justify="left", title_style="bold")
     for index, column in enumerate(columns):

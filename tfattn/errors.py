@@ -17,13 +17,13 @@ from collections.abc import Iterable
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
-    """A remedy that names the most similar word, or nothing."""
+    """Suggest the most similar word in a sentence, or nothing."""
     near = difflib.get_close_matches(str(word), list(words), n=1)
     return f"Did you mean `{near[0]}`?" if near else ""
 
 
 def listed(words: Iterable[str], most: int = 20) -> str:
-    """Words for a message: the first few, and how many more there are; quoted where spaces would not be seen."""
+    """List words for a message: the first few, and the number of others; quoted where spaces would not be seen."""
     words = list(words)
     shown = [word if word and word == word.strip() else repr(word) for word in words[:most]]
     return ", ".join(shown) + f" and {len(words) - most:,} more" * (len(words) > most)

@@ -10,6 +10,9 @@ TOKEN_IDS = "token_ids"  # (B, T) int32, 0 where padded
 SEGMENT_IDS = "segment_ids"  # (B, T) int32, 0 for the first segment, 1 for the second
 PADDING_MASK = "padding_mask"  # (B, T) bool, True at real tokens
 
+# Where rows give several examples, such as windows of a long text: of which row of the batch each is.
+EXAMPLE_ROWS = "example_rows"  # (E,) int64, rising
+
 # What a decoder is taught to write.
 TARGET_IDS = "target_ids"  # (B, T) int32, the start, the tokens, the end; 0 where padded
 TARGET_PADDING_MASK = "target_padding_mask"  # (B, T) bool, True at real tokens
@@ -31,6 +34,7 @@ CATEGORY_IDS = "category_ids"  # (B, M) int32, 0 for a value that no training ro
 # What an encoder answers.
 SEQUENCE_OUTPUT = "sequence_output"  # (B, T, D)
 POOLED_OUTPUT = "pooled_output"  # (B, D)
+HIDDEN_STATES = "hidden_states"  # of the embeddings and each block, (B, T, D) each; the last is `sequence_output`
 ESSENTIAL_FEATURES = "essential_features"  # (B, E) float32
 COLUMN_ATTENTION = "column_attention"  # (B, N + M) float32, how much [CLS] attends to each column; sums to 1
 
@@ -39,7 +43,11 @@ ENCODED = "encoded"  # (B, D)
 
 # What a task answers and is taught.
 LOGITS = "logits"  # (B, C), or (B, T, V) of a decoder
+PREDICTIONS = "predictions"  # (B,) float32, numbers
+IS_LABEL = "is_label"  # (B, C) bool, which labels a row gets
 LABEL_IDS = "label_ids"  # (B,) int32
+LABEL_INDICATORS = "label_indicators"  # (B, C) int32, 1 for each label that a row has
+TARGET_VALUES = "target_values"  # (B,) float32
 WEIGHTS = "weights"  # (B,) float32, 0 for rows that only fill a batch
 
 # Raw fields of a row.
@@ -49,3 +57,4 @@ TEXT_B = "text_b"
 SOURCE = "source"
 TARGET = "target"
 LABEL = "label"
+LABELS = "labels"

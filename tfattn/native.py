@@ -10,7 +10,7 @@ from types import ModuleType
 
 @contextlib.contextmanager
 def errors_hidden() -> Iterator[None]:
-    """Hides standard error while the block runs, for the first import of TensorFlow.
+    """Hide standard error while the block runs, for the first import of TensorFlow.
 
     It notes missing accelerators and what the processor can do. What goes wrong is raised as ever.
     """
@@ -28,7 +28,7 @@ def errors_hidden() -> Iterator[None]:
 
 
 def with_tensorflow(module: str) -> ModuleType:
-    """Imports a module that needs TensorFlow, and has TensorFlow look at the devices, with standard error hidden."""
+    """Import a module that needs TensorFlow, and let TensorFlow find its devices, with standard error hidden."""
     with errors_hidden():
         import tensorflow
 

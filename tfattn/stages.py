@@ -51,7 +51,7 @@ from tfattn.training.workers import start_workers
 
 
 def open_run(pipeline: Path, overrides: list[str] | None) -> Run:
-    """Resolves and checks a pipeline file, takes the devices and finds the folders of the run."""
+    """Resolve and check a pipeline file, take the devices and find the folders of the run."""
     config = resolve(pipeline, overrides)
     # First of all: devices can only be divided, and other processes be met, before TensorFlow computes anything.
     runtime: Runtime = build(config, "runtime").start()
@@ -59,7 +59,7 @@ def open_run(pipeline: Path, overrides: list[str] | None) -> Run:
 
 
 def run(run: Run, *, force: bool = False, workers: int = 1) -> None:
-    """Runs all stages."""
+    """Run all stages."""
     prepare(run, force=force)
     train(run, force=force, workers=workers)
     evaluate(run, force=force, workers=workers)
@@ -67,7 +67,7 @@ def run(run: Run, *, force: bool = False, workers: int = 1) -> None:
 
 
 def prepare(run: Run, *, force: bool = False) -> None:
-    """Turns raw rows into checked, divided records."""
+    """Turn raw rows into checked, divided records."""
     for member in run.datasets:
         with member.preparation(force=force) as needed:
             if needed:
@@ -106,12 +106,12 @@ def evaluate(run: Run, *, force: bool = False, workers: int = 1) -> None:
             ensemble = load(run)
             choose_operating_point(run, ensemble)
             predicted = predict_split(run, ensemble, measuring_split(run))
-            report = catalog.find("reports", run.config.values["task"]["name"])
+            report = catalog.find("report", run.config.values["task"]["name"])
             write_evaluation(report(ensemble, predicted), run, split=predicted.split, chosen=_chosen(run, ensemble))
 
 
 def export(run: Run, *, force: bool = False) -> None:
-    """Writes the best weights as a SavedModel that predicts as they do."""
+    """Write the best weights as a SavedModel that predicts as they do."""
     evaluate(run)
     if not run.runtime.is_chief:
         return
@@ -125,7 +125,7 @@ def export(run: Run, *, force: bool = False) -> None:
         elif needed:
             ensemble = load(run)
             rows, expected = predict_for_parity(run, ensemble)
-            served = catalog.find("signatures", run.config.values["task"]["name"])(ensemble)
+            served = catalog.find("served", run.config.values["task"]["name"])(ensemble)
             write_export(
                 served,
                 name=run.name,
@@ -194,7 +194,7 @@ def _is_trained(run: Run) -> bool:
 
 
 def _weights(run: Run) -> list[str]:
-    """Takes the fingerprint of the best weights of each model."""
+    """Take the fingerprint of the best weights of each model."""
     return [Checkpoints(member.folder / "checkpoints").best().fingerprint for member in run.members]
 
 
@@ -208,7 +208,7 @@ def _chosen(run: Run, ensemble: TrainedEnsemble) -> list[str]:
 
 
 def _data(config: Config) -> Data:
-    """Builds the data section, and finds what comes with the pretrained weights."""
+    """Build the data section, and find what comes with the pretrained weights."""
     data: Data = build(config, "data")
     if data.preprocessing.needs_pretrained:
         source = config.values["model"].get("pretrained")
@@ -225,7 +225,7 @@ def _data(config: Config) -> Data:
 
 
 def _trained_on(run: Run, served: Served) -> TrainingFile:
-    """Keeps how the source file was read, so that the export can predict for others like it."""
+    """Record how the source file was read, so that the export can predict for others like it."""
     source: Source = build(run.config, "data", "source")
     given = run.config.values["data"]["source"].get("fields", {})
     return TrainingFile(
@@ -245,7 +245,7 @@ def _train_in_workers(run: Run, workers: int) -> None:
 
 
 def _encoded(member: Member, task: Task, runtime: Runtime) -> Path:
-    """Computes once what the frozen encoder makes of every row, and keeps it with the member."""
+    """Compute the vectors of a frozen encoder once, and keep them with the member."""
     folder = member.folder / "encoded"
     if not _stands(folder):
         splits = {}
@@ -253,7 +253,9 @@ def _encoded(member: Member, task: Task, runtime: Runtime) -> Path:
             encoded, targets = encode(task, member.reader(split), runtime)
             splits[split] = {"encoded": encoded, **targets}
         if runtime.is_chief:
-            write_encoded(folder, splits, labels=member.facts["labels"])
+            features = member.facts["features"]
+            targets = {name: feature for name, feature in features.items() if feature.role == "target"}
+            write_encoded(folder, splits, targets=targets)
         runtime.agree(0)  # nobody reads before the chief has written
     return folder
 

@@ -32,7 +32,7 @@ def test_what_a_file_may_state():
 
 
 def test_marks_and_relations_are_found_wherever_they_stand():
-    assert LAMP["stand"].nested.entry({"name": "oak"}) == ("stands", "oak")
+    assert LAMP["stand"].nested.entry({"name": "oak"}, {}) == ("stands", "oak")
     assert LAMP["stand"].relations == (Divides("seed"),)
     assert LAMP["people"].given and not LAMP["people"].given.may_be_stated
 

@@ -34,8 +34,8 @@ def config(model, task):
 )
 def test_what_belongs_together_is_built(model, task, sizes):
     parts = config(model, task)
-    built = build(parts, "task", model=build(parts, "model", **sizes), num_classes=3)
-    assert built.num_classes == 3
+    built = build(parts, "task", model=build(parts, "model", **sizes), targets={"labels": None, "counts": [1] * 3})
+    assert built.head.units == 3
     assert type(built.model).__name__.lower() == model["name"].replace("_", "")
 
 
@@ -63,7 +63,7 @@ def test_a_task_does_not_stand_on_a_model_of_another_kind(model, sizes, task, ex
     parts = config(model, task)
     built = build(parts, "model", **sizes)
     with pytest.raises(ConfigError) as caught:
-        build(parts, "task", model=built, num_classes=2)
+        build(parts, "task", model=built, targets={"labels": None, "counts": [1] * 2})
     assert str(caught.value).startswith(f"x.yaml:4:1: task.model: the model does not fit: expected {expected}.")
 
 
@@ -82,7 +82,7 @@ def test_a_model_that_does_not_keep_its_contract_says_what_it_lacks(monkeypatch)
     )
     parts = config({"name": "half"}, "text_classification")
     with pytest.raises(ConfigError) as caught:
-        build(parts, "task", model=build(parts, "model", **TEXTS), num_classes=2)
+        build(parts, "task", model=build(parts, "model", **TEXTS), targets={"labels": None, "counts": [1] * 2})
     assert str(caught.value) == (
         "x.yaml:4:1: task.model: the model does not keep its contract: expected all that "
         "tfattn.models.contracts.Encoder asks for, received Half without `max_sequence_length`, `pooler`, "

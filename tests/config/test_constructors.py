@@ -9,13 +9,13 @@ import pytest
 
 from tfattn import catalog
 from tfattn.config.constructors import constructor, inspected, read
-from tfattn.config.modules import Unread
 from tfattn.errors import ConfigError
+from tfattn.source_text import Unread
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 # What sections of a file are built from: all but what is found or called by name.
 KINDS = [
-    kind for kind in (*catalog.CATALOGS, "sections") if kind not in ("signatures", "reports", "pretrained", "samples")
+    kind for kind in (*catalog.CATALOGS, "targets", "examples", "sections") if kind not in ("pretrained", "samples")
 ]
 ENTRIES = [(kind, name) for kind in KINDS for name in catalog.names(kind) if (kind, name) != ("sections", "pretrained")]
 
@@ -286,7 +286,7 @@ import contextlib, io, pathlib, sys
 from tfattn import catalog, cli
 
 heavy = ("tensorflow", "keras", "sklearn", "scipy", "jax", "torch", "matplotlib", "tfattn.stages")
-commands = [["schema"], ["--help"], *(["list", kind] for kind in (*catalog.CATALOGS, "sections"))]
+commands = [["schema"], ["--help"], *(["list", kind] for kind in cli.LISTS)]
 for kind in {KINDS}:
     commands += [["list", kind, name] for name in catalog.names(kind)]
 for path in pathlib.Path("pipelines").glob("*.yaml"):

@@ -142,7 +142,7 @@ def _check_beams_equal_rows(model: EncoderDecoder, features: dict, close: dict) 
         # A search lets some beams go on and drops others.
         beams = np.random.default_rng(index).integers(0, BEAMS, (BATCH, BEAMS)).astype("int32")
         rows = (beams + np.arange(BATCH, dtype="int32")[:, None] * BEAMS).reshape(-1)
-        state = model.follow(state, beams)
+        state = model.reorder(state, beams)
         state_apart = tree.map_structure(lambda x, rows=rows: ops.take(x, rows, axis=0), state_apart)
 
 

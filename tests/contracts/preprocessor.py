@@ -69,7 +69,7 @@ def _columns(fitted: Preprocessor, rows: Sequence[dict[str, str]], odd: Sequence
 
 def _answers(preprocessor: Preprocessor, fields: dict[str, tf.Tensor]) -> dict[str, Any]:
     """All that a preprocessor makes of rows, by name: the features first."""
-    excluded, truncated = preprocessor.leaves_out(fields), preprocessor.truncated(fields)
+    excluded, truncated = preprocessor.excluded(fields), preprocessor.truncated(fields)
     return {**preprocessor(fields), "excluded": excluded, "truncated": truncated}
 
 

@@ -7,12 +7,14 @@ from typing import Any
 from tfattn import files
 from tfattn.data import parts
 from tfattn.data.batching import Batching
+from tfattn.data.class_targets import Classes
 from tfattn.data.csv_files import CsvFile
 from tfattn.data.engine import Engine
+from tfattn.data.examples import Examples
 from tfattn.data.prepare import prepare
 from tfattn.data.section import Data
 from tfattn.data.split import Split
-from tfattn.preprocessing.table import Table
+from tfattn.preprocessing.table import TableColumns
 
 PART_BYTES = 256  # of about 35 rows
 
@@ -30,9 +32,11 @@ def section(folder: Path | str, engine: Engine) -> Data:
     parts.PART_BYTES = PART_BYTES
     return Data(
         source=CsvFile(path=f"{folder}/rows.csv", fields={"label": "label"}),
-        preprocessing=Table(numeric=("age", "score")),
+        preprocessing=TableColumns(numeric=("age", "score")),
         batching=Batching(batch_size=4),
         split=Split(validation=0.2),
+        targets=Classes(),
+        examples=Examples(),
         engine=engine,
     )
 

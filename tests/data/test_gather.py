@@ -37,7 +37,7 @@ def write_part(folder, number, keys):
 
 def gathered(folder, units):
     """Keys, rows and labels of each shard."""
-    work = Work(None, None, folder, 0, features=FEATURES)
+    work = Work(None, folder, 0, features=FEATURES)
     found = []
     for unit in shards(folder, "train", units):
         gather.gather(work, unit)

@@ -13,7 +13,9 @@ from tests.data.small_parts import write
 from tfattn import files
 from tfattn.data import prepare as preparing
 from tfattn.data.batching import Batching
+from tfattn.data.class_targets import Classes
 from tfattn.data.csv_files import CsvFile
+from tfattn.data.examples import Examples
 from tfattn.data.jsonl_files import JsonLinesFile
 from tfattn.data.local_engine import Local
 from tfattn.data.prepare import prepare
@@ -21,7 +23,7 @@ from tfattn.data.reader import Reader
 from tfattn.data.section import Data
 from tfattn.data.split import Split
 from tfattn.errors import DataError
-from tfattn.preprocessing.table import Table
+from tfattn.preprocessing.table import TableColumns
 from tfattn.preprocessing.wordpiece import WordPiece
 
 ROWS = [
@@ -43,9 +45,8 @@ def table(tmp_path):
 def section(words):
     def build(source, *, preprocessing=None, split=None, **parts):
         preprocessing = preprocessing or words()
-        return Data(
-            source=source, preprocessing=preprocessing, batching=Batching(batch_size=4), split=split or Split(), **parts
-        )
+        parts = {"targets": Classes(), "examples": Examples(), "split": split or Split()} | parts
+        return Data(source=source, preprocessing=preprocessing, batching=Batching(batch_size=4), **parts)
 
     return build
 
@@ -55,7 +56,7 @@ def read(folder, split):
     reader = Reader(folder, split, batching=Batching(batch_size=4), seed=0, shuffle=False)
     rows = {}
     for batch in reader.dataset(0).as_numpy_iterator():
-        for place, row in enumerate(batch["row_ids"]):
+        for place, row in enumerate(batch["record_ids"]):
             mask = batch["padding_mask"][place]
             tokens = batch["token_ids"][place][mask].tolist(), batch["segment_ids"][place][mask].tolist()
             rows[int(row)] = (*tokens, int(batch["label_ids"][place]))
@@ -66,14 +67,13 @@ def test_records_hold_the_rows_of_the_file(table, section, tmp_path):
     data = section(table(ROWS), split=Split(validation=0.2, test=0.1))
     prepare(data, tmp_path / "prepared", seed=3)
     manifest = files.verify(tmp_path / "prepared")
-    labels = manifest["labels"]
-    assert labels == ["leak", "noise"] == (tmp_path / "prepared/labels.txt").read_text().split()
+    assert manifest["targets"] == {"labels": ["leak", "noise"], "counts": [7, 14]}
+    labels = manifest["targets"]["labels"]
     assert {split: facts["rows"] for split, facts in manifest["splits"].items()} == {
         "train": 21,
         "validation": 6,
         "test": 3,
     }
-    assert manifest["splits"]["train"]["class_counts"] == [7, 14]
     assert list(manifest["sources"]) == ["source"]
     known = ["?", *data.preprocessing.words]
 
@@ -193,7 +193,7 @@ def test_raw_rows_stand_in_the_order_of_the_records(table, section, tmp_path, mo
     monkeypatch.setattr("tfattn.data.scatter.ROWS_AT_ONCE", 4)
     prepare(section(table(ROWS)), tmp_path / "prepared", seed=3)
     raw = [json.loads(line)["label"] for line in (tmp_path / "prepared/validation.jsonl").read_text().splitlines()]
-    labels = files.read_manifest(tmp_path / "prepared")["labels"]
+    labels = files.read_manifest(tmp_path / "prepared")["targets"]["labels"]
     assert [labels[label] for _, _, label in read(tmp_path / "prepared", "validation")] == raw
 
 
@@ -241,8 +241,9 @@ def people(tmp_path):
         path = tmp_path / name
         path.write_text("\n".join([HEADER, *(",".join(row) for row in rows)]) + "\n")
         source = CsvFile(path=str(path), fields={"label": "label", "person": "person", "panel": "panel"})
-        table = Table(numeric=("age", "score"))
-        return Data(**{"source": source, "preprocessing": table, "batching": Batching(batch_size=4)} | options)
+        table = TableColumns(numeric=("age", "score"))
+        parts = {"preprocessing": table, "targets": Classes(), "examples": Examples()}
+        return Data(source=source, batching=Batching(batch_size=4), **parts | options)
 
     return build
 
@@ -263,7 +264,7 @@ def test_a_table_is_read_by_the_names_of_its_columns(people, tmp_path):
     manifest = files.verify(tmp_path / "prepared")
     assert manifest["features"].keys() >= {"numeric", "missing", "label_ids"}
     assert manifest["features"]["numeric"]["shape"] == [2]
-    assert manifest["labels"] == ["n", "y"]
+    assert manifest["targets"]["labels"] == ["n", "y"]
     summary = json.loads((tmp_path / "prepared/summary.json").read_text())
     assert "tokens" not in summary
     assert raw(tmp_path / "prepared", "validation")[0].keys() == {"row", "label", "person", "panel", "age", "score"}
@@ -285,7 +286,7 @@ def test_a_number_may_be_missing_and_a_label_may_not(people, tmp_path):
         (changed(5, "score", "1e999"), r"people.csv:7: the column `score` holds no finite number"),
         (
             changed(0, "label", "maybe"),
-            r"people.csv:2: not a label of `data.labels`: expected one of n, y, received 'maybe'",
+            r"people.csv:2: not a label of `data.targets.labels`: expected one of n, y, received 'maybe'",
         ),
         ([*PEOPLE, PEOPLE[0][:4]], r"people.csv:38: the row is ragged: expected 5 fields, received 4"),
         ([(*row[:3], "1", row[4]) for row in PEOPLE], r"the column `score` is constant: .* received 1 in all \d+ rows"),
@@ -293,12 +294,12 @@ def test_a_number_may_be_missing_and_a_label_may_not(people, tmp_path):
 )
 def test_what_is_wrong_in_a_table_is_one_message_and_nothing_is_written(people, tmp_path, rows, message):
     with pytest.raises(DataError, match=message):
-        prepare(people(rows, split=Split(), labels=["n", "y"]), tmp_path / "prepared", seed=3)
+        prepare(people(rows, split=Split(), targets=Classes(labels=["n", "y"])), tmp_path / "prepared", seed=3)
     assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
 
 
 def test_a_missing_column_is_named(people, tmp_path):
-    data = people(preprocessing=Table(numeric=("ages",)), split=Split())
+    data = people(preprocessing=TableColumns(numeric=("ages",)), split=Split())
     with pytest.raises(DataError, match=r"people.csv:1: there is no column for `ages`.*Did you mean `age`"):
         prepare(data, tmp_path / "prepared", seed=3)
 

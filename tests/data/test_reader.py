@@ -26,26 +26,26 @@ def same(left, right):
 
 
 def real_rows(parts):
-    ids = np.concatenate([part["row_ids"] for part in parts])
+    ids = np.concatenate([part["record_ids"] for part in parts])
     return ids[ids >= 0].tolist()
 
 
 def test_every_row_comes_once_with_what_was_written(reader, examples):
     batches = elements(reader.dataset(0))
     assert len(batches) == reader.num_batches(0)
-    assert sorted(real_rows(batches)) == list(range(reader.num_rows)) == list(range(53))
+    assert sorted(real_rows(batches)) == list(range(reader.num_records)) == list(range(53))
     for batch in batches:
         assert {name: str(value.dtype) for name, value in batch.items()} == {
             "token_ids": "int32",
             "segment_ids": "int32",
             "padding_mask": "bool",
             "label_ids": "int32",
-            "row_ids": "int32",
+            "record_ids": "int32",
             "weights": "float32",
         }
         assert batch["token_ids"].shape[1] == batch["padding_mask"].sum(axis=1).max()
         assert batch["token_ids"].size <= BATCHING["max_tokens"]
-        for place, row in enumerate(batch["row_ids"]):
+        for place, row in enumerate(batch["record_ids"]):
             mask = batch["padding_mask"][place]
             assert batch["token_ids"][place][mask].tolist() == examples[row]["input_ids"]
             assert batch["segment_ids"][place][mask].tolist() == examples[row]["segment_ids"]
@@ -75,14 +75,14 @@ def test_batches_do_not_depend_on_replicas_or_accumulation(reader, replicas, acc
     assert len(divided) == replicas * len(alone)
     for number, batch in enumerate(alone):
         parts = divided[number * replicas : (number + 1) * replicas]
-        assert real_rows(parts) == batch["row_ids"].tolist()
-        assert sum(part["weights"].sum() for part in parts) == len(batch["row_ids"])
+        assert real_rows(parts) == batch["record_ids"].tolist()
+        assert sum(part["weights"].sum() for part in parts) == len(batch["record_ids"])
         assert len({part["token_ids"].shape for part in parts}) == 1
         assert parts[0]["token_ids"].shape[1] == batch["token_ids"].shape[1]
-        assert len(parts[0]["row_ids"]) % accumulation == 0
+        assert len(parts[0]["record_ids"]) % accumulation == 0
         filling = np.concatenate([part["token_ids"][part["weights"] == 0] for part in parts])
         assert (filling == batch["token_ids"][0]).all()
-        assert all(((part["row_ids"] < 0) == (part["weights"] == 0)).all() for part in parts)
+        assert all(((part["record_ids"] < 0) == (part["weights"] == 0)).all() for part in parts)
 
 
 def test_what_workers_read_put_together_is_the_whole(reader):
@@ -120,8 +120,8 @@ def test_cached_vectors_are_read_in_the_same_way(tmp_path):
     batches = elements(reader.dataset(0, replicas=2))
     assert sorted(real_rows(batches)) == list(range(7))
     for batch in batches:
-        assert sorted(batch) == ["encoded", "label_ids", "row_ids", "weights"]
-        rows = batch["row_ids"][batch["weights"] > 0]
+        assert sorted(batch) == ["encoded", "label_ids", "record_ids", "weights"]
+        rows = batch["record_ids"][batch["weights"] > 0]
         assert batch["encoded"][batch["weights"] > 0].tolist() == vectors[rows].tolist()
 
 

@@ -3,10 +3,12 @@
 import pytest
 
 from tfattn.data.batching import Batching
+from tfattn.data.class_targets import Classes
 from tfattn.data.csv_files import CsvFile
+from tfattn.data.examples import Examples
 from tfattn.data.section import Data
 from tfattn.data.split import Split
-from tfattn.data.targets import Classes, Target
+from tfattn.data.targets import Target
 from tfattn.errors import ConfigError
 from tfattn.preprocessing.preprocessor import Preprocessor
 
@@ -14,7 +16,7 @@ from tfattn.preprocessing.preprocessor import Preprocessor
 def data(**parts):
     source = CsvFile(path="none.csv", fields={"text": "a", "label": "b"})
     defaults = {"source": source, "preprocessing": Tokenizer(), "batching": Batching(batch_size=2), "split": Split()}
-    return Data(**defaults | parts)
+    return Data(**defaults | {"targets": Classes(), "examples": Examples()} | parts)
 
 
 class Tokenizer(Preprocessor):
@@ -33,13 +35,19 @@ def test_every_role_needs_a_column(key):
         data(**{key: CsvFile(path="none.csv", fields={"texts": "a", "label": "b"})})
     assert error.value.key == f"{key}.fields"
     with pytest.raises(ConfigError, match="no column is given for `label`"):
-        data(**{key: CsvFile(path="none.csv", fields={"text": "a"})}).check_roles("label")
+        data(**{key: CsvFile(path="none.csv", fields={"text": "a"})})
 
 
-def test_rows_without_a_label_teach_what_the_preprocessing_reads():
-    source = CsvFile(path="none.csv", fields={"text": "a"})
-    assert type(data(source=source).target()) is Target and data(source=source).needed_roles == ("text",)
-    assert isinstance(data().target(), Classes)
+def test_a_column_that_is_called_label_is_no_target_where_none_is_asked_for():
+    assert data().needed_roles == ("text", "label")
+    assert data(targets=Target()).needed_roles == ("text",)
+    assert data(targets=Target(), source=CsvFile(path="none.csv", fields={"text": "a"})).needed_roles == ("text",)
+
+
+def test_there_must_be_classes_to_balance():
+    with pytest.raises(ConfigError, match="there are no classes to balance") as error:
+        data(targets=Target(), batching=Batching(batch_size=2, balanced=True))
+    assert error.value.key == "batching.balanced"
 
 
 def test_there_must_be_rows_that_measure():

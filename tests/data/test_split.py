@@ -83,7 +83,7 @@ def test_numbers_with_one_row_are_told_as_what_they_are():
         Split().assign(prices, seed=1, places=[f"x.csv:{line}" for line in range(2, 61)])
     assert str(error.value).startswith(
         "x.csv: the column of the label seems to hold numbers: expected a few classes, each in several rows, received "
-        "30 different values in 59 rows, 1 of them in one row each, such as 29.5. Numbers are no classes: name "
+        "30 different values in 59 rows, 1 of them in one row each, such as 29.5. Numbers are no classes: take a "
     )
     Split().assign(prices[:58] + prices[28:], seed=1)  # several rows of each: somebody may mean it
 

@@ -24,7 +24,7 @@ def noise_of(reader, epoch, **options):
     for batch in reader.dataset(epoch, **options):
         found |= {
             int(row): numbers.tobytes()
-            for row, numbers in zip(batch["row_ids"].numpy(), batch["noise"].numpy(), strict=True)
+            for row, numbers in zip(batch["record_ids"].numpy(), batch["noise"].numpy(), strict=True)
             if row >= 0
         }
     return found

@@ -280,7 +280,7 @@ def test_alignments_belong_to_the_beam_that_won():
         ({"num_beams": 0}, "num_beams: expected at least 1, received 0"),
         ({"num_beams": 2, "num_results": 3}, "num_results: expected 1 to num_beams=2, received 3"),
         ({"num_beams": 2, "length_penalty": -0.5}, "length_penalty: expected at least 0, received -0.5"),
-        ({"num_beams": 2, "source_length": 4}, "source_length: expected None, because the model aligns with no"),
+        ({"num_beams": 2, "source_length": 4}, "source_length: expected None, because the model has no alignment"),
     ],
 )
 def test_what_cannot_be_is_said(options, message):

@@ -7,6 +7,8 @@ from keras import ops
 from tests.decoding.chains import END, START, Recurrent, markov, numbers, only_tensorflow, texts
 from tfattn.decoding.greedy import greedy
 
+pytestmark = pytest.mark.every_backend
+
 #                 padding end  start  3    4
 TABLE = np.array(
     [
@@ -111,7 +113,7 @@ def test_alignments_belong_to_the_tokens():
 
 
 def test_alignments_that_a_model_does_not_have():
-    with pytest.raises(ValueError, match="source_length: expected None, because the model aligns with no source"):
+    with pytest.raises(ValueError, match="source_length: expected None, because the model has no alignment"):
         greedy(markov(TABLE), (), start_ids=[START], source_length=3, **OPTIONS)
 
 

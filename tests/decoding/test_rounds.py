@@ -77,7 +77,7 @@ def test_rows_that_leave_change_nothing(kind, in_graph, model):
     assert lengths.max() > 2 * STEPS and len(set(lengths.reshape(-1).tolist())) > 3, "texts of one round and of many"
 
     def write(sources, limits):
-        return written(model, kind, sources, length_limit=limits, rows_leave=True)
+        return written(model, kind, sources, length_limit=limits, shrink_batch=True)
 
     check_equal(tf.function(write)(sources, limits) if in_graph else write(sources, limits), expected)
 
@@ -92,7 +92,7 @@ def test_a_graph_of_any_sizes_takes_no_rows_too(kind, model):
 
     @tf.function(input_signature=signature)
     def write(sources, max_length):
-        return written(model, kind, sources, max_length=max_length, rows_leave=True, **options)
+        return written(model, kind, sources, max_length=max_length, shrink_batch=True, **options)
 
     for batch, length in ((4, 2 * STEPS + 1), (1, 3), (0, 5)):
         sources = tf.constant(model.sources(4)[:batch])
@@ -123,7 +123,7 @@ def test_steps_have_ever_fewer_rows_and_ever_more_room(kind, model):
         counted,
         model.first_state(sources, beams),
         start_ids=starts,
-        rows_leave=True,
+        shrink_batch=True,
         **{**OPTIONS, "source_length": None},
     )
     steps, rows, _ = zip(*seen, strict=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from keras import ops
 
-from tfattn.decoding.rows import in_order, largest, log_total, pick
+from tfattn.decoding.rows import largest, logsumexp, pick, reorder_rows
 
 DRAW = np.random.default_rng(0)
 
@@ -44,7 +44,7 @@ def test_no_more_than_there_are():
 
 def test_each_beam_takes_the_state_of_the_one_it_goes_on_from():
     state = {"a": np.arange(6.0), "b": (np.arange(12).reshape(6, 2),)}
-    moved = in_order(state, np.array([[2, 0, 0], [1, 1, 2]], "int32"))
+    moved = reorder_rows(state, np.array([[2, 0, 0], [1, 1, 2]], "int32"))
     assert ops.convert_to_numpy(moved["a"]).tolist() == [2, 0, 0, 4, 4, 5]
     assert ops.convert_to_numpy(moved["b"][0])[:, 0].tolist() == [4, 0, 0, 8, 8, 10]
 
@@ -52,10 +52,10 @@ def test_each_beam_takes_the_state_of_the_one_it_goes_on_from():
 def test_the_total_is_that_of_all_exponentials():
     logits = DRAW.normal(scale=30.0, size=(4, 50)).astype("float32")
     for token_ids in (np.argmax(logits, axis=-1), np.argsort(logits, axis=-1)[:, -2]):
-        total = ops.convert_to_numpy(log_total(ops.convert_to_tensor(logits), token_ids[:, None].astype("int32")))
+        total = ops.convert_to_numpy(logsumexp(ops.convert_to_tensor(logits), token_ids[:, None].astype("int32")))
         np.testing.assert_allclose(total[:, 0], np.logaddexp.reduce(logits.astype("float64"), axis=-1), rtol=1e-6)
 
 
 def test_an_impossible_token_leaves_the_total_finite():
     logits = ops.convert_to_tensor([[0.0, 200.0]])
-    assert np.isfinite(ops.convert_to_numpy(log_total(logits, np.array([[0]], "int32")))).all()
+    assert np.isfinite(ops.convert_to_numpy(logsumexp(logits, np.array([[0]], "int32")))).all()

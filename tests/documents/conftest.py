@@ -1,4 +1,4 @@
-"""A folder as a reader of the documents would have it: every file that they show, samples, and three trained models."""
+"""A folder as a reader of the documents would have it: the files that they show, samples, and three trained models."""
 
 import contextlib
 import shutil
@@ -17,18 +17,11 @@ TINY = {
         "training.epochs=1",
     ],
     "pn_flag": ["model.hidden_dim=8", "model.num_layers=1", "training.epochs=1"],
-    "reversal": [
-        "data.split.validation=0.01",
-        "training.epochs=1",
-        "task.decoding.num_beams=1",
-        "task.decoding.max_length=8",
-    ],
     "mine": ["training.epochs=1"],
 }
 SAMPLES = {
     "factory_reports": "data/factory_reports.csv",
     "pn_flag": "data/pn_flag.tsv",
-    "reversal": "data/reversal.tsv",
 }
 
 
@@ -52,20 +45,27 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def trained(folder, command):
-    """The folder with a sample and an export for each kind of task."""
-    with contextlib.chdir(folder):
-        for name, sample in SAMPLES.items():
-            assert command("sample", name, sample).status == 0
-            pipeline = f"pipelines/{name}.yaml"
-            answer = command("run", pipeline, *tiny(pipeline))
-            assert answer.status == 0, answer.errors
-        assert command("sample", "pn_flag", "new_candidates.tsv", "--seed", "1").status == 0
+def folder_with_models(folder, reversed_words, once, command):
+    """The folder with a sample and an export for each kind of task, which are made once for all processes."""
+
+    def make(made):
+        shutil.copytree(folder, made / "reader")
+        for name in ("data", "runs", "saved_models"):
+            shutil.copytree(reversed_words[0] / name, made / "reader" / name, symlinks=True)
+        with contextlib.chdir(made / "reader"):
+            for name, sample in SAMPLES.items():
+                assert command("sample", name, sample).status == 0
+                pipeline = f"pipelines/{name}.yaml"
+                answer = command("run", pipeline, *tiny(pipeline))
+                assert answer.status == 0, answer.errors
+            assert command("sample", "pn_flag", "new_candidates.tsv", "--seed", "1").status == 0
+
+    shutil.copytree(once("documents", make) / "reader", folder, symlinks=True, dirs_exist_ok=True)
     return folder
 
 
 @pytest.fixture(scope="session")
-def server(trained):
+def server(folder_with_models):
     """The server that serves them."""
-    with running(trained / "saved_models", worker_threads=1) as server:
+    with running(folder_with_models / "saved_models", worker_threads=1) as server:
         yield server

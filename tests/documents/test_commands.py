@@ -40,8 +40,8 @@ SCRIPTS = [block for block in blocks("python") if block.path is None]
 
 
 @pytest.mark.parametrize("block", RUN, ids=places(RUN))
-def test_commands_run(block, trained, command, monkeypatch, request):
-    monkeypatch.chdir(trained)
+def test_commands_run(block, folder_with_models, command, monkeypatch, request):
+    monkeypatch.chdir(folder_with_models)
     server = request.getfixturevalue("server") if "850" in block.text else None
     for words in block.commands:
         if server is not None:

@@ -24,7 +24,7 @@ def test_a_run_leaves_everything_that_it_promises(finished):
     assert {"accuracy", "macro_f1", "loss"} <= files.read_json(latest / "metrics.json").keys()
     assert len((latest / "history.jsonl").read_text().splitlines()) == 2
     prepared = next((folder / "runs" / "tiny" / "prepared").glob("[0-9a-f]*"))
-    assert {"summary.json", "classes.svg", "labels.txt", "manifest.json", "preprocessing"} <= set(os.listdir(prepared))
+    assert {"summary.json", "classes.svg", "manifest.json", "preprocessing"} <= set(os.listdir(prepared))
     (version,) = (folder / "saved_models" / "tiny").glob("[0-9]*")
     assert files.read_json(version / "assets.extra" / "parity.json")["label_agreement"] == 1.0
 
@@ -82,7 +82,7 @@ def test_a_classifier_has_no_attention_to_a_source(command):
 def test_a_picture_of_another_kind_is_refused_before_the_model_is_looked_for(command):
     answer = command("attention", "no such model", "--text", "a", "--output", "a.html")
     assert answer.status == 2
-    assert "a.html: the suffix does not say what to write: expected one of .png, .svg, .pdf" in answer.errors
+    assert "a.html: the suffix stands for no format: expected one of .png, .svg, .pdf" in answer.errors
 
 
 def test_the_configuration_of_a_run_is_a_pipeline_itself(command):
@@ -128,7 +128,15 @@ def test_a_plugin_joins_the_catalog_without_a_fork(project, command, monkeypatch
     assert refused.status == 2 and "CATALOG.NAME=MODULE:CLASS" in refused.errors
 
 
-def test_workers_train_together_and_the_run_goes_on(project, command):
-    answer = command("run", "tiny.yaml", "--workers", "2", "--set", "training.epochs=1")
+def test_workers_train_together_on_what_is_prepared(trained, command):
+    answer = command("train", "tiny.yaml", "--workers", "2", "--set", "training.epochs=1", "--set", "task.dropout=0.2")
+    assert answer.status == 0, answer.errors
+    assert files.read_json(trained / "runs/tiny/latest/environment.json")["workers"] == 2
+    assert len((trained / "runs/tiny/latest/history.jsonl").read_text().splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_a_run_whose_workers_train_together_comes_to_its_end(project, command):
+    answer = command("run", "tiny.yaml", "--workers", "2")
     assert answer.status == 0, answer.errors
     assert "exported" in answer.errors

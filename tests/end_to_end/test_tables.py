@@ -19,7 +19,7 @@ data:
     path: flags.tsv
     fields:
       {label: PN_flag, sample: Sample, panel: Panel, dilution: Dilution, locus: Locus, Score_BG: "Score BG"}
-  labels: ["0", "1"]
+  targets: {labels: ["0", "1"]}
   split: {validation: 0.2, group: sample, hold_out: {panel: [LODC]}}
   preprocessing:
     name: table
@@ -53,7 +53,7 @@ def write_project(folder, command):
 @pytest.fixture(scope="module")
 def finished(run_once, command):
     """A folder in which the whole pipeline has run; with what the command said."""
-    return run_once("table", "tiny.yaml", lambda folder: write_project(folder, command))
+    return run_once("table", lambda folder: write_project(folder, command), "tiny.yaml")
 
 
 @pytest.fixture

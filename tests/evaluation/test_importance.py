@@ -21,6 +21,7 @@ def ask(rows, weights=(4.0, 1.0, 0.0)):
 
 def permuted(ask, rows, columns, true, **options):
     """What a single model relies on."""
+    options["measure"] = importance.of_labels(true, options.pop("positive"))
     whole, alone = importance.permutation(lambda some: [ask(some)], rows, columns, true, **options)
     np.testing.assert_array_equal(whole.rises, alone.rises)
     return whole
@@ -106,7 +107,7 @@ def test_an_ensemble_is_asked_as_the_mean_of_its_members():
         return ask(rows, weights=(0.0, 3.0, 0.0))
 
     whole, first, second = importance.permutation(
-        lambda rows: [ask(rows), other(rows)], ROWS, COLUMNS, TRUE, positive=1, seed=3
+        lambda rows: [ask(rows), other(rows)], ROWS, COLUMNS, TRUE, measure=importance.of_labels(TRUE, 1), seed=3
     )
     alone = shuffled(lambda rows: (ask(rows) + other(rows)) / 2)
     np.testing.assert_allclose(whole.rises, alone.rises)
@@ -116,10 +117,10 @@ def test_an_ensemble_is_asked_as_the_mean_of_its_members():
 
 def test_only_what_stands_beyond_its_interval_is_relied_on():
     rises = np.array([[0.3, 0.01, 0.0, -0.02, 0.5], [0.31, -0.02, 0.0, -0.03, 0.48], [0.29, 0.04, 0.0, -0.01, 0.52]])
-    found = importance.Importance(list("abcde"), rises, rises, "accuracy", 10)
+    found = importance.Importance(list("abcde"), rises, rises, "log loss", "accuracy", 10)
     assert found.mean[1] > 0 and found.interval[0][1] < 0
     assert found.relied_on.tolist() == [4, 0]
-    nothing = importance.Importance(list("abcde"), 0 * rises, rises, "accuracy", 10)
+    nothing = importance.Importance(list("abcde"), 0 * rises, rises, "log loss", "accuracy", 10)
     assert nothing.relied_on.tolist() == []
 
 

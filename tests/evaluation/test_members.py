@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfattn.evaluation import members
+from tfattn.evaluation.members import Spread, dots
 from tfattn.evaluation.metrics import classification
 from tfattn.trained.predictions import MemberPredictions
 
@@ -17,32 +17,33 @@ def member(name, right, rows=10):
     )
 
 
-def measured(some):
-    return members.measured(some, LABELS)
+def spread_of(some):
+    alone = {one.name: classification(one.targets["label_ids"], one.values["label_ids"], LABELS) for one in some}
+    return Spread("accuracy", alone)
 
 
 def test_the_spread_of_three():
-    alone, spread = measured([member("seed 7", 6), member("seed 8", 9), member("seed 9", 9)])
-    assert {name: metrics["accuracy"] for name, metrics in alone.items()} == {
-        "seed 7": 0.6,
-        "seed 8": 0.9,
-        "seed 9": 0.9,
-    }
-    assert spread == pytest.approx(
+    spread = spread_of([member("seed 7", 6), member("seed 8", 9), member("seed 9", 9)])
+    assert spread.metrics == pytest.approx(
         {"accuracy_members_min": 0.6, "accuracy_members_mean": 0.8, "accuracy_members_max": 0.9}
     )
-    assert members.facts(spread) == {"each model alone": "60.0% to 90.0%, mean 80.0%"}
+    assert spread.facts == {"each model alone": "60.0% to 90.0%, mean 80.0%"}
 
 
 def test_a_single_model_has_no_spread(predictions):
-    assert measured([]) == ({}, {}) and members.facts({}) == {}
-    assert members.sections({}, {}, predictions([], {}, {})) == []
+    alone = Spread("accuracy", {})
+    assert alone.metrics == alone.facts == {} and alone.sections({}, predictions([], {}, {})) == []
+
+
+def test_what_is_no_fraction_is_told_as_a_number():
+    alone = {f"seed {number}": {"mean_absolute_error": value} for number, value in ((7, 7.5), (8, 12.25))}
+    assert Spread("mean_absolute_error", alone, is_fraction=False).in_words == "7.5 to 12.25, mean 9.875"
 
 
 @pytest.mark.parametrize(
     ("rows", "num_rows", "words"),
     [
-        ((10, 10), 10, "the mean of their scores"),
+        ((10, 10), 10, "by the mean of all"),
         ((10, 12), 22, "by the one model that was not trained on it"),
         ((10, 10, 12, 12), 22, "Those that were not trained on a row predict it together"),
     ],
@@ -50,17 +51,17 @@ def test_a_single_model_has_no_spread(predictions):
 )
 def test_what_each_was_measured_on_is_said(rows, num_rows, words, predictions):
     some = [member(f"model {number}", 8, rows=size) for number, size in enumerate(rows)]
-    alone, spread = measured(some)
-    together = {**classification(np.zeros(num_rows, int), np.zeros(num_rows, int), LABELS), **spread}
+    spread = spread_of(some)
+    together = {**classification(np.zeros(num_rows, int), np.zeros(num_rows, int), LABELS), **spread.metrics}
     predicted = predictions([{"row": str(row)} for row in range(num_rows)], {}, {}, members=some)
-    ((text, picture),) = [section.parts for section in members.sections(alone, together, predicted)]
+    ((text, picture),) = [section.parts for section in spread.sections(together, predicted)]
     assert text.text.startswith(f"{len(rows)} models were trained.") and words in text.text
     assert "all together 100.0%" in text.text and "model 0" in picture.svg
 
 
 def test_a_dot_for_each_and_one_for_all():
-    alone, _ = measured([member("seed 7", 6), member("seed 8", 9)])
-    axes = members.dots({**alone, members.ALL: alone["seed 8"]}).axes[0]
+    spread = spread_of([member("seed 7", 6), member("seed 8", 9)])
+    axes = dots(spread, spread.alone["seed 8"]).axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["seed 7", "seed 8", "all together"]
     assert [text.get_text() for text in axes.texts] == ["60.0%", "90.0%", "90.0%"]
     assert axes.get_xlim()[1] <= 1

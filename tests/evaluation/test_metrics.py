@@ -84,3 +84,27 @@ def test_the_interval_of_an_area_holds_the_true_one_as_often_as_it_says(distance
         figures = metrics.detection(positive, positive, draw.normal(size=60) + distance * positive)
         held.append(figures["roc_auc_low"] <= truth <= figures["roc_auc_high"])
     assert 0.92 <= np.mean(held) <= 0.995
+
+
+def test_the_usual_labels_are_those_that_reach_the_best_micro_f1():
+    true = np.array([[1, 0], [1, 0], [1, 1], [0, 0]], bool)
+    # The first label alone: 3 of 4 given right, of 4 that there are. Both: 4 of 8, of 4.
+    assert metrics.multi_label(true, true, true.astype(float), ["a", "b"])["baseline_micro_f1"] == pytest.approx(6 / 8)
+
+
+def test_a_label_that_no_row_has_scores_nothing():
+    true = np.array([[1, 0], [0, 0]], bool)
+    found = metrics.multi_label(true, true, true.astype(float), ["a", "b"])
+    assert found["average_precision/b"] == found["f1/b"] == found["support/b"] == 0 and found["f1/a"] == 1
+
+
+def test_intervals_of_numbers_hold_the_metric_and_narrow_with_the_rows():
+    draw = np.random.default_rng(0)
+    true = draw.normal(40, 10, 4000)
+    predicted = true + draw.normal(0, 5, 4000)
+    few, many = (metrics.regression(true[:rows], predicted[:rows], guess=40.0) for rows in (100, 4000))
+    for name in ("mean_absolute_error", "root_mean_squared_error", "r2", "pearson", "spearman"):
+        widths = [found[f"{name}_high"] - found[f"{name}_low"] for found in (few, many)]
+        assert few[f"{name}_low"] < few[name] < few[f"{name}_high"] and 3 < widths[0] / widths[1] < 15
+    assert many["mean_absolute_error"] == pytest.approx(5 * np.sqrt(2 / np.pi), rel=0.05)
+    assert many["baseline_root_mean_squared_error"] == pytest.approx(10, rel=0.05)

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tfattn.evaluation import importance
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
-from tfattn.preprocessing.table import Table
+from tfattn.preprocessing.table import TableColumns
 from tfattn.tasks.tabular_classification import TabularClassification
 
 COLUMNS = [f"Column_{number}" for number in range(14)]
@@ -45,12 +45,12 @@ def columns(rows):
 def trained(rows, labels, seed):
     """A small model after a few seconds of training, as a function from raw rows to scores."""
     keras.utils.set_random_seed(seed)
-    table = Table(numeric=tuple(COLUMNS), bins=8, scaling="quantile")
+    table = TableColumns(numeric=tuple(COLUMNS), bins=8, scaling="quantile")
     table.fit(rows)
     model = FeatureTokenizerTransformer(
         **table.sizes, hidden_dim=16, num_layers=1, num_heads=2, numeric_embedding="piecewise_linear"
     )
-    task = TabularClassification(model=model, num_classes=2)
+    task = TabularClassification(model=model, targets={"labels": ["0", "1"], "counts": [1, 1]})
     optimizer = keras.optimizers.AdamW(LEARNING_RATE, weight_decay=1e-2)
     optimizer.build(task.trainable_variables)
     variables = [variable.value for variable in task.trainable_variables]
@@ -77,7 +77,7 @@ def found(seed):
     ask = trained(rows[:TRAINING], labels[:TRAINING], seed)
     rows, labels = rows[TRAINING:], labels[TRAINING:]
     accuracy = np.mean(ask(rows).argmax(axis=1) == labels)
-    options = {"positive": 1, "repeats": 5, "seed": seed}
+    options = {"measure": importance.of_labels(labels, 1), "repeats": 5, "seed": seed}
     ranked, _ = importance.permutation(lambda some: [ask(some)], rows, COLUMNS, labels, **options)
     return ranked, matters, accuracy
 

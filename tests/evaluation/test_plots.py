@@ -112,7 +112,12 @@ def test_reliance_shows_the_most_important_columns_in_one_order():
     names = [f"column {number}" for number in range(40)]
     values = np.arange(40) / 100
     figure = tabular_plots.reliance(
-        names, values, (values - 0.01, values + 0.01), members=np.stack([values, values]), attention=values[::-1]
+        names,
+        values,
+        (values - 0.01, values + 0.01),
+        loss="log loss",
+        members=np.stack([values, values]),
+        attention=values[::-1],
     )
     shuffled, looked = figure.axes
     assert [bar.get_width() for bar in shuffled.patches] == pytest.approx(values[::-1][: tabular_plots.MOST_COLUMNS])
@@ -123,7 +128,7 @@ def test_reliance_shows_the_most_important_columns_in_one_order():
 
 
 def test_reliance_without_attention_and_members_has_one_panel():
-    figure = tabular_plots.reliance(["a", "b"], np.array([0.0, 0.0]), (np.zeros(2), np.zeros(2)))
+    figure = tabular_plots.reliance(["a", "b"], np.array([0.0, 0.0]), (np.zeros(2), np.zeros(2)), loss="log loss")
     assert _titles(figure) == ["Shuffled"]
     svg(figure)
 

@@ -14,7 +14,7 @@ from tfattn.export.text import TextClassifier
 from tfattn.formats.training_file import FileFormat, TrainingFile
 from tfattn.models.bert import Bert
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
-from tfattn.preprocessing.table import Table
+from tfattn.preprocessing.table import TableColumns
 from tfattn.preprocessing.wordpiece import WordPiece
 from tfattn.tasks.tabular_classification import TabularClassification
 from tfattn.tasks.text_classification import TextClassification
@@ -57,7 +57,7 @@ def task() -> TextClassification:
         max_sequence_length=16,
         initializer_range=0.5,
     )
-    task = TextClassification(model=bert, num_classes=len(LABELS))
+    task = TextClassification(model=bert, targets={"labels": LABELS, "counts": [1] * len(LABELS)})
     task.head.kernel.assign(np.random.default_rng(3).normal(size=task.head.kernel.shape))
     return task
 
@@ -68,10 +68,10 @@ def classifier(task, tmp_path_factory):
     vocabulary = tmp_path_factory.mktemp("vocabulary") / "vocab.txt"
     vocabulary.write_text("".join(f"{word}\n" for word in WORDS))
 
-    def classifier(*fields: str) -> TextClassifier:
-        tokenizer = WordPiece(vocabulary=str(vocabulary), max_length=16, fields=fields)
+    def classifier(*fields: str, **options) -> TextClassifier:
+        tokenizer = WordPiece(vocabulary=str(vocabulary), fields=fields, **{"max_length": 16, **options})
         tokenizer.fit([])
-        return TextClassifier(TrainedEnsemble([(tokenizer, task)], labels=LABELS))
+        return TextClassifier(TrainedEnsemble([(tokenizer, task)]))
 
     return classifier
 
@@ -89,7 +89,7 @@ def pair(classifier) -> TextClassifier:
 @pytest.fixture(scope="session")
 def expected(task, served) -> dict[str, np.ndarray]:
     """What the model itself says to each row alone."""
-    answers = [task.predictions(task(served.tokens({"text": [row["text"]]}))) for row in ROWS]
+    answers = [task.predictions(task(served.input_side.tokens({"text": [row["text"]]}))) for row in ROWS]
     return {name: np.concatenate([answer[name] for answer in answers]) for name in ("label_ids", "scores")}
 
 
@@ -133,16 +133,18 @@ TABLE_ROWS = [
 ]
 
 
-def table_member(seed: int, rows=TABLE_ROWS, num_classes: int = 2) -> tuple[Table, TabularClassification]:
+def table_member(seed: int, rows=TABLE_ROWS, num_classes: int = 2) -> tuple[TableColumns, TabularClassification]:
     """A fitted preprocessor and a classifier with weights of its own."""
-    table = Table(numeric=NUMERIC, categorical=CATEGORICAL, caps={"Score.BG": 5000.0}, bins=4, scaling="quantile")
+    table = TableColumns(
+        numeric=NUMERIC, categorical=CATEGORICAL, caps={"Score.BG": 5000.0}, bins=4, scaling="quantile"
+    )
     table.fit(rows)
     keras.utils.set_random_seed(seed)
     model = FeatureTokenizerTransformer(
         **table.sizes, hidden_dim=8, num_layers=1, num_heads=2, numeric_embedding="piecewise_linear"
     )
     labels = ["noise", "real", "unclear"][:num_classes]
-    task = TabularClassification(model=model, num_classes=num_classes, labels=labels)
+    task = TabularClassification(model=model, targets={"labels": labels, "counts": [1] * num_classes})
     task.head.kernel.assign(np.random.default_rng(seed).normal(scale=3, size=task.head.kernel.shape))
     logits = task(table({name: tf.constant([row[name] for row in TABLE_ROWS]) for name in table.fields}))["logits"]
     task.head.bias.assign(-np.median(logits, axis=0))  # so that every label is given to some
@@ -177,7 +179,7 @@ def exported_table(table_members, ask_members, tmp_path_factory) -> Path:
     """saved_models/people/1: two models, exported and checked in a fresh process."""
     answers = ask_members(table_members, TABLE_ROWS)
     return export(
-        TabularClassifier(TrainedEnsemble(table_members, labels=["noise", "real"])),
+        TabularClassifier(TrainedEnsemble(table_members)),
         name="people",
         section=Export(folder=str(tmp_path_factory.mktemp("work") / "saved_models"), version="next"),
         rows=TABLE_ROWS,

@@ -11,7 +11,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 
 from tfattn.errors import ExportError
 from tfattn.export import parity
-from tfattn.export.classifier import compared
+from tfattn.export.label_outputs import compared
 
 
 class Asked:

@@ -12,16 +12,17 @@ from tensorflow_serving.apis import prediction_log_pb2
 from tfattn import files
 from tfattn.errors import ExportError
 from tfattn.export import warmup
-from tfattn.export.classifier import example
+from tfattn.export.served_rows import example
 from tfattn.export.tabular import TabularClassifier
 from tfattn.formats.training_file import TrainingFile
 from tfattn.models.feature_map_transformer import FeatureMapTransformer
-from tfattn.preprocessing.table import Table
+from tfattn.preprocessing.table import TableColumns
 from tfattn.tasks.operating_point import OperatingPoint
 from tfattn.tasks.tabular_classification import TabularClassification
 from tfattn.trained.ensemble import TrainedEnsemble
 
 LABELS = ["noise", "real"]
+TARGETS = {"labels": LABELS, "counts": [1, 1]}
 ROW = {"age": 30.0, "hours-per-week": 20.0, "Score.BG": 2.0, "work_class": "private"}
 
 
@@ -49,7 +50,7 @@ def _sent(name, text):
 
 
 def classifier(members, **options):
-    return TabularClassifier(TrainedEnsemble(members, **{"labels": LABELS} | options))
+    return TabularClassifier(TrainedEnsemble(members, **options))
 
 
 # Answers.
@@ -107,12 +108,10 @@ def test_an_example_that_lacks_a_column_is_refused(loaded_table):
 
 def test_essential_features_are_answered_where_a_model_has_them():
     rows = [{f"c{column}": str((7 * row + 3 * column) % 11) for column in range(14)} for row in range(9)]
-    table = Table(numeric=tuple(rows[0]), scaling="none")
+    table = TableColumns(numeric=tuple(rows[0]), scaling="none")
     table.fit(rows)
     keras.utils.set_random_seed(0)
-    task = TabularClassification(
-        model=FeatureMapTransformer(num_numeric=14, category_counts=[]), num_classes=2, labels=LABELS
-    )
+    task = TabularClassification(model=FeatureMapTransformer(num_numeric=14, category_counts=[]), targets=TARGETS)
     served = classifier([(table, task)])
     signature = served.signatures()["serving_default"]
     answers = signature(*(tf.constant(values) for values in served.request(rows).values()))
@@ -135,7 +134,7 @@ def test_the_threshold_of_an_operating_point_decides_the_label(make_member, tabl
 
 
 def test_where_no_label_is_the_positive_one_the_probability_is_that_of_the_answer(make_member, table_rows):
-    served = classifier([make_member(3, num_classes=3)], labels=["noise", "real", "unclear"])
+    served = classifier([make_member(3, num_classes=3)])
     answers = served.signatures()["serving_default"](
         *(tf.constant(values) for values in served.request(table_rows).values())
     )
@@ -251,9 +250,9 @@ def test_columns_keep_their_names_as_inputs(exported_table):
     ],
 )
 def test_names_that_an_export_cannot_keep_are_refused(columns, message):
-    table = Table(numeric=tuple(columns))
+    table = TableColumns(numeric=tuple(columns))
     with pytest.raises(ExportError, match=message):
-        classifier([(table, TabularClassification(model=_Nothing(), num_classes=2))])
+        classifier([(table, TabularClassification(model=_Nothing(), targets=TARGETS))])
 
 
 @pytest.mark.parametrize("columns", [["1st", "a.b", "name"], ["inputs", "training", "UPPER-lower_9."]])
@@ -270,7 +269,7 @@ def test_other_names_are_kept_to_the_letter(columns, tmp_path):
     signature = tf.saved_model.load(str(tmp_path)).signatures["serving_default"]
     sent = {name: tf.constant([float(2**place)]) for place, name in enumerate(columns)}
     assert signature(**sent)["sum"].numpy() == [2 ** len(columns) - 1]
-    classifier([(Table(numeric=tuple(columns)), TabularClassification(model=_Nothing(), num_classes=2))])
+    classifier([(TableColumns(numeric=tuple(columns)), TabularClassification(model=_Nothing(), targets=TARGETS))])
 
 
 class _Nothing(keras.Model):

@@ -1,5 +1,7 @@
 """An export answers by names, any batch, and padding changes nothing."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -58,11 +60,11 @@ def test_serialized_examples_are_classified(loaded, rows, expected):
 def test_features_are_what_the_head_reads(loaded, task, served, rows):
     encoded = loaded.signatures["features"](text=texts(rows))["encoded"]
     assert encoded.shape == (len(rows), 8)
-    np.testing.assert_allclose(encoded, task.encode(served.tokens({"text": texts(rows)})), atol=1e-6)
+    np.testing.assert_allclose(encoded, task.encode(served.input_side.tokens({"text": texts(rows)})), atol=1e-6)
 
 
 def test_tokens_are_answered_as_text_whatever_stands_at_padding(loaded, served, rows, expected):
-    tokens = {name: value.numpy() for name, value in served.tokens({"text": texts(rows)}).items()}
+    tokens = {name: value.numpy() for name, value in served.input_side.tokens({"text": texts(rows)}).items()}
     padding = tokens["padding_mask"] == 0
     assert padding.any()
     tokens["token_ids"][padding] = 10**6
@@ -73,7 +75,7 @@ def test_tokens_are_answered_as_text_whatever_stands_at_padding(loaded, served, 
 
 def test_tokens_are_told_from_a_servers_own_padding(loaded, served, rows, expected):
     """TF Serving pads each input of a request, the mask too, with that input's first element."""
-    requests = [served.tokens({"text": texts(some)}) for some in (rows[:1], rows[1:])]
+    requests = [served.input_side.tokens({"text": texts(some)}) for some in (rows[:1], rows[1:])]
     batch = {name: tf.concat([_padded(request[name], 16) for request in requests], 0) for name in requests[0]}
     assert np.all(batch["padding_mask"][0] == 1)
     np.testing.assert_allclose(loaded.signatures["tokens"](**batch)["scores"], expected["scores"], atol=1e-6)
@@ -106,15 +108,37 @@ def test_a_pair_has_two_inputs(pair):
 
 def test_a_label_with_a_line_break_is_refused(served):
     class Task:
-        compute_dtype = "float32"
+        compute_dtype, labels, weights = "float32", ["a\nb"], ()
+        model, head = SimpleNamespace(max_sequence_length=8), SimpleNamespace(positive_id=None)
 
     with pytest.raises(ExportError, match="labels.txt.*'a.nb'"):
-        TextClassifier(TrainedEnsemble([(served.preprocessors[0], Task())], labels=["a\nb"]))
+        TextClassifier(TrainedEnsemble([(served.preprocessors[0], Task())]))
 
 
 def test_another_precision_than_float32_is_refused(served):
     class Task:
-        compute_dtype = "bfloat16"
+        compute_dtype, labels, weights = "bfloat16", ["a"], ()
+        model, head = SimpleNamespace(max_sequence_length=8), SimpleNamespace(positive_id=None)
 
     with pytest.raises(ExportError, match="expected float32, received bfloat16"):
-        TextClassifier(TrainedEnsemble([(served.preprocessors[0], Task())], labels=["a"]))
+        TextClassifier(TrainedEnsemble([(served.preprocessors[0], Task())]))
+
+
+def test_a_long_text_is_predicted_as_the_mean_of_its_windows(classifier, served, task):
+    windows = classifier("text", max_length=6, doc_stride=2)
+    texts = ["it is very loud very", "noise", "coolant pooling under sorter"]
+    functions = windows.signatures()
+    found = functions["serving_default"](tf.constant(texts))
+    parts = ["it is very loud", "very loud very"]
+    alone = served.signatures()["serving_default"](tf.constant([*parts, *texts[1:]]))["scores"].numpy()
+    np.testing.assert_allclose(found["scores"], [alone[:2].mean(0), *alone[2:]], atol=1e-6)
+    assert not found["truncated"].numpy().any() and windows.about()["inputs"]["text"]["max_tokens"] is None
+    encoded = served.signatures()["features"](tf.constant([*parts, *texts[1:]]))["encoded"].numpy()
+    np.testing.assert_allclose(
+        functions["features"](tf.constant(texts))["encoded"], [encoded[:2].mean(0), *encoded[2:]], atol=1e-6
+    )
+    assert all(len(value) == 0 for value in functions["serving_default"](tf.constant([], tf.string)).values())
+    ensemble = TrainedEnsemble([(windows.preprocessors[0], task)])
+    np.testing.assert_allclose(
+        found["scores"], ensemble.predict([{"text": text} for text in texts])["scores"], atol=1e-6
+    )

@@ -28,7 +28,7 @@ def test_every_request_runs_and_every_length_is_there(exported, loaded, served):
         answers = loaded.signatures[spec.signature_name](**inputs)
         assert all(np.isfinite(value).all() for value in answers.values() if value.dtype == tf.float32)
         if spec.signature_name == "serving_default":
-            lengths |= set(np.sum(served.tokens({"text": inputs["text"]})["padding_mask"], axis=1).tolist())
+            lengths |= set(np.sum(served.input_side.tokens({"text": inputs["text"]})["padding_mask"], axis=1).tolist())
     assert asked == {"serving_default", "classify", "features", "tokens"}
     assert {int(np.ceil(np.log2(length))) for length in lengths} >= {2, 3, 4}
     assert max(lengths) == 16
@@ -36,7 +36,7 @@ def test_every_request_runs_and_every_length_is_there(exported, loaded, served):
 
 def test_pairs_are_asked_too(pair):
     def lengths(fields):
-        return np.sum(pair.tokens(fields)["padding_mask"], axis=1)
+        return np.sum(pair.input_side.tokens(fields)["padding_mask"], axis=1)
 
     chosen = one_of_each_length(lengths, {"text_a": ["very loud"], "text_b": ["noise"]})
     assert set(chosen) == {"text_a", "text_b"}

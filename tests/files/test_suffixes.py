@@ -1,4 +1,4 @@
-"""The suffix of a name says what to write, or which suffixes there are."""
+"""The suffix of a name chooses the format, or the error names the suffixes that there are."""
 
 import pytest
 

@@ -121,7 +121,7 @@ def test_a_lone_nul_is_to_be_taken_out(tmp_path, encoding):
     path.write_bytes(TEXT * 500 + b"Pump\0,Leak\n")
     assert message(path, encoding).endswith(
         f"reports.csv:1001: the row cannot be decoded: expected {encoding} text, received a NUL character. "
-        "Take it out, or check that the file is text."
+        "Remove it, or check that the file is text."
     )
 
 

@@ -37,7 +37,7 @@ def test_equals_keras():
     expected, weights = keras_layer(X, SOURCE, attention_mask=mask, return_attention_scores=True)
     memory = ours.memory_of(SOURCE)
     assert [tuple(part.shape) for part in memory] == [(2, 2, 6, 4)] * 2
-    answer, scores = ours(X, memory, attention_mask=masks.padding(REAL), return_scores=True)
+    answer, scores = ours(X, memory, attention_mask=masks.padding(REAL), return_attention_scores=True)
     np.testing.assert_allclose(array(answer), array(expected), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(array(scores), array(weights), rtol=1e-5, atol=1e-6)
 
@@ -46,7 +46,7 @@ def test_padding_of_the_source_changes_nothing():
     attention, mask = layer(), masks.padding(REAL)
     changed = SOURCE.copy()
     changed[0, 4:] = 50.0
-    answer, scores = attention(X, attention.memory_of(SOURCE), attention_mask=mask, return_scores=True)
+    answer, scores = attention(X, attention.memory_of(SOURCE), attention_mask=mask, return_attention_scores=True)
     other = attention(X, attention.memory_of(changed), attention_mask=mask)
     np.testing.assert_array_equal(array(other), array(answer))
     alone = attention(X[:1], attention.memory_of(SOURCE[:1, :4]))
@@ -59,10 +59,10 @@ def test_padding_of_the_source_changes_nothing():
 def test_beams_share_the_memory_of_their_source(length):
     attention, mask = layer(), masks.padding(REAL)
     beams = DRAW.normal(size=(2 * 3, length, 8)).astype("float32")
-    answer, scores = attention(beams, attention.memory_of(SOURCE), attention_mask=mask, return_scores=True)
+    answer, scores = attention(beams, attention.memory_of(SOURCE), attention_mask=mask, return_attention_scores=True)
     repeated = attention.memory_of(np.repeat(SOURCE, 3, axis=0))
     expected, expected_scores = attention(
-        beams, repeated, attention_mask=masks.padding(np.repeat(REAL, 3, axis=0)), return_scores=True
+        beams, repeated, attention_mask=masks.padding(np.repeat(REAL, 3, axis=0)), return_attention_scores=True
     )
     np.testing.assert_allclose(array(answer), array(expected), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(array(scores), array(expected_scores), rtol=1e-5, atol=1e-6)

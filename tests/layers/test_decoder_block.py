@@ -51,7 +51,7 @@ def test_a_position_ignores_what_follows_and_heeds_the_source(norm):
 def test_decoding_with_a_cache_equals_the_whole_at_once(norm, positions):
     layer = block(norm)
     memory = layer.memory_of(SOURCE)
-    whole, all_scores = layer(X, memory, source_mask=MASK, positions=positions, return_scores=True)
+    whole, all_scores = layer(X, memory, source_mask=MASK, positions=positions, return_attention_scores=True)
     assert tuple(all_scores.shape) == (2, 2, 5, 6)
     cache = layer.self_attention.empty_cache(2, 7)
     for step in range(5):
@@ -62,7 +62,7 @@ def test_decoding_with_a_cache_equals_the_whole_at_once(norm, positions):
             cache=cache,
             cache_index=step,
             positions=None if positions is None else positions[step : step + 1],
-            return_scores=True,
+            return_attention_scores=True,
         )
         np.testing.assert_allclose(array(answer)[:, 0], array(whole)[:, step], rtol=1e-4, atol=1e-4)
         np.testing.assert_allclose(array(scores)[:, :, 0], array(all_scores)[:, :, step], rtol=1e-4, atol=1e-5)

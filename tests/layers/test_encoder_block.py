@@ -30,8 +30,8 @@ def test_the_first_part_reads_x_as_it_is_and_the_second_what_was_normalized():
 @pytest.mark.parametrize("norm", ["post", "pre", "pre_feed_forward"])
 def test_the_first_positions_alone_are_answered_as_among_all(norm):
     layer = block(norm)
-    whole, _ = layer(X, return_scores=True)
-    first, scores = layer(X, num_queries=1, return_scores=True)
+    whole, _ = layer(X, return_attention_scores=True)
+    first, scores = layer(X, num_queries=1, return_attention_scores=True)
     assert first.shape == (2, 1, 8) and scores.shape == (2, 2, 1, 6)
     np.testing.assert_allclose(array(first), array(whole)[:, :1], rtol=1e-4, atol=1e-4)
 

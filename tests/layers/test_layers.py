@@ -8,7 +8,7 @@ from tfattn.layers.column_tokens import CategoryTokens, ClassToken, MissingToken
 from tfattn.layers.cross_attention import CrossAttention
 from tfattn.layers.decoder_block import DecoderBlock
 from tfattn.layers.dropout import Dropout
-from tfattn.layers.embeddings import Embeddings, Table
+from tfattn.layers.embeddings import Embeddings, EmbeddingTable
 from tfattn.layers.encoder_block import EncoderBlock
 from tfattn.layers.feed_forward import FeedForward
 from tfattn.layers.multi_head_attention import MultiHeadAttention
@@ -75,11 +75,13 @@ LAYERS = [
 ]
 
 
+@pytest.mark.every_backend
 @pytest.mark.parametrize(("layer_class", "arguments", "inputs", "output_shape"), LAYERS)
 def test_contract(layer_class, arguments, inputs, output_shape, tmp_path):
     check_layer(layer_class, arguments, *inputs, output_shape=output_shape, folder=tmp_path)
 
 
+@pytest.mark.every_backend
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
 def test_contract_of_positions(positions, tmp_path):
     arguments = {"positions": positions, "max_sequence_length": 5, "dropout": 0.0}
@@ -87,7 +89,7 @@ def test_contract_of_positions(positions, tmp_path):
 
 
 def test_a_table_answers_in_its_own_float32():
-    table = Table(num_rows=11, width=8, dtype="mixed_bfloat16")
+    table = EmbeddingTable(num_rows=11, width=8, dtype="mixed_bfloat16")
     rows = table(IDS)
     assert rows.dtype.name == "float32" if hasattr(rows.dtype, "name") else str(rows.dtype) == "float32"
     np.testing.assert_array_equal(np.asarray(rows), np.asarray(table.embeddings)[IDS])

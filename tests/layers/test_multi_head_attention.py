@@ -31,7 +31,7 @@ def test_equals_keras():
     output = [array(ours.output_projection.kernel).reshape(2, 4, 8), array(ours.output_projection.bias)]
     keras_layer.set_weights([*(value for pair in zip(kernels, biases, strict=True) for value in pair), *output])
     expected, weights = keras_layer(X, X, attention_mask=mask, return_attention_scores=True)
-    answer, scores = ours(X, attention_mask=masks.padding(REAL), return_scores=True)
+    answer, scores = ours(X, attention_mask=masks.padding(REAL), return_attention_scores=True)
     np.testing.assert_allclose(array(answer), array(expected), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(array(scores), array(weights), rtol=1e-5, atol=1e-6)
 
@@ -68,7 +68,7 @@ def test_decoding_with_a_cache_equals_the_whole_at_once(prompt):
     steps = [array(first)]
     for step in range(prompt, 6):
         answer, cache, scores = attention(
-            X[:, step : step + 1], cache=cache, cache_index=np.int32(step), return_scores=True
+            X[:, step : step + 1], cache=cache, cache_index=np.int32(step), return_attention_scores=True
         )
         steps.append(array(answer))
         assert (array(scores)[..., step + 1 :] == 0).all()
@@ -116,8 +116,8 @@ def test_rotary_positions_count_by_their_distances():
 def test_the_first_positions_alone_are_answered_as_among_all(is_causal):
     attention = layer(is_causal=is_causal)
     mask = masks.padding(REAL)
-    whole, all_scores = attention(X, attention_mask=mask, return_scores=True)
-    first, scores = attention(X, attention_mask=mask, num_queries=2, return_scores=True)
+    whole, all_scores = attention(X, attention_mask=mask, return_attention_scores=True)
+    first, scores = attention(X, attention_mask=mask, num_queries=2, return_attention_scores=True)
     assert first.shape == (2, 2, 8) and scores.shape == (2, 2, 2, 6)
     np.testing.assert_allclose(array(first), array(whole)[:, :2], rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(array(scores), array(all_scores)[:, :, :2], rtol=1e-5, atol=1e-6)

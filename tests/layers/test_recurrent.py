@@ -108,6 +108,7 @@ CONTRACTS = [
 ]
 
 
+@pytest.mark.every_backend
 @pytest.mark.parametrize(("layer_class", "arguments"), CONTRACTS)
 def test_contract(layer_class, arguments, tmp_path):
     check_layer(layer_class, arguments, X, REAL, output_shape=(3, 5, 6), folder=tmp_path)

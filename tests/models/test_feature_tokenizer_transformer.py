@@ -77,6 +77,7 @@ def by_hand(model, features):
     }
 
 
+@pytest.mark.every_backend
 def test_equals_the_formulas():
     model = build()
     expected, answer = by_hand(model, FEATURES), run(model)

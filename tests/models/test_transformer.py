@@ -132,6 +132,7 @@ def name_of(options):
     return f"{options['norm']}-{options['positions']}-{options['share_embeddings']}"
 
 
+@pytest.mark.every_backend
 @pytest.mark.parametrize("options", VARIANTS, ids=name_of)
 def test_equals_the_formulas(options):
     model = build(**options)
@@ -153,7 +154,7 @@ def test_the_alignment_is_the_mean_over_heads_of_the_block_below_the_last():
     x = model.target_positions(model.target_token(target_ids), indices)
     for index, block in enumerate(model.decoder[:2]):
         keys_and_values = memory[f"keys_{index}"], memory[f"values_{index}"]
-        x, scores = block(x, keys_and_values, source_mask=REAL[:, None, None], return_scores=True)
+        x, scores = block(x, keys_and_values, source_mask=REAL[:, None, None], return_attention_scores=True)
     state = model.empty_state(memory, 4)
     for index in indices:
         _, state, alignment = model.step(target_ids[:, index], index, memory, state)

@@ -8,6 +8,8 @@ import pytest
 
 from tfattn.ops.activations import ACTIVATIONS, GATED_ACTIVATIONS
 
+pytestmark = pytest.mark.every_backend
+
 X = np.linspace(-4, 4, 33, dtype="float32")
 
 

@@ -8,6 +8,8 @@ from tfattn.ops import masks
 from tfattn.ops.attention import additive_scores, dot_scores, scaled_dot_product_attention
 from tfattn.ops.attention import attend as gather
 
+pytestmark = pytest.mark.every_backend
+
 DRAW = np.random.default_rng(0)
 
 

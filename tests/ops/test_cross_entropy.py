@@ -7,6 +7,8 @@ import tensorflow as tf
 
 from tfattn.ops.cross_entropy import smoothed_cross_entropy
 
+pytestmark = pytest.mark.every_backend
+
 LOGITS = np.random.default_rng(0).normal(size=(3, 4, 7)).astype("float32") * 3
 TARGETS = np.random.default_rng(1).integers(0, 7, size=(3, 4))
 

@@ -6,6 +6,8 @@ import pytest
 
 from tfattn.ops.dropout import dropout
 
+pytestmark = pytest.mark.every_backend
+
 
 def drop(x, rate, seed=1):
     return keras.ops.convert_to_numpy(

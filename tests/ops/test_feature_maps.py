@@ -6,6 +6,8 @@ import pytest
 
 from tfattn.ops.feature_maps import feature_map, side
 
+pytestmark = pytest.mark.every_backend
+
 
 def run(x):
     return keras.ops.convert_to_numpy(feature_map(keras.ops.convert_to_tensor(np.asarray(x, "float32"))))

@@ -2,8 +2,11 @@
 
 import keras
 import numpy as np
+import pytest
 
 from tfattn.ops import masks
+
+pytestmark = pytest.mark.every_backend
 
 
 def values(mask):

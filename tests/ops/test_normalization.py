@@ -6,6 +6,8 @@ import pytest
 
 from tfattn.ops.normalization import layer_normalization
 
+pytestmark = pytest.mark.every_backend
+
 DRAW = np.random.default_rng(0)
 X = DRAW.normal(3.0, 2.0, size=(2, 3, 8)).astype("float32")
 GAMMA, BETA = DRAW.normal(size=(2, 8)).astype("float32")

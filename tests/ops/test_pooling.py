@@ -2,8 +2,11 @@
 
 import keras
 import numpy as np
+import pytest
 
 from tfattn.ops import pooling
+
+pytestmark = pytest.mark.every_backend
 
 X = np.random.default_rng(0).normal(size=(2, 4, 3)).astype("float32")
 REAL = np.array([[1, 1, 0, 0], [1, 1, 1, 1]])

@@ -6,6 +6,8 @@ import pytest
 
 from tfattn.ops.positions import rotary, sinusoidal
 
+pytestmark = pytest.mark.every_backend
+
 X = np.random.default_rng(0).normal(size=(2, 3, 5, 8)).astype("float32")
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from tfattn.ops.recurrence import gru, lstm, scan
 
+pytestmark = pytest.mark.every_backend
+
 X = np.random.default_rng(0).normal(size=(2, 5, 3)).astype("float32")
 REAL = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], bool)
 

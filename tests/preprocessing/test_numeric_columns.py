@@ -7,12 +7,12 @@ import pytest
 import tensorflow as tf
 
 from tfattn.errors import DataError
-from tfattn.preprocessing.table import Table
+from tfattn.preprocessing.table import TableColumns
 
 
 def one_column(values, **options):
     """A table of one numeric column, fitted."""
-    table = Table(numeric=("x",), **options)
+    table = TableColumns(numeric=("x",), **options)
     table.fit([{"x": str(value)} for value in values])
     return table
 
@@ -107,5 +107,5 @@ def test_a_constant_numeric_column_is_refused(values, received):
         one_column(values, caps={"x": 5000.0})
     assert str(refused.value) == (
         "the column `x` is constant: expected at least 2 different values among the training rows, "
-        f"received {received}. Take it out of `numeric`."
+        f"received {received}. Remove it from `numeric`."
     )

@@ -40,3 +40,48 @@ def test_a_batch_of_nothing_stays_one():
     nothing = tf.RaggedTensor.from_row_splits(tf.constant([], tf.int32), tf.constant([0], tf.int64))
 
     assert Layout([nothing], max_length=5).fill([nothing.values], [1, 2]).to_list() == []
+
+
+@pytest.mark.parametrize("stride", [1, 2, 5])
+@pytest.mark.parametrize("first", [None, 0, 2])
+def test_windows_are_those_of_the_reference(stride, first):
+    """BERT's stride is by how much a window moves on, that of `tokenizers` by how much it overlaps."""
+    room = 5 if first is None else 5 - first
+    if stride > room:
+        return
+    reference = Tokenizer(models.WordLevel({str(number): number for number in range(40)}, unk_token="0"))
+    reference.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    reference.enable_truncation(5, stride=room - stride, strategy="only_second" if first is not None else "only_first")
+    lengths = range(30)
+    last = tf.ragged.constant([list(range(length)) for length in lengths], dtype=tf.int64, row_splits_dtype=tf.int64)
+    others = [] if first is None else [tf.ones_like(last[:, :0]).with_row_splits_dtype(tf.int64)]
+    if first:
+        others = [tf.RaggedTensor.from_tensor(tf.fill([len(lengths), first], tf.constant(39, tf.int64)))]
+
+    layout = Layout([*others, last], max_length=5 + 2 + len(others), doc_stride=stride)
+
+    expected, rows = [], []
+    for row, length in enumerate(lengths):
+        words = " ".join(map(str, range(length)))
+        one = reference.encode(words) if first is None else reference.encode(" ".join(["39"] * first), words)
+        windows = [one, *one.overflowing]
+        expected += [window.ids for window in windows]
+        rows += [row] * len(windows)
+    specials = [-1] * (len(others) + 2)
+    made = layout.fill([text.values for text in (*others, last)], specials).to_list()
+    assert [[token for token in sequence if token >= 0] for sequence in made] == expected
+    assert layout.rows.numpy().tolist() == rows
+    assert not layout.is_cut.numpy().any()
+
+
+def test_a_long_first_text_leaves_half_of_the_room_to_windows_of_the_second():
+    first, second = (
+        tf.ragged.constant([[number] * length], row_splits_dtype=tf.int64) for number, length in ((1, 9), (2, 7))
+    )
+
+    layout = Layout([first, second], max_length=11, doc_stride=2)
+
+    whole = [0, 1, 1, 1, 1, 0, 2, 2, 2, 2, 0]
+    made = layout.fill([first.values, second.values], [0, 0, 0])
+    assert made.to_list() == [whole, whole, [*whole[:-2], 0]]
+    assert layout.is_cut.numpy().tolist() == [True]

@@ -62,11 +62,11 @@ def test_a_text_of_many_bytes_counts_as_cut_whatever_its_pieces():
 
 def test_training_rows_of_unfit_lengths_are_left_out():
     pairs = [("a", "ein ein"), ("a", "ein ein ein"), ("a dog and a", "ein"), ("a", "\u200b"), ("a " * 6, "ein " * 6)]
-    left_out = fitted(max_length=8, max_ratio=2.0).leaves_out(fields(*pairs)).numpy().tolist()
+    left_out = fitted(max_length=8, max_ratio=2.0).excluded(fields(*pairs)).numpy().tolist()
     assert left_out == [False, True, True, True, False]
-    assert fitted(max_length=8).leaves_out(fields(*pairs)).numpy().tolist() == [False, False, False, True, False]
-    assert fitted(max_length=7).leaves_out(fields(*pairs)).numpy().tolist() == [False, False, False, True, True]
-    assert fitted(max_length=6).leaves_out({"source": tf.constant(["a " * 5, "a " * 6])}).numpy().tolist() == [0, 1]
+    assert fitted(max_length=8).excluded(fields(*pairs)).numpy().tolist() == [False, False, False, True, False]
+    assert fitted(max_length=7).excluded(fields(*pairs)).numpy().tolist() == [False, False, False, True, True]
+    assert fitted(max_length=6).excluded({"source": tf.constant(["a " * 5, "a " * 6])}).numpy().tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("model_type", ["bpe", "unigram", "word"])
@@ -84,7 +84,7 @@ def test_one_vocabulary_knows_both_sides_and_two_know_one_each():
     assert joint.tokens_of([[5, 6]]).numpy().tolist() == joint.target_tokens_of([[5, 6]]).numpy().tolist()
     assert names(apart, ("Hund dog", "dog Hund")) == [[["<unk>", "▁dog", "</s>"]], [["<s>", "<unk>", "▁Hund", "</s>"]]]
     assert names(joint, ("Hund dog", "Hund")) == [[["▁Hund", "▁dog", "</s>"]], [["<s>", "▁Hund", "</s>"]]]
-    assert (apart.start_id, apart.end_id, tuple(apart.unwritten_ids)) == (START, END, (0, 1, 2))
+    assert (apart.start_id, apart.end_id, tuple(apart.suppressed_ids)) == (START, END, (0, 1, 2))
 
 
 def test_its_sizes_are_stated_until_it_is_fitted_and_true_then():
@@ -167,7 +167,7 @@ def test_a_vocabulary_can_be_a_file(tmp_path):
 def test_what_cannot_be_fitted_is_told():
     with pytest.raises(DataError, match="cannot read the SentencePiece model"):
         fitted(vocabulary="no/my.model")
-    with pytest.raises(DataError, match="there are no words to make a vocabulary of"):
+    with pytest.raises(DataError, match="there are no words to learn a vocabulary from"):
         SentencePiece().fit([])
     with pytest.raises(ConfigError, match="expected `target_vocabulary_size` of at least 21, received 10") as raised:
         fitted(model_type="bpe", joint=False, target_vocabulary_size=10)

@@ -80,7 +80,7 @@ def equals_reference(model, texts):
 def test_the_special_tokens_come_first(kind):
     model = learned(kind)
     assert model.tokens[:4] == ("<pad>", "<unk>", "<s>", "</s>")
-    assert (model.start_id, model.end_id, tuple(model.unwritten_ids)) == (2, 3, (0, 1, 2))
+    assert (model.start_id, model.end_id, tuple(model.suppressed_ids)) == (2, 3, (0, 1, 2))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -202,7 +202,9 @@ def test_the_rarest_characters_need_not_be_known():
 
 @pytest.mark.parametrize("texts", [[], [""], [" ", "\u200b"], ["x" * (LONGEST_TEXT + 1)]])
 def test_texts_without_words_are_told(texts):
-    with pytest.raises(DataError, match="there are no words to make a vocabulary of.*received [012] texts") as raised:
+    with pytest.raises(
+        DataError, match="there are no words to learn a vocabulary from.*received [012] texts"
+    ) as raised:
         SentencePieceModel.train(texts, size=100)
     assert "Check the source's `fields`, or name a .model file" in str(raised.value)
 

@@ -11,7 +11,7 @@ import tensorflow as tf
 from tests.contracts.preprocessor import check_preprocessor
 from tfattn.config.constructors import constructor
 from tfattn.errors import ConfigError, DataError
-from tfattn.preprocessing.table import Table
+from tfattn.preprocessing.table import TableColumns
 
 ROWS = [
     {"age": "20", "score": "0.5", "job": "clerk"},
@@ -28,7 +28,7 @@ def columns(rows):
 
 def fitted(rows=ROWS, **options):
     options = {"numeric": ("age", "score"), "categorical": ("job",), "caps": {"score": 5000.0}, **options}
-    table = Table(**options)
+    table = TableColumns(**options)
     table.fit(rows)
     return table
 
@@ -94,7 +94,7 @@ def test_it_keeps_the_contract(tmp_path):
     kinds = [{"scaling": scaling, **every} for scaling in ("standard", "quantile", "none")]
     for number, options in enumerate([*kinds, {"categorical": ()}, {"numeric": (), "caps": None}]):
         (tmp_path / str(number)).mkdir()
-        table, other = fitted(**options), Table(numeric=("z",))
+        table, other = fitted(**options), TableColumns(numeric=("z",))
         check_preprocessor(table, other, ROWS, folder=tmp_path / str(number), odd_fields=table.categorical)
         assert other.missing == table.missing
 
@@ -111,7 +111,7 @@ def test_a_damaged_file_is_refused(tmp_path, content):
     if content is not None:
         (tmp_path / "table.json").write_text(content)
     with pytest.raises(DataError, match=r"table.json: the file is (missing|damaged).*Prepare the data again"):
-        Table(numeric=("x",)).load(tmp_path)
+        TableColumns(numeric=("x",)).load(tmp_path)
 
 
 def test_nothing_need_count_as_missing():
@@ -134,7 +134,7 @@ def test_a_pipeline_file_may_give_lists(tmp_path):
     }
     arguments = constructor("preprocessors", "table").arguments
     assert not [problem for name, value in options.items() for problem in arguments[name].check(value)]
-    table, twin = Table(**options), fitted(**options)
+    table, twin = TableColumns(**options), fitted(**options)
     table.fit(ROWS)
     table.save(tmp_path)
     twin.load(tmp_path)
@@ -200,7 +200,7 @@ def test_a_missing_number_is_answered_however_it_comes():
 
 
 def test_categories_that_no_training_row_had_are_marked(tmp_path):
-    table = Table(categorical=("job", "town"))
+    table = TableColumns(categorical=("job", "town"))
     table.fit([{"job": "clerk", "town": "Ulm"}, {"job": "", "town": "Bonn"}])
     table.save(tmp_path)
     table.load(tmp_path)
@@ -219,8 +219,8 @@ def test_a_row_that_lacks_a_column_is_refused():
 
 @pytest.mark.parametrize("values", [["a", " a", "a "], ["", "?", ""]])
 def test_a_constant_categorical_column_is_refused(values):
-    table = Table(categorical=("job",))
-    with pytest.raises(DataError, match=r"`job` is constant: .* in all 3 rows. Take it out of `categorical`"):
+    table = TableColumns(categorical=("job",))
+    with pytest.raises(DataError, match=r"`job` is constant: .* in all 3 rows. Remove it from `categorical`"):
         table.fit([{"job": value} for value in values])
     table.fit([{"job": "a"}, {"job": ""}])
     assert table.sizes["category_counts"] == [3]
@@ -237,14 +237,13 @@ def test_no_rows_teach_nothing():
         ({}, "there are no columns"),
         ({"numeric": ("a", "a")}, "a column is listed twice: received a"),
         ({"numeric": ("a",), "categorical": ("a",)}, "a column is listed twice: received a"),
-        ({"numeric": ("a", "label")}, "the label cannot be read, it is to be found out: received label"),
         ({"numeric": ("age",), "caps": {"agee": 1.0}}, "not a numeric column: expected some of age, received agee"),
         ({"numeric": ("age",), "multiply": {"job": 1.0}}, "not a numeric column: expected some of age, received job"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(options, message):
     with pytest.raises(ConfigError, match=message):
-        Table(**options)
+        TableColumns(**options)
 
 
 # In an export.
@@ -294,7 +293,7 @@ def test_values_that_no_training_row_has_are_counted_and_missing_ones_are_not():
 def test_texts_of_rows_are_not_kept_while_it_learns():
     def learn(count):
         rows = ({"age": f"{row}.{'0' * 1000}", "job": "ab"[row % 2] + " " * 1000} for row in range(count))
-        Table(numeric=("age",), categorical=("job",)).fit(rows)
+        TableColumns(numeric=("age",), categorical=("job",)).fit(rows)
 
     learn(2)
     tracemalloc.start()

@@ -58,7 +58,7 @@ def test_words_too_long_to_be_known_teach_nothing():
 
 @pytest.mark.parametrize("texts", [[], ["", " \u200b"]])
 def test_no_words_are_no_vocabulary(texts):
-    with pytest.raises(DataError, match="no words to make a vocabulary of"):
+    with pytest.raises(DataError, match="no words to learn a vocabulary from"):
         learn(texts)
 
 
@@ -79,7 +79,7 @@ def content(*tokens: str) -> bytes:
         (content("[UNK]", "[CLS]", "[SEP]", "[PAD]"), "vocab.txt:1: the vocabulary does not begin with the padding"),
         (
             content(*SPECIAL_TOKENS, "a", "b", "a"),
-            "vocab.txt:8: a token stands twice in the vocabulary",
+            "vocab.txt:8: a token occurs twice in the vocabulary",
         ),
         (content(*SPECIAL_TOKENS, "", "b"), "vocab.txt:6: a line of the vocabulary is not a token"),
         (content(*SPECIAL_TOKENS, "a" * 257), "received 257 bytes"),

@@ -33,7 +33,7 @@ def test_a_text_stands_between_its_special_tokens(write_vocabulary):
     assert features["token_ids"].to_list() == [[CLS, 5, 6, 7, 8, 9, SEP], [CLS, SEP], [CLS, UNK, 5, SEP]]
     assert features["segment_ids"].to_list() == [[0] * 7, [0] * 2, [0] * 4]
     assert {name: ids.dtype for name, ids in features.items()} == {"token_ids": tf.int32, "segment_ids": tf.int32}
-    assert tokenizer.num_tokens == 10
+    assert len(tokenizer.tokens) == 10
 
 
 def test_a_pair_has_two_segments_and_the_longer_is_cut_first(write_vocabulary):

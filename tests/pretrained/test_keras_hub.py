@@ -9,13 +9,17 @@ from tfattn import pretrained
 from tfattn.errors import CheckpointError
 from tfattn.models.bert import Bert
 
-keras_hub = pytest.importorskip("keras_hub")
-
 SIZES = {"vocabulary_size": 12, "hidden_dim": 8, "num_layers": 3, "num_heads": 2, "intermediate_dim": 20}
 
 
 @pytest.fixture
-def backbone():
+def keras_hub():
+    """The package, loaded where it is needed alone: that takes a second."""
+    return pytest.importorskip("keras_hub")
+
+
+@pytest.fixture
+def backbone(keras_hub):
     backbone = keras_hub.models.BertBackbone(**SIZES, max_sequence_length=16)
     draw = np.random.default_rng(0)
     for weight in backbone.trainable_weights:
@@ -24,7 +28,7 @@ def backbone():
 
 
 @pytest.fixture
-def preset(backbone, folder):
+def preset(keras_hub, backbone, folder):
     backbone.save_to_preset(folder)
     vocabulary = (folder / "vocab.txt").read_text().split()
     keras_hub.models.BertTokenizer(vocabulary=vocabulary, lowercase=True).save_to_preset(folder)

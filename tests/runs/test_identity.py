@@ -1,5 +1,6 @@
 """What a run is made of: every file and every plugin that can change a result changes the id that it stands under."""
 
+import dataclasses
 import json
 import shutil
 import sys
@@ -169,17 +170,33 @@ def test_installed_plugins_are_known_by_version_and_code():
 
 
 def test_our_own_code_has_no_fingerprint():
-    assert code_of("models", "bert") == code_of("reports", "translation") == ""
+    assert code_of("models", "bert") == code_of("report", "translation") == ""
 
 
-@pytest.mark.parametrize(("kind", "evaluates"), [("reports", True), ("signatures", False)])
-def test_code_that_follows_training_changes_its_own_stage_and_those_after_it(monkeypatch, kind, evaluates):
+def replace_part(monkeypatch, part, target):
+    """Gives the task of the classifier another part."""
+    kind = dataclasses.replace(catalog.kind("text_classification"), **{part: target})
+    monkeypatch.setitem(catalog.CATALOGS["tasks"], "text_classification", kind)
+
+
+@pytest.mark.parametrize(("part", "evaluates"), [("report", True), ("served", False)])
+def test_code_that_follows_training_changes_its_own_stage_and_those_after_it(monkeypatch, part, evaluates):
     config = opened(CLASSIFIER).config
-    monkeypatch.setitem(catalog.CATALOGS[kind], "text_classification", "mine_too:Mine")
+    replace_part(monkeypatch, part, "mine_too:Mine")
     evaluation, exported = of_evaluation(config, ["weights"]), of_export(config, ["weights"])
     append("mine_too.py")
     assert (of_evaluation(config, ["weights"]) != evaluation) == evaluates
     assert of_export(config, ["weights"]) != exported
+
+
+def test_targets_and_examples_of_another_kind_are_other_data(monkeypatch):
+    write("mine_targets.py", "from tfattn.data.class_targets import Classes\n\nclass Mine(Classes):\n    pass\n")
+    prepared = ids(CLASSIFIER)[1]
+    replace_part(monkeypatch, "targets", "mine_targets:Mine")
+    of_mine = ids(CLASSIFIER)[1]
+    append("mine_targets.py")
+    assert len({prepared, of_mine, ids(CLASSIFIER)[1]}) == 3
+    sys.modules.pop("mine_targets", None)
 
 
 def test_other_weights_are_evaluated_and_exported_anew():

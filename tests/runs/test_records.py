@@ -40,7 +40,7 @@ def test_a_stage_is_done_again_once_what_it_left_is_damaged(name, content, train
     again = records()
     assert not again.is_done("train")
     if content is not None or name == "history.jsonl":  # without its record it was never done
-        assert f"train is done again, because of damage: {path}: " in capsys.readouterr().err
+        assert f"train is run again, because of damage: {path}: " in capsys.readouterr().err
     with again.stage("train", leaves=("history.jsonl",)) as needed:
         assert needed
         files.write_text(trained.folder / "history.jsonl", "{}\n")

@@ -4,7 +4,7 @@ from collections import Counter
 import pytest
 
 from tfattn.errors import DataError
-from tfattn.samples.factory_reports import COLUMNS, RESOLUTIONS, SHARES, write
+from tfattn.samples.factory_reports import CATEGORY_COUNTS, COLUMNS, RESOLUTIONS, write
 
 ASKED_BY_THE_DEMO = {
     "coolant is pooling underneath sorter.",
@@ -41,7 +41,7 @@ def test_it_has_the_columns_and_classes_of_the_real_file(sample, shared):
     real = _read(shared / "factory_reports" / "factoryReports.csv")
     rows = _read(sample)
     assert list(rows[0]) == list(real[0]) == list(COLUMNS)
-    assert Counter(row["Category"] for row in rows) == Counter(row["Category"] for row in real) == SHARES
+    assert Counter(row["Category"] for row in rows) == Counter(row["Category"] for row in real) == CATEGORY_COUNTS
     assert {row["Resolution"] for row in rows} == {row["Resolution"] for row in real}
     assert {row["Urgency"] for row in rows} == {row["Urgency"].capitalize() for row in real}
 
@@ -87,7 +87,7 @@ def test_no_real_report_is_in_it(sentences, shared):
 def test_no_word_gives_a_category_away(sample):
     """The best word of each category is found in few of its reports, or in others' too."""
     rows = [(set(row["Description"].lower().strip(".").split()), row["Category"]) for row in _read(sample)]
-    for category, count in SHARES.items():
+    for category, count in CATEGORY_COUNTS.items():
         counts = Counter(word for words, given in rows for word in words if given == category)
         others = Counter(word for words, given in rows for word in words if given != category)
         best = max(counts[word] - others[word] for word in counts)
@@ -95,11 +95,11 @@ def test_no_word_gives_a_category_away(sample):
 
 
 @pytest.mark.parametrize("rows", [24, 100, 481])
-def test_any_number_of_rows_keeps_the_shares(tmp_path, rows):
+def test_any_number_of_rows_keeps_the_frequencies(tmp_path, rows):
     write(tmp_path / "reports.csv", rows=rows)
     counts = Counter(row["Category"] for row in _read(tmp_path / "reports.csv"))
     assert counts.total() == rows
-    assert all(abs(counts[category] - rows * share / 480) <= 3 for category, share in SHARES.items())
+    assert all(abs(counts[category] - rows * count / 480) <= 3 for category, count in CATEGORY_COUNTS.items())
 
 
 def test_too_few_rows_are_refused_and_nothing_is_written(tmp_path):

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from tfattn.samples.pn_flag import COLUMNS, DILUTIONS, IDENTIFIERS, LABEL, NUMBERS, _binomial, _surprise, write
+from tfattn.samples.pn_flag import COLUMNS, DILUTIONS, IDENTIFIERS, LABEL, NUMBERS, _binomial, _phred, write
 
 TRAINING_ROWS = 940
 SCORES = [name for name in NUMBERS if name.startswith("Score_")]
@@ -134,10 +134,10 @@ def test_it_can_be_learned(rows):
 
 def test_binomial_counts():
     chance = random.Random(3)
-    for draws, share in ((3000, 0.012), (3000, 2e-4), (10, 0.5), (5, 0.0)):
-        counts = np.array([_binomial(chance, draws, share) for _ in range(4000)])
-        assert counts.mean() == pytest.approx(draws * share, rel=0.05)
-        assert counts.var() == pytest.approx(draws * share * (1 - share), rel=0.1)
+    for draws, success in ((3000, 0.012), (3000, 2e-4), (10, 0.5), (5, 0.0)):
+        counts = np.array([_binomial(chance, draws, success) for _ in range(4000)])
+        assert counts.mean() == pytest.approx(draws * success, rel=0.05)
+        assert counts.var() == pytest.approx(draws * success * (1 - success), rel=0.1)
         assert counts.min() >= 0 and counts.max() <= draws
 
 
@@ -150,5 +150,5 @@ def test_binomial_counts():
         (60, 1e-3, -10 * (60 * -3 - math.lgamma(61) / math.log(10)) + 0.004),
     ],
 )
-def test_a_callers_surprise_is_a_poisson_tail(reads, mean, expected):
-    assert _surprise(reads, mean) == pytest.approx(expected, abs=1e-3)
+def test_a_callers_phred_score_is_a_poisson_tail(reads, mean, expected):
+    assert _phred(reads, mean) == pytest.approx(expected, abs=1e-3)

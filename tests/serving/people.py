@@ -9,22 +9,22 @@ from tfattn import files
 from tfattn.export import saved_model, warmup
 from tfattn.export.tabular import TabularClassifier
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
-from tfattn.preprocessing.table import Table
+from tfattn.preprocessing.table import TableColumns
 from tfattn.tasks.tabular_classification import TabularClassification
 from tfattn.trained.ensemble import TrainedEnsemble
 
 
 def write(folder: Path) -> None:
     """Writes a version of it."""
-    table = Table(numeric=("age", "hours-per-week"), categorical=("job",))
+    table = TableColumns(numeric=("age", "hours-per-week"), categorical=("job",))
     jobs = ("clerk", "baker", "")
     rows = [{"age": str(20 + n), "hours-per-week": str(n % 7 or ""), "job": jobs[n % 3]} for n in range(40)]
     table.fit(rows)
     keras.utils.set_random_seed(0)
     model = FeatureTokenizerTransformer(**table.sizes, hidden_dim=8, num_layers=1, num_heads=2)
-    task = TabularClassification(model=model, num_classes=2, labels=["noise", "real"])
+    task = TabularClassification(model=model, targets={"labels": ["noise", "real"], "counts": [1, 1]})
     task.head.kernel.assign(np.random.default_rng(0).normal(size=(8, 2)))
-    exported = TabularClassifier(TrainedEnsemble([(table, task)], labels=["noise", "real"]))
+    exported = TabularClassifier(TrainedEnsemble([(table, task)]))
     saved_model._save(exported, folder)
     warmup.write(folder, exported, exported.warm_up(rows), name="people")
     files.write_manifest(folder)

@@ -22,7 +22,7 @@ finally:
         (["serve", "nowhere"], "there is nothing to serve"),
         (["serve", "--set", "rest_prot=1"], "Did you mean `rest_port`"),
         (["predict", "http://127.0.0.1:1/reports"], "the server does not answer"),
-        (["predict", "reports", "--output", "out.xlsx"], "the suffix does not say what to write"),
+        (["predict", "reports", "--output", "out.xlsx"], "the suffix stands for no format"),
     ],
 )
 def test_what_is_wrong_is_said_without_it(command, message, tmp_path):

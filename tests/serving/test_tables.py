@@ -15,8 +15,6 @@ from tensorflow_serving.apis import classification_pb2, predict_pb2, prediction_
 from tests.serving.stand_ins import example
 from tfattn.serving.api.tensors import from_proto, strings, to_proto
 
-pytestmark = pytest.mark.alone
-
 ROW = {"age": 39.0, "hours-per-week": 40.0, "job": "clerk"}
 NAN, INFINITY = math.nan, math.inf
 
@@ -90,7 +88,7 @@ def test_a_row_is_answered_with_all_that_a_table_has_to_say(server):
         ({**ROW, "age": "39"}, 'key: age of .*JSON Value: "39" Type: String is not of expected type: float'),
         ({**ROW, "hours-per-week": None}, "key: hours-per-week of .*Type: Null is not of expected type: float"),
         ({**ROW, "age": True}, "key: age of .*Type: True is not of expected type: float"),
-        ({**ROW, "age": [39.0]}, "key: age of .*Expecting shape|age"),
+        ({**ROW, "age": [39.0]}, "key: age of .*Expecting shape"),
         ({**ROW, "job": 3}, "key: job of .*Type: Number is not of expected type: string"),
         ({**ROW, "job": None}, "key: job of .*Type: Null is not of expected type: string"),
         ({**ROW, "age": INFINITY}, "the column `age` holds no finite number in row 2"),
@@ -125,9 +123,9 @@ def test_a_column_that_is_not_taken_is_refused_by_its_name(server, change, messa
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"age": None}, "age"),
-        ({"age": "39"}, "age"),
-        ({"job": 3.5}, "job"),
+        ({"age": None}, "Feature: age .*is required but could not be found"),
+        ({"age": "39"}, "Key: age, .*Data type: string but expected type: float"),
+        ({"job": 3.5}, "Key: job, .*Data type: float but expected type: string"),
         ({"age": INFINITY}, "the column `age` holds no finite number in row 1"),
     ],
 )

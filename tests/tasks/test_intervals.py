@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfattn.tasks.intervals import counted_share, wilson
+from tfattn.tasks.intervals import counted_fraction, wilson
 
 
 def test_wilson_gives_the_published_interval():
@@ -16,8 +16,8 @@ def test_wilson_gives_the_published_interval():
 
 def test_a_share_and_its_interval_by_name():
     low, high = wilson(15, 148)
-    assert counted_share("found", 15, 148) == {"found": 15 / 148, "found_low": low, "found_high": high}
-    assert counted_share("found", 0, 0) == {"found": 0.0, "found_low": 0.0, "found_high": 1.0}
+    assert counted_fraction("found", 15, 148) == {"found": 15 / 148, "found_low": low, "found_high": high}
+    assert counted_fraction("found", 0, 0) == {"found": 0.0, "found_low": 0.0, "found_high": 1.0}
 
 
 @given(st.integers(1, 10_000).flatmap(lambda trials: st.tuples(st.integers(0, trials), st.just(trials))))

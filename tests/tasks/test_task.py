@@ -1,26 +1,38 @@
-"""What every task keeps of its contract."""
+"""Every task of the catalog keeps the contract."""
 
 import keras
 import numpy as np
 import pytest
 
+from tests.contracts.task import check_task
 from tfattn import catalog
 from tfattn.models.bert import Bert
 from tfattn.models.feature_map_transformer import FeatureMapTransformer
+from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
 from tfattn.models.transformer import Transformer
-from tfattn.tasks.tabular_classification import TabularClassification
-from tfattn.tasks.text_classification import TextClassification
-from tfattn.tasks.translation import Translation
-from tfattn.training.memory import outline
 
-SIZES = {"hidden_dim": 8, "num_layers": 1, "num_heads": 2, "intermediate_dim": 8}
-LABELLED = {"label_ids": np.array([0, 1, 1])}
+SIZES = {"hidden_dim": 8, "num_layers": 1, "num_heads": 2}
+DRAW = np.random.default_rng(0)
+MASK = np.arange(5) < np.array([5, 3, 4, 2])[:, None]
+TEXTS = {"token_ids": np.where(MASK, DRAW.integers(1, 9, (4, 5)), 0).astype("int32"), "padding_mask": MASK}
+NUMBERS = {"numeric": DRAW.normal(size=(4, 14)).astype("float32")}
+CLASSES = {"label_ids": np.array([0, 1, 1, 2], "int32")}
+TWO = {"label_ids": np.array([0, 1, 1, 0], "int32")}
+SETS = {"label_indicators": np.array([[1, 0, 1], [0, 0, 0], [0, 1, 1], [1, 1, 1]], "int32")}
+VALUES = {"target_values": np.array([30.0, 41.5, 50.0, 12.0], "float32")}
+WRITTEN = {
+    "target_ids": np.array([[1, 4, 5, 2], [1, 6, 2, 0], [1, 2, 0, 0], [1, 3, 3, 2]], "int32"),
+    "target_padding_mask": np.arange(4) < np.array([4, 3, 2, 4])[:, None],
+}
+THREE_LABELS = {"labels": ["a", "b", "c"], "counts": [1, 1, 1]}
+NUMBER = {"mean": 40.0, "deviation": 12.0}
 
 
 class Words:
     """Writes the same word whatever it is."""
 
     target_fields = ("target",)
+    start_id, end_id, suppressed_ids = 1, 2, (0, 1)
 
     def detokenize(self, token_ids):
         return np.array([b"word"] * len(token_ids), object).view(Texts)
@@ -33,67 +45,52 @@ class Texts(np.ndarray):
         return self
 
 
-def text():
-    return TextClassification(model=Bert(vocabulary_size=9, **SIZES), num_classes=3)
+def encoder():
+    return Bert(vocabulary_size=9, intermediate_dim=8, max_sequence_length=8, initializer_range=0.3, **SIZES)
 
 
-def table(**options):
-    return TabularClassification(model=FeatureMapTransformer(num_numeric=14, category_counts=[]), **options)
+def tokens():
+    return FeatureTokenizerTransformer(num_numeric=14, category_counts=[], **SIZES)
 
 
-def translation():
-    model = Transformer(vocabulary_size=9, target_vocabulary_size=9, **SIZES)
-    return Translation(model=model, preprocessor=Words())
+def feature_map():
+    return FeatureMapTransformer(num_numeric=14, category_counts=[])
 
 
-LOGITS = {"logits": np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], "float32")}
-WRITTEN = {"log_likelihood": np.zeros(2), "num_tokens": np.ones(2)}
-TARGETS = {"target_ids": np.ones((2, 3), "int32"), "target_padding_mask": np.ones((2, 3), bool)}
-THREE = {"logits": np.eye(3, dtype="float32")}
+def translator():
+    return Transformer(
+        vocabulary_size=9, target_vocabulary_size=9, intermediate_dim=8, max_sequence_length=8, dropout=0.0, **SIZES
+    )
+
+
+def of(name, model, **options):
+    """Makes a task."""
+    return lambda: catalog.find("tasks", name)(model=model(), **options)
+
+
 TASKS = {
-    "text_classification": [(text, THREE, LABELLED, {})],
+    "text_classification": [(encoder, {"targets": THREE_LABELS, "dropout": 0.0}, TEXTS | CLASSES)],
+    "text_multi_label_classification": [
+        (encoder, {"targets": THREE_LABELS | {"rows": 4}, "class_weights": "balanced"}, TEXTS | SETS)
+    ],
+    "text_regression": [(encoder, {"targets": NUMBER, "loss": "huber", "pooling": "cls"}, TEXTS | VALUES)],
     "tabular_classification": [
-        (lambda: table(num_classes=2), LOGITS, LABELLED, {}),
-        (lambda: table(num_classes=3), THREE, LABELLED, {}),
-        (lambda: table(num_classes=3, labels=["a", "b", "c"], positive="b"), THREE, LABELLED, {}),
+        (feature_map, {"targets": {"labels": None, "counts": [1, 1]}}, NUMBERS | TWO),
+        (tokens, {"targets": THREE_LABELS}, NUMBERS | CLASSES),
+        (tokens, {"targets": THREE_LABELS, "positive": "b"}, NUMBERS | CLASSES),
     ],
-    "translation": [
-        (
-            translation,
-            WRITTEN,
-            TARGETS,
-            {"token_ids": np.zeros((2, 1)), "target": np.array(["word", "other"], object)},
-        )
+    "tabular_multi_label_classification": [
+        (tokens, {"targets": THREE_LABELS | {"rows": 4}, "class_weights": {"b": 2.0}, "threshold": 0.4}, NUMBERS | SETS)
     ],
+    "tabular_regression": [(feature_map, {"targets": NUMBER, "loss": "mean_absolute_error"}, NUMBERS | VALUES)],
+    "translation": [(translator, {"preprocessor": Words()}, TEXTS | WRITTEN)],
 }
+CASES = [(name, *case) for name in catalog.names("tasks") for case in TASKS[name]]
 
 
-def arrays(values):
-    return {name: keras.ops.convert_to_numpy(value) for name, value in values.items()}
-
-
-@pytest.mark.parametrize("name", catalog.names("tasks"))
-def test_the_metrics_are_those_that_it_names(name):
-    for make, outputs, targets, texts in TASKS[name]:
-        task = outline(make)
-        batch = {**targets, "weights": np.ones(len(next(iter(targets.values()))), "float32")}
-        rows = texts or arrays(task.of_each_row(outputs, batch))
-        assert set(task.metric_names) == set(task.metrics_from(arrays(task.statistics(outputs, batch)), rows))
-        assert task.monitor in task.metric_names
-
-
-@pytest.mark.parametrize("name", catalog.names("tasks"))
-def test_rows_that_fill_a_batch_count_in_nothing(name):
-    for make, outputs, targets, _ in TASKS[name]:
-        task, rows = outline(make), len(next(iter(targets.values())))
-        filled = {name: np.concatenate([values, values[:1]]) for name, values in targets.items()}
-        more = {name: np.concatenate([values, values[:1]]) for name, values in outputs.items()}
-        weights = np.ones(rows + 1, "float32") * (np.arange(rows + 1) < rows)
-        batch, filled = {**targets, "weights": weights[:rows]}, {**filled, "weights": weights}
-        whole, found = (task.statistics(*pair) for pair in ((outputs, batch), (more, filled)))
-        for statistic, value in arrays(whole).items():
-            np.testing.assert_array_equal(arrays(found)[statistic], value)
-        assert set(task.loss_names) == set(task.loss_weights(batch))
-        for term in task.loss_names:
-            sums = [np.sum(arrays(task.loss_weights(one))[term]) for one in (batch, filled)]
-            assert sums[0] == sums[1] > 0
+@pytest.mark.parametrize(("name", "model", "options", "batch"), CASES, ids=[case[0] for case in CASES])
+def test_it_keeps_the_contract(name, model, options, batch, tmp_path):
+    keras.utils.set_random_seed(1)
+    weighted = batch | {"weights": np.ones(4, "float32")}
+    texts = {"target": np.array(["word", "other", "word", ""], object)} if "target_ids" in batch else None
+    check_task(of(name, model, **options), weighted, folder=tmp_path, texts=texts)

@@ -23,7 +23,7 @@ class Words:
     """Words between spaces."""
 
     fields, target_fields = ("source",), ("target",)
-    start_id, end_id, unwritten_ids = 2, 3, (0, 1, 2)
+    start_id, end_id, suppressed_ids = 2, 3, (0, 1, 2)
 
     def detokenize(self, token_ids):
         rows = np.asarray(token_ids)

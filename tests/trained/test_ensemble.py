@@ -6,7 +6,7 @@ import pytest
 
 from tfattn.models.bert import Bert
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
-from tfattn.preprocessing.table import Table
+from tfattn.preprocessing.table import TableColumns
 from tfattn.preprocessing.wordpiece import WordPiece
 from tfattn.tasks.operating_point import OperatingPoint
 from tfattn.tasks.tabular_classification import TabularClassification
@@ -22,10 +22,11 @@ def tables():
     """Two models, each with a table scaled by other rows."""
 
     def model(rows, seed):
-        table = Table(numeric=("age", "hours"))
+        table = TableColumns(numeric=("age", "hours"))
         table.fit(rows)
         task = TabularClassification(
-            model=FeatureTokenizerTransformer(**table.sizes, hidden_dim=8, num_layers=1, num_heads=2), num_classes=2
+            model=FeatureTokenizerTransformer(**table.sizes, hidden_dim=8, num_layers=1, num_heads=2),
+            targets={"labels": ["no", "yes"], "counts": [1, 1]},
         )
         task.head.kernel.assign(np.random.default_rng(seed).normal(size=(8, 2)))
         return table, task
@@ -41,7 +42,7 @@ def texts(tmp_path_factory):
     reader = WordPiece(vocabulary=str(vocabulary), max_length=8)
     reader.fit([])
     bert = Bert(vocabulary_size=6, hidden_dim=8, num_layers=1, num_heads=2, intermediate_dim=8, max_sequence_length=8)
-    task = TextClassification(model=bert, num_classes=2)
+    task = TextClassification(model=bert, targets={"labels": ["no", "yes"], "counts": [1, 1]})
     task.head.kernel.assign(np.random.default_rng(1).normal(size=(8, 2)))
     return TrainedEnsemble([(reader, task)])
 

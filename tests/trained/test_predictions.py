@@ -11,10 +11,11 @@ from tfattn.runs.run import Run
 from tfattn.tasks.operating_point import OperatingPoint
 from tfattn.trained.ensemble import OPERATING_POINT, load
 from tfattn.trained.predictions import choose_operating_point, measuring_split, predict_for_parity, predict_split
-from tfattn.training import checkpoints
+from tfattn.training.checkpoints import Checkpoints
 from tfattn.training.precision import computing_in
 from tfattn.training.runtime import Runtime
 from tfattn.training.seeding import seeded
+from tfattn.training.variables import frozen, trained
 
 PIPELINE = """\
 name: tiny
@@ -44,9 +45,9 @@ def open_run(tmp_path_factory):
             if not (member.folder / "checkpoints").exists():
                 with seeded(member.training_seed):
                     task = member.task(member.preprocessor())
-                kept = checkpoints.Checkpoints(member.folder / "checkpoints", writes=True)
-                kept.save_frozen(checkpoints.frozen(task))
-                kept.save(1, {"weights": checkpoints.trained(task)}, {"step": 1, "best": None})
+                kept = Checkpoints(member.folder / "checkpoints", writes=True)
+                kept.save_frozen(frozen(task))
+                kept.save(1, {"weights": trained(task)}, {"step": 1, "best": None})
         return run
 
     return open_run

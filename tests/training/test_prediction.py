@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tfattn.ops.segments import mean_by_row
 from tfattn.training.prediction import Evaluator, encode, predict
 
 
@@ -13,9 +14,9 @@ def train(data, tiny):
 
 def test_rows_are_answered_in_their_order(train, runtime, tiny):
     task = tiny.BagOfTokens()
-    _, targets, _ = predict(task, train, runtime)
+    targets = predict(task, train, runtime).targets
     assert targets["label_ids"].tolist() == [row % 3 for row in range(53)]
-    task.encode = lambda batch: batch["row_ids"][:, None]
+    task.encode = lambda batch: batch["record_ids"][:, None]
     encoded, targets = encode(task, train, runtime)
     assert encoded[:, 0].tolist() == list(range(53))
     assert targets["label_ids"].tolist() == [row % 3 for row in range(53)]
@@ -25,10 +26,10 @@ def test_sequences_of_batches_of_other_widths_are_padded_to_the_longest(train, r
     task = tiny.BagOfTokens()
     task.predictions = lambda outputs: {"read": outputs["token_ids"]}
     task.call = lambda features, training=False: {**tiny.BagOfTokens.call(task, features), **features}
-    predictions, _, _ = predict(task, train, runtime)
+    predictions = predict(task, train, runtime).values
     assert predictions["read"].shape == (53, train.longest)
     for batch in train.dataset(0):
-        for row, token_ids in zip(batch["row_ids"].numpy(), batch["token_ids"].numpy(), strict=True):
+        for row, token_ids in zip(batch["record_ids"].numpy(), batch["token_ids"].numpy(), strict=True):
             np.testing.assert_array_equal(predictions["read"][row, : len(token_ids)], token_ids)
             assert not predictions["read"][row, len(token_ids) :].any()
 
@@ -36,7 +37,7 @@ def test_sequences_of_batches_of_other_widths_are_padded_to_the_longest(train, r
 def test_metrics_are_those_of_all_predictions(train, runtime, tiny):
     task = tiny.TwoTerms()
     metrics = Evaluator(task, runtime)(train)
-    predictions, targets, loss = predict(task, train, runtime)
+    predictions, targets, _, loss = predict(task, train, runtime)
     assert metrics["accuracy"] == np.mean(predictions["label_ids"] == targets["label_ids"])
     assert metrics["loss"] == pytest.approx(loss) == pytest.approx(metrics["loss/label"] + metrics["loss/norm"])
 
@@ -50,3 +51,18 @@ def test_of_each_row_no_more_is_kept_than_metrics_need(train, runtime, tiny):
     task.of_each_row = lambda outputs, batch: {"first": batch["token_ids"][:, 0]}
     Evaluator(task, runtime)(train)
     assert kept[0] == {} and kept[1].keys() == {"first"} and len(kept[1]["first"]) == 53
+
+
+def test_examples_of_a_row_are_gathered_to_it_and_rows_without_one_are_none(train, runtime, tiny):
+    task = tiny.BagOfTokens()
+    task.predictions = lambda outputs: {"read": outputs["record"]}
+    task.call = lambda features, training=False: {
+        **tiny.BagOfTokens.call(task, features),
+        "record": features["record_ids"][:, None],
+    }
+    task.gathered = lambda predictions, rows, num_rows: {"read": mean_by_row(predictions["read"], rows, num_rows)}
+    train.source_rows = np.arange(53)[::-1] // 2 * 3  # two records a row from the last, and two rows in three none
+    predicted = predict(task, train, runtime)
+    assert predicted.rows.tolist() == list(range(0, 81, 3))
+    assert predicted.values["read"][:, 0].tolist() == [51.5 - 2 * row for row in range(26)] + [0.0]
+    assert predicted.targets["label_ids"].tolist() == [(51 - 2 * row) % 3 for row in range(26)] + [0]

@@ -48,7 +48,8 @@ def timeless(folder: Path) -> list[dict]:
     return [{name: value for name, value in line.items() if "second" not in name} for line in lines]
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [2, 10])
 def test_killed_runs_end_with_the_same_bytes(process, tmp_path, last_tensors, kills):
     whole = train(process, tmp_path / "whole")
     kill_and_resume(process, tmp_path / "cut", kills=kills, seed=kills)

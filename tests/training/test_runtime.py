@@ -26,20 +26,19 @@ CORES = len(os.sched_getaffinity(0))
 @pytest.mark.parametrize(
     ("options", "cores", "replicas", "threads"),
     [
-        ({}, CORES, 1, 0),
         ({"logical_devices": "cores"}, 1, 1, 0),
         ({"logical_devices": "cores"}, CORES, min(CORES, 4), CORES // min(CORES, 4) if CORES > 1 else 0),
         ({"logical_devices": 2, "strategy": "mirrored"}, CORES, 2, max(1, CORES // 2)),
     ],
 )
-def test_the_cpu_is_whole_or_split(options, cores, replicas, threads):
+def test_the_cpu_is_split_on_request(options, cores, replicas, threads):
     assert started(options, cores) == [replicas, threads]
 
 
-def test_settings_of_libraries_have_defaults_and_the_users_own_stand():
+def test_the_cpu_is_whole_by_default_and_settings_of_libraries_have_defaults_beside_the_users_own():
     kept, allocator = SETTINGS
     environment = {name: value for name, value in os.environ.items() if name not in SETTINGS}
-    assert started({}, CORES, *SETTINGS, env={**environment, kept: "7"})[2:] == ["7", SETTINGS[allocator]]
+    assert started({}, CORES, *SETTINGS, env={**environment, kept: "7"}) == [1, 0, "7", SETTINGS[allocator]]
 
 
 def started(options, cores, *variables, env=None):

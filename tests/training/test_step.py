@@ -23,7 +23,7 @@ def assert_close(left, right, atol=1e-6):
 
 def test_the_loss_of_a_step_is_the_mean_over_the_real_rows(make):
     # 53 rows in batches of 8: one has 5 rows, which accumulation fills up to 8.
-    short = next(number for number, batch in enumerate(make()[2]()) if len(batch["row_ids"]) == 5)
+    short = next(number for number, batch in enumerate(make()[2]()) if len(batch["record_ids"]) == 5)
     values = []
     for accumulation in (1, 4):
         task, loop, batches = make(accumulation=accumulation)

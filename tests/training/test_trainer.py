@@ -119,7 +119,7 @@ def test_the_best_weights_are_left_in_the_task(run, runtime, data, tiny, monkeyp
     scores = iter([0.1, 0.9, 0.5, 0.8])
     monkeypatch.setattr(tiny.BagOfTokens, "metrics_from", lambda *_: {"accuracy": next(scores)})
     done = run(epochs=4)
-    predictions, targets, loss = predict(done.task, tiny.read(data, "validation"), runtime)
+    predictions, targets, _, loss = predict(done.task, tiny.read(data, "validation"), runtime)
     assert loss == pytest.approx(done.history[1]["validation_loss"], rel=1e-6)
     assert loss != pytest.approx(done.history[3]["validation_loss"], rel=1e-3)
     assert len(predictions["label_ids"]) == len(targets["label_ids"]) == 23
@@ -169,7 +169,7 @@ def test_without_validation_rows_the_last_epoch_is_the_best(run):
     done = run(validate=False)
     assert "validation_loss" not in done.history[0]
     assert Checkpoints(done.folder / "checkpoints").best().folder.name == "step-00000014"
-    with pytest.raises(ConfigError, match="early stopping has nothing to look at"):
+    with pytest.raises(ConfigError, match="early stopping has nothing to monitor"):
         run("other", validate=False, early_stopping=EarlyStopping())
 
 
@@ -212,10 +212,10 @@ def test_a_signal_saves_and_leaves_and_the_run_goes_on_exactly(
         patched.setattr(sessions.TrainingLoop, "__call__", interrupted)
         run("cut", options=options, steps_per_loop=1, averaging=averaging)
     assert caught.value.code == 128 + number
-    assert "stopped as asked at step 10" in capsys.readouterr().err
+    assert "stopped on request at step 10" in capsys.readouterr().err
     assert [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)] == handlers
     rest = run("cut", options=options, steps_per_loop=3, averaging=averaging)
-    assert "goes on at step 10 of 14" in capsys.readouterr().err
+    assert "resumes at step 10 of 14" in capsys.readouterr().err
     assert_same_tensors(last_tensors(whole.folder), last_tensors(rest.folder))
     untimed = [{k: v for k, v in line.items() if "second" not in k} for line in whole.history]
     assert untimed == [{k: v for k, v in line.items() if "second" not in k} for line in rest.history]
@@ -257,7 +257,7 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_the_batch(run, tmp_pa
     rows = tiny.read(data, "train")
     batch = int(message.split("batch ")[1].split(")")[0]) - 1
     expected = next(iter(rows.dataset(0, start=batch)))
-    np.testing.assert_array_equal(kept["row_ids"], expected["row_ids"])
+    np.testing.assert_array_equal(kept["record_ids"], expected["record_ids"])
     np.testing.assert_array_equal(kept["token_ids"], expected["token_ids"])
 
 

@@ -2,7 +2,7 @@
 
     python tiny.py SETTINGS.json
 
-SETTINGS: data (what `write_rows` wrote), task (one of TASKS; "bert" has two blocks), dropout, precision, strategy,
+SETTINGS: data (what `write_rows` wrote), task (one of TASKS; "bert" has one block), dropout, precision, strategy,
 logical_devices, seed, pause (seconds before each call of the loop), kill_once (a file; where it is not there yet, the
 last worker makes it and kills itself at the tenth call), and runs: for each folder the keyword arguments of Trainer, an
 optimizer or schedule among them as [name, arguments], and maybe a task of its own. After a run its folder holds `done`.
@@ -114,13 +114,13 @@ def build_bert(*, dropout: float = 0.0) -> TextClassification:
     encoder = Bert(
         vocabulary_size=TOKENS,
         hidden_dim=16,
-        num_layers=2,
+        num_layers=1,
         num_heads=2,
         intermediate_dim=32,
         max_sequence_length=16,
         dropout=dropout,
     )
-    return TextClassification(model=encoder, num_classes=CLASSES, dropout=dropout)
+    return TextClassification(model=encoder, targets={"labels": None, "counts": [1] * CLASSES}, dropout=dropout)
 
 
 TASKS = {"bert": build_bert, "bag": BagOfTokens, "two terms": TwoTerms}

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from tfattn.config.relations import Relation
-from tfattn.config.types import GivenMark, PartMark, SectionMark
+from tfattn.config.types import GivenMark, Mark
 from tfattn.config.wording import described
 
 REQUIRED = inspect.Parameter.empty
@@ -40,7 +40,7 @@ class Argument:
     annotation: Any
     default: Any
     help: str
-    nested: PartMark | SectionMark | None
+    nested: Mark | None
     given: GivenMark | None
     relations: tuple[Relation, ...] = ()
 
@@ -75,7 +75,7 @@ class Argument:
         return []
 
     def expected(self) -> str:
-        """The type in words."""
+        """Describe the type in words."""
         return described(self.schema)
 
     @functools.cached_property
@@ -94,7 +94,7 @@ def argument(name: str, hint: Any, default: Any, help: str) -> Argument:
     """
     ours: list[Any] = []
     annotation = _strip(hint, ours)
-    nested = next((mark for mark in ours if isinstance(mark, (PartMark, SectionMark))), None)
+    nested = next((mark for mark in ours if isinstance(mark, Mark)), None)
     given = next((mark for mark in ours if isinstance(mark, GivenMark)), None)
     relations = tuple(mark for mark in ours if isinstance(mark, Relation))
     # Of what no file may state, only the class that is built from the section knows the type.
@@ -103,7 +103,7 @@ def argument(name: str, hint: Any, default: Any, help: str) -> Argument:
 
 
 def _inside(value: Any, steps: tuple[str | int, ...]) -> tuple[tuple[str | int, ...], Any]:
-    """The keys among pydantic's steps to what is wrong, others being names of types, and what stands there."""
+    """Separate the keys among pydantic's steps to an error from names of types, and find the value there."""
     path: list[str | int] = []
     for step in steps:
         if isinstance(value, dict) and step in value or isinstance(value, list) and isinstance(step, int):
@@ -116,7 +116,7 @@ def _has_inner(path: tuple[str | int, ...], others: Iterable[tuple[str | int, ..
     return any(len(other) > len(path) and other[: len(path)] == path for other in others)
 
 
-_OURS = (GivenMark, PartMark, SectionMark, Relation)
+_OURS = GivenMark | Mark | Relation
 
 
 def _strip(hint: Any, marks: list[Any]) -> Any:

@@ -10,7 +10,7 @@ from tfattn.config.constructors import constructor, contract_of
 from tfattn.config.read import KeyPath
 from tfattn.config.relations import broken
 from tfattn.config.schema import Config
-from tfattn.config.types import PartMark, SectionMark
+from tfattn.config.types import Mark, SectionMark
 from tfattn.errors import ConfigError
 
 
@@ -27,7 +27,7 @@ def build(config: Config, *path: str, **given: Any) -> Any:
     """
     mark: Any = SectionMark(config.section)
     for depth, key in enumerate(path):
-        mark = constructor(*mark.entry(config.at(*path[:depth]))).arguments[key].nested
+        mark = constructor(*mark.entry(config.at(*path[:depth]), config.values)).arguments[key].nested
     return _build(config, mark, path, given)
 
 
@@ -43,9 +43,9 @@ def located(config: Config, *path: str) -> Iterator[None]:
         raise
 
 
-def _build(config: Config, mark: PartMark | SectionMark, path: KeyPath, given: dict[str, Any]) -> Any:
+def _build(config: Config, mark: Mark, path: KeyPath, given: dict[str, Any]) -> Any:
     values = config.at(*path)
-    entry = mark.entry(values)
+    entry = mark.entry(values, config.values)
     found, signature = catalog.find(*entry), constructor(*entry)
     keywords: dict[str, Any] = {}
     for name, argument in signature.arguments.items():

@@ -20,9 +20,9 @@ from typing import Annotated, Any
 from tfattn import catalog
 from tfattn.config.arguments import REQUIRED, Argument, argument
 from tfattn.config.definitions import ancestry, parameters
-from tfattn.config.modules import Definition, Unread, module, readable
 from tfattn.config.relations import Relation
 from tfattn.errors import ConfigError
+from tfattn.source_text import Definition, Unread, module, readable
 
 
 @dataclass(frozen=True)

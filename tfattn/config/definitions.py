@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from inspect import Parameter
 from typing import Any
 
-from tfattn.config.modules import Definition, Imported, Module, Unread
+from tfattn.source_text import Definition, Imported, Module, Unread
 
 
 def ancestry(definition: Definition) -> Iterator[Definition | str]:

@@ -8,10 +8,10 @@ from pydantic import Field
 
 from tfattn import catalog
 from tfattn.config.arguments import REQUIRED, Argument
-from tfattn.config.constructors import Constructor, constructor
+from tfattn.config.constructors import constructor
 from tfattn.config.read import KeyPath, Tree
 from tfattn.config.relations import broken
-from tfattn.config.types import PartMark, SectionMark
+from tfattn.config.types import Mark, OfTaskMark, PartMark
 from tfattn.config.wording import quotes_hint, shown
 from tfattn.errors import ConfigError, ConfigProblems, nearest
 
@@ -30,7 +30,11 @@ SHARED_KEYS: dict[str, dict[str, Argument]] = {
 }
 
 # Keys of older pipeline files, and where they stand now.
-MOVED_KEYS = {"training.seeds": "ensemble.seeds", "training.folds": "ensemble.folds"}
+MOVED_KEYS = {
+    "training.seeds": "ensemble.seeds",
+    "training.folds": "ensemble.folds",
+    "data.labels": "data.targets.labels",
+}
 
 
 @dataclass
@@ -68,16 +72,15 @@ def check(tree: Tree, section: str, problems: Sequence[ConfigError] = (), unread
         ConfigProblems: all that is wrong, each with place, key, what was expected and received, and the nearest key.
     """
     checker = _Checker(tree, problems, unread)
-    values = checker.section(constructor("sections", section), tree.values, ())
+    values = checker.section(("sections", section), tree.values, ())
     if checker.problems:
         raise ConfigProblems(checker.problems)
     return Config(values, checker.origins, section)
 
 
-def keys_of(constructor: Constructor, mark: PartMark | SectionMark | None) -> dict[str, Argument]:
-    """List every key that a section may hold, `name` aside."""
-    shared = SHARED_KEYS.get(mark.catalog, {}) if isinstance(mark, PartMark) else {}
-    found = {**constructor.arguments, **shared}
+def keys_of(kind: str, name: str) -> dict[str, Argument]:
+    """List every key that the section of an entry of a catalog may hold, its own name aside."""
+    found = {**constructor(kind, name).arguments, **SHARED_KEYS.get(kind, {})}
     return {key: argument for key, argument in found.items() if argument.in_file}
 
 
@@ -88,12 +91,12 @@ class _Checker:
         self.unread = unread
         self.origins: dict[KeyPath, str] = {}
 
-    def section(self, constructor: Constructor, values: Any, path: KeyPath, mark: Any = None) -> dict[str, Any]:
+    def section(self, entry: tuple[str, str], values: Any, path: KeyPath, *, named: bool = False) -> dict[str, Any]:
+        """Check the section of an entry of a catalog; `named` where it holds the entry's name too."""
         if not isinstance(values, dict):
             self._problem(path, "not a section", expected="a mapping", received=shown(values))
             return {}
-        keys = keys_of(constructor, mark)
-        named = isinstance(mark, PartMark)
+        keys = keys_of(*entry)
         for unknown in [key for key in values if key not in keys and not (named and key == "name")]:
             moved = MOVED_KEYS.get(".".join(map(str, (*path, unknown))))
             what = f"the key is now `{moved}`" if moved else "unknown key"
@@ -104,7 +107,7 @@ class _Checker:
             self.origins[(*path, "name")] = self.tree.place((*path, "name"))
         for argument in keys.values():
             self._argument(argument, values, path, resolved)
-        for wrong in broken(constructor.relations, resolved):
+        for wrong in broken(constructor(*entry).relations, resolved):
             details = {"expected": wrong.expected, "received": wrong.received, "remedy": wrong.remedy}
             self._problem((*path, *wrong.key.split(".")), wrong.what, **details)
         return resolved
@@ -129,15 +132,16 @@ class _Checker:
                 list(argument.default) if isinstance(argument.default, tuple) else argument.default
             )
             self.origins[inner] = "default"
-        elif isinstance(argument.nested, SectionMark):  # a section of defaults, as far as it has them
+        elif argument.nested and not isinstance(argument.nested, PartMark):  # of defaults, as far as it has them
             self.origins[inner] = "default"
             resolved[argument.name] = self._nested(argument.nested, {}, inner)
         else:
             expected = "a section" if argument.nested else argument.expected()
             self._problem(inner, "missing key", expected=f"{expected} ({argument.help.rstrip('.')})")
 
-    def _nested(self, mark: Any, value: Any, path: KeyPath) -> Any:
-        if isinstance(mark, PartMark) and (not isinstance(value, dict) or "name" not in value):
+    def _nested(self, mark: Mark, value: Any, path: KeyPath) -> Any:
+        named = isinstance(mark, PartMark)
+        if named and (not isinstance(value, dict) or "name" not in value):
             options = ", ".join(catalog.names(mark.catalog))
             self._problem(
                 path,
@@ -146,15 +150,21 @@ class _Checker:
                 received=shown(value),
             )
             return {}
+        if isinstance(mark, OfTaskMark) and not self._has_task():
+            return {}  # which is said where the task stands
         try:
-            found = constructor(*mark.entry(value))
-            found.check()
+            entry = mark.entry(value, self.tree.values)
+            constructor(*entry).check()
         except ConfigError as error:
             self._problem(
                 (*path, "name"), error.what, expected=error.expected, received=error.received, remedy=error.remedy
             )
             return {}
-        return self.section(found, value, path, mark)
+        return self.section(entry, value, path, named=named)
+
+    def _has_task(self) -> bool:
+        task = self.tree.values.get("task")
+        return isinstance(task, dict) and task.get("name") in catalog.names("tasks")
 
     def _fits(self, argument: Argument, value: Any, path: KeyPath) -> bool:
         wrong = argument.check(value)

@@ -5,10 +5,9 @@ from typing import Any
 
 from tfattn import catalog
 from tfattn.config.arguments import REQUIRED, Argument
-from tfattn.config.constructors import constructor
 from tfattn.config.read import KeyPath, parse_yaml
 from tfattn.config.schema import Config, keys_of
-from tfattn.config.types import PartMark, SectionMark
+from tfattn.config.types import OfTaskMark, PartMark, SectionMark
 from tfattn.errors import ConfigError
 
 
@@ -49,22 +48,21 @@ def _scalar(value: Any) -> str:
 
 def json_schema() -> dict[str, Any]:
     """Make the JSON Schema of pipeline files, for editors."""
-    whole = SectionMark("pipeline")
-    schema, keys = _object(whole, {}), keys_of(constructor(*whole.entry({})), whole)
+    whole = "sections", "pipeline"
+    schema, keys = _object(*whole), keys_of(*whole)
     schema["required"] = [key for key, argument in keys.items() if argument.default is REQUIRED and not argument.nested]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "tfattn pipeline", **schema}
 
 
-def _section(mark: PartMark | SectionMark, values: dict[str, str]) -> dict[str, Any]:
-    schema = _object(mark, values)
+def _section(kind: str, name: str, *, named: bool = False) -> dict[str, Any]:
+    schema = _object(kind, name, named=named)
     schema["properties"]["from"] = {"type": "string", "description": "a file of keys to start from"}
     return schema
 
 
-def _object(mark: PartMark | SectionMark, values: dict[str, str]) -> dict[str, Any]:
-    keys = keys_of(constructor(*mark.entry(values)), mark)
-    properties = {key: {"const": value} for key, value in values.items()}
-    properties |= {key: _argument(argument) for key, argument in keys.items()}
+def _object(kind: str, name: str, *, named: bool = False) -> dict[str, Any]:
+    properties: dict[str, Any] = {"name": {"const": name}} if named else {}
+    properties |= {key: _argument(argument) for key, argument in keys_of(kind, name).items()}
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
@@ -73,11 +71,15 @@ def _argument(argument: Argument) -> dict[str, Any]:
     if argument.default is not REQUIRED:
         described["default"] = argument.default
     if isinstance(argument.nested, SectionMark):
-        inner = _section(argument.nested, {})
+        inner = _section("sections", argument.nested.section)
     elif isinstance(argument.nested, PartMark):
-        mark = argument.nested
-        entries = [_section(mark, {"name": name}) for name in catalog.names(mark.catalog)]
-        inner = {"anyOf": entries}  # none requires its name: a section that starts `from` a part may leave it there
+        kind = argument.nested.catalog
+        # None requires its name: a section that starts `from` a part may leave it there.
+        inner = {"anyOf": [_section(kind, name, named=True) for name in catalog.names(kind)]}
+    elif isinstance(argument.nested, OfTaskMark):
+        kind = argument.nested.part
+        entries = [_section(kind, name) for name in catalog.names(kind)]
+        inner = {"anyOf": [entry for place, entry in enumerate(entries) if entry not in entries[:place]]}
     else:
         return {**argument.schema, **described}
     return {**({"anyOf": [inner, {"type": "null"}]} if argument.default is None else inner), **described}
@@ -86,11 +88,19 @@ def _argument(argument: Argument) -> dict[str, Any]:
 def key_lines(kind: str, name: str) -> list[str]:
     """List what a section of that name takes, a line each: key, type, default and explanation."""
     lines = []
-    for argument in keys_of(constructor(kind, name), PartMark(kind)).values():
+    for argument in keys_of(kind, name).values():
         default = "required" if argument.default is REQUIRED else f"default {_scalar(argument.default)}"
-        kind_of = (
-            f"a part: see `tfattn list {argument.nested.catalog}`" if isinstance(argument.nested, PartMark) else ""
-        )
-        kind_of = kind_of or ("a section" if argument.nested else argument.expected())
-        lines.append(f"{argument.name}: {kind_of}; {'filled in' if argument.given else default}. {argument.help}")
+        given = "filled in" if argument.given else default
+        lines.append(f"{argument.name}: {_kind(argument)}; {given}. {argument.help}")
     return lines
+
+
+def _kind(argument: Argument) -> str:
+    match argument.nested:
+        case PartMark(catalog=others):
+            return f"a part: see `tfattn list {others}`"
+        case OfTaskMark(part=others):
+            return f"a section that follows from the task: see `tfattn list {others}`"
+        case SectionMark():
+            return "a section"
+    return argument.expected()

@@ -2,10 +2,11 @@
 
 A keyword argument of a model, task, source or section is a key of its YAML section: its annotation is the type, its
 default the default, its line under `Args:` the explanation. Plain types and pydantic's (`PositiveInt`, `Literal`) mean
-what they say. How keys go together is stated beside them (relations.py). Four more are needed:
+what they say. How keys go together is stated beside them (relations.py). Five more are needed:
 
     optimizer: Part("optimizers")       a nested section, whose `name` is looked up in that catalog
     split: Section("split")             a nested section of that fixed class
+    targets: OfTask("targets")          a nested section of the class that the pipeline's task has for it
     model: Given[Encoder]               known only to the program, which fills it in; no key
     vocabulary_size: Size[int]          as Given, but a file may state it as well, and then it must agree with the data
 """
@@ -35,8 +36,13 @@ class PartMark:
 
     catalog: str
 
-    def entry(self, values: dict[str, Any]) -> tuple[str, str]:
-        """Return the catalog and the name of what the section is built from."""
+    def entry(self, values: dict[str, Any], whole: dict[str, Any]) -> tuple[str, str]:
+        """Return the catalog and the name of what the section is built from.
+
+        Args:
+            values: the section.
+            whole: the pipeline that it is a part of.
+        """
         return self.catalog, values["name"]
 
 
@@ -46,9 +52,23 @@ class SectionMark:
 
     section: str
 
-    def entry(self, values: dict[str, Any]) -> tuple[str, str]:
-        """Return the catalog and the name of what the section is built from."""
+    def entry(self, values: dict[str, Any], whole: dict[str, Any]) -> tuple[str, str]:
+        """Return the catalog and the name of what the section is built from; see PartMark."""
         return "sections", self.section
+
+
+@dataclass(frozen=True)
+class OfTaskMark:
+    """Marks a nested section whose class follows from the task of the pipeline."""
+
+    part: str
+
+    def entry(self, values: dict[str, Any], whole: dict[str, Any]) -> tuple[str, str]:
+        """Return the catalog and the name of what the section is built from; see PartMark."""
+        return self.part, whole["task"]["name"]
+
+
+Mark = PartMark | SectionMark | OfTaskMark
 
 
 def Part(catalog: str) -> Any:
@@ -59,6 +79,11 @@ def Part(catalog: str) -> Any:
 def Section(section: str) -> Any:
     """`Section("split")`: a nested section, built from the class that catalog.SECTIONS gives."""
     return Annotated[Any, SectionMark(section)]
+
+
+def OfTask(part: str) -> Any:
+    """`OfTask("targets")`: a nested section, built from the class that the task's Kind in the catalog has for it."""
+    return Annotated[Any, OfTaskMark(part)]
 
 
 Given = Annotated[T, GivenMark()]

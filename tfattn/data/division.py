@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from tfattn.data.coded import Coded
 from tfattn.data.section import Data
 from tfattn.data.split import TEST, TRAIN, VALIDATION
 from tfattn.data.survey import Survey
@@ -34,7 +35,7 @@ def divide(data: Data, survey: Survey, seed: int) -> np.ndarray:
             )
     numbers = np.flatnonzero(is_own)
     assigned = data.split.assign(
-        survey.strata[numbers],
+        survey.strata[numbers] if data.targets.is_stratified else Coded([""], np.zeros(len(numbers), np.int32)),
         seed,
         places=_Places(survey, numbers),
         with_validation=data.validation_source is None,

@@ -8,7 +8,7 @@ import tensorflow as tf
 from tfattn.data.encoding import STORED_NAMES, Feature
 from tfattn.data.source import Row
 from tfattn.data.targets import Target
-from tfattn.features import MASKS, PADDING_MASK
+from tfattn.features import EXAMPLE_ROWS, MASKS, PADDING_MASK
 from tfattn.preprocessing.preprocessor import Preprocessor
 
 
@@ -29,40 +29,44 @@ class Examples:
 
     Subclass it for a family of models whose records are no rows: give `features`, and `of` as many examples as rows
     have, each with the row that it is of. The rows that `of` is given belong to one part of one source, in order, so
-    what many rows are packed into depends on nothing else.
-
-    Args:
-        preprocessor: fitted.
-        target: fitted.
+    what many rows are packed into depends on nothing else. Keyword arguments of its own are keys of `data.examples`.
     """
 
-    def __init__(self, preprocessor: Preprocessor, target: Target):
-        self.preprocessor = preprocessor
-        self.target = target
+    def features(self, row: Row, preprocessor: Preprocessor, targets: Target) -> dict[str, Feature]:
+        """Tell what examples hold, by the names in the file, seen from any row.
 
-    def features(self, row: Row) -> dict[str, Feature]:
-        """Tells what examples hold, by the names in the file, seen from any row."""
-        fields = fields_of([row], self.preprocessor)
-        inputs = self.preprocessor({name: fields[name] for name in self.preprocessor.fields})
+        Args:
+            row: of the training rows.
+            preprocessor, targets: fitted.
+        """
+        fields = fields_of([row], preprocessor)
+        inputs = preprocessor({name: fields[name] for name in preprocessor.fields})
         features = {}
-        for name, output in self.preprocessor(fields).items():
+        for name, output in preprocessor(fields).items():
+            if name == EXAMPLE_ROWS:
+                continue
             dtype = "int64" if output.dtype.is_integer else "float32"
             role = "input" if name in inputs else "target"
             shape = tuple(output.shape[1:])
             features[STORED_NAMES.get(name, name)] = Feature(dtype, shape, MASKS.get(name, PADDING_MASK), role)
-        return {**features, **self.target.features}
+        return {**features, **targets.features}
 
-    def of(self, rows: Sequence[Row]) -> Iterator[Example]:
-        """Makes the examples of some rows, in order.
+    def of(self, rows: Sequence[Row], preprocessor: Preprocessor, targets: Target) -> Iterator[Example]:
+        """Make the examples of some rows, in order.
+
+        Args:
+            rows: of one part of a source.
+            preprocessor, targets: fitted.
 
         Raises:
             DataError: a row has a target that cannot be taught; names the place.
         """
-        outputs = self.preprocessor(fields_of(rows, self.preprocessor))
+        outputs = preprocessor(fields_of(rows, preprocessor))
+        places = outputs.pop(EXAMPLE_ROWS, tf.range(len(rows))).numpy().tolist()
         columns = {STORED_NAMES.get(name, name): _values(output) for name, output in outputs.items()}
-        for place, row in enumerate(rows):
-            values = {name: column[place] for name, column in columns.items()}
-            yield Example(place, {**values, **self.target.encode(row)})
+        for number, place in enumerate(places):
+            values = {name: column[number] for name, column in columns.items()}
+            yield Example(place, {**values, **targets.encode(rows[place])})
 
 
 def fields_of(rows: Sequence[Row], preprocessor: Preprocessor) -> dict[str, tf.Tensor]:

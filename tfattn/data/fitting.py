@@ -1,4 +1,4 @@
-"""What the preprocessing and the target learn from training rows, once for all processes."""
+"""What the preprocessing and the targets learn from training rows, once for all processes."""
 
 import dataclasses
 import functools
@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tfattn import files
 from tfattn.data.division import SPLITS, keys
 from tfattn.data.encoding import Feature, described
-from tfattn.data.examples import Examples
 from tfattn.data.section import Data
 from tfattn.data.source import Row
 from tfattn.data.split import TRAIN
@@ -39,41 +39,39 @@ class Make:
     seed: int
 
     def __call__(self) -> Work:
-        data = self.data()
-        work = Work(data, data.target(), self.folder, self.seed)
+        work = Work(self.data(), self.folder, self.seed)
         return _fitted(work) if (self.folder / FITTED).exists() else work
 
 
 def fit(work: Work, surveyed: Survey, split_of_row: np.ndarray) -> Work:
-    """Lets the target and the preprocessing learn from training rows, or takes over what they have learnt."""
-    data, target = work.data, work.target
+    """Lets targets and preprocessing learn from training rows, or takes over what they have learnt."""
+    data = work.data
     if (work.folder / FITTED).exists():
         return _fitted(work)
     rows = functools.partial(_training_rows, work, surveyed, split_of_row)
     try:
-        target.fit(surveyed.strata[split_of_row == SPLITS.index(TRAIN)].names, rows())
+        data.targets.fit(surveyed.strata[split_of_row == SPLITS.index(TRAIN)], rows())
         data.preprocessing.fit(row.fields for row in rows())
     except DataError as error:  # of a column as a whole, which knows no file
         error.where = error.where or str(data.source.path)
         raise
     _check_strata(work, surveyed, split_of_row)
-    examples = Examples(data.preprocessing, target)
-    features = examples.features(next(rows()))
+    features = data.examples.features(next(rows()), data.preprocessing, data.targets)
     with result(work.folder, FITTED) as folder:
         (folder / "preprocessing").mkdir()
         data.preprocessing.save(folder / "preprocessing")
-        target.save(folder)
+        files.write_json(folder / "targets.json", data.targets.facts)
         files.write_json(folder / "features.json", described(features))
-    return dataclasses.replace(work, examples=examples, features=features)
+    return dataclasses.replace(work, features=features)
 
 
 def _fitted(work: Work) -> Work:
-    """Takes over what `_fit` has written."""
+    """Takes over what `fit` has written."""
     folder = work.folder / FITTED
     work.data.preprocessing.load(folder / "preprocessing")
-    work.target.load(folder)
+    work.data.targets.use(files.read_json(folder / "targets.json", dict[str, Any]))
     features = files.read_json(folder / "features.json", dict[str, Feature])
-    return dataclasses.replace(work, examples=Examples(work.data.preprocessing, work.target), features=features)
+    return dataclasses.replace(work, features=features)
 
 
 def _training_rows(work: Work, surveyed: Survey, split_of_row: np.ndarray) -> Iterator[Row]:
@@ -95,7 +93,9 @@ def _check_strata(work: Work, surveyed: Survey, split_of_row: np.ndarray) -> Non
         rows = np.flatnonzero((split_of_row == number) & (trained[surveyed.strata.codes] == 0))
         if len(rows):
             try:
-                work.target.check_known(surveyed.strata.names[surveyed.strata.codes[rows[0]]], surveyed[int(rows[0])])
+                work.data.targets.check_known(
+                    surveyed.strata.names[surveyed.strata.codes[rows[0]]], surveyed[int(rows[0])]
+                )
             except DataError as error:  # which does not know how rows were divided
                 error.remedy = f"{error.remedy} {work.data.remedy_of_new_class(split)}".lstrip()
                 raise

@@ -17,6 +17,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -45,10 +46,9 @@ _MARK = "of-"  # and an identity: what the intermediate results are of
 
 
 class PreparedSplit(StoredSplit):
-    """Beside the rows, how many records they have become, the rows of each class, and how many were cut at a limit."""
+    """Beside the rows, how many records they have become, and how many were cut at a limit."""
 
     records: int
-    class_counts: list[int]
     truncated: int
 
 
@@ -57,14 +57,14 @@ class Facts(Stored):
 
     Attributes:
         splits: by name.
-        labels: the classes in the order of their ids; none where rows have no labels.
+        targets: what tasks have to know of the targets, see `Target.facts`.
         preprocessing: the SHA-256 of its saved files together.
         sources: by key, the SHA-256 of each file read.
         seed: of the split, and of the order of the training records.
     """
 
     splits: dict[str, PreparedSplit]
-    labels: list[str]
+    targets: dict[str, Any]
     preprocessing: str
     sources: dict[str, str]
     seed: int
@@ -81,8 +81,8 @@ def prepare(
     """Read, check and divide the rows, fit the preprocessing on training rows, and write all of it as one folder.
 
     The folder holds TFRecord shards of each split, the raw rows of validation and test (`validation.jsonl`, in the
-    order of the file), `preprocessing/`, `labels.txt`, `summary.json`, `classes.svg` and `manifest.json` with its
-    `Facts`. Its files depend on the data and the seed alone, not on the engine.
+    order of the file), `preprocessing/`, `summary.json`, `classes.svg` and `manifest.json` with its `Facts`.
+    Its files depend on the data and the seed alone, not on the engine.
 
     Args:
         data: the built `data` section; its preprocessing is fitted here.
@@ -101,7 +101,7 @@ def prepare(
     sources = data.fingerprints()
     units = list(numbered_parts(data))
     with _workplace(Path(folder), identity) as place:
-        work = Work(data, data.target(), place, seed)
+        work = Work(data, place, seed)
         # Other processes take seconds to start, which is more than a few rows take.
         elsewhere = Make(make, place.absolute(), seed) if make and not fit_in_one_part(units) else None
         engine.run(survey, units, work, elsewhere)
@@ -124,7 +124,7 @@ def prepare(
         written: dict[str, PreparedSplit] = {}
         facts = {
             "features": described(work.features),
-            "labels": work.target.names,
+            "targets": data.targets.facts,
             "target_fields": list(data.preprocessing.target_fields),
             "preprocessing": _hash(place / FITTED / "preprocessing"),
             "sources": sources,
@@ -132,7 +132,6 @@ def prepare(
         }
         with files.atomic_folder(folder, splits=written, **facts) as new:
             shutil.copytree(place / FITTED / "preprocessing", new / "preprocessing")
-            work.target.save(new)
             for split in present:
                 with reading(place / GATHERED):
                     _link(place / GATHERED, new, gathered[split])
@@ -143,7 +142,6 @@ def prepare(
                     "rows": splits[split]["rows"],
                     "records": sum(len(lengths) for lengths in _lengths(new, split)),
                     "shards": gathered[split][0].total,
-                    "class_counts": [splits[split]["classes"][name] for name in work.target.names],
                     "truncated": splits[split]["truncated"]["rows"],
                 }
             measuring = {split: found.is_leaked & (split_of_row == SPLITS.index(split)) for split in present[1:]}

@@ -14,7 +14,7 @@ from tfattn.data.records import Records
 from tfattn.data.transforms import Transform, seeds_of
 from tfattn.features import WEIGHTS
 
-ROW_IDS = "row_ids"  # (B,) int32, the number of a record in its split; -1 where a row only fills the batch
+RECORD_IDS = "record_ids"  # (B,) int32, the number of a record in its split; -1 where a row only fills the batch
 READ_BYTES = 8 << 20
 PARSED_AT_ONCE = 4  # batches
 
@@ -37,7 +37,8 @@ class Reader:
         transforms: what is done to each batch in turn, at random by (seed, epoch, record); for training rows.
 
     Attributes:
-        num_rows: rows of the split.
+        num_records: records of the split.
+        source_rows: (records,), the row of the split that each record is an example of.
         longest: tokens of the longest sequence.
         inputs, targets: the names of a batch that models read, and those that they are taught.
         masks: the names of a batch that say which elements of its sequences are real.
@@ -49,7 +50,7 @@ class Reader:
     Example:
         reader = Reader(folder, "train", batching=Batching(max_tokens=2048), seed=7, shuffle=True)
         for batch in reader.dataset(epoch=0):
-            print(batch["token_ids"].shape, batch["row_ids"].numpy())
+            print(batch["token_ids"].shape, batch["record_ids"].numpy())
     """
 
     def __init__(
@@ -69,22 +70,23 @@ class Reader:
         self._shuffle = shuffle
         self._transforms = tuple(transforms)
         self._lengths = np.concatenate(self._records.lengths)
-        self.num_rows = len(self._lengths)
+        self.num_records = len(self._lengths)
+        self.source_rows = np.concatenate(self._records.rows)
         self.longest = int(self._lengths.max())
         self.inputs, self.masks = self._records.inputs, self._records.masks
         self.targets = (*self._records.targets, *(name for change in self._transforms for name in change.targets))
         self.plan = functools.lru_cache(maxsize=2)(self._plan)  # of an epoch: asked for by several methods
         self.plan(0)  # an impossible plan is said at once, not after hours
 
-    def texts(self, row_ids: np.ndarray) -> dict[str, np.ndarray]:
+    def texts(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """Return the target texts of rows, where targets are texts: (n,) by field.
 
         Args:
-            row_ids: (n,), numbers of rows that measure.
+            rows: (n,), numbers of rows that measure.
         """
         fields = self._records.manifest.get("target_fields", ())
-        rows = self._rows if fields else ()
-        return {field: np.array([rows[number][field] for number in row_ids], object) for field in fields}
+        raw = self._rows if fields else ()
+        return {field: np.array([raw[number][field] for number in rows], object) for field in fields}
 
     @functools.cached_property
     def _rows(self) -> list[dict[str, str]]:
@@ -112,7 +114,7 @@ class Reader:
         """Return the batches of an epoch from batch `start` on, each divided into `replicas` equal consecutive parts.
 
         A batch is first filled up to a multiple of `replicas` times `accumulation` with copies of its first row, whose
-        weight is 0 and whose row id is -1. The real rows of batch k are the same for any number of replicas.
+        weight is 0 and whose record id is -1. The real rows of batch k are the same for any number of replicas.
 
         Args:
             epoch: from 0.
@@ -123,8 +125,8 @@ class Reader:
 
         Returns:
             An element for each batch and local part, in that order: the stored features as `records.parse` gives them,
-            (n, T) and (n,), with `weights` (n,) float32 and `row_ids` (n,) int32, and what the transforms make of all
-            that. T is the longest of the whole batch, for all its parts.
+            (n, T) and (n,), with `weights` (n,) float32 and `record_ids` (n,) int32, and what the transforms make of
+            all that. T is the longest of the whole batch, for all its parts.
         """
         order = _Order(self.plan(epoch), self._records.lengths, start)
         with tf.device("CPU:0"):  # where input pipelines run, whatever device is current
@@ -149,7 +151,7 @@ class Reader:
 
         def parsed(serialized, mine, real, widths):
             batch = parse(serialized, self._records.features, tf.gather(lengths, mine), widths)
-            batch[ROW_IDS] = tf.where(real, mine, -1)
+            batch[RECORD_IDS] = tf.where(real, mine, -1)
             batch[WEIGHTS] = tf.cast(real, tf.float32)
             for change in self._transforms:
                 batch = change(batch, seeds_of(mine, seed=self._seed, epoch=epoch))

@@ -96,24 +96,23 @@ def write_records(
     return {"rows": num_rows, "shards": total}
 
 
-def write_encoded(folder: str | Path, splits: dict[str, dict[str, np.ndarray]], **facts: Any) -> None:
+def write_encoded(folder: str | Path, splits: dict[str, dict[str, np.ndarray]], *, targets: dict[str, Feature]) -> None:
     """Write the vectors of a frozen encoder, once, as records that the same Reader reads in place of tokens.
 
     Args:
         folder: written as a whole or not at all.
-        splits: for each split, `encoded` (N, D) float32 and `label_ids` (N,), in the order of the original records.
-        **facts: kept in the manifest (labels, what the vectors were computed from).
+        splits: for each split, `encoded` (N, D) float32 and the targets, (N, ...) each, in the order of the original
+            records.
+        targets: what the original records hold of them.
     """
     counts: dict[str, dict[str, int]] = {}
     size = next(iter(splits.values()))[ENCODED].shape[1]
-    features = {ENCODED: Feature("float32", (size,)), LABEL_IDS: Feature("int64", role="target")}
+    features = {ENCODED: Feature("float32", (size,)), **targets}
     # The manifest is written when the block ends, with the counts that have come by then.
-    with files.atomic_folder(folder, **facts, features=described(features), splits=counts) as new:
+    with files.atomic_folder(folder, features=described(features), splits=counts) as new:
         for split, columns in splits.items():
-            examples = (
-                {ENCODED: vector, LABEL_IDS: int(label)}
-                for vector, label in zip(columns[ENCODED], columns[LABEL_IDS], strict=True)
-            )
+            rows = zip(*(columns[name] for name in features), strict=True)
+            examples = (dict(zip(features, (value.tolist() for value in row), strict=True)) for row in rows)
             counts[split] = write_records(new, split, examples, features=features, num_rows=len(columns[ENCODED]))
 
 

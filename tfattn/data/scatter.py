@@ -50,9 +50,7 @@ class _Box:
     def __init__(self, split: str, work: Work):
         self.split = split
         self._data = work.data
-        self._examples = work.examples
         self._features = work.features
-        self._stratum = work.target.stratum
         self._records: list[bytes] = []
         self._columns: dict[str, list[Any]] = {name: [] for name in _DTYPES}
         self._raw: list[str] = []
@@ -62,9 +60,9 @@ class _Box:
 
     def add(self, rows: Sequence[Row], *, keys: np.ndarray, numbers: np.ndarray) -> None:
         """Encode some rows."""
-        preprocessing = self._data.preprocessing
+        preprocessing, targets = self._data.preprocessing, self._data.targets
         if self.split == TRAIN:
-            is_out = preprocessing.leaves_out(fields_of(rows, preprocessing)).numpy()
+            is_out = preprocessing.excluded(fields_of(rows, preprocessing)).numpy()
             for place in np.flatnonzero(is_out):
                 self._left_out.add(rows[place].where)
             rows, keys, numbers = list(compress(rows, ~is_out)), keys[~is_out], numbers[~is_out]
@@ -78,8 +76,8 @@ class _Box:
         for name, found in preprocessing.unknown(fields).items():
             self._unknown[name] = self._unknown.get(name, Unknown()) + found
         self._rows += len(rows)
-        self._classes.update(map(self._stratum, rows))
-        for row, values in self._examples.of(rows):
+        self._classes.update(name for row in rows for name in targets.classes(row))
+        for row, values in self._data.examples.of(rows, preprocessing, targets):
             self._records.append(serialized(values, self._features))
             made = keys[row], numbers[row], lengths_of(values, self._features), values.get(LABEL_IDS, 0)
             for column, value in zip(self._columns.values(), made, strict=True):

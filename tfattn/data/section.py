@@ -1,14 +1,15 @@
 """The `data` section of a pipeline file."""
 
-from tfattn.config.types import Part, Section
+from tfattn.config.types import OfTask, Part, Section
 from tfattn.data.batching import Batching
 from tfattn.data.engine import Engine
+from tfattn.data.examples import Examples
 from tfattn.data.local_engine import Local
 from tfattn.data.source import Source
 from tfattn.data.split import TEST, VALIDATION, Split
-from tfattn.data.targets import Classes, Target
+from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, nearest
-from tfattn.features import LABEL
+from tfattn.features import LABEL_IDS
 from tfattn.preprocessing.preprocessor import Preprocessor
 
 
@@ -20,15 +21,15 @@ class Data:
         preprocessing: how raw values become what models read.
         batching: how rows form batches.
         split: how rows are divided into those that train and those that measure.
-        labels: the classes that there are; a row with another one is an error. By default whatever training rows have.
+        targets: what rows have to teach, as the task asks for it.
+        examples: how rows become what records hold, as the task has it.
         engine: what prepares the data, and with how many processes; it makes no difference to what is prepared.
         validation_source: rows that measure during training, when they stand in a file of their own; then all rows of
             `source` train, but those of `split.test`.
 
     Raises:
-        ConfigError: the labels are fewer than two or one is there twice, a role that the preprocessing or the split
-            reads has no column, a table reads the column of the label, or the rows that measure are none or given
-            twice.
+        ConfigError: a role that the preprocessing, the targets or the split read has no column, a table reads the
+            column of a target, there are no classes to balance, or the rows that measure are none or given twice.
     """
 
     def __init__(
@@ -38,7 +39,8 @@ class Data:
         preprocessing: Part("preprocessors"),
         batching: Section("batching"),
         split: Section("split"),
-        labels: list[str] | None = None,
+        targets: OfTask("targets"),
+        examples: OfTask("examples"),
         validation_source: Part("sources") | None = None,
         engine: Part("engines") | None = None,
     ):
@@ -46,18 +48,17 @@ class Data:
         self.preprocessing: Preprocessor = preprocessing
         self.batching: Batching = batching
         self.split: Split = split
-        self.labels = labels
+        self.targets: Target = targets
+        self.examples: Examples = examples
         self.engine: Engine = engine or Local()
-        if labels is not None and len(set(labels)) != max(2, len(labels)):
-            raise ConfigError(
-                "not a list of classes", key="labels", expected="at least two, each once", received=", ".join(labels)
-            )
         self.validation_source: Source | None = validation_source
         for checked in self.sources.values():
             if preprocessing.reads_columns:
                 checked.fields |= {name: name for name in preprocessing.fields if name not in checked.fields}
-                _check_label_is_not_read(preprocessing.fields, checked.fields)
-        self.check_roles(*preprocessing.fields, *preprocessing.target_fields, *split.roles)
+                _check_targets_are_not_read(targets.roles, preprocessing.fields, checked.fields)
+        self._check_roles(*preprocessing.fields, *preprocessing.target_fields, *targets.roles, *split.roles)
+        if batching.balanced and LABEL_IDS not in targets.features:
+            raise ConfigError("there are no classes to balance", key="batching.balanced", expected="false")
         if validation_source is not None and split.folds:
             raise ConfigError(
                 "the rows that measure are given twice",
@@ -72,27 +73,6 @@ class Data:
                 expected="a fraction above 0, or a `validation_source`",
                 received="0",
             )
-
-    def check_roles(self, *roles: str) -> None:
-        """Refuses a role that no column is given for.
-
-        Raises:
-            ConfigError: names the role, and the nearest that there is.
-        """
-        for key, source in self.sources.items():
-            for role in roles:
-                if role not in source.fields:
-                    raise ConfigError(
-                        f"no column is given for `{role}`",
-                        key=f"{key}.fields",
-                        expected=f"`{role}: COLUMN`",
-                        received=", ".join(source.fields) or "nothing",
-                        remedy=nearest(role, source.fields),
-                    )
-
-    def target(self) -> Target:
-        """What rows are to teach beside what the preprocessing reads."""
-        return Classes(self.labels) if LABEL in self.source.fields else Target()
 
     def remedy_of_new_class(self, split: str) -> str:
         """What to do where rows of a split have a class that no training row has."""
@@ -110,12 +90,13 @@ class Data:
     def needed_roles(self) -> tuple[str, ...]:
         """The roles without which a row is left out."""
         read = () if self.preprocessing.reads_columns else self.preprocessing.fields
-        return (*read, *self.preprocessing.target_fields, *self.target().roles, *self.split.roles)
+        targets = () if self.targets.may_be_empty else self.targets.roles
+        return (*read, *self.preprocessing.target_fields, *targets, *self.split.roles)
 
     @property
     def text_roles(self) -> tuple[str, ...]:
         """The roles whose values are texts."""
-        return (*self.compared_roles, *self.target().text_roles, *self.split.roles)
+        return (*self.compared_roles, *self.targets.text_roles, *self.split.roles)
 
     @property
     def compared_roles(self) -> tuple[str, ...]:
@@ -136,13 +117,26 @@ class Data:
         """
         return {key: source.fingerprint() for key, source in self.sources.items()}
 
+    def _check_roles(self, *roles: str) -> None:
+        for key, source in self.sources.items():
+            for role in roles:
+                if role not in source.fields:
+                    raise ConfigError(
+                        f"no column is given for `{role}`",
+                        key=f"{key}.fields",
+                        expected=f"`{role}: COLUMN`",
+                        received=", ".join(source.fields) or "nothing",
+                        remedy=nearest(role, source.fields),
+                    )
 
-def _check_label_is_not_read(names: tuple[str, ...], columns: dict[str, str]) -> None:
-    for name in names:
-        if columns[name] == columns.get(LABEL):
-            raise ConfigError(
-                "the label cannot be read, it is to be found out",
-                key="preprocessing",
-                expected=f"columns other than {columns[LABEL]!r}",
-                received=name,
-            )
+
+def _check_targets_are_not_read(roles: tuple[str, ...], names: tuple[str, ...], columns: dict[str, str]) -> None:
+    for role in roles:
+        for name in names:
+            if columns[name] == columns.get(role):
+                raise ConfigError(
+                    f"the {role} cannot be read, it is to be found out",
+                    key="preprocessing",
+                    expected=f"columns other than {columns[role]!r}",
+                    received=name,
+                )

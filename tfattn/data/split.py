@@ -9,9 +9,9 @@ from pydantic import Field, NonNegativeInt
 
 from tfattn.config.relations import Below, NotWith, OnlyWith
 from tfattn.config.types import Fraction
+from tfattn.data.class_targets import NUMBERS, seem_numbers
 from tfattn.data.coded import Coded
 from tfattn.data.folds import fold_of_rows
-from tfattn.data.targets import NUMBERS, seem_numbers
 from tfattn.errors import ConfigError, DataError, listed
 
 TRAIN, VALIDATION, TEST = "train", "validation", "test"

@@ -42,7 +42,7 @@ class Summary(TypedDict):
     Attributes:
         made_of: what rows consist of.
         rows: of each split.
-        classes: of each class, the most frequent first, the rows of each split; empty where rows have no labels.
+        classes: of each class, the most frequent first, the rows of each split; empty where rows have no classes.
         tokens: where rows have tokens, by rows: shortest, median, mean, 95 %, longest.
         missing: by role, rows left out because they have no value for it.
         left_out: training rows that the limits of preprocessing leave out.
@@ -75,7 +75,7 @@ class SplitFindings(TypedDict):
 
     Attributes:
         rows: how many were.
-        classes: rows of each class; of rows that have none, the class is "".
+        classes: rows of each class.
         left_out: rows that the limits of preprocessing leave out.
         truncated: rows cut at the limit of preprocessing.
         unknown: by field, what the preprocessing does not know.
@@ -111,9 +111,7 @@ def summarize(
         "made_of": made_of,
         "rows": {split: found["rows"] for split, found in splits.items()},
         "classes": {
-            name: {split: found["classes"][name] for split, found in splits.items()}
-            for name, _ in total.most_common()
-            if name
+            name: {split: found["classes"][name] for split, found in splits.items()} for name, _ in total.most_common()
         },
         **({"tokens": {name: _spread(tokens) for name, tokens in lengths.items()}} if lengths else {}),
         "missing": missing,

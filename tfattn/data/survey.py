@@ -46,16 +46,16 @@ def survey(work: Work, unit: Rows) -> None:
     Raises:
         DataError: a row cannot be read; names the place.
     """
-    data, target = work.data, work.target
+    data = work.data
     dropped = {role: Places() for role in data.needed_roles}
     values: dict[str, set[str]] = {role: set() for role in data.split.hold_out or {}}
     lines, texts, strata, groups, is_held_out = [], [], [], [], []
     for row in complete_rows(data, unit, dropped):
         data.preprocessing.check(row.fields, row.where)
-        target.check(row)
+        data.targets.check(row)
         lines.append(line_of(row.where))
         texts.append(_hash(normalized(row, data.compared_roles)))
-        strata.append(target.stratum(row))
+        strata.append(data.targets.stratum(row))
         groups.append(row.fields[data.split.group].strip() if data.split.group else "")
         is_held_out.append(data.split.is_held_out(row.fields))
         for role, seen in values.items():

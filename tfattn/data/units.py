@@ -15,10 +15,8 @@ from pathlib import Path
 from tfattn import files
 from tfattn.data import parts
 from tfattn.data.encoding import Feature
-from tfattn.data.examples import Examples
 from tfattn.data.parts import Part
 from tfattn.data.section import Data
-from tfattn.data.targets import Target
 from tfattn.errors import DataError
 
 
@@ -28,18 +26,14 @@ class Work:
 
     Attributes:
         data: the `data` section.
-        target: what rows are to teach.
         folder: where results of units stand until all is done.
         seed: of the division and the order.
-        examples: how rows become what records hold; once the preprocessing is fitted.
-        features: what records hold, by the names in the file; known then, too.
+        features: what records hold, by the names in the file; known once the preprocessing is fitted.
     """
 
     data: Data
-    target: Target
     folder: Path
     seed: int
-    examples: Examples | None = None
     features: dict[str, Feature] = field(default_factory=dict)
 
 

@@ -1,1 +1,1 @@
-"""From a step function to tokens: greedy, beam search and sampling, in loops that a graph can hold."""
+"""Decoding of texts from a step function: greedy search, beam search and sampling, in loops that a graph can hold."""

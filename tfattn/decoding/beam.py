@@ -8,8 +8,8 @@ from keras import ops
 
 from tfattn.decoding.history import History, Texts
 from tfattn.decoding.loop import Decoded, Step, row_limits
-from tfattn.decoding.rounds import Loop, replaced, write_rows
-from tfattn.decoding.rows import in_order, largest, log_total, pick
+from tfattn.decoding.rounds import LoopState, replaced, write_rows
+from tfattn.decoding.rows import largest, logsumexp, pick, reorder_rows
 
 
 def beam_search(
@@ -25,28 +25,28 @@ def beam_search(
     length_limit: Any = None,
     suppressed_ids: Sequence[int] = (),
     source_length: Any = None,
-    follow: Callable[[Any, Any], Any] = in_order,
-    rows_leave: bool = False,
+    reorder: Callable[[Any, Any], Any] = reorder_rows,
+    shrink_batch: bool = False,
 ) -> Decoded:
-    """Writes W texts per row side by side and answers the best of those that ended.
+    """Search for the most probable texts of each row with W beams, and return the best of those that ended.
 
     At each step all continuations of a row's W beams are ranked. Those of the best W that end are finished; the best W
     that do not end go on. A row is done when it reaches its limit, or as soon as no beam can still become better than
     the worst result: log probabilities only fall, so that a beam's score is at most its present sum divided by the
     penalty of the longest text. This early finish changes no result. A row is also done when W of its texts have ended
-    and no beam would be better if it ended for nothing at the next step: what a longer text gains by the penalty it
-    hardly ever makes up for. The loop ends with the last row, and rows do not look at each other.
+    and no beam would be better if it ended at the next step with probability 1: what a longer text gains by the penalty
+    hardly ever makes up for it. The loop ends with the last row; rows do not depend on each other.
 
     Texts that are cut at the limit count only where fewer than the wanted results have ended.
 
     With one beam it is greedy search.
 
     Args:
-        step: `step(token_ids (B W,), index, state)` reads the tokens at the position `index` and answers the logits of
+        step: `step(token_ids (B W,), index, state)` reads the tokens at the position `index` and returns the logits of
             the next (B W, V), the new state, and the alignment (B W, S) or None. The beams of a row stand next to each
             other: beam w of row b is row b W + w.
-        state: of the first step: a nested structure of tensors, of B W rows, or of B. Axes of length 0 are room for
-            positions: they are made long enough.
+        state: of the first step: a nested structure of tensors, of B W rows, or of B. Axes of length 0 are made long
+            enough for all positions.
         start_ids: (B,) int, the tokens at position 0.
         end_id: the token that ends a text.
         max_length: L, the most tokens that a text can have; an integer, or in TensorFlow a scalar tensor.
@@ -54,14 +54,14 @@ def beam_search(
         length_penalty: alpha, at least 0: a text's score is the sum of its log probabilities divided by
             ((5 + |Y|) / 6)^alpha, |Y| being the number of terms, so that an end counts. 0 is no penalty; more makes
             longer texts win. A number or a scalar tensor.
-        num_results: n, at most W: the answer holds the n best, on an axis of their own. None: the best, without axis.
+        num_results: n, at most W: the n best are returned, on an axis of their own. None: the best, without axis.
         length_limit: at most how many tokens a row may have: a scalar or (B,) int; None stands for max_length. A tight
             one also makes the early finish earlier.
         suppressed_ids: tokens that are never written, such as padding and start.
         source_length: S of the alignments, if they are wanted.
-        follow: `follow(state, beams (B, W))`, the state of beams of which each goes on from another one of its row, or
-            from itself. By default the state's tensors have B W rows, which are put in their new order.
-        rows_leave: whether rows that are done leave the batch, as for `greedy`: `step` and `follow` then get N of B.
+        reorder: `reorder(state, beams (B, W))` returns the state after beam w of row b continues beam `beams[b, w]`. By
+            default the state's tensors have B W rows, which are put in their new order.
+        shrink_batch: whether rows that are done leave the batch, as for `greedy`: `step` and `reorder` then get N of B.
 
     Returns:
         `Decoded`: token_ids (B, L) or (B, n, L), lengths, scores, alignment or None; best first. Where there are fewer
@@ -88,7 +88,7 @@ def beam_search(
     def penalty(num_terms: Any) -> Any:
         return ((5.0 + ops.cast(num_terms, "float32")) / 6.0) ** length_penalty
 
-    def write_one(loop: Loop) -> tuple:
+    def write_one(loop: LoopState) -> tuple:
         search, (results, history), index = loop.carried, loop.records, loop.index
         own_limits, *kept = (ops.take(part, loop.rows, axis=0) for part in (limits, *results))
         logits, state, alignment = step(ops.reshape(search.token_ids, (-1,)), index, search.state)
@@ -108,11 +108,11 @@ def beam_search(
         num_ended = search.num_ended + ops.sum(ops.cast(ended_scores > -np.inf, "int32"), axis=1)
         best, worst = live[:, 0], kept.scores[:, -1]
         is_behind = ops.logical_and(num_ended >= num_beams, best / penalty(index + 2) <= worst)
-        settled = ops.logical_or(best / penalty(own_limits) <= worst, is_behind)
-        done = ops.logical_or(loop.done, ops.logical_or(at_limit, settled))
+        decided = ops.logical_or(best / penalty(own_limits) <= worst, is_behind)
+        done = ops.logical_or(loop.done, ops.logical_or(at_limit, decided))
         results = Texts(*(replaced(*parts) for parts in zip(results, [loop.rows] * 3, kept, strict=True)))
-        history = history.grown(index, loop.rows, token_ids, survivors, alignment)
-        search = _Search(follow(state, survivors), token_ids, live, num_ended)
+        history = history.extended(index, loop.rows, token_ids, survivors, alignment)
+        search = _Search(reorder(state, survivors), token_ids, live, num_ended)
         return done, search, (results, history)
 
     nothing = ops.zeros((batch, num_results or 1), dtype="int32")
@@ -130,7 +130,7 @@ def beam_search(
         records=(results, History.empty(max_length, batch, num_beams, source_length)),
         done=limits < 1,
         max_length=max_length,
-        rows_leave=rows_leave,
+        shrink_batch=shrink_batch,
     )
     results, history = loop.records
     decoded = history.texts(results, loop.index)
@@ -140,13 +140,13 @@ def beam_search(
 
 
 class _Search(NamedTuple):
-    """What N rows carry from one step to the next.
+    """The state of the search of N rows between two steps.
 
     Attributes:
         state: of the step function.
-        token_ids: (N, W), what is read next.
+        token_ids: (N, W), the tokens to read next.
         live: (N, W), each beam's sum of log probabilities, best first; minus infinity where there is no beam.
-        num_ended: (N,), how many texts have ended.
+        num_ended: (N,), the number of texts that have ended.
     """
 
     state: Any
@@ -156,19 +156,19 @@ class _Search(NamedTuple):
 
 
 def _candidates(logits: Any, live: Any, suppressed_ids: Sequence[int]) -> tuple[Any, Any, Any]:
-    """The best 2 W continuations of each row's W beams: sums of log probabilities, parents, tokens; best first."""
+    """Rank the continuations of each row's W beams: log probabilities, parents and tokens of the best 2 W, (N, 2 W)."""
     logits = ops.cast(logits, "float32")
     batch, num_beams = ops.shape(live)
     values, token_ids = largest(logits, 2 * num_beams, suppressed_ids=suppressed_ids)  # (B W, 2 W)
     each = values.shape[1]
-    log_probabilities = values - log_total(logits, token_ids[:, :1])
+    log_probabilities = values - logsumexp(logits, token_ids[:, :1])
     sums = live[:, :, None] + ops.reshape(log_probabilities, (batch, num_beams, each))
     scores, places = ops.top_k(ops.reshape(sums, (batch, num_beams * each)), 2 * num_beams)
     return scores, places // each, pick(ops.reshape(token_ids, (batch, num_beams * each)), places)
 
 
 def _keep(kept: Texts, ended: Texts, cut: Texts, at_limit: Any, done: Any) -> Texts:
-    """The best n of those kept and those that have just ended; at the limit the best cut ones fill what is left."""
+    """Merge texts that have just ended into the n best so far; at the limit, fill up with the best unfinished ones."""
     num_kept = kept.scores.shape[1]
     scores = ops.concatenate([kept.scores, ended.scores], axis=1)
     best, places = ops.top_k(scores, num_kept)

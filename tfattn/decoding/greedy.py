@@ -1,10 +1,10 @@
-"""The likeliest token at each step."""
+"""Greedy search: the most probable token at each step."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from tfattn.decoding.loop import Decoded, Step, write
-from tfattn.decoding.rounds import Loop
+from tfattn.decoding.rounds import LoopState
 from tfattn.decoding.rows import largest
 
 
@@ -18,36 +18,36 @@ def greedy(
     length_limit: Any = None,
     suppressed_ids: Sequence[int] = (),
     source_length: Any = None,
-    rows_leave: bool = False,
+    shrink_batch: bool = False,
 ) -> Decoded:
-    """Writes the likeliest token, reads it, writes the next, until the end is the likeliest.
+    """Write the most probable token at each step, until that is the end.
 
     Args:
-        step: `step(token_ids (B,), index, state)` reads the tokens at the position `index` and answers the logits of
+        step: `step(token_ids (B,), index, state)` reads the tokens at the position `index` and returns the logits of
             the next (B, V), the new state, and the alignment (B, S) or None.
-        state: of the first step: a nested structure of tensors, B rows each. Axes of length 0 are room for positions:
-            they are made long enough.
+        state: of the first step: a nested structure of tensors, B rows each. Axes of length 0 are made long enough for
+            all positions.
         start_ids: (B,) int, the tokens at position 0.
         end_id: the token that ends a text.
         max_length: L, the most tokens that a text can have; an integer, or in TensorFlow a scalar tensor.
         length_limit: at most how many of those a row may have: a scalar or (B,) int; None stands for max_length.
         suppressed_ids: tokens that are never written, such as padding and start.
         source_length: S of the alignments, if they are wanted.
-        rows_leave: whether rows that have ended leave the batch, so that a step has ever fewer: N of B. Much faster
-            where texts are of many lengths, but only TensorFlow without XLA can do it.
+        shrink_batch: whether rows that have ended leave the batch, so that a step has ever fewer: N of B. Much faster
+            where the lengths of texts differ, but only TensorFlow without XLA can do it.
 
     Returns:
         `Decoded`: token_ids (B, L), lengths (B,), scores (B,), alignment (B, L, S) or None.
 
     Example:
         >>> from keras import ops
-        >>> after = ops.one_hot([2, 0, 1], 3) * 9.0  # the likeliest after each token: 0 -> 2 -> 1 -> 0
+        >>> after = ops.one_hot([2, 0, 1], 3) * 9.0  # the most probable after each token: 0 -> 2 -> 1 -> 0
         >>> step = lambda token_ids, index, state: (ops.take(after, token_ids, axis=0), state, None)
         >>> greedy(step, (), start_ids=[0], end_id=0, max_length=4).token_ids.numpy().tolist()
         [[2, 1, 0, 0]]
     """
 
-    def choose(logits: Any, loop: Loop) -> Any:
+    def choose(logits: Any, loop: LoopState) -> Any:
         return largest(logits, 1, suppressed_ids=suppressed_ids)[1][:, 0]
 
     return write(
@@ -59,5 +59,5 @@ def greedy(
         max_length=max_length,
         length_limit=length_limit,
         source_length=source_length,
-        rows_leave=rows_leave,
+        shrink_batch=shrink_batch,
     )

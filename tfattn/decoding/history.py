@@ -1,4 +1,4 @@
-"""What a beam search has written, kept as the choices of each step and read backwards."""
+"""The choices of each step of a beam search, from which texts are read backwards."""
 
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from tfattn.decoding.rows import pick
 
 
 class Texts(NamedTuple):
-    """Texts of a row, (B, n) each: the score, how many tokens, and which beam held them when the last was written."""
+    """Texts of rows, (B, n) each: scores, lengths in tokens, and the beam that held the last token of each."""
 
     scores: Any
     lengths: Any
@@ -19,7 +19,7 @@ class Texts(NamedTuple):
 
 
 class History(NamedTuple):
-    """What each step chose, from which texts are read backwards: a step writes to one place and moves nothing.
+    """The tokens and parents that each step chose; a step writes to one place and moves nothing.
 
     Attributes:
         token_ids: (L, B, W), the token that each beam got.
@@ -33,13 +33,14 @@ class History(NamedTuple):
 
     @classmethod
     def empty(cls, max_length: Any, batch: Any, num_beams: int, source_length: Any) -> "History":
+        """Make a history without choices, with room for `max_length` steps."""
         choices = ops.zeros((max_length, batch, num_beams), dtype="int32")
         if source_length is None:
             return cls(choices, choices, ())
         return cls(choices, choices, (ops.zeros((max_length, batch, num_beams, source_length), dtype="float32"),))
 
-    def grown(self, index: Any, rows: Any, token_ids: Any, parents: Any, alignment: Any) -> "History":
-        """With the choices (N, W) of those rows that still write, and their alignment (N W, S)."""
+    def extended(self, index: Any, rows: Any, token_ids: Any, parents: Any, alignment: Any) -> "History":
+        """Add the choices (N, W) of one step, of the rows that still write, and their alignment (N W, S)."""
         alignments = ()
         if self.alignments:
             alignment = ops.reshape(expected_alignment(alignment), (*ops.shape(parents), -1))
@@ -49,7 +50,7 @@ class History(NamedTuple):
         )
 
     def texts(self, kept: Texts, num_steps: Any) -> Decoded:
-        """Follows the parents from the last token of each text (B, n) to its first."""
+        """Read texts (B, n) by following the parents from the last token of each to its first."""
         lengths = ops.where(kept.scores > -np.inf, kept.lengths, 0)
         max_length, batch, _ = ops.shape(self.token_ids)
         rows = ops.arange(batch, dtype="int32")

@@ -1,28 +1,28 @@
-"""What decoding answers, and how one text a row is written, whatever chooses its tokens."""
+"""The result of decoding, and the loop that writes one text per row, whatever chooses its tokens."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from keras import ops
 
-from tfattn.decoding.rounds import Loop, record, replaced, write_rows
-from tfattn.decoding.rows import log_total, pick
+from tfattn.decoding.rounds import LoopState, record, replaced, write_rows
+from tfattn.decoding.rows import logsumexp, pick
 
-# Reads the tokens (N,) int32 at the position `index` (a scalar), answers the logits of the next ones (N, V), the new
-# state and the alignment (N, S) or None. Rows do not look at each other.
+# Reads the tokens (N,) int32 at the position `index` (a scalar), returns the logits of the next ones (N, V), the new
+# state and the alignment (N, S) or None. Rows do not depend on each other.
 Step = Callable[[Any, Any, Any], tuple[Any, Any, Any]]
 
 
 class Decoded(NamedTuple):
-    """What was written; n-best lists have an axis more, (B, n, ...), best first.
+    """Decoded texts; n-best lists have an axis more, (B, n, ...), best first.
 
     Attributes:
-        token_ids: (B, L) int32, without start and end, 0 behind the last.
-        lengths: (B,) int32, how many tokens. One that equals the limit tells that the text was cut: it has no end.
+        token_ids: (B, L) int32, without start and end tokens, 0 after the last.
+        lengths: (B,) int32, the number of tokens. One that equals the limit tells that the text was cut: it has no end.
         scores: (B,) float32, the sum of the log probabilities that the model gave to the tokens and, if it was
             reached, the end; from beam search divided by the length penalty.
-        alignment: (B, L, S) float32, for each token how much each source token counted when it was written, zeros
-            behind the last; or None.
+        alignment: (B, L, S) float32, the attention weight of each source token when each token was written, zeros
+            after the last; or None.
     """
 
     token_ids: Any
@@ -34,35 +34,38 @@ class Decoded(NamedTuple):
 def write(
     step: Step,
     state: Any,
-    choose: Callable[[Any, Loop], Any],
+    choose: Callable[[Any, LoopState], Any],
     *,
     start_ids: Any,
     end_id: int,
     max_length: Any,
     length_limit: Any,
     source_length: Any,
-    rows_leave: bool,
+    shrink_batch: bool,
 ) -> Decoded:
-    """Writes a text per row until each has its end or reaches its limit.
+    """Write a text per row until each has its end or reaches its limit.
 
     A row that has ended changes no more, and the loop ends with the last.
 
     Args:
-        choose: the next tokens (N,) int32, given logits (N, V) float32 of the rows that are still in the loop, and the
-            loop; nobody reads the tokens of those that are done.
-        step, state, start_ids, end_id, max_length, length_limit, source_length, rows_leave: as for `greedy`.
+        choose: returns the next tokens (N,) int32, given logits (N, V) float32 of the rows that are still in the loop,
+            and the loop; the tokens of rows that are done are not read.
+        step, state, start_ids, end_id, max_length, length_limit, source_length, shrink_batch: as for `greedy`.
+
+    Returns:
+        as `greedy`.
     """
     start_ids = ops.convert_to_tensor(start_ids, dtype="int32")
     batch = ops.shape(start_ids)[0]
     limits = row_limits(length_limit, max_length, batch)
 
-    def write_one(loop: Loop) -> tuple:
+    def write_one(loop: LoopState) -> tuple:
         (state, token_ids), (texts, lengths, scores, alignments) = loop.carried, loop.records
         limit, length, score = (ops.take(part, loop.rows, axis=0) for part in (limits, lengths, scores))
         logits, state, alignment = step(token_ids, loop.index, state)
         logits = ops.cast(logits, "float32")
         token_ids = ops.reshape(choose(logits, loop), ops.shape(loop.rows))
-        log_probability = (pick(logits, token_ids[:, None]) - log_total(logits, token_ids[:, None]))[:, 0]
+        log_probability = (pick(logits, token_ids[:, None]) - logsumexp(logits, token_ids[:, None]))[:, 0]
         is_end = token_ids == end_id
         is_written = ops.logical_not(ops.logical_or(loop.done, is_end))
         texts = record(texts, loop.index, loop.rows, ops.where(is_written, token_ids, 0))
@@ -85,7 +88,7 @@ def write(
         records=(texts, lengths, scores, alignments),
         done=limits < 1,
         max_length=max_length,
-        rows_leave=rows_leave,
+        shrink_batch=shrink_batch,
     )
     texts, lengths, scores, alignments = loop.records
     alignment = ops.transpose(alignments[0], (1, 0, 2)) if alignments else None  # (L, B, S) -> (B, L, S)
@@ -93,7 +96,7 @@ def write(
 
 
 def row_limits(length_limit: Any, max_length: Any, batch: Any) -> Any:
-    """The most tokens that each row may have: (B,) int32."""
+    """Return the most tokens that each row may have: (B,) int32."""
     limit = ops.cast(max_length, "int32")
     if length_limit is not None:
         limit = ops.minimum(limit, ops.cast(length_limit, "int32"))
@@ -101,7 +104,7 @@ def row_limits(length_limit: Any, max_length: Any, batch: Any) -> Any:
 
 
 def expected_alignment(alignment: Any) -> Any:
-    """The alignment of a step, if it has one."""
+    """Return the alignment of a step in float32; refuse a step without one."""
     if alignment is None:
-        raise ValueError("source_length: expected None, because the model aligns with no source")
+        raise ValueError("source_length: expected None, because the model has no alignment")
     return ops.cast(alignment, "float32")

@@ -1,24 +1,24 @@
-"""The loop of all decoding: in rounds, between which the rows that are done leave and the state gets room."""
+"""The loop of all decoding, in rounds, between which rows that are done leave and the state is made longer."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from keras import ops, tree
 
-# How many steps a round has room for, and which part of its rows, one in so many, ends it by being done.
+# A round takes at most STEPS steps, and ends early when one in LEAVING of its rows is done.
 STEPS = 8
 LEAVING = 8
 
 
-class Loop(NamedTuple):
-    """What goes from one step to the next.
+class LoopState(NamedTuple):
+    """The variables of the decoding loop.
 
     Attributes:
         index: the position that is read next, a scalar.
         rows: (N,) int32, which of the B rows are still here.
-        done: (N,) bool, which of them need nothing more. They take part without effect until they leave.
+        done: (N,) bool, which of them are done. They take part without effect until they leave.
         carried: a nested structure of tensors that belong to rows: the first axis is of N rows, or of N W.
-        records: a nested structure of tensors that keep their shapes, where rows leave what they write.
+        records: a nested structure of tensors of constant shape, into which rows write their results.
     """
 
     index: Any
@@ -29,60 +29,62 @@ class Loop(NamedTuple):
 
 
 def write_rows(
-    write_one: Callable[[Loop], tuple[Any, Any, Any]],
+    write_one: Callable[[LoopState], tuple[Any, Any, Any]],
     *,
     carried: Any,
     records: Any,
     done: Any,
     max_length: Any,
-    rows_leave: bool,
-) -> Loop:
-    """Writes one position after the other until all rows are done.
+    shrink_batch: bool,
+) -> LoopState:
+    """Write one position after the other until all rows are done.
 
     Args:
-        write_one: what a step makes of `done`, `carried` and `records`.
-        carried: as in `Loop`, of all rows. Axes of length 0 are room for positions: the loop makes them longer, with
-            zeros, to hold all that are written.
-        records: as in `Loop`.
+        write_one: takes one step; returns the new `done`, `carried` and `records`.
+        carried: as in `LoopState`, of all rows. The loop makes axes of length 0 longer, with zeros, so that they hold
+            all positions that are written.
+        records: as in `LoopState`.
         done: (B,) bool, which rows have nothing to write.
         max_length: the most positions; an integer, or in TensorFlow a scalar tensor.
-        rows_leave: whether rows that are done leave the batch, and room is made as it is needed. It saves a good half
-            of the time of a batch whose texts are of many lengths; TensorFlow can do that, other backends and XLA,
-            which need all sizes beforehand, cannot.
+        shrink_batch: whether rows that are done leave the batch, and `carried` is made longer as it is needed. It saves
+            a good half of the time of a batch whose texts differ in length; TensorFlow can do that, other backends and
+            XLA, which need all sizes beforehand, cannot.
 
     Returns:
-        the loop as it ended.
+        the loop's state at its end.
     """
     carried = tree.map_structure(ops.convert_to_tensor, carried)
     rows = ops.arange(ops.shape(done)[0], dtype="int32")
-    loop = Loop(ops.zeros((), dtype="int32"), rows, done, carried, records)
+    loop = LoopState(ops.zeros((), dtype="int32"), rows, done, carried, records)
     rooms = [[axis for axis, size in enumerate(x.shape) if axis and size == 0] for x in tree.flatten(carried)]
-    if rows_leave:
+    if shrink_batch:
         return _rounds(write_one, loop, rooms, max_length)
     return _round(write_one, loop._replace(carried=_with_room(carried, rooms, max_length)), until=max_length, leaving=1)
 
 
-def _rounds(write_one: Callable[[Loop], tuple], loop: Loop, rooms: list[list[int]], max_length: Any) -> Loop:
+def _rounds(
+    write_one: Callable[[LoopState], tuple], loop: LoopState, rooms: list[list[int]], max_length: Any
+) -> LoopState:
     # Keras has no loop whose tensors change their shapes.
     import tensorflow as tf
 
     batch = ops.maximum(ops.shape(loop.rows)[0], 1)
-    shares = tree.map_structure(lambda x: ops.shape(x)[0] // batch, loop.carried)  # how many rows a tensor has of each
+    counts = tree.map_structure(lambda x: ops.shape(x)[0] // batch, loop.carried)  # 1, or W for tensors of B W rows
 
-    def next_round(*loop: Any) -> Loop:
-        loop = Loop(*loop)
+    def next_round(*loop: Any) -> LoopState:
+        loop = LoopState(*loop)
         here = ops.cast(ops.nonzero(ops.logical_not(loop.done))[0], "int32")
         rows, done = (ops.take(x, here, axis=0) for x in (loop.rows, loop.done))
-        carried = tree.map_structure(lambda x, share: ops.take(x, _all_of(here, share), axis=0), loop.carried, shares)
+        carried = tree.map_structure(lambda x, count: ops.take(x, _all_of(here, count), axis=0), loop.carried, counts)
         until = ops.minimum(loop.index + STEPS, max_length)
         carried = _with_room(carried, rooms, until)
-        return _round(write_one, Loop(loop.index, rows, done, carried, loop.records), until, LEAVING)
+        return _round(write_one, LoopState(loop.index, rows, done, carried, loop.records), until, LEAVING)
 
     def shape(x: Any, changing: Sequence[int]) -> tf.TensorShape:
         return tf.TensorShape([None if axis in changing else size for axis, size in enumerate(x.shape)])
 
     carried = [shape(x, (0, *axes)) for x, axes in zip(tree.flatten(loop.carried), rooms, strict=True)]
-    shapes = Loop(
+    shapes = LoopState(
         index=shape(loop.index, ()),
         rows=shape(loop.rows, (0,)),
         done=shape(loop.done, (0,)),
@@ -93,11 +95,11 @@ def _rounds(write_one: Callable[[Loop], tuple], loop: Loop, rooms: list[list[int
     def any_left(index: Any, rows: Any, done: Any, *_: Any) -> Any:
         return ops.logical_not(ops.all(done))
 
-    return Loop(*tf.while_loop(any_left, next_round, tuple(loop), tuple(shapes)))
+    return LoopState(*tf.while_loop(any_left, next_round, tuple(loop), tuple(shapes)))
 
 
-def _round(write_one: Callable[[Loop], tuple], loop: Loop, until: Any, leaving: int) -> Loop:
-    """Steps until a position, or until one in `leaving` rows is done."""
+def _round(write_one: Callable[[LoopState], tuple], loop: LoopState, until: Any, leaving: int) -> LoopState:
+    """Take steps until a position is reached, or until one in `leaving` rows is done."""
     num_rows = tree.map_structure(lambda x: ops.shape(x)[0], loop.carried)
 
     def go_on(index: Any, done: Any, *_: Any) -> Any:
@@ -105,32 +107,32 @@ def _round(write_one: Callable[[Loop], tuple], loop: Loop, until: Any, leaving: 
         return ops.logical_and(index < until, num_done * leaving < ops.shape(done)[0])
 
     def one(index: Any, done: Any, carried: Any, records: Any) -> tuple:
-        done, new, records = write_one(Loop(index, loop.rows, done, carried, records))
+        done, new, records = write_one(LoopState(index, loop.rows, done, carried, records))
         return index + 1, done, _shaped_like(new, carried, num_rows), records
 
     index, done, carried, records = ops.while_loop(go_on, one, (loop.index, loop.done, loop.carried, loop.records))
-    return Loop(index, loop.rows, done, carried, records)
+    return LoopState(index, loop.rows, done, carried, records)
 
 
 def record(records: Any, index: Any, rows: Any, x: Any) -> Any:
-    """Writes what each row (N, ...) has for the position `index` into records (L, B, ...)."""
+    """Write one value per row, x (N, ...), into records (L, B, ...) at the position `index`."""
     # Not ops.slice_update: in TensorFlow that is an operation of XLA, which an export may not hold.
     places = ops.stack([ops.broadcast_to(index, ops.shape(rows)), rows], axis=1)
     return ops.scatter_update(records, places, x)
 
 
 def replaced(records: Any, rows: Any, x: Any) -> Any:
-    """Writes what each row (N, ...) has now in place of what records (B, ...) hold."""
+    """Replace the values of rows in records (B, ...) by x (N, ...)."""
     return ops.scatter_update(records, rows[:, None], x)
 
 
-def _all_of(rows: Any, share: Any) -> Any:
-    """Where in a tensor that has `share` rows of each those of the rows stand."""
-    return ops.reshape(rows[:, None] * share + ops.arange(share, dtype="int32"), (-1,))
+def _all_of(rows: Any, count: Any) -> Any:
+    """Return the indices of rows in a tensor that holds `count` consecutive entries for each row."""
+    return ops.reshape(rows[:, None] * count + ops.arange(count, dtype="int32"), (-1,))
 
 
 def _with_room(carried: Any, rooms: list[list[int]], size: Any) -> Any:
-    """With so much room, made of zeros, along those axes of each tensor."""
+    """Make the axes `rooms` of each tensor `size` long, with zeros at the end."""
     grown = []
     for x, axes in zip(tree.flatten(carried), rooms, strict=True):
         for axis in axes:
@@ -142,10 +144,10 @@ def _with_room(carried: Any, rooms: list[list[int]], size: Any) -> Any:
 
 
 def _shaped_like(new: Any, old: Any, num_rows: Any) -> Any:
-    """The new state, of which a graph knows the shapes again: steps may forget them, a loop needs them."""
+    """Restore the static shapes that a step may have lost, which a loop in a graph needs."""
 
     def shaped(new: Any, old: Any, num_rows: Any) -> Any:
-        # Sizes are not asked of the old tensor: whoever still reads it keeps steps from writing into it in place.
+        # Sizes are not read from the old tensor: a tensor that is still read cannot be written in place.
         rest = [-1 if size is None else size for size in old.shape[1:]]
         return new if rest.count(-1) > 1 else ops.reshape(new, (num_rows, *rest))
 

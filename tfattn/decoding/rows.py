@@ -1,4 +1,4 @@
-"""Taking from rows, and finding the largest numbers of long ones."""
+"""Gathering from rows, and finding the largest numbers of long ones."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,19 +14,22 @@ GROUP = 32
 
 
 def pick(x: Any, places: Any) -> Any:
-    """From each row what stands at its places: (B, C, ...) and (B, n) int -> (B, n, ...)."""
+    """Gather from each row the entries at its places: (B, C, ...) and (B, n) int -> (B, n, ...)."""
     batch, width = ops.shape(x)[:2]
     # One gather from all rows laid end to end costs a fraction of ops.take_along_axis.
     starts = ops.arange(batch, dtype="int32")[:, None] * width
     return ops.take(ops.reshape(x, (-1, *ops.shape(x)[2:])), starts + places, axis=0)
 
 
-def in_order(state: Any, beams: Any) -> Any:
-    """Each beam's state is that of the beam that it goes on from.
+def reorder_rows(state: Any, beams: Any) -> Any:
+    """Give each beam the state of the beam that it continues.
 
     Args:
         state: a nested structure of tensors of B W rows, the W beams of a row next to each other.
-        beams: (B, W) int, 0 to W - 1.
+        beams: (B, W) int, 0 to W - 1, the beam of its row that each continues.
+
+    Returns:
+        the state in its new order.
     """
     batch, num_beams = ops.shape(beams)
     rows = ops.reshape(ops.arange(batch, dtype="int32")[:, None] * num_beams + beams, (-1,))
@@ -34,7 +37,7 @@ def in_order(state: Any, beams: Any) -> Any:
 
 
 def grouped(x: Any, *, fill: float) -> Any:
-    """Each row cut into groups, the last of them filled up: (N, V) -> (N, groups, size). V is known in graphs."""
+    """Cut each row into groups and fill up the last: (N, V) -> (N, groups, size). V has to be known in graphs."""
     width = x.shape[-1]
     size = GROUP if width >= LONG else 1
     num_groups = -(-width // size)
@@ -44,7 +47,7 @@ def grouped(x: Any, *, fill: float) -> Any:
 
 
 def largest(x: Any, k: int, *, suppressed_ids: Sequence[int] = ()) -> tuple[Any, Any]:
-    """The k largest numbers of each row, largest first.
+    """Return the k largest numbers of each row, largest first.
 
     A number that is among the k largest stands in one of the k groups whose own largest numbers are largest, so only
     those groups are sorted: several times faster than ops.top_k on rows of thousands.
@@ -70,19 +73,19 @@ def largest(x: Any, k: int, *, suppressed_ids: Sequence[int] = ()) -> tuple[Any,
     columns = ops.reshape(best[:, :, None] * size + ops.arange(size, dtype="int32"), (-1, best.shape[1] * size))
     candidates = ops.reshape(pick(groups, best), ops.shape(columns))
     if suppressed_ids:
-        candidates = candidates + ops.take(barred(suppressed_ids, num_groups * size), columns, axis=0)
+        candidates = candidates + ops.take(suppression_bias(suppressed_ids, num_groups * size), columns, axis=0)
     values, places = ops.top_k(candidates, min(k, x.shape[-1]))
     return values, pick(columns, places)
 
 
-def log_total(logits: Any, token_ids: Any) -> Any:
-    """The logarithm of the sum of the exponentials of each row's logits.
+def logsumexp(logits: Any, token_ids: Any) -> Any:
+    """Return the logarithm of the sum of the exponentials of each row's logits.
 
-    It is read off the probability of one token: softmax is a single operation, ops.logsumexp four that pass over all.
+    It is computed from the probability of one token: softmax is one operation, ops.logsumexp four that pass over all.
 
     Args:
         logits: (N, V) float32.
-        token_ids: (N, 1) int, for each row a token that is not all but impossible.
+        token_ids: (N, 1) int, for each row a token whose probability is not close to 0.
 
     Returns:
         (N, 1).
@@ -91,8 +94,8 @@ def log_total(logits: Any, token_ids: Any) -> Any:
     return pick(logits, token_ids) - ops.log(ops.maximum(probability, SMALLEST))
 
 
-def barred(suppressed_ids: Sequence[int], width: int) -> Any:
-    """What bars columns when it is added to their logits: (width,) float32, minus infinity there and else 0."""
+def suppression_bias(suppressed_ids: Sequence[int], width: int) -> Any:
+    """Return what suppresses columns when it is added to logits: (width,) float32, minus infinity there, else 0."""
     bias = np.zeros(width, "float32")
     bias[list(suppressed_ids)] = -np.inf
     return ops.convert_to_tensor(bias)

@@ -1,4 +1,4 @@
-"""Drawing each token by its probability."""
+"""Sampling: each token is drawn by its probability."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from tfattn.decoding.loop import Decoded, Step, write
-from tfattn.decoding.rounds import Loop
-from tfattn.decoding.rows import barred, grouped, pick
+from tfattn.decoding.rounds import LoopState
+from tfattn.decoding.rows import grouped, pick, suppression_bias
 from tfattn.decoding.threefry import uniform
 
-# At lower temperatures the likeliest token is taken: float32 would no longer tell the others apart.
+# Below this temperature the most probable token is taken: float32 would no longer tell the others apart.
 COLD = 1e-4
 
 
@@ -28,26 +28,26 @@ def sample(
     length_limit: Any = None,
     suppressed_ids: Sequence[int] = (),
     source_length: Any = None,
-    rows_leave: bool = False,
+    shrink_batch: bool = False,
 ) -> Decoded:
-    """Draws a token, reads it, draws the next, until the end is drawn.
+    """Draw each token from the model's distribution, until the end is drawn.
 
-    The temperature, top_k and top_p together say which tokens may be drawn: of the probabilities at that temperature,
-    the k largest, and of all the nucleus: the largest that are needed to reach the sum p. Both counts go by the
-    probabilities before anything is left out. Where two are equal, that of the smaller id counts as larger.
+    Only tokens in both sets may be drawn: the top_k tokens that are most probable at the temperature, and the nucleus,
+    the fewest most probable tokens whose probabilities reach the sum top_p. Both are chosen from all tokens. Of two
+    equal probabilities that of the smaller id counts as larger.
 
-    What a row draws depends on its own seed and settings alone, not on the rows beside it.
+    What a row draws depends on its own seed and settings alone, not on the other rows of its batch.
 
     Args:
         step, state, start_ids, end_id, max_length, length_limit, suppressed_ids, source_length,
-            rows_leave: as for `greedy`.
+            shrink_batch: as for `greedy`.
         seed: an integer or a scalar tensor: the rows draw independently of each other, by the seed and their numbers.
             Or (B,), a seed for each row: equal rows with equal seeds then get equal texts, whatever batch they are in.
             The low 32 bits count.
-        temperature: divides the logits. Below 1 likely tokens get likelier; at 0 the likeliest is taken, as in
-            `greedy`. A number, a scalar tensor or (B,), as top_k and top_p.
-        top_k: how many of the likeliest tokens may be drawn; 0 for all.
-        top_p: the sum of probabilities that the likeliest tokens need to reach, above 0; 1 for all.
+        temperature: divides the logits. Below 1 probable tokens get more probable; at 0 the most probable is taken, as
+            in `greedy`. A number, a scalar tensor or (B,), as top_k and top_p.
+        top_k: how many of the most probable tokens may be drawn; 0 for all.
+        top_p: the sum of probabilities that the most probable tokens need to reach, above 0; 1 for all.
 
     Returns:
         `Decoded`: token_ids (B, L), lengths (B,), scores (B,), alignment (B, L, S) or None. The scores are of the
@@ -59,7 +59,7 @@ def sample(
         >>> sample(step, (), start_ids=[0], end_id=0, max_length=4, seed=1, top_k=1).token_ids.numpy().tolist()
         [[1, 0, 0, 0]]
 
-    Source: top-k: Fan et al. 2018, "Hierarchical neural story generation", section 5.1; the nucleus: Holtzman et al.
+    Source: top-k: Fan et al. 2018, "Hierarchical neural story generation", section 5.4; the nucleus: Holtzman et al.
         2020, "The curious case of neural text degeneration", section 3.1.
     """
     start_ids = ops.convert_to_tensor(start_ids, dtype="int32")
@@ -73,24 +73,24 @@ def sample(
         top_p=ops.broadcast_to(ops.cast(top_p, "float32"), rows),
     )
 
-    def choose(logits: Any, loop: Loop) -> Any:
+    def choose(logits: Any, loop: LoopState) -> Any:
         own = _Settings(*(ops.take(setting, loop.rows, axis=0) for setting in settings))
         if suppressed_ids:
-            logits = logits + barred(suppressed_ids, logits.shape[-1])
+            logits = logits + suppression_bias(suppressed_ids, logits.shape[-1])
         likeliest = ops.cast(ops.argmax(logits, axis=-1), "int32")
         weights = ops.softmax(logits / ops.maximum(own.temperature, COLD)[:, None], axis=-1)
 
-        def draw_again(attempt: Any, weights: Any, token_ids: Any, is_settled: Any) -> tuple:
+        def draw_again(attempt: Any, weights: Any, token_ids: Any, is_accepted: Any) -> tuple:
             drawn = _draw(uniform((own.seed, own.stream), (loop.index, attempt)), weights, likeliest)
-            above, may_be_drawn = _judge(weights, drawn, own)
-            token_ids = ops.where(is_settled, token_ids, drawn)
-            return attempt + 1, above, token_ids, ops.logical_or(is_settled, may_be_drawn)
+            above, is_allowed = _accept(weights, drawn, own)
+            token_ids = ops.where(is_accepted, token_ids, drawn)
+            return attempt + 1, above, token_ids, ops.logical_or(is_accepted, is_allowed)
 
-        is_settled = ops.logical_or(loop.done, ops.logical_or(own.temperature < COLD, own.top_k == 1))
+        is_accepted = ops.logical_or(loop.done, ops.logical_or(own.temperature < COLD, own.top_k == 1))
         *_, token_ids, _ = ops.while_loop(
             lambda *drawing: ops.logical_not(ops.all(drawing[-1])),
             draw_again,
-            (ops.zeros((), dtype="int32"), weights, likeliest, is_settled),
+            (ops.zeros((), dtype="int32"), weights, likeliest, is_accepted),
         )
         return token_ids
 
@@ -103,12 +103,12 @@ def sample(
         max_length=max_length,
         length_limit=length_limit,
         source_length=source_length,
-        rows_leave=rows_leave,
+        shrink_batch=shrink_batch,
     )
 
 
 class _Settings(NamedTuple):
-    """How each row draws, (B,) each."""
+    """The settings of each row, (B,) each."""
 
     seed: Any
     stream: Any
@@ -117,11 +117,12 @@ class _Settings(NamedTuple):
     top_p: Any
 
 
-def _judge(weights: Any, drawn: Any, own: _Settings) -> tuple[Any, Any]:
-    """The weights above what was drawn, the rest being 0, and whether it may be drawn.
+def _accept(weights: Any, drawn: Any, own: _Settings) -> tuple[Any, Any]:
+    """Return the weights of tokens more probable than the drawn one, others 0, and whether top_k and top_p allow it.
 
-    If it may not, what is above still holds all that may, in its true proportions, and drawing from that comes out as
-    if the tokens had been sorted and cut first. Sorting thousands would cost far more than the few attempts.
+    If they do not, all tokens that they allow are among the more probable ones, in their true proportions: drawing
+    again from those is as if the tokens had been sorted and cut first. Sorting thousands would cost far more than the
+    few attempts.
     """
     weight, drawn = pick(weights, drawn[:, None]), drawn[:, None]
     is_smaller_id = ops.arange(weights.shape[-1], dtype="int32") < drawn
@@ -135,9 +136,10 @@ def _judge(weights: Any, drawn: Any, own: _Settings) -> tuple[Any, Any]:
 
 
 def _draw(chance: Any, weights: Any, otherwise: Any) -> Any:
-    """For each chance (B,) the place where the running sum of the weights (B, V) passes that part of the whole: (B,).
+    """Draw a column of each row by its weights (B, V), given numbers from 0 to below 1, `chance` (B,): (B,).
 
-    First the group is found, then the place in it: a running sum over all of a row is slow.
+    It is where the running sum passes that fraction of the total. First the group is found, then the place in it: a
+    running sum over a whole row is slow.
     """
     groups = grouped(weights, fill=0.0)
     _, num_groups, size = groups.shape
@@ -152,6 +154,6 @@ def _draw(chance: Any, weights: Any, otherwise: Any) -> Any:
 
 
 def _passing(sums: Any, target: Any) -> Any:
-    """The first place where the sums (B, n) pass the target (B, 1), or the last place: (B, 1)."""
+    """Find the first place where the sums (B, n) pass the target (B, 1), or else take the last: (B, 1)."""
     place = ops.sum(ops.cast(sums <= target, "int32"), axis=-1, keepdims=True)
     return ops.minimum(place, sums.shape[-1] - 1)

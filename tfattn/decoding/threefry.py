@@ -1,4 +1,4 @@
-"""Random numbers as a function of a key and a counter, without any state: Threefry-2x32."""
+"""Counter-based random numbers, a function of a key and a counter without any state: Threefry-2x32."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ NUM_ROUNDS = 20
 
 
 def threefry(key: tuple[Any, Any], counter: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Two words that nobody can tell from random ones, always the same for the same key and counter.
+    """Compute two pseudorandom words from a key and a counter, with 20 rounds.
 
     keras.random takes one seed for a whole tensor; this takes one for each element, so that what a row of a batch
     draws does not depend on the other rows.
@@ -22,7 +22,7 @@ def threefry(key: tuple[Any, Any], counter: tuple[Any, Any]) -> tuple[Any, Any]:
     Returns:
         two uint32 tensors.
 
-    Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3", section 3.3.
+    Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3".
     """
     keys = [ops.cast(word, "uint32") for word in key]
     keys.append(ops.bitwise_xor(ops.bitwise_xor(keys[0], keys[1]), _word(PARITY)))
@@ -38,7 +38,7 @@ def threefry(key: tuple[Any, Any], counter: tuple[Any, Any]) -> tuple[Any, Any]:
 
 
 def uniform(key: tuple[Any, Any], counter: tuple[Any, Any]) -> Any:
-    """A float32 from 0 to below 1 for each key and counter, as of `threefry`."""
+    """Compute a float32 from 0 to below 1 for each key and counter, which are those of `threefry`."""
     word, _ = threefry(key, counter)
     # 23 bits: all that float32 can tell apart just below 1.
     return ops.cast(ops.right_shift(word, _word(9)), "float32") * 2.0**-23

@@ -1,1 +1,1 @@
-"""How pictures are drawn: their colours, their style, and the SVG that a page or a file holds."""
+"""The drawing of figures: their colours, their style, and SVG for files and pages."""

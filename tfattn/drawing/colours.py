@@ -1,4 +1,4 @@
-"""The colours of pictures and pages: each has a name and two tones, one for light screens and paper, one for dark."""
+"""The colours of figures and pages: each has a name and two tones, one for light screens and paper, one for dark."""
 
 TONES = {
     "ink": ("#1f2933", "#e3e8ee"),

@@ -1,4 +1,4 @@
-"""How pictures look: each is a matplotlib figure in the style of the house; `svg`, `png` or `pdf` makes a file of it.
+"""Matplotlib figures in one style, and `svg`, `png` or `pdf` files of them.
 
 Figures are made without pyplot: nothing is global, and no display is needed. Text is drawn as it is, so a label may
 hold `$` or `_`.
@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from tfattn.drawing.colours import INK, LINE, PAPER, SERIES, SOFT
 from tfattn.drawing.svg import Canvas, write_svg
 
-# With DejaVu, which comes with matplotlib, all is measured; the others serve PNG files where the machine has them.
+# Text is measured in DejaVu, which comes with matplotlib; the others are used for PNG files where they are installed.
 FONTS = ("DejaVu Sans", "Noto Sans CJK SC", "WenQuanYi Zen Hei", "PingFang SC", "Microsoft YaHei", "Noto Sans")
 MOST_CHARACTERS = 28  # of a name; a wide one counts as two
 CHARACTER = 0.085  # inches
@@ -53,7 +53,7 @@ STYLE = {
 
 
 def styled(draw: Callable[..., Any]) -> Callable[..., Any]:
-    """Draws in the style of the house, without changing matplotlib's settings for others."""
+    """Decorate a function to draw in our style, without changing matplotlib's settings for others."""
 
     @functools.wraps(draw)
     def styled(*args: Any, **options: Any) -> Any:
@@ -66,26 +66,26 @@ def styled(draw: Callable[..., Any]) -> Callable[..., Any]:
 
 @styled
 def svg(figure: Figure) -> str:
-    """The figure as an SVG file, whose text is text: it is read, searched and shown in the fonts of its reader."""
+    """Write the figure as an SVG file, in which text stays text, shown in the fonts of the reader."""
     return write_svg(figure)
 
 
 @styled
 def png(figure: Figure) -> bytes:
-    """The figure as a PNG file with twice the pixels of a page, so that it stays sharp on dense screens and paper.
+    """Write the figure as a PNG file of twice the pixels of a page, so that it stays sharp on dense screens and paper.
 
-    A script that no font of this machine has is drawn as boxes; an SVG file leaves the fonts to its reader.
+    A script that no font of this machine has is drawn as boxes; an SVG file is shown in the fonts of the reader.
     """
     return _saved(figure, "png")
 
 
 @styled
 def pdf(figure: Figure) -> bytes:
-    """The figure as a PDF file; its scripts as in a PNG file."""
+    """Write the figure as a PDF file; scripts without a font are drawn as in a PNG file."""
     return _saved(figure, "pdf")
 
 
-# How a figure becomes a file, by the suffix of the file's name.
+# The functions that write files, by the suffix of the file's name.
 FORMATS: dict[str, Callable[[Figure], bytes]] = {
     ".png": png,
     ".svg": lambda figure: svg(figure).encode("utf-8"),
@@ -102,19 +102,19 @@ def _saved(figure: Figure, kind: str) -> bytes:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of so many inches, in which what is drawn makes room for each other."""
+    """Make an empty figure, width and height in inches, whose parts are laid out without overlaps."""
     figure = Figure(figsize=(width, height), layout="constrained")
     Canvas(figure)
     return figure
 
 
 def shades(colour: str, *, strongest: float = 0.9) -> ListedColormap:
-    """From nothing at all, so that any page shines through, to nearly the full colour."""
+    """Make a colour map from transparent to nearly the full colour (`strongest` is its opacity, 0.9 by default)."""
     return ListedColormap([(*to_rgb(colour), strongest * step / 255) for step in range(256)])
 
 
 def short(name: str) -> str:
-    """One line of a name; long ones often differ only at their ends, so what is left out is the middle."""
+    """Shorten a name to one line by removing its middle: long names often differ only at their ends."""
     name = " ".join(name.split())
     if _characters(name) <= MOST_CHARACTERS:
         return name
@@ -127,7 +127,7 @@ def short(name: str) -> str:
 
 
 def width_of(names: Iterable[str]) -> float:
-    """Inches that the longest of some names takes as it is shown."""
+    """Estimate the width in inches of the longest of some names, shortened by `short`."""
     return CHARACTER * max((_characters(short(name)) for name in names), default=0)
 
 

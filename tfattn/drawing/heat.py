@@ -1,4 +1,4 @@
-"""Numbers as shades of one colour: the cells of a matrix, and the scale that says what a shade means."""
+"""Heat maps: the cells of a matrix as shades of one colour, and their colour scale."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -8,13 +8,13 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from tfattn.drawing.colours import PAPER
 from tfattn.drawing.figures import shades
 
-STRONG = 0.8  # from this part of the highest value on, text on a cell has the colour of paper
+STRONG = 0.8  # from this fraction of the highest value on, text on a cell has the colour of paper
 STEPS = 10  # of a scale
-BAR = 0.15  # inches that it is wide
+BAR = 0.15  # inches, the width of a scale
 
 
 def heat(axes: Axes, values: np.ndarray, colour: str, *, highest: float) -> QuadMesh:
-    """Draws (L, S) values from 0 to `highest` as cells, the first line on top; masked ones stay empty."""
+    """Draw (L, S) values from 0 to `highest` as cells, the first line on top; masked ones stay empty."""
     lines, columns = values.shape
     cells = axes.pcolormesh(
         np.arange(columns + 1) - 0.5, np.arange(lines + 1) - 0.5, values, cmap=shades(colour), vmin=0, vmax=highest
@@ -31,7 +31,7 @@ def heat(axes: Axes, values: np.ndarray, colour: str, *, highest: float) -> Quad
 
 
 def scale(cells: QuadMesh, axes: Axes, words: str, *, percent: bool = False) -> None:
-    """Draws a bar of shades with their numbers beside the cells."""
+    """Draw the colour scale beside the cells, labelled with `words`; its numbers are percentages with `percent`."""
     highest, height = cells.norm.vmax, 0.75 * axes.figure.get_figheight()
     bar = axes.figure.colorbar(
         cells,

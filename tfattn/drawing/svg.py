@@ -1,4 +1,4 @@
-"""Matplotlib figures as SVG: a file of its own, or a part of a page that takes its colours from the page."""
+"""Matplotlib figures as SVG: a file, or an element of a page that takes its colours from the page."""
 
 import functools
 import io
@@ -14,14 +14,14 @@ from tfattn.drawing.colours import LIGHT
 
 NAMESPACE = "http://www.w3.org/2000/svg"
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif"
-PIXELS = 96 / 72  # of a page in a point
-SMALLEST = 0.75  # of its width: where a page is narrower still, letters could not be read, and the picture scrolls
+PIXELS = 96 / 72  # of a page, per point
+SMALLEST = 0.75  # of its width: on narrower pages letters could not be read, and the picture scrolls
 REFERENCE = re.compile(r"#([\w-]+)")
 COLOUR = re.compile("|".join(LIGHT.values()))
 
 
 class _Renderer(RendererSVG):
-    """Writes any text, and measures what the font of measurement lacks by what other fonts give it."""
+    """Renders any text, and measures characters that our font lacks as if they were of average or double width."""
 
     def get_text_width_height_descent(self, s, prop, ismath):
         return super().get_text_width_height_descent(_measured(s), prop, ismath)
@@ -31,17 +31,17 @@ class _Renderer(RendererSVG):
 
 
 class Canvas(FigureCanvasSVG):
-    """Lets a figure be laid out by the same measures by which it will be written."""
+    """The canvas of a figure, whose layout measures text in the same way as `write_svg`."""
 
     def get_renderer(self) -> RendererSVG:
         return _renderer(self.figure, io.StringIO())
 
 
 def write_svg(figure: Figure) -> str:
-    """A figure whose canvas is a `Canvas` as an SVG file.
+    """Write a figure whose canvas is a `Canvas` as an SVG file.
 
-    Text stays text in the fonts of whoever reads it. The file holds no metadata, no date and no style sheet, so that
-    equal figures give equal files, and nothing in it reaches beyond it.
+    Text stays text, shown in the fonts of the reader. The file holds no metadata, no date and no style sheet, so that
+    equal figures give equal files, and refers to nothing outside of it.
     """
     text = io.StringIO()
     figure.dpi = 72  # SVG counts in points
@@ -66,11 +66,14 @@ def write_svg(figure: Figure) -> str:
 
 
 def part_of_page(svg: str, name: str) -> str:
-    """An SVG file of ours as an element of an HTML page, which defines the colours as CSS variables by their names.
+    """Turn an SVG file into an element of an HTML page, which defines the colours as CSS variables by their names.
 
     Args:
-        svg: as `write_svg` gives it.
-        name: comes before all ids of the picture, as those of a page must differ.
+        svg: of `write_svg`.
+        name: the prefix of all ids of the picture, as those of a page must differ.
+
+    Returns:
+        the element's text.
     """
     root = _parsed(svg)
     root.set("style", f"{root.get('style')}; min-width: {SMALLEST * float(root.get('width')):.0f}px")
@@ -91,7 +94,7 @@ def _renderer(figure: Figure, file: io.StringIO) -> RendererSVG:
 
 
 def _parsed(text: str) -> ElementTree.Element:
-    """Without namespaces: an HTML page has none, and a file names its only one at its root."""
+    """Parse SVG and remove namespaces: an HTML page has none, and a file names its only one at its root."""
     root = ElementTree.fromstring(text)
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
@@ -116,7 +119,7 @@ def _drawable() -> dict[int, int]:
 
 
 def _measured(text: str) -> str:
-    """A text as wide as this one, in characters that the font of measurement has."""
+    """Replace characters that the measuring font lacks by others of about the same width."""
     known = _drawable()
     return "".join(character if ord(character) in known else _as_wide(character) for character in text)
 
@@ -128,5 +131,5 @@ def _as_wide(character: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """XML has no sign for control characters and halves of surrogate pairs."""
+    """Replace control characters and halves of surrogate pairs, which XML cannot hold."""
     return "".join("�" if unicodedata.category(character) in ("Cc", "Cs") else character for character in text)

@@ -1,4 +1,4 @@
-"""How much each source token counted as each token of a text was written, as a picture."""
+"""A plot of the attention weights of source tokens for each token of a text that was written."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ LARGEST = 60  # tokens of a side
 
 @styled
 def alignment(weights: np.ndarray, source: Sequence[str], written: Sequence[str], *, title: str = "") -> Figure:
-    """A square for each pair of tokens, source across and written text down; the scale says what a shade counts.
+    """Plot a square for each pair of tokens, source across and written text down; a colour scale shows the weights.
 
     Args:
         weights: (L, S) from 0 to 1, a row for each written token.

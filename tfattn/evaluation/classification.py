@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from tfattn.drawing.figures import svg
-from tfattn.evaluation import doubts, members, plots
+from tfattn.evaluation import doubts, plots
 from tfattn.evaluation.evaluate import Findings
 from tfattn.evaluation.label_lines import label_line
+from tfattn.evaluation.members import Spread
 from tfattn.evaluation.metrics import calibration, calibration_error, classification, confusions
 from tfattn.evaluation.report import Headline, Picture, Section, Table, Text
 from tfattn.evaluation.wording import count, percent, percents, shown_of
@@ -56,7 +57,7 @@ class PredictedTexts:
         return self.scores[np.arange(len(self.given)), self.given]
 
     def text(self, number: int) -> str:
-        """The text of a row, or its texts, as a page can show them."""
+        """Return the text of a row, or its texts, as a page can show them."""
         text = " | ".join(value for key, value in self.rows[number].items() if key not in ("row", LABEL))
         return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"
 
@@ -70,7 +71,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
 
     Returns:
         findings whose metrics are `loss`, those of metrics.classification, `calibration_error`, those of
-        doubts.accuracy_without; of several models those of members.measured.
+        doubts.accuracy_without; of several models those of Spread.
     """
     predicted = PredictedTexts(
         predictions.rows,
@@ -84,19 +85,20 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
     groups = calibration(predicted.confidence, predicted.right)
     metrics["calibration_error"] = calibration_error(groups)
     metrics |= doubts.accuracy_without(predicted.leaked, predicted.right)
-    alone, spread = members.measured(predictions.members, predicted.labels)
-    metrics |= spread
+    each = ((one.name, one.targets[LABEL_IDS], one.values[LABEL_IDS]) for one in predictions.members)
+    spread = Spread("accuracy", {name: classification(*ids, predicted.labels) for name, *ids in each})
+    metrics |= spread.metrics
     texts = count(len(predicted.rows), f"{predictions.split} text")
     return Findings(
         question="which label does a text get?",
         measured=f"{texts}, {count(len(predicted.labels), 'label')}",
         metrics=metrics,
         predictions=_lines(predicted),
-        headline=_headline(predicted, metrics, predictions.split),
+        headline=_headline(predicted, metrics, predictions.split, spread.facts),
         sections=[
             _per_label(predicted, metrics),
             _confused(predicted),
-            *members.sections(alone, metrics, predictions),
+            *spread.sections(metrics, predictions),
             _mistakes(predicted),
             _certainty(predicted, groups),
         ],
@@ -107,7 +109,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
     )
 
 
-def _headline(predicted: PredictedTexts, metrics: dict[str, float], split: str) -> Headline:
+def _headline(predicted: PredictedTexts, metrics: dict[str, float], split: str, of_members: dict[str, str]) -> Headline:
     rows = len(predicted.rows)
     most_frequent = predicted.labels[np.bincount(predicted.true, minlength=len(predicted.labels)).argmax()]
     weakest = min(predicted.labels, key=lambda label: metrics[f"f1/{label}"])
@@ -131,7 +133,7 @@ def _headline(predicted: PredictedTexts, metrics: dict[str, float], split: str) 
             "mean F1 of the labels": percent(metrics["macro_f1"]),
             "weakest label": f"{weakest}, F1 {percent(metrics[f'f1/{weakest}'])}",
             f"predictions with a score of {SURE:.0%} or more": f"{percent(sure.mean())} of all{right_if_sure}",
-            **members.facts(metrics),
+            **of_members,
         },
     )
 

@@ -1,4 +1,4 @@
-"""What stands against a metric and is said above it: no better than a guess, or rows that were not unseen."""
+"""Doubts about a metric, which are told above it: it is no better than a guess, or rows were not unseen."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tfattn.evaluation.wording import between, count, listed, percent, percents
-from tfattn.tasks.intervals import counted_share
+from tfattn.evaluation.wording import between, count, listed, number, percent, percents
+from tfattn.tasks.intervals import NORMAL_95, counted_fraction
 
 SHOWN_ROWS = 2
 MUCH_THE_SAME = 0.2  # of the sources
@@ -15,7 +15,7 @@ MOST_CHARACTERS = 80
 
 
 def of_labels(metrics: dict[str, float], labels: Sequence[str], true: np.ndarray, given: np.ndarray) -> list[str]:
-    """Whether a classifier is no better than always giving one label, and which labels it never gives.
+    """Doubt a classifier that is no better than always predicting one label, or never predicts some labels.
 
     Args:
         metrics: as metrics.classification gives them; of a search for a positive label, those of metrics.detection too.
@@ -44,12 +44,51 @@ def of_labels(metrics: dict[str, float], labels: Sequence[str], true: np.ndarray
     return doubts
 
 
+def of_numbers(metrics: dict[str, float], guess: float) -> list[str]:
+    """Whether predicted numbers are no better than always predicting the same.
+
+    Args:
+        metrics: as metrics.regression gives them.
+        guess: what is always predicted.
+    """
+    name = "mean_absolute_error"
+    baseline, low, high = (metrics[key] for key in (f"baseline_{name}", f"{name}_low", f"{name}_high"))
+    if baseline > high:
+        return []
+    better_or_not = "worse than" if baseline < low else "not better than"
+    return [
+        f"The model is {better_or_not} always predicting {number(guess)}, which would be off by {number(baseline)}: "
+        f"its own mean error lies between {between(low, high, word='and')}."
+    ]
+
+
+def of_label_sets(
+    metrics: dict[str, float], labels: Sequence[str], true: np.ndarray, given: np.ndarray, *, thing: str
+) -> list[str]:
+    """Whether labels are given no better than to all rows alike, and which labels are never given.
+
+    Args:
+        metrics: as metrics.multi_label gives them.
+        labels: C labels.
+        true, given: (N, C) bool, which labels rows have, and which they got.
+        thing: "text" or "row".
+    """
+    doubts = []
+    if metrics["baseline_micro_f1"] >= metrics["micro_f1"]:
+        doubts.append(
+            f"The model is not better than giving every {thing} the most frequent labels, which would reach a micro F1 "
+            f"of {percent(metrics['baseline_micro_f1'])}."
+        )
+    never = [label for label, has, got in zip(labels, true.T, given.T, strict=True) if has.any() and not got.any()]
+    return doubts + ([f"It never predicts {listed(never, word='or')}."] if never else [])
+
+
 def of_written(texts: Sequence[str], references: Sequence[str], metrics: dict[str, float]) -> list[str]:
-    """Whether a translator is no better than copying the source, and whether it writes the same whatever it reads.
+    """Doubt a translator that is no better than copying the source, or writes the same for different sources.
 
     Args:
         texts: N texts that were written.
-        references: what they should have been.
+        references: N reference texts.
         metrics: `bleu_low`, `bleu_high`, and `baseline_bleu` of the sources themselves.
     """
     doubts = []
@@ -69,10 +108,10 @@ def of_written(texts: Sequence[str], references: Sequence[str], metrics: dict[st
 def of_unseen(
     leaked: np.ndarray, metrics: dict[str, float], *, split: str, thing: str, metric: str = "accuracy"
 ) -> list[str]:
-    """What it does to the metrics that training rows repeat some of the rows that measure.
+    """Doubt metrics of rows some of which occur among the training rows.
 
     Args:
-        leaked: (N,) bool, which they are.
+        leaked: (N,) bool, whether a row occurs among the training rows.
         metrics: hold `METRIC_without_leaked` with its interval, where some rows are left.
         split: "validation" or "test".
         thing: "text" or "row".
@@ -88,7 +127,9 @@ def of_unseen(
         return [f"{said}: the metrics say nothing about new {thing}s."]
     name = f"{metric}_without_leaked"
     low, high = metrics[f"{name}_low"], metrics[f"{name}_high"]
-    if metric == "accuracy":
+    if metric == "mean_absolute_error":
+        without = f"a mean error of {number(metrics[name])} ({between(low, high)})"
+    elif metric == "accuracy":
         without = f"an accuracy of {percent(metrics[name])} ({percents(low, high)})"
     else:
         without = f"{metric.upper()} {metrics[name]:.1f} ({between(low, high, decimals=1)})"
@@ -96,7 +137,7 @@ def of_unseen(
 
 
 def of_data(summary: dict[str, Any], *, thing: str) -> list[str]:
-    """What the summary of the prepared data says against any metric: rows whose labels contradict each other."""
+    """Doubt metrics of data in which equal rows have different labels, by the summary of the prepared data."""
     rows = summary.get("conflicts", {}).get("rows", 0)
     if not rows:
         return []
@@ -108,8 +149,24 @@ def of_data(summary: dict[str, Any], *, thing: str) -> list[str]:
 
 
 def accuracy_without(leaked: np.ndarray, right: np.ndarray) -> dict[str, float]:
-    """How many rows are leaked and, where there are others too, the accuracy of these with its interval."""
+    """Count the leaked rows and, if there are others too, compute the accuracy of those with its interval."""
     metrics: dict[str, float] = {"leaked_rows": int(leaked.sum())}
     if leaked.any() and not leaked.all():
-        metrics |= counted_share("accuracy_without_leaked", int(right[~leaked].sum()), int((~leaked).sum()))
+        metrics |= counted_fraction("accuracy_without_leaked", int(right[~leaked].sum()), int((~leaked).sum()))
+    return metrics
+
+
+def error_without(leaked: np.ndarray, errors: np.ndarray) -> dict[str, float]:
+    """How many rows are leaked and, where there are others too, the mean error of these with its 95 % interval.
+
+    Args:
+        leaked: (N,) bool, which they are.
+        errors: (N,) of the predictions, none negative.
+    """
+    metrics: dict[str, float] = {"leaked_rows": int(leaked.sum())}
+    if leaked.any() and not leaked.all():
+        others = errors[~leaked]
+        mean, half = float(others.mean()), NORMAL_95 * float(others.std()) / len(others) ** 0.5
+        name = "mean_absolute_error_without_leaked"
+        metrics |= {name: mean, f"{name}_low": max(0.0, mean - half), f"{name}_high": mean + half}
     return metrics

@@ -50,7 +50,7 @@ class Findings:
 
 
 def write(findings: Findings, run: Run, *, split: str, chosen: Sequence[str] = ()) -> None:
-    """Writes `metrics.json`, `predictions.jsonl`, `plots/*.svg`, `report.html` and tables into the folder of a run.
+    """Write `metrics.json`, `predictions.jsonl`, `plots/*.svg`, `report.html` and tables into the folder of a run.
 
     The report ends with how training went (from `history.jsonl` of the run, where there is one), what the data were
     (from `summary.json` of the prepared data) and the configuration.

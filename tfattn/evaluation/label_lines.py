@@ -11,7 +11,7 @@ KEPT_SCORES = 5
 def label_line(
     row: dict[str, str], labels: Sequence[str], *, true: int, given: int, scores: np.ndarray
 ) -> dict[str, Any]:
-    """Keeps a raw row with what it was predicted to be, and the highest scores.
+    """Make the line of a raw row: what it was predicted to be, and the highest scores.
 
     Args:
         row: the raw row.
@@ -23,10 +23,15 @@ def label_line(
         >>> label_line({"text": "x"}, ["no", "yes"], true=0, given=1, scores=np.array([0.25, 0.75]))
         {'text': 'x', 'predicted': 'yes', 'right': False, 'scores': {'yes': 0.75, 'no': 0.25}}
     """
-    best = np.argsort(-scores, kind="stable")[:KEPT_SCORES]
     return {
         **row,
         "predicted": labels[given],
         "right": bool(true == given),
-        "scores": {labels[place]: round(float(scores[place]), 6) for place in best},
+        "scores": best_scores(labels, scores),
     }
+
+
+def best_scores(labels: Sequence[str], scores: np.ndarray) -> dict[str, float]:
+    """Keep the highest of the scores (C,) of a row, by label."""
+    best = np.argsort(-scores, kind="stable")[:KEPT_SCORES]
+    return {labels[place]: round(float(scores[place]), 6) for place in best}

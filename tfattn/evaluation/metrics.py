@@ -7,11 +7,14 @@ from scipy.optimize import brentq
 from sklearn.metrics import average_precision_score, confusion_matrix
 
 from tfattn.tasks.intervals import NORMAL_95
-from tfattn.tasks.label_metrics import LabelCounts, roc_auc
+from tfattn.tasks.label_metrics import LabelCounts, LabelSetCounts, roc_auc
+from tfattn.tasks.number_metrics import NumberSums, fisher, spearman
+
+SEED, RESAMPLES = 0, 1000  # of the bootstrap: one evaluation of one model always says the same
 
 
 def classification(true: np.ndarray, predicted: np.ndarray, labels: Sequence[str]) -> dict[str, float]:
-    """The metrics of a classifier by flat names, as metrics.json holds them.
+    """Compute the metrics of a classifier by flat names, as metrics.json holds them.
 
         accuracy                       fraction of right predictions
         accuracy_low, accuracy_high    its 95 % interval, see `wilson`
@@ -38,7 +41,7 @@ def classification(true: np.ndarray, predicted: np.ndarray, labels: Sequence[str
 
 
 def detection(positive: np.ndarray, found: np.ndarray, scores: np.ndarray) -> dict[str, float]:
-    """The metrics of a search for positive rows by flat names.
+    """Compute the metrics of a search for positive rows by flat names.
 
         sensitivity          fraction of positive rows that were found
         specificity          fraction of the other rows that were left alone
@@ -64,8 +67,78 @@ def detection(positive: np.ndarray, found: np.ndarray, scores: np.ndarray) -> di
     }
 
 
+def regression(true: np.ndarray, predicted: np.ndarray, *, guess: float) -> dict[str, float]:
+    """Compute the metrics of predicted numbers by flat names.
+
+        mean_absolute_error, root_mean_squared_error, r2, pearson    as NumberSums has them
+        spearman                                                     the rank correlation
+        baseline_mean_absolute_error, baseline_root_mean_squared_error    of always predicting the same
+
+    All but the last two come with their 95 % interval `_low` to `_high`: correlations by Fisher's transformation, the
+    others by the bootstrap.
+
+    Args:
+        true: (N,) what should have been predicted.
+        predicted: (N,) what was.
+        guess: what is always predicted for comparison, such as the mean of the training rows.
+
+    Sources: Efron 1979, "Bootstrap methods: another look at the jackknife"; for Fisher's, see number_metrics.fisher.
+    """
+    true, predicted = true.astype("float64"), predicted.astype("float64")
+    metrics = {**NumberSums.of(true, predicted).metrics(), "spearman": spearman(true, predicted)}
+    for name in ("pearson", "spearman"):
+        metrics[f"{name}_low"], metrics[f"{name}_high"] = fisher(metrics[name], len(true))
+    terms = np.stack(list(NumberSums.terms(true, predicted).values()), axis=1)
+    draw = np.random.default_rng(SEED)
+    drawn = [terms[draw.integers(len(true), size=len(true))].sum(axis=0) for _ in range(RESAMPLES)]
+    resampled = [NumberSums(*sums).metrics() for sums in drawn]
+    for name in ("mean_absolute_error", "root_mean_squared_error", "r2"):
+        low, high = np.percentile([one[name] for one in resampled], (2.5, 97.5))
+        metrics[f"{name}_low"], metrics[f"{name}_high"] = float(low), float(high)
+    baseline = NumberSums.of(true, np.full_like(true, guess)).metrics()
+    names = ("mean_absolute_error", "root_mean_squared_error")
+    return metrics | {f"baseline_{name}": baseline[name] for name in names}
+
+
+def multi_label(true: np.ndarray, given: np.ndarray, scores: np.ndarray, labels: Sequence[str]) -> dict[str, float]:
+    """Compute the metrics of predictions of any number of labels, by flat names.
+
+        subset_accuracy ... macro_f1    as LabelSetCounts has them
+        micro_average_precision, macro_average_precision    of the scores, at no threshold
+        baseline_micro_f1    what giving every row the labels would reach that most rows have
+        precision/LABEL, recall/LABEL, f1/LABEL, average_precision/LABEL, support/LABEL    of one label
+
+    Args:
+        true: (N, C) bool, whether a row has a label.
+        given: (N, C) bool, whether it got it.
+        scores: (N, C), of the labels.
+        labels: the C labels.
+    """
+    counts = LabelSetCounts.of(true, given)
+    usual = LabelSetCounts.of(true, np.broadcast_to(_usual(true), true.shape))
+    each = zip(true.T, scores.T, strict=True)
+    precisions = np.array([average_precision_score(has, own) if has.any() else 0.0 for has, own in each])
+    metrics = {
+        **counts.metrics(),
+        "micro_average_precision": float(average_precision_score(true.ravel(), scores.ravel())) if true.any() else 0.0,
+        "macro_average_precision": float(precisions.mean()),
+        "baseline_micro_f1": usual.metrics()["micro_f1"],
+    }
+    for name, values in {**counts.labels.by_label, "average_precision": precisions}.items():
+        metrics |= {f"{name}/{label}": float(value) for label, value in zip(labels, values, strict=True)}
+    return metrics | {f"support/{label}": int(rows) for label, rows in zip(labels, counts.labels.true, strict=True)}
+
+
+def _usual(true: np.ndarray) -> np.ndarray:
+    """Find the labels, (C,) bool, that give the best micro F1 where every row gets them: the most frequent ones."""
+    counts = np.sort(true.sum(axis=0))[::-1]
+    given = np.arange(1, len(counts) + 1)
+    best = int(np.argmax(2 * np.cumsum(counts) / (len(true) * given + counts.sum())))
+    return true.sum(axis=0) >= counts[best]
+
+
 def area_interval(area: float, positives: int, others: int) -> tuple[float, float]:
-    """The 95 % interval of a ROC AUC, fit for areas near 1: there, other methods claim to be certain.
+    """Compute the 95 % interval of a ROC AUC, fit for areas near 1: there, other methods claim to be certain.
 
     Source: Newcombe 2006, "Confidence intervals for an effect size measure based on the Mann-Whitney statistic",
     part 2, method 5: all areas from which this one is 1.96 standard deviations away at most, with the deviation that

@@ -1,4 +1,4 @@
-"""Pictures of training and of labels."""
+"""Plots of training and of labels."""
 
 import math
 from collections.abc import Sequence
@@ -21,14 +21,13 @@ FRACTIONS = "Validation"  # the title of the metrics between 0 and 1
 
 
 def plain_numbers() -> FuncFormatter:
-    """Writes the numbers of an axis out, where matplotlib would put a power of ten beside it."""
+    """Make a formatter of an axis that writes numbers out, where matplotlib would use a power of ten."""
     return FuncFormatter(lambda value, place: number(value))
 
 
 @styled
 def training_curves(history: Sequence[dict[str, Any]]) -> list[Figure]:
-    """Loss, validation metrics and learning rate over the epochs, from the lines of history.jsonl; over the steps,
-    where an epoch has several lines.
+    """Plot loss, validation metrics and learning rate over epochs, or over steps where an epoch has several lines.
 
     Draws what is there: `loss` and `validation_loss` in one figure, the validation metrics that are fractions (0 to 1)
     in the next, any other metric in one of its own, then `learning_rate`.
@@ -71,7 +70,7 @@ def _panels(history: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
 
 @styled
 def confusion(counts: np.ndarray, labels: Sequence[str]) -> Figure:
-    """Counts and fractions of the row, true labels down and given labels across; darker is more of the row.
+    """Plot a confusion matrix: counts and fractions of each row, true labels down, predicted labels across.
 
     Of very many labels, those with the most mistakes are shown one by one, the others as one.
     """
@@ -133,7 +132,7 @@ def bars(
     ranked: bool = True,
     percent: bool = True,
 ) -> Figure:
-    """A horizontal bar per name for values between 0 and 1; of very many names, the last are shown.
+    """Plot a horizontal bar per name for values between 0 and 1; of very many names, the last are shown.
 
     Args:
         values: the value of each name.
@@ -172,7 +171,7 @@ def reliability(
     fraction: str = "fraction of right predictions",
     diagonal: str = "as sure as right",
 ) -> Figure:
-    """Fractions of right predictions, with what chance allows, against the scores given, from `metrics.calibration`.
+    """Plot the fractions of correct predictions against their scores, with intervals, from `metrics.calibration`.
 
     Args:
         groups: rows, mean score and fraction of each group.

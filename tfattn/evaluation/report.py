@@ -60,7 +60,7 @@ class Picture:
     words: str
 
     def element(self) -> Markup:
-        """The picture as a part of the page, in the page's colours."""
+        """Draw the picture as a part of the page, in the page's colours."""
         return Markup(part_of_page(self.svg, self.name))
 
 
@@ -127,7 +127,7 @@ class Report:
 
 
 def render(report: Report) -> str:
-    """The report as one HTML page."""
+    """Render the report as one HTML page."""
     here = Path(__file__).parent
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(here),
@@ -141,7 +141,7 @@ def render(report: Report) -> str:
 
 
 def write(report: Report, folder: Path) -> None:
-    """Writes `report.html`, and its pictures as `plots/NAME.svg`."""
+    """Write `report.html`, and its pictures as `plots/NAME.svg`."""
     for picture in report.pictures():
         files.write_text(folder / "plots" / f"{picture.name}.svg", picture.svg)
     files.write_text(folder / "report.html", render(report))

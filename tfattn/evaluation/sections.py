@@ -63,7 +63,7 @@ def data(summary: dict[str, Any]) -> Section:
 
 
 def configuration(text: str, environment: str) -> Section:
-    """The resolved pipeline file, and what it was trained on, where that is known."""
+    """Show the resolved pipeline file, and what it was trained on, where that is known."""
     words = "This pipeline file, with every default written out, gives this result again."
     trained_on = [Text(f"Trained on {environment}.")] if environment else []
     return Section("How it was set up", [*trained_on, Text(words), Listing(text, folded="The pipeline file")])

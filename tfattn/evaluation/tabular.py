@@ -1,14 +1,16 @@
 """The evaluation of a classifier of table rows: what it finds, what it misses, and which columns it relies on."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from tfattn.evaluation import doubts, importance, members, tabular_sections
+from tfattn.evaluation import doubts, importance, tabular_sections
 from tfattn.evaluation.evaluate import Findings
 from tfattn.evaluation.label_lines import label_line
+from tfattn.evaluation.members import Spread
 from tfattn.evaluation.metrics import calibration, calibration_error, classification, detection
+from tfattn.evaluation.reliance import relied_on
 from tfattn.evaluation.tabular_sections import ROW, PredictedRows
 from tfattn.evaluation.wording import count
 from tfattn.features import COLUMN_ATTENTION, ESSENTIAL_FEATURES, LABEL, LABEL_IDS
@@ -16,7 +18,6 @@ from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions
 
 RESULTS = "results.tsv"
-SEED = 0  # of the shuffled columns: one evaluation of one model always says the same
 
 
 def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
@@ -27,7 +28,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
     a model that has them.
 
     Args:
-        ensemble: whose `labels` are given, at its operating point where it has one; its task has the `positive_id`.
+        ensemble: whose `labels` are given, at its operating point where it has one; its head has the `positive_id`.
         predictions: rows as `PredictedRows` takes them; `label_ids` (N,) and `scores` (N, C), and maybe
             `essential_features` (N, E) and `column_attention` (N, K).
 
@@ -35,14 +36,14 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         findings whose metrics are `loss`, those of metrics.classification, `calibration_error`, with a positive label
         those of metrics.detection, with an operating point `operating_threshold`; those of doubts.accuracy_without;
         `importance/COLUMN` with `importance_low/COLUMN` and `importance_high/COLUMN`, and maybe `attention/COLUMN`; of
-        several members `importance_agreement`, their rank correlation, and those of members.measured.
+        several members `importance_agreement`, their rank correlation, and those of Spread.
     """
     values = predictions.values
     predicted = PredictedRows(
         predictions.rows,
         ensemble.preprocessor.fields,
         ensemble.labels,
-        ensemble.task.positive_id,
+        ensemble.task.head.positive_id,
         true=predictions.targets[LABEL_IDS],
         given=values[LABEL_IDS],
         scores=values["scores"],
@@ -61,25 +62,13 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
     if ensemble.operating_point is not None:
         metrics["operating_threshold"] = ensemble.operating_point.threshold
     metrics |= doubts.accuracy_without(predicted.leaked, predicted.right)
-    alone, spread = members.measured(predictions.members, predicted.labels)
-    metrics |= spread
+    each = ((one.name, one.targets[LABEL_IDS], one.values[LABEL_IDS]) for one in predictions.members)
+    spread = Spread("accuracy", {name: classification(*ids, predicted.labels) for name, *ids in each})
+    metrics |= spread.metrics
 
-    whole, *each = importance.permutation(
-        lambda rows: [one["scores"] for one in ensemble.predict_each(rows)],
-        predicted.rows,
-        predicted.columns,
-        predicted.true,
-        positive=predicted.positive,
-        seed=SEED,
-    )
-    agreement = importance.stability(np.array([one.mean for one in each]))
-    for kind, costs in {"": whole.mean, "_low": whole.interval[0], "_high": whole.interval[1]}.items():
-        metrics |= {f"importance{kind}/{name}": float(v) for name, v in zip(predicted.columns, costs, strict=True)}
-    if predicted.attention is not None:
-        attention = predicted.attention.mean(axis=0)
-        metrics |= {f"attention/{name}": float(v) for name, v in zip(predicted.columns, attention, strict=True)}
-    if agreement is not None:
-        metrics["importance_agreement"] = agreement.correlation
+    measure = importance.of_labels(predicted.true, predicted.positive)
+    reliance = relied_on(ensemble, predictions, predicted.true, predicted="scores", measure=measure)
+    metrics |= reliance.metrics
     curves = [tabular_sections.curves(predicted, metrics, ensemble.operating_point)] if predicted.has_both_kinds else []
     sizes = [(len(predicted.rows), f"{predictions.split} row"), (len(predicted.columns), "column")]
     return Findings(
@@ -87,18 +76,18 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         measured=", ".join(count(*size) for size in [*sizes, (len(predicted.labels), "label")]),
         metrics=metrics,
         predictions=_lines(predicted),
-        headline=tabular_sections.headline(predicted, metrics, predictions.split),
+        headline=tabular_sections.headline(predicted, metrics, predictions.split, spread.facts),
         sections=[
             tabular_sections.confused(predicted, metrics),
-            *members.sections(alone, metrics, predictions),
+            *spread.sections(metrics, predictions),
             *curves,
-            tabular_sections.relied_on(predicted, whole, each, agreement),
-            tabular_sections.mistakes(predicted, whole),
-            *([tabular_sections.essential(predicted, len(each))] if predicted.essential is not None else []),
+            reliance.section(),
+            tabular_sections.mistakes(predicted, reliance.whole),
+            *([tabular_sections.essential(predicted, len(reliance.each))] if predicted.essential is not None else []),
             tabular_sections.certainty(predicted, groups),
         ],
         thing="row",
-        in_short=_in_short(metrics, predicted.columns),
+        in_short=f"baseline {metrics['baseline_accuracy']:.4f}; {reliance.in_short}",
         summary=_summary(metrics),
         tables={RESULTS: _results(predicted)},
     )
@@ -137,10 +126,3 @@ def _summary(metrics: dict[str, float]) -> tuple[str, list[str], list[list[Any]]
     fractions = [name for name in ("accuracy", "sensitivity", "specificity", "roc_auc") if name in metrics]
     table = [[name, metrics[name], metrics[f"{name}_low"], metrics[f"{name}_high"]] for name in fractions]
     return "Predictions", ["metric", "fraction", "95% from", "to"], table
-
-
-def _in_short(metrics: dict[str, float], columns: Sequence[str]) -> str:
-    relied_on = [column for column in columns if metrics[f"importance_low/{column}"] > 0]
-    first = sorted(relied_on, key=lambda column: -metrics[f"importance/{column}"])[:3]
-    most = f"relies most on {', '.join(first)}" if first else "relies on no single column beyond chance"
-    return f"baseline {metrics['baseline_accuracy']:.4f}; {most}"

@@ -1,4 +1,4 @@
-"""Pictures of predictions for the rows of a table."""
+"""Plots of predictions for the rows of a table."""
 
 import math
 from collections.abc import Sequence
@@ -20,13 +20,13 @@ MARK = {"s": 75, "color": ORANGE, "edgecolor": PAPER, "zorder": 4, "clip_on": Fa
 
 @styled
 def roc(scores: np.ndarray, positive: np.ndarray, point: tuple[float, float], *, words: str) -> Figure:
-    """ROC curve with the point where labels are given; where it hugs its corner, that is drawn larger inside.
+    """Plot the ROC curve with the operating point; a curve that is close to its corner is enlarged there in an inset.
 
     Args:
         scores: (N,) of the positive label.
         positive: (N,) bool, which rows are positive; there must be rows of both kinds.
-        point: fraction of the others taken for positive, and of the positive found, of the labels given.
-        words: what the legend calls the point.
+        point: the false and the true positive rate at the operating point.
+        words: the legend of the point.
     """
     alarms, found, _ = roc_curve(positive, scores, drop_intermediate=False)
     area = roc_auc_score(positive, scores)
@@ -45,11 +45,11 @@ def roc(scores: np.ndarray, positive: np.ndarray, point: tuple[float, float], *,
 
 @styled
 def precision_recall(scores: np.ndarray, positive: np.ndarray, point: tuple[float, float], *, words: str) -> Figure:
-    """Precision-recall curve with the point where labels are given.
+    """Plot the precision-recall curve with the operating point.
 
     Args:
         scores, positive, words: as for `roc`.
-        point: recall and precision of the labels given.
+        point: recall and precision at the operating point.
     """
     precisions, recalls, _ = precision_recall_curve(positive, scores)
     figure, axes = _square()
@@ -95,17 +95,19 @@ def reliance(
     importances: np.ndarray,
     interval: tuple[np.ndarray, np.ndarray],
     *,
+    loss: str,
     members: np.ndarray | None = None,
     attention: np.ndarray | None = None,
 ) -> Figure:
-    """A bar per column for what a model loses without it and, in a second panel, one for how much it looks there.
+    """Plot a bar per column for the rise of the loss without it and, in a second panel, one for the attention to it.
 
     Both panels show the columns in one order, the most important first; of very many, the first are shown.
 
     Args:
         columns: K names.
-        importances: (K,) mean rise of the log loss.
+        importances: (K,) mean rise of the loss.
         interval: (K,) and (K,), the ends of their intervals.
+        loss: its name.
         members: (M, K) the same of each member of an ensemble, drawn as dots.
         attention: (K,) mean attention, which sums to 1.
     """
@@ -126,7 +128,7 @@ def reliance(
     panels[0].set_xlim(left=1.05 * lowest)
     hidden = len(columns) - len(order)
     panels[0].set_title("Shuffled" + (f" (the {hidden} least are not shown)" if hidden else ""))
-    panels[0].set_xlabel("rise of the log loss")
+    panels[0].set_xlabel(f"rise of the {loss}")
     panels[0].xaxis.set_major_locator(MaxNLocator(6))
     panels[0].xaxis.set_major_formatter(plots.plain_numbers())
     panels[0].set_yticks(places, names)
@@ -150,7 +152,7 @@ def reliance(
 
 @styled
 def spreads(values: np.ndarray, kinds: np.ndarray, labels: Sequence[str]) -> Figure:
-    """Which values E features have in the rows of each label: a panel per feature, of equal areas.
+    """Plot the values of E features in the rows of each label, a panel per feature, as histograms of equal areas.
 
     Of very many features or labels, the first ones are shown. The outermost values are drawn at the edge, so that a
     few do not press all others together.

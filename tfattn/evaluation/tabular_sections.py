@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from tfattn.drawing.figures import svg
-from tfattn.evaluation import doubts, members, plots, tabular_plots
-from tfattn.evaluation.importance import Importance, Stability
+from tfattn.evaluation import doubts, plots, tabular_plots
+from tfattn.evaluation.importance import Importance
 from tfattn.evaluation.metrics import confusions
 from tfattn.evaluation.report import Headline, Panels, Picture, Section, Table, Text
-from tfattn.evaluation.wording import between, count, fixed, listed, needed, number, percent, percents, shown_of
+from tfattn.evaluation.wording import between, count, percent, percents, shown_of
 from tfattn.features import LABEL
 from tfattn.tasks.operating_point import OperatingPoint
 
@@ -72,7 +72,7 @@ class PredictedRows:
         return self.positive is not None and 0 < np.sum(self.true == self.positive) < len(self.true)
 
 
-def headline(predicted: PredictedRows, metrics: dict[str, float], split: str) -> Headline:
+def headline(predicted: PredictedRows, metrics: dict[str, float], split: str, of_members: dict[str, str]) -> Headline:
     """How often the right label was given, and with a positive label what was found and what was left alone."""
     most_frequent = predicted.labels[np.bincount(predicted.true, minlength=len(predicted.labels)).argmax()]
     facts = {"mistakes": f"{np.sum(~predicted.right):,} of {len(predicted.rows):,}"}
@@ -104,7 +104,7 @@ def headline(predicted: PredictedRows, metrics: dict[str, float], split: str) ->
             "In brackets stand 95% intervals: where the fractions may lie in many such rows. A difference within them "
             "may be chance.",
         ],
-        facts=facts | members.facts(metrics),
+        facts=facts | of_members,
     )
 
 
@@ -164,65 +164,8 @@ def curves(predicted: PredictedRows, metrics: dict[str, float], operating_point:
     )
 
 
-def relied_on(
-    predicted: PredictedRows, whole: Importance, alone: Sequence[Importance], agreement: Stability | None
-) -> Section:
-    """How much worse shuffled columns make the predictions, where the model looks, and whether its members agree."""
-    low, high = whole.interval
-    attention = None if predicted.attention is None else predicted.attention.mean(axis=0)
-    picture = tabular_plots.reliance(
-        predicted.columns,
-        whole.mean,
-        whole.interval,
-        members=np.array([member.mean for member in alone]) if agreement else None,
-        attention=attention,
-    )
-    heads = ["column", "rise of log loss (95% interval)", f"drop of {whole.metric}"]
-    heads += [] if attention is None else ["attention"]
-    heads += [f"in first {agreement.first}"] if agreement else []
-    table = [
-        [
-            predicted.columns[place],
-            _rise(whole.mean[place], low[place], high[place]),
-            round(float(whole.drops[:, place].mean()), 4),
-            *([] if attention is None else [percent(attention[place])]),
-            *([percent(agreement.among_first[place])] if agreement else []),
-        ]
-        for place in np.argsort(-whole.mean, kind="stable")
-    ]
-    first = [predicted.columns[place] for place in whole.relied_on]
-    words = [
-        f"Beyond chance, the model relies on {listed(first)}."
-        if first
-        else "Of no single column can it be said beyond chance that the model relies on it.",
-        f"The values of one column at a time were shuffled among {count(whole.rows, 'row')}, {len(whole.rises)} times: "
-        "the more the log loss (the surprise at the right labels) rises, the more the model relies on that column. The "
-        "interval says how far the shuffling leaves this uncertain. Columns that say the same stand in for each other, "
-        "so each may look less important than both are.",
-    ]
-    if attention is not None:
-        words.append(
-            "Attention is where the model looks, averaged over the rows. It need not agree: what is looked at may "
-            "change little."
-        )
-    if agreement:
-        words.append(
-            f"The {len(alone)} members of this ensemble rank the columns with a mean correlation of "
-            f"{agreement.correlation:.2f} (1: all alike; 0: by chance). The last column of the table says how "
-            f"many have a column among their first {agreement.first}."
-        )
-    return Section(
-        "What it relies on",
-        [
-            *map(Text, words),
-            Picture("importance", svg(picture), "how much the model relies on each column"),
-            Table(heads, table, folded=f"All {len(table)} columns" if len(table) > MOST_ROWS else ""),
-        ],
-    )
-
-
 def mistakes(predicted: PredictedRows, whole: Importance) -> Section:
-    """The wrong predictions that had least doubt, with what identifies their rows."""
+    """List the wrong predictions that had least doubt, with what identifies their rows."""
     wrong = np.flatnonzero(~predicted.right)
     of_truth = predicted.scores[wrong, predicted.true[wrong]]
     worst = wrong[np.argsort(of_truth, kind="stable")][:WORST_MISTAKES]
@@ -297,13 +240,6 @@ def certainty(predicted: PredictedRows, groups: Sequence[tuple[int, float, float
 
 def _with_interval(metrics: dict[str, float], name: str) -> str:
     return f"{percent(metrics[name])} ({percents(metrics[f'{name}_low'], metrics[f'{name}_high'])})"
-
-
-def _rise(mean: float, low: float, high: float) -> str:
-    """With its interval, in as many decimals as the interval needs; a column that the model ignores has none."""
-    if low == high:
-        return number(mean)
-    return f"{fixed(mean, needed(low, high, decimals=4))} ({between(low, high)})"
 
 
 def _threshold(threshold: float) -> str:

@@ -1,4 +1,4 @@
-"""The evaluation of a translator: how near it comes to the references, where it fails, and what it looks at."""
+"""The evaluation of a translator: metrics against the references, samples, and attention weights."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,13 +27,13 @@ BUCKETS = (1, 6, 11, 16, 21, 31, 41, 61)
 
 @dataclass(frozen=True)
 class Written:
-    """N sources with what should have been written and what was.
+    """N sources with their references and the texts that were written.
 
     Args:
         sources: N raw sources.
         references: N raw targets.
-        texts: what was written.
-        scores: (N,), as the search gives them.
+        texts: N texts that were written.
+        scores: (N,), of the beam search.
         near: (N,) chrF of each text, 0 to 100.
         places: file and line of each row.
         leaked: (N,) whether a training row repeats the row.
@@ -49,11 +49,11 @@ class Written:
 
 
 def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
-    """Measures what a translator wrote.
+    """Evaluate the texts that a translator has written.
 
     Args:
         ensemble: one model, whose task is a Translation.
-        predictions: as `Translation.predictions` gives it.
+        predictions: of `Translation.predictions`.
 
     Returns:
         findings whose metrics are `loss`, those of `Translation`, `bleu_low` and `bleu_high`, its 95 % interval,
@@ -95,7 +95,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
 
 
 def _trust(written: Written) -> dict[str, float]:
-    """How far the BLEU of these texts can be trusted, and what it has to be held against."""
+    """Compute the interval of the BLEU, the BLEU of copying the source, and that without leaked rows."""
     pairs = list(zip(written.texts, written.references, strict=True))
     low, high = text_metrics.bleu_interval(written.texts, written.references, seed=SEED)
     metrics = {
@@ -185,7 +185,7 @@ def _by_length(written: Written) -> Section:
 
 
 def _attention(written: Written, task: Translation) -> list[Section]:
-    """Pictures of a few sources that fit on a page; none of a model that attends to nothing."""
+    """Plot the alignments of a few sources that fit on a page; none of a model without attention."""
     fitting = [row for row, source in enumerate(written.sources) if 4 <= len(source.split()) <= READABLE][:PICTURES]
     aligned = task.aligned([written.sources[row] for row in fitting]) if fitting else []
     pictures = [

@@ -1,4 +1,4 @@
-"""How metrics are said: per cents, intervals whose ends differ, counts in singular and plural."""
+"""The wording of metrics: per cents, intervals whose ends differ, counts in singular and plural."""
 
 import math
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ MOST_DECIMALS = 12
 
 
 def percent(fraction: float) -> str:
-    """A fraction in per cent. What is not all is never shown as 100 %, and what is not nothing never as 0 %.
+    """Write a fraction in per cent. Less than 1 is never shown as 100 %, and more than 0 never as 0 %.
 
     Example:
         >>> percent(0.958), percent(0.99987), percent(1.0)
@@ -21,7 +21,7 @@ def percent(fraction: float) -> str:
 
 
 def number(value: float) -> str:
-    """Four significant digits, never as a power of ten, and never -0.
+    """Write a number with four significant digits, never as a power of ten, and never -0.
 
     Example:
         >>> number(0.00002), number(-0.0), number(31.4159)
@@ -34,7 +34,7 @@ def number(value: float) -> str:
 
 
 def between(low: float, high: float, *, decimals: int = 4, word: str = "to") -> str:
-    """Both ends of an interval, with so many decimals at least, and more where the ends would look the same.
+    """Write both ends of an interval, with at least so many decimals, more where the ends would look the same.
 
     Example:
         >>> between(0.00027, 0.00034), between(0.0, 0.0)
@@ -47,25 +47,25 @@ def between(low: float, high: float, *, decimals: int = 4, word: str = "to") -> 
 
 
 def percents(low: float, high: float, *, word: str = "to") -> str:
-    """Both ends of an interval of fractions, in per cent."""
+    """Write both ends of an interval of fractions, in per cent."""
     decimals = needed(low, high, decimals=3) - 2
     return f"{low:.{decimals}%} {word} {high:.{decimals}%}"
 
 
 def needed(low: float, high: float, *, decimals: int) -> int:
-    """So many decimals at least, and as many as show the width of an interval in two digits."""
+    """Return the number of decimals that shows the width of an interval in two digits, at least `decimals`."""
     if low == high:
         return decimals
     return min(MOST_DECIMALS, max(decimals, 1 + math.ceil(-math.log10(abs(high - low)))))
 
 
 def fixed(value: float, decimals: int) -> str:
-    """So many decimals, never -0."""
+    """Write a number with so many decimals, never -0."""
     return f"{round(value, decimals) + 0.0:.{decimals}f}"
 
 
 def count(number: int, thing: str) -> str:
-    """So many things, whose plural ends in s.
+    """Write a number of things, whose plural ends in s.
 
     Example:
         >>> count(1, "text"), count(1234, "text")
@@ -75,7 +75,7 @@ def count(number: int, thing: str) -> str:
 
 
 def listed(names: Sequence[str], *, most: int = 5, word: str = "and") -> str:
-    """Quoted names in a sentence; of many, the first.
+    """Write quoted names in a sentence; of many, the first.
 
     Example:
         >>> listed(["Leak", "Noise"]), listed(["a", "b", "c"], most=2)
@@ -88,7 +88,7 @@ def listed(names: Sequence[str], *, most: int = 5, word: str = "and") -> str:
 
 
 def shown_of(shown: int, mistakes: int) -> str:
-    """How many of all mistakes are shown.
+    """Write how many of all mistakes are shown.
 
     Example:
         >>> shown_of(1, 1), shown_of(7, 7), shown_of(20, 1234)

@@ -5,8 +5,8 @@ inputs          by name, in the order in which the model reads them: what `Serve
                 the column of the source files that it was read from
 examples        validation rows as requests hold them; null where a number is missing
 entries         by output, the names of its entries
-positive        of a classifier, the label that it looks for, and
-threshold       the score from which on it gives this label, where one was chosen
+positive        of a classifier, the label that it looks for, where there is one
+threshold       the score from which on it gives this label, where one was chosen, or any label
 metrics         what the evaluation measured, by the names of metrics.json
 measured_on     the rows that were measured, such as "test"
 """
@@ -36,7 +36,7 @@ def write(
     metrics: Mapping[str, float],
     measured_on: str,
 ) -> None:
-    """Writes the card of a version.
+    """Write the card of a version.
 
     Args:
         folder: the version's folder.
@@ -65,7 +65,7 @@ def write(
 
 
 def _examples(served: Served, rows: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-    """A few rows that differ, taken evenly."""
+    """Choose a few rows that differ, evenly."""
     columns = served.request(rows)
     examples = [dict(zip(columns, map(_plain, values), strict=True)) for values in zip(*columns.values(), strict=True)]
     shown = [example for example in examples if _is_readable(example)]

@@ -12,7 +12,7 @@ LONGEST = 2**14  # characters, which are cut to as many tokens as the model take
 def one_of_each_length(
     lengths_of: Callable[[dict[str, list[str]]], np.ndarray], rows: dict[str, Sequence[str]]
 ) -> dict[str, list[str]]:
-    """A row for each power of two that its length in tokens can round up to, shortest first; real ones if there are.
+    """Choose a row for each power of two that its length can round up to, shortest first; real ones if there are.
 
     Args:
         lengths_of: how many tokens each row has, (N,), given N texts by field.

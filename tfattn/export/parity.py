@@ -27,7 +27,7 @@ def check(
     expected: Mapping[str, np.ndarray],
     tolerance: float,
 ) -> dict[str, Any]:
-    """Holds a SavedModel against what the trained model predicted.
+    """Compare the predictions of a SavedModel with those of the trained model.
 
     Args:
         served: what was exported.
@@ -60,7 +60,7 @@ def check(
 
 
 def _ask(folder: Path, rows: Mapping[str, Sequence[Any]]) -> tuple[dict[str, list[Any]], str]:
-    """The predictions by output, and the version of TensorFlow that gave them."""
+    """Return the predictions by output, and the version of TensorFlow that gave them."""
     with tempfile.TemporaryDirectory() as scratch:
         request, result = Path(scratch) / "request.json", Path(scratch) / "result.json"
         request.write_text(json.dumps({"batch_size": BATCH_SIZE, "rows": rows}))

@@ -20,7 +20,7 @@ from tfattn.formats.training_file import TrainingFile
 from tfattn.graphs import operations
 
 
-class Version(files.Manifest):
+class VersionManifest(files.Manifest):
     """What the manifest of a version says beside its files: the model's name, and what it is made of."""
 
     model: str
@@ -40,7 +40,7 @@ def export(
     measured_on: str = "",
     made_of: str = "",
 ) -> Path:
-    """Writes `<folder>/<name>/<version>/` as TF Serving wants it, checked before it appears.
+    """Write `<folder>/<name>/<version>/` as TF Serving wants it, checked before it appears.
 
         saved_model.pb, variables/, assets/   the names of labels, and what the preprocessing has learned
         assets.extra/   tf_serving_warmup_requests   what a server answers before the version counts as available
@@ -74,7 +74,7 @@ def export(
         SavedModelError: an operation is refused.
 
     Example:
-        >>> served = TextClassifier(TrainedEnsemble([(preprocessor, task)], labels=labels))
+        >>> served = TextClassifier(TrainedEnsemble([(preprocessor, task)]))
         >>> export(served, name="reports", section=Export(), rows=rows, expected=predictions, config=text)
         PosixPath('saved_models/reports/1753869876')
     """
@@ -102,10 +102,10 @@ def export(
 
 
 def exported(name: str, section: Export, made_of: str) -> Path | None:
-    """The newest version of a model that is made of this, or None where there is none; damaged ones do not count."""
+    """Find the newest version of a model that is made of this, None where there is none; damaged ones do not count."""
     for version in reversed(files.numbered(Path(section.folder) / name).values()):
         try:
-            if files.read_manifest(version, Version)["made_of"] == made_of:
+            if files.read_manifest(version, VersionManifest)["made_of"] == made_of:
                 files.verify(version)
                 return version
         except DataError as error:
@@ -114,7 +114,7 @@ def exported(name: str, section: Export, made_of: str) -> Path | None:
 
 
 def finish(version: Path, section: Export) -> None:
-    """Does what an export does once its version has appeared: removes old ones and writes models.config."""
+    """Do what an export does once its version has appeared: remove old ones and write models.config."""
     with files.lock(version.parent):
         _finish(version, section)
 
@@ -148,7 +148,7 @@ def _name_methods(folder: Path, methods: Mapping[str, str]) -> None:
 
 
 def _operations(folder: Path) -> list[str]:
-    """The names of all that it consists of."""
+    """List the names of all that it consists of."""
     (meta_graph,) = parse_saved_model(str(folder)).meta_graphs
     return operations.check(meta_graph, remedy="Use operations of TensorFlow and tensorflow-text that only compute.")
 

@@ -45,7 +45,7 @@ class Export:
         self.served_from = served_from
 
     def next_version(self, name: str) -> int:
-        """The version that a new export of this model gets.
+        """Choose the version that a new export of this model gets.
 
         Raises:
             ExportError: the configuration names a version that stands already; servers never read one twice.

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from tfattn.errors import ExportError
 from tfattn.tasks.task import Task
-from tfattn.trained.ensemble import TrainedEnsemble
+from tfattn.trained.ensemble import TrainedEnsemble, gathered
 
 Columns = Mapping[str, Sequence[Any]]  # values by input, one for each row
 
@@ -61,7 +61,7 @@ class Served(tf.Module):
         # Only the variables above are saved: were a model an attribute, its own functions would be, too. All
         # signatures share one trace of each.
         self._runs = [_run_of(task) for task in tasks]
-        self._predictions = [lambda outputs, task=task: task.predictions(outputs) for task in tasks]
+        self._predictions = [_predictions_of(task, run) for task, run in zip(tasks, self._runs, strict=True)]
         self._combined = lambda predictions: ensemble.combined(predictions)
 
     @classmethod
@@ -92,7 +92,7 @@ class Served(tf.Module):
         raise NotImplementedError
 
     def about(self) -> dict[str, Any]:
-        """What a person has to know to ask it and to read its outputs.
+        """Describe its inputs and outputs to people.
 
         Returns:
             `inputs`, of each input its `kind` and what is known of it: of a "text" `max_tokens`, of which the rest is
@@ -101,7 +101,7 @@ class Served(tf.Module):
             choose from), and `no_value`, the text that says that there is none (None where none does). And `entries`,
             by output, the names of its entries.
         """
-        text = {"kind": "text", "max_tokens": self.preprocessors[0].max_length}
+        text = {"kind": "text", "max_tokens": self.preprocessors[0].max_tokens}
         return {"inputs": {name: dict(text) for name in self.inputs}, "entries": {}}
 
     def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, list[Any]]:
@@ -109,13 +109,13 @@ class Served(tf.Module):
         raise NotImplementedError
 
     def warm_up(self, rows: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, Columns]]:
-        """Requests that make every signature ready for whatever may come, from example rows: signature and inputs."""
+        """Yield requests that make every signature ready for any others, from example rows: signature and inputs."""
         raise NotImplementedError
 
     def compared(
         self, expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]], *, tolerance: float
     ) -> Comparison:
-        """Holds the outputs of serving_default against the predictions of the trained model.
+        """Compare the outputs of serving_default with the predictions of the trained model.
 
         Args:
             expected: what the trained model predicted for N rows.
@@ -128,7 +128,7 @@ class Served(tf.Module):
         raise NotImplementedError
 
     def save_assets(self, folder: Path) -> None:
-        """Writes what people may want to read beside the graph: the preprocessor's files.
+        """Write the files that people may want to read beside the graph: the preprocessor's files.
 
         Those of several members are told apart by their names, such as member_0.table.json: a SavedModel keeps its
         assets without folders.
@@ -140,14 +140,19 @@ class Served(tf.Module):
                     name = f"member_{number}.{path.name}" if len(self.preprocessors) > 1 else path.name
                     path.rename(folder / name)
 
-    def _predicted(self, outputs: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """What the models predict together."""
-        return self._combined([predictions(one) for predictions, one in zip(self._predictions, outputs, strict=True)])
+    def _predicted(self, features: Sequence[Mapping[str, Any]], num_rows: Any) -> dict[str, Any]:
+        """Predict for B rows with all models together, from the features that each reads."""
+        each = zip(self._predictions, features, strict=True)
+        return self._combined([predictions(some, num_rows) for predictions, some in each])
 
 
 def _run_of(task: Task) -> Any:
     run = tf.function(lambda features: task(features, training=False), autograph=False, reduce_retracing=True)
     return lambda features: run(features)
+
+
+def _predictions_of(task: Task, run: Callable) -> Callable:
+    return lambda features, num_rows: gathered(task, task.predictions(run(features)), features, num_rows)
 
 
 def _check(tasks: Sequence[Task]) -> None:

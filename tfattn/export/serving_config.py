@@ -26,7 +26,7 @@ pad_variable_length_inputs: true
 
 
 def write(folder: Path, *, served_from: str) -> None:
-    """Lists every model of a folder in its models.config; adds batching_parameters.txt where there is none.
+    """List every model of a folder in its models.config; add batching_parameters.txt where there is none.
 
     Args:
         folder: the folder of all exported models.
@@ -42,7 +42,7 @@ def write(folder: Path, *, served_from: str) -> None:
 
 
 def models_config(folder: Path, *, served_from: str) -> str:
-    """The text form of a ModelServerConfig with every model that has a version, by name."""
+    """Return the text form of a ModelServerConfig with every model that has a version, by name."""
     config = model_server_config_pb2.ModelServerConfig()
     for model in sorted(path for path in folder.iterdir() if files.numbered(path)):
         entry = config.model_config_list.config.add()

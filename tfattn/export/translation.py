@@ -62,7 +62,7 @@ class Translator(Served):
         return {TEXT: [row[self.raw_fields[TEXT]] for row in rows]}
 
     def warm_up(self, rows: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, Columns]]:
-        """A source of every length there may be, each alone and all together; then each other signature."""
+        """Yield a source of every length there may be, each alone and all together; then each other signature."""
         (texts,) = one_of_each_length(self._lengths, self.request(rows)).values()
         for text in texts:
             yield "serving_default", {TEXT: [text]}
@@ -113,7 +113,7 @@ class Translator(Served):
         return self._runs[0](features)
 
     def _named(self, written: Any) -> dict[str, tf.Tensor]:
-        """The outputs of what was written, (B, ...) or (B, n, ...)."""
+        """Name the outputs of what was written, (B, ...) or (B, n, ...)."""
         shape = tf.shape(written.lengths)
         flat = tf.reshape(written.token_ids, [-1, tf.shape(written.token_ids)[-1]])
         return {

@@ -2,18 +2,20 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import tensorflow as tf
-from tensorflow_serving.apis import classification_pb2, predict_pb2, prediction_log_pb2
+from tensorflow_serving.apis import classification_pb2, predict_pb2, prediction_log_pb2, regression_pb2
 
-from tfattn.export.classifier import CLASSIFY
+from tfattn.export.label_outputs import CLASSIFY
+from tfattn.export.number_outputs import REGRESS
 from tfattn.export.served import Columns, Served
 
 FILE = Path("assets.extra") / "tf_serving_warmup_requests"  # where TF Serving looks
 
 
 def write(folder: Path, served: Served, requests: Iterable[tuple[str, Columns]], *, name: str) -> int:
-    """Writes the warm-up requests of a version.
+    """Write the warm-up requests of a version.
 
     Args:
         folder: the version's folder.
@@ -29,8 +31,8 @@ def write(folder: Path, served: Served, requests: Iterable[tuple[str, Columns]],
     count = 0
     with tf.io.TFRecordWriter(str(path)) as writer:
         for signature, inputs in requests:
-            is_classify = served.methods.get(signature) == CLASSIFY
-            log = _classify(name, signature, **inputs) if is_classify else _predict(name, signature, inputs)
+            to_log = {CLASSIFY: _classify, REGRESS: _regress}.get(served.methods.get(signature, ""), _predict)
+            log = to_log(name, signature, inputs)
             writer.write(log.SerializeToString(deterministic=True))
             count += 1
     return count
@@ -44,9 +46,18 @@ def _predict(name: str, signature: str, inputs: Columns) -> prediction_log_pb2.P
     return prediction_log_pb2.PredictionLog(predict_log=prediction_log_pb2.PredictLog(request=request))
 
 
-def _classify(name: str, signature: str, inputs: Iterable[bytes]) -> prediction_log_pb2.PredictionLog:
-    request = classification_pb2.ClassificationRequest()
-    request.model_spec.name, request.model_spec.signature_name = name, signature
-    for one in inputs:
-        request.input.example_list.examples.add().MergeFromString(one)
+def _classify(name: str, signature: str, inputs: Columns) -> prediction_log_pb2.PredictionLog:
+    request = _of_examples(classification_pb2.ClassificationRequest(), name, signature, inputs)
     return prediction_log_pb2.PredictionLog(classify_log=prediction_log_pb2.ClassifyLog(request=request))
+
+
+def _regress(name: str, signature: str, inputs: Columns) -> prediction_log_pb2.PredictionLog:
+    request = _of_examples(regression_pb2.RegressionRequest(), name, signature, inputs)
+    return prediction_log_pb2.PredictionLog(regress_log=prediction_log_pb2.RegressLog(request=request))
+
+
+def _of_examples(request: Any, name: str, signature: str, inputs: Columns) -> Any:
+    request.model_spec.name, request.model_spec.signature_name = name, signature
+    for one in inputs["inputs"]:
+        request.input.example_list.examples.add().MergeFromString(one)
+    return request

@@ -1,7 +1,7 @@
-"""The one writer of files: what is written appears whole or not at all, and what is read back is what was written.
+"""Reliable writing and reading of files: a file appears whole or not at all, and changes are found when it is read.
 
-Everything is written in a hidden workplace beside its target, forced to the disk and renamed. A folder carries a
-`manifest.json` with the size and SHA-256 of each of its files, and of itself; `verify` holds the files against it.
+Everything is written in a hidden workplace beside its target, synced to the disk and renamed. A folder has a
+`manifest.json` with the size and SHA-256 of each of its files, and of itself; `verify` compares the files with it.
 """
 
 from tfattn.files.locks import disk_errors, lock, remove_leftovers

@@ -1,7 +1,7 @@
-"""Who is at work where: a lock on a folder, and the hidden workplaces in which files are written.
+"""Locks on folders, and the hidden workplaces in which files are written.
 
-A writer holds a lock in its workplace. The system frees it when the process ends, however that comes about: so a
-workplace whose lock is free was left behind by a process that was killed, and whoever works beside it next removes it.
+A writer holds a lock in its workplace. The system frees it when the process ends in any way: so a workplace whose lock
+is free was left behind by a process that was killed, and the next writer beside it removes it.
 """
 
 import contextlib
@@ -26,10 +26,10 @@ _UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISD
 
 @contextlib.contextmanager
 def lock(folder: str | Path, *, wait: bool = False) -> Iterator[None]:
-    """Holds a folder for this process until the block ends, or the process does; removes what others left unfinished.
+    """Hold a folder for this process until the block or the process ends; remove what killed ones left unfinished.
 
     Args:
-        folder: made if it does not stand yet.
+        folder: made if it does not exist.
         wait: whether to wait for another process that holds it.
 
     Raises:
@@ -54,7 +54,7 @@ def lock(folder: str | Path, *, wait: bool = False) -> Iterator[None]:
 
 @contextlib.contextmanager
 def workplace(target: Path) -> Iterator[Path]:
-    """Yields a hidden folder beside a target, on the same disk; it goes when the block ends, with all that is in it."""
+    """Make a hidden folder beside a target, on the same disk, which is removed with its content when the block ends."""
     target.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(target.parent)
     held = None
@@ -69,7 +69,7 @@ def workplace(target: Path) -> Iterator[Path]:
 
 
 def remove_leftovers(folder: str | Path) -> None:
-    """Removes the workplaces in a folder whose processes have ended; those of living ones stay."""
+    """Remove the workplaces in a folder whose processes have ended."""
     for place in Path(folder).glob(f".*{UNFINISHED}"):
         with contextlib.suppress(OSError):
             held = _hold(place)
@@ -80,14 +80,18 @@ def remove_leftovers(folder: str | Path) -> None:
 
 @contextlib.contextmanager
 def disk_errors(target: Path) -> Iterator[None]:
-    """Says plainly that a disk is full, or that a folder may not be written to."""
+    """Turn errors of the block into plain ones where a disk is full, or a folder is not writable.
+
+    Raises:
+        TfattnError: there is no space, or no permission to write; names the target.
+    """
     try:
         yield
     except Exception as error:
-        # TensorFlow, safetensors and numpy raise errors of their own that only say it in words.
+        # TensorFlow, safetensors and numpy raise errors of their own, which only tell it in their messages.
         said = os.strerror(errno.ENOSPC) in str(error) or _CUT_ARRAY.fullmatch(str(error))
         if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or said:
-            remedy = "Free some space, or choose another folder; what stood there before is unchanged."
+            remedy = "Free some space, or choose another folder; what was there before is unchanged."
             raise TfattnError("no space left on the disk", where=str(target), remedy=remedy) from None
         if getattr(error, "errno", None) in _UNWRITABLE:
             what = f"cannot write here ({os.strerror(error.errno)})"
@@ -96,7 +100,7 @@ def disk_errors(target: Path) -> Iterator[None]:
 
 
 def _hold(place: Path) -> IO[str] | None:
-    """The lock of a workplace, open and held; None where another process holds it, or has just removed it."""
+    """Take the lock of a workplace and return it open; None where another process holds it, or has just removed it."""
     try:
         file = open(place / LOCK, "a+")  # noqa: SIM115 (the caller closes it)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Manifests: what files hold, by size and SHA-256, so that a change in any of them is found before it is used.
+"""Manifests: the sizes and SHA-256 of files, by which a change in any of them is found before it is used.
 
 A manifest also holds the SHA-256 of its own content. The `manifest.json` of a folder covers all of its other files; a
 record, wherever it stands, covers the files that it was made of.
@@ -25,14 +25,14 @@ WRITE_AGAIN = "Write the folder again."
 
 
 class File(TypedDict):
-    """What a file holds."""
+    """The size, in bytes, and the SHA-256 of a file."""
 
     size: int
     sha256: str
 
 
 class Manifest(TypedDict):
-    """What every manifest holds beside its facts; `files` by their paths in the folder."""
+    """The common part of all manifests, to which each adds facts of its own; `files` by their paths in the folder."""
 
     __pydantic_config__ = ConfigDict(extra="allow")
 
@@ -43,13 +43,13 @@ Facts = TypeVar("Facts", bound=Manifest)
 
 
 def write_manifest(folder: Path, **facts: Any) -> None:
-    """Writes `manifest.json`: the given facts, and size and SHA-256 of every other file of the folder."""
+    """Write `manifest.json`: the given facts, and size and SHA-256 of every other file of the folder."""
     paths = (path for path in folder.rglob("*") if path.is_file() and path != folder / MANIFEST)
     (folder / MANIFEST).write_text(record(folder, paths, **facts), encoding="utf-8")
 
 
 def record(folder: Path, paths: Iterable[Path], **facts: Any) -> str:
-    """The text of a manifest of some files of a folder."""
+    """Return the text of a manifest of some files of a folder."""
     files = {
         str(path.relative_to(folder)): {"size": path.stat().st_size, "sha256": sha256(path)} for path in sorted(paths)
     }
@@ -58,7 +58,7 @@ def record(folder: Path, paths: Iterable[Path], **facts: Any) -> str:
 
 
 def read_record(path: str | Path, shape: type[Facts] = Manifest, *, remedy: str = WRITE_AGAIN) -> Facts:
-    """Reads what `record` made, without looking at its files.
+    """Read what `record` made, without looking at its files.
 
     Args:
         path: the file.
@@ -66,7 +66,7 @@ def read_record(path: str | Path, shape: type[Facts] = Manifest, *, remedy: str 
         remedy: what to do if it is damaged.
 
     Raises:
-        DataError: it is missing, damaged or changed; says what is wrong.
+        DataError: it is missing, damaged or changed.
     """
     text = read_bytes(path, remedy=remedy)
     content = parse_json(text, dict[str, Any], where=str(path), remedy=remedy)
@@ -78,12 +78,12 @@ def read_record(path: str | Path, shape: type[Facts] = Manifest, *, remedy: str 
 
 
 def read_manifest(folder: str | Path, shape: type[Facts] = Manifest, *, remedy: str = WRITE_AGAIN) -> Facts:
-    """Reads the manifest of a folder, without looking at its files; else as `read_record`."""
+    """Read the manifest of a folder, without looking at its files; else as `read_record`."""
     return read_record(Path(folder) / MANIFEST, shape, remedy=remedy)
 
 
 def verify(folder: str | Path, *patterns: str, shape: type[Facts] = Manifest, remedy: str = WRITE_AGAIN) -> Facts:
-    """Holds the files of a folder against its manifest, which is returned.
+    """Compare the files of a folder with its manifest, and return the manifest.
 
     Args:
         folder: where the files and their manifest stand.
@@ -105,14 +105,14 @@ def verify(folder: str | Path, *patterns: str, shape: type[Facts] = Manifest, re
 
 
 def check(folder: str | Path, files: Mapping[str, File], *, remedy: str = WRITE_AGAIN) -> None:
-    """Holds files of a folder against what a manifest says of them; raises as `verify` does."""
+    """Compare files of a folder with their entries in a manifest; raises as `verify` does."""
     for name, file in files.items():
         path = Path(folder) / name
         if not path.is_file():
             raise DataError("the file is missing", where=str(path), remedy=remedy)
         if path.stat().st_size != file["size"]:
             raise DataError(
-                "the file is cut or grown",
+                "the file has another size",
                 where=str(path),
                 expected=f"{file['size']} bytes",
                 received=f"{path.stat().st_size}",
@@ -123,11 +123,11 @@ def check(folder: str | Path, files: Mapping[str, File], *, remedy: str = WRITE_
 
 
 def sha256(path: str | AnyPath) -> str:
-    """The SHA-256 of a file, as hexadecimal digits."""
+    """Compute the SHA-256 of a file, as hexadecimal digits."""
     with path_of(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def digest(value: Any) -> str:
-    """The SHA-256 of a JSON-like value, independent of the order of keys."""
+    """Compute the SHA-256 of a JSON-like value, independent of the order of keys."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""JSON files of ours, read in the shape that they were written in; what is wrong with one is said with its place."""
+"""Reading of our own JSON files, checked against the type of their content."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,18 +12,18 @@ Shape = TypeVar("Shape")
 
 
 def read_json(path: str | Path, shape: type[Shape] | Any = Any, *, remedy: str = "") -> Shape:
-    """Reads a JSON file.
+    """Read a JSON file.
 
     Args:
         path: the file.
-        shape: the type of what it holds, such as `dict[str, str]`, a TypedDict or a dataclass.
+        shape: the type of its content, such as `dict[str, str]`, a TypedDict or a dataclass.
         remedy: what to do if it is damaged.
 
     Returns:
-        what it holds, of that type.
+        its content, of that type.
 
     Raises:
-        DataError: it is missing, is no JSON, or holds something else; names the file and the key.
+        DataError: the file is missing, is not JSON, or its content is of another type; names the file and the key.
 
     Example:
         >>> read_json("saved_models/factory_reports/1/assets.extra/card.json", dict[str, Any])["measured_on"]
@@ -33,8 +33,8 @@ def read_json(path: str | Path, shape: type[Shape] | Any = Any, *, remedy: str =
 
 
 def read_json_lines(path: str | Path, shape: type[Shape] | Any = Any, *, remedy: str = "") -> list[Shape]:
-    """Reads a file with a JSON value in each line, all of one shape; else as `read_json`."""
-    lines = read_bytes(path, remedy=remedy).split(b"\n")  # and not at the other ends of lines that Unicode knows
+    """Read a file with a JSON value in each line, all of one type; else as `read_json`."""
+    lines = read_bytes(path, remedy=remedy).split(b"\n")  # not at the other line ends of Unicode
     lines = lines if lines[-1] else lines[:-1]
     adapter = TypeAdapter(shape)
     return [
@@ -44,12 +44,12 @@ def read_json_lines(path: str | Path, shape: type[Shape] | Any = Any, *, remedy:
 
 
 def parse_json(text: bytes, shape: type[Shape] | Any, *, where: str, remedy: str) -> Shape:
-    """The value of a JSON text; `where` says which file it is from."""
+    """Parse a JSON text as a value of a type; `where` is its file, for the message."""
     return _said(TypeAdapter(shape).validate_json, text, where=where, remedy=remedy)
 
 
 def read_bytes(path: str | Path, *, remedy: str) -> bytes:
-    """The content of a file.
+    """Read the content of a file.
 
     Raises:
         DataError: it is missing, or cannot be read.

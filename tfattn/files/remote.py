@@ -50,7 +50,7 @@ class RemotePath:
         return True
 
     def stat(self) -> SimpleNamespace:
-        """Looks at the file: `st_mode`, that of a regular file or of a folder, and `st_size` in bytes."""
+        """Look at the file: `st_mode`, that of a regular file or of a folder, and `st_size` in bytes."""
         import tensorflow as tf
 
         with _os_errors(self.address):
@@ -58,7 +58,7 @@ class RemotePath:
         return SimpleNamespace(st_mode=stat.S_IFDIR if found.is_directory else stat.S_IFREG, st_size=found.length)
 
     def open(self, mode: str) -> BinaryIO:
-        """Opens the file to read its bytes, from its begin or from any place."""
+        """Open the file to read its bytes, from its begin or from any place."""
         assert mode == "rb", "remote files are read"
         return io.BufferedReader(_RemoteBytes(self.address), _READ_BYTES)
 
@@ -117,7 +117,7 @@ class _RemoteBytes(io.RawIOBase):
 
 @contextlib.contextmanager
 def _os_errors(address: str) -> Iterator[None]:
-    """Raises TensorFlow's errors of files as Python's."""
+    """Raise TensorFlow's errors of files as Python's."""
     import tensorflow as tf
 
     try:

@@ -1,4 +1,4 @@
-"""What is to be written into a file, by its name."""
+"""The choice of a file's format by the suffix of its name."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,19 +10,19 @@ Kind = TypeVar("Kind")
 
 
 def by_suffix(path: str | Path, kinds: Mapping[str, Kind]) -> Kind:
-    """What is to be written into a file, by the suffix of its name.
+    """Choose what to write into a file by the suffix of its name.
 
     Args:
         path: the file.
-        kinds: what each suffix stands for, in lower case with its dot.
+        kinds: the choices by suffix, in lower case with its dot.
 
     Raises:
-        ConfigError: it stands for nothing; names those that there are.
+        ConfigError: there is no choice for the suffix; names those that there are.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in kinds:
         raise ConfigError(
-            "the suffix does not say what to write",
+            "the suffix stands for no format",
             where=str(path),
             expected=f"one of {', '.join(kinds)}",
             received=repr(suffix) if suffix else "none",

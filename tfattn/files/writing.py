@@ -13,7 +13,7 @@ from tfattn.files.manifests import write_manifest
 
 @contextlib.contextmanager
 def atomic_file(target: str | Path) -> Iterator[Path]:
-    """Yields a path to write to; on success what stands there becomes `target`, on any error nothing changes."""
+    """Yield a path to write to; on success the file there becomes `target`, on any error nothing changes."""
     target = Path(target)
     with disk_errors(target), workplace(target) as place:
         yield place / target.name
@@ -24,9 +24,9 @@ def atomic_file(target: str | Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def atomic_folder(target: str | Path, **facts: Any) -> Iterator[Path]:
-    """Yields a folder to fill; on success it gets a manifest that holds `facts` too, and becomes `target`.
+    """Yield a folder to fill; on success it gets a manifest that holds `facts` too, and becomes `target`.
 
-    A folder that stands at `target` is deleted only after the new one is complete.
+    An existing folder at `target` is deleted only after the new one is complete.
     """
     target = Path(target)
     with disk_errors(target), workplace(target) as place:
@@ -43,7 +43,7 @@ def atomic_folder(target: str | Path, **facts: Any) -> Iterator[Path]:
 
 
 def atomic_link(target: str | Path, to: str) -> None:
-    """Makes `target` a symbolic link, whatever link stood there before."""
+    """Make `target` a symbolic link, replacing an existing one."""
     target = Path(target)
     with disk_errors(target), workplace(target) as place:
         (place / "link").symlink_to(to)
@@ -51,18 +51,18 @@ def atomic_link(target: str | Path, to: str) -> None:
 
 
 def write_text(target: str | Path, text: str) -> None:
-    """Writes UTF-8 text atomically."""
+    """Write UTF-8 text atomically."""
     with atomic_file(target) as path:
         path.write_text(text, encoding="utf-8")
 
 
 def write_json(target: str | Path, value: Any) -> None:
-    """Writes JSON atomically, indented, keys in their given order."""
+    """Write JSON atomically, indented, keys in their given order."""
     write_text(target, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
 def numbered(folder: str | Path) -> dict[int, Path]:
-    """The subfolders whose names are whole numbers, by that number, ascending; none where there is no folder."""
+    """List the subfolders whose names are whole numbers, by that number, ascending; none where there is no folder."""
     folder = Path(folder)
     if not folder.is_dir():
         return {}
@@ -71,7 +71,7 @@ def numbered(folder: str | Path) -> dict[int, Path]:
 
 
 def remove_folder(folder: str | Path) -> None:
-    """Deletes a folder; whoever reads it meanwhile sees all of it or nothing."""
+    """Delete a folder; other processes see all of it or nothing."""
     folder = Path(folder)
     with workplace(folder) as place:
         os.rename(folder, place / "old")

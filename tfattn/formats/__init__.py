@@ -1,1 +1,1 @@
-"""How rows stand in a file, for training and for predictions alike: kinds, encodings, delimiters, values, limits."""
+"""File formats, for training and for predictions alike: kinds of files, encodings, delimiters, values, limits."""

@@ -1,4 +1,4 @@
-"""What seems to stand between the fields of a table, where what was stated finds no columns."""
+"""A guess of a table's delimiter, for messages where the stated one finds no columns."""
 
 import csv
 from collections.abc import Collection, Sequence
@@ -7,11 +7,11 @@ DELIMITERS = (",", ";", "\t", "|")
 
 
 def likely_delimiter(lines: Sequence[str], columns: Collection[str]) -> str | None:
-    """The delimiter that divides lines into equally many fields, and in best accord with the names of columns.
+    """Guess the delimiter that divides all lines into equally many fields, and best finds the names of columns.
 
     Args:
         lines: the first lines of a file.
-        columns: names that the first of them should have; numbers where it names none.
+        columns: names that the first line should have; numbers where it has no names.
 
     Returns:
         the delimiter; None where none of the usual ones divides all lines alike.
@@ -26,7 +26,7 @@ def likely_delimiter(lines: Sequence[str], columns: Collection[str]) -> str | No
             rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]
         except csv.Error:  # such as a field that is too long, where nothing divides it
             continue
-        whole = rows[:-1] if len(rows) > 2 else rows  # the last row may go on behind these lines
+        whole = rows[:-1] if len(rows) > 2 else rows  # the last row may continue after these lines
         widths = set(map(len, whole))
         if len(widths) == 1 and (width := widths.pop()) > 1:
             found.append((len(set(columns) & set(rows[0])), width, delimiter))

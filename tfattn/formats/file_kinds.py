@@ -1,4 +1,4 @@
-"""What a file seems to be that cannot be read as text, or not in the encoding that was stated."""
+"""Recognition of files that are not text, or not in the stated encoding."""
 
 import codecs
 import re
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from tfattn.errors import DataError
 from tfattn.files import AnyPath
 
-HEAD = 4096  # bytes by which a kind is known
-CHUNK = 1 << 16  # bytes that are decoded together
+HEAD = 4096  # bytes, by which a kind is recognized
+CHUNK = 1 << 16  # bytes that are decoded at once
 NUL = "a NUL character"
 
 _SAVE = "Save it as text, such as CSV in UTF-8, and name that file as `path`."
 _UNPACK = "Unpack it, and name the file inside as `path`."
-# What files begin with: the first that fits tells. Workbooks are ZIP archives with certain names in them.
+# The beginnings of files, kinds and remedies; the first match counts. Workbooks are ZIP archives of certain names.
 _KINDS: tuple[tuple[bytes, str, str], ...] = (
     (rb"PK\x03\x04.*(xl/|docProps/|_rels/|\[Content_Types\]|opendocument)", "a workbook, such as Excel's .xlsx", _SAVE),
     (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a workbook of an older Excel (.xls)", _SAVE),
@@ -33,7 +33,7 @@ _KINDS: tuple[tuple[bytes, str, str], ...] = (
     (rb"%PDF-", "a PDF document", _SAVE),
     (rb"version https://git-lfs", "a pointer of Git LFS to a file that is not here", "Fetch it: `git lfs pull`."),
 )
-# What text begins with in an encoding that says its name; UTF-32's first, because UTF-16's is the start of it.
+# UTF-32's come first, because UTF-16's are the start of them.
 _BYTE_ORDER_MARKS = {
     b"\xff\xfe\0\0": "utf-32",
     b"\0\0\xfe\xff": "utf-32",
@@ -45,14 +45,14 @@ _BYTE_ORDER_MARKS = {
 
 @dataclass(frozen=True)
 class Place:
-    """Where in a file something stands that is not text, and what it is."""
+    """A place in a file that is not text: its line, and what was found there."""
 
     line: int
     received: str
 
 
 def check_kind(path: AnyPath) -> None:
-    """Refuses a file that begins as one of a kind that is not text.
+    """Refuse a file that begins as one of a kind that is not text.
 
     Raises:
         DataError: says what the file seems to be, and what to do with it.
@@ -71,12 +71,12 @@ def check_kind(path: AnyPath) -> None:
 
 
 def not_text(path: AnyPath, encoding: str, place: Place) -> DataError:
-    """The error that says that a line cannot be decoded, and in which encoding the file seems to be."""
+    """Make the error of a line that cannot be decoded; its remedy names the encoding that the file seems to have."""
     likely = likely_encoding(_head(path), encoding)
     if likely:
         remedy = f"The file seems to be {likely}: set `encoding: {likely}`."
     elif place.received == NUL:
-        remedy = "Take it out, or check that the file is text."
+        remedy = "Remove it, or check that the file is text."
     else:
         remedy = "Set `encoding:` to that of the file, such as cp1252, latin-1, utf-16 or gb18030."
     return DataError(
@@ -89,7 +89,7 @@ def not_text(path: AnyPath, encoding: str, place: Place) -> DataError:
 
 
 def first_undecodable(path: AnyPath, encoding: str) -> Place:
-    """Where a file that could not be decoded fails: Python reads ahead and does not say in which line it did."""
+    """Find the line in which decoding a file fails, which Python, reading ahead, does not tell."""
     decoder = codecs.getincrementaldecoder(encoding)()
     line = 1
     with path.open("rb") as file:
@@ -114,12 +114,12 @@ def _head(path: AnyPath) -> bytes:
 
 
 def likely_encoding(head: bytes, stated: str) -> str:
-    """The encoding that text which begins so seems to be in; empty where nothing tells, or that was stated."""
+    """Guess the encoding of a text from its first bytes; empty where they do not tell, or it is the stated one."""
     stated = codecs.lookup(stated).name
     for mark, name in _BYTE_ORDER_MARKS.items():
         if head.startswith(mark):
             return name if name != stated else ""
-    # Letters of ASCII in UTF-16 have NUL for their other byte, and never for their own.
+    # In UTF-16 one byte of each ASCII letter is NUL, and the other is not.
     first, second = head[0::2].count(0), head[1::2].count(0)
     if max(first, second) > len(head) / 4 and min(first, second) == 0:
         return "utf-16-le" if second else "utf-16-be"

@@ -1,4 +1,4 @@
-"""A line that holds a JSON object, and its values as texts."""
+"""Lines that hold a JSON object, and their values as texts."""
 
 import json
 from typing import Any
@@ -8,10 +8,14 @@ from tfattn.formats.limits import LONGEST_TEXT, too_long
 
 
 def object_of(line: str, where: str) -> dict[str, Any]:
-    """The object that a line is.
+    """Parse a line as a JSON object.
+
+    Args:
+        line: the text.
+        where: file and line number, for the message.
 
     Raises:
-        DataError: it is none; names the place.
+        DataError: the line is not a JSON object; names the place.
     """
     try:
         entry = json.loads(line)
@@ -26,7 +30,7 @@ def object_of(line: str, where: str) -> dict[str, Any]:
 
 
 def value_of(entry: dict[str, Any], key: str, where: str) -> Any:
-    """Give a value: a list or an object as it stands, any other as `text_of` gives it; raises as that does."""
+    """Read a value: a list or an object as it stands, any other as by `text_of`; raises as that does."""
     value = entry.get(key)
     if not isinstance(value, (dict, list)):
         return text_of(entry, key, where)
@@ -35,7 +39,12 @@ def value_of(entry: dict[str, Any], key: str, where: str) -> Any:
 
 
 def text_of(entry: dict[str, Any], key: str, where: str) -> str:
-    """A value as text: numbers and booleans as JSON writes them, null as an empty one.
+    """Read a value as text: numbers and booleans as JSON writes them, null as an empty text.
+
+    Args:
+        entry: the object.
+        key: of the value.
+        where: file and line number, for the message.
 
     Raises:
         DataError: the key is missing, or its value is nested or not Unicode text; names the place.

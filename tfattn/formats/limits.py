@@ -1,15 +1,15 @@
-"""How much text belongs together at most."""
+"""Limits of the length of texts and rows."""
 
 from tfattn.errors import DataError
 
-# Characters of one text, as much as a long book has, and of all that belongs to a row. What is longer is a slip most
-# often, such as a quote that is never closed, and would take minutes and gigabytes to encode.
+# Characters of one text, as many as a long book has, and of a whole row. Longer ones are mostly mistakes, such as a
+# quote that is never closed, and would take minutes and gigabytes to encode.
 LONGEST_TEXT = 1 << 20
 LONGEST_ROW = 1 << 24
 
 
 def too_long(what: str, where: str, longest: int, *, slip: str = "") -> DataError:
-    """The error that says that more characters belong together than are read; `slip` is what may have made it so."""
+    """Make the error of a text or row of more than `longest` characters; `slip` is a sentence about a likely cause."""
     return DataError(
         f"{what} is too long",
         where=where,

@@ -1,4 +1,4 @@
-"""What an export keeps of the file that it was trained on, so that others like it can be answered."""
+"""The format and columns of a training file, which an export keeps so that files like it can be predicted."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -11,11 +11,11 @@ from tfattn.formats.numbers import MISSING
 
 @dataclass(frozen=True)
 class FileFormat:
-    """How rows stand in a file.
+    """The format of a file of rows.
 
     Attributes:
         kind: "text" (a row is a line), "csv" (with any delimiter), or "jsonl".
-        encoding: of the file; a byte-order mark is left out.
+        encoding: of the file; a byte-order mark is skipped.
         delimiter, quoting, header: of a csv, as `CsvFile` takes them.
     """
 
@@ -28,13 +28,13 @@ class FileFormat:
 
 @dataclass(frozen=True)
 class TrainingFile:
-    """Where the inputs of a model came from.
+    """The file from which the inputs of a model were read.
 
     Attributes:
         columns: each input, and the column or key that it was read from.
-        missing: the texts that say that a number is missing.
+        missing: the texts that stand for a missing number.
         suffix: of the file's name, in lower case, such as ".csv".
-        format: how it was read; None where only its source knows.
+        format: the file's format; None where only its source knows it.
 
     Example:
         TrainingFile(columns={"text": "Description"}, suffix=".csv", format=FileFormat("csv", delimiter=";"))
@@ -46,14 +46,14 @@ class TrainingFile:
     format: FileFormat | None = None
 
     def write(self, path: Path) -> None:
-        """Writes it as JSON."""
+        """Write it as JSON."""
         files.write_json(path, asdict(self))
 
     @staticmethod
     def read(path: Path, *, remedy: str) -> "TrainingFile":
-        """Reads what `write` wrote.
+        """Read what `write` wrote.
 
         Raises:
-            DataError: it is damaged; says the remedy.
+            DataError: the file is damaged; names the remedy.
         """
         return files.read_json(path, TrainingFile, remedy=remedy)

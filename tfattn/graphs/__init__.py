@@ -1,1 +1,1 @@
-"""TensorFlow's graphs as data: what a SavedModel would do, known without running it."""
+"""Analysis of TensorFlow's graphs: what a SavedModel would do, without running it."""

@@ -1,4 +1,4 @@
-"""A graph and its functions as data: what stands where, and what depends on what."""
+"""A graph and its functions: nodes by their places, and what they depend on."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,13 +6,13 @@ from tensorflow.core.framework import attr_value_pb2, function_pb2, graph_pb2, n
 
 from tfattn.errors import SavedModelError
 
-MAIN = ""  # the place of what stands in no function
+MAIN = ""  # the place of nodes that stand in no function
 
 Node = tuple[str, str]  # its place, which is a function's name or MAIN, and its name there
 
 
 class Graph:
-    """What a GraphDef holds.
+    """The nodes, functions and constants of a GraphDef.
 
     Args:
         definition: the graph with its library of functions.
@@ -21,7 +21,7 @@ class Graph:
         nodes: each node by its place and name.
         functions: each function by its name.
         names: for each node the name of its operation, and those in its attributes; any may be a function's.
-        constants: those of each node that has some.
+        constants: the constants of each node that has some.
 
     Raises:
         SavedModelError: two functions, or two nodes of a place, have one name.
@@ -39,7 +39,7 @@ class Graph:
             self._add(function.signature.name, function.node_def)
 
     def reached(self, tensors: Iterable[str]) -> set[Node]:
-        """Every node that these tensors of the main graph depend on."""
+        """Find every node that these tensors of the main graph depend on."""
         todo = [(MAIN, node_name(tensor)) for tensor in tensors]
         reached: set[Node] = set()
         while todo:
@@ -68,19 +68,19 @@ class Graph:
 
 
 def input_of(node: node_def_pb2.NodeDef, index: int) -> str:
-    """The tensor that is a node's input; no name where it has none."""
+    """Return the name of a node's input tensor; empty where it has none."""
     return node.input[index] if index < len(node.input) else ""
 
 
 def node_name(tensor: str) -> str:
-    """`^name`, `name:1`, `name:output:0` -> `name`."""
+    """Return the name of a tensor's node: `^name`, `name:1`, `name:output:0` -> `name`."""
     return tensor.removeprefix("^").split(":")[0]
 
 
 def _contents(
     attributes: Iterable[attr_value_pb2.AttrValue],
 ) -> Iterator[str | tensor_pb2.TensorProto]:
-    """The names of functions in attributes, and the constants; those too that the functions are given in turn."""
+    """Yield the names of functions in attributes, and the constants, those in the functions' attributes included."""
     for attribute in attributes:
         match attribute.WhichOneof("value"):
             case "tensor":

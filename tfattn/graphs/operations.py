@@ -1,9 +1,9 @@
-"""The operations that a SavedModel consists of, held against what it should ever run.
+"""The check of the operations of a SavedModel.
 
 A SavedModel is a program: it can call Python, read and write files, open connections. What is exported here does none
-of that, and what others exported is not loaded if it does, unless somebody says so. While it is loaded, a SavedModel
-may read its own variables and assets, and nothing else. Whether a plain TensorFlow with tensorflow-text knows every
-operation is found out where there is nothing else, in the process of the parity check.
+of that, and what others exported is not loaded if it does, unless the user allows it. While it is loaded, a SavedModel
+may read its own variables and assets, and nothing else. Whether a plain TensorFlow with tensorflow-text has every
+operation is tested in the process of the parity check, which has nothing else.
 """
 
 import fnmatch
@@ -19,7 +19,7 @@ from tfattn.graphs.graph import Graph, Node, input_of, node_name
 from tfattn.graphs.origins import Origins
 from tfattn.graphs.strings import strings_of
 
-# Why an answer may not depend on operations, and patterns of those.
+# The reasons why operations are denied, and patterns of their names.
 DENIED = {
     "runs Python code of the process that saved it": ("*PyFunc*",),
     "runs a graph that is stored as data": ("*Dataset*", "*Iterator*", "GetElementAtIndex", "SymbolicGradient"),
@@ -38,17 +38,17 @@ DENIED = {
     "ends the process": ("Abort",),
 }
 
-# What only happens as a SavedModel is loaded, and which input names the file: the variables', or an asset.
+# Operations that run only while a SavedModel is loaded, and which input names the file: the variables', or an asset.
 RESTORES = {"RestoreV2": 0}
 INITIALISES = {"InitializeTableFromTextFile": 1, "InitializeTableFromTextFileV2": 1, "ReadFile": 0}
-# What only happens as its variables are saved again, which nobody asks for.
+# Operations that run only when its variables are saved again, which a server never does.
 SAVES = {"SaveV2", "MergeV2Checkpoints"}
 
 INITIALISER = "__saved_model_init_op"  # the key of its signature, and of the one output there
-INITIALISERS = ("saved_model_main_op", "legacy_init_op")  # the collections in which older ones stand
-ASSETS = "saved_model_assets"  # likewise
+INITIALISERS = ("saved_model_main_op", "legacy_init_op")  # the collections of initialisers in older SavedModels
+ASSETS = "saved_model_assets"  # that of assets
 
-# Objects, not numbers or text: a data set that runs as soon as it is read, for one.
+# Objects, not numbers or text, such as a data set that runs as soon as it is read.
 OBJECTS = {types_pb2.DT_VARIANT, types_pb2.DT_RESOURCE, types_pb2.DT_VARIANT_REF, types_pb2.DT_RESOURCE_REF}
 
 LONGEST_NAME = 100
@@ -56,11 +56,11 @@ DEEPEST = 8  # graphs in constants of graphs
 
 
 def check(meta_graph: meta_graph_pb2.MetaGraphDef, *, allowed: Collection[str] = (), remedy: str) -> list[str]:
-    """Refuses a SavedModel that would do more than compute.
+    """Refuse a SavedModel that would do more than compute.
 
     Args:
         meta_graph: the graph that is to be loaded.
-        allowed: names of operations that it may have all the same.
+        allowed: names of operations that are allowed although they are denied by default.
         remedy: what to do about a refusal; `{names}` stands for the operations.
 
     Returns:
@@ -91,7 +91,7 @@ def check(meta_graph: meta_graph_pb2.MetaGraphDef, *, allowed: Collection[str] =
 def _findings(
     graph: Graph, may: dict[Node, Collection[str]], main: str, depth: int
 ) -> Iterator[tuple[str, node_def_pb2.NodeDef, str, str]]:
-    """Each operation of each node: where the node stands, the node, the operation, and why it may not be there."""
+    """Yield each operation of each node: the node's place, the node, the operation, and the reason if it is denied."""
     for key, node in graph.nodes.items():
         place = key[0] or main
         for name in graph.names[key]:  # an operation may stand in a function's place
@@ -110,7 +110,7 @@ def _findings(
 
 @functools.cache
 def _reason(operation: str) -> str:
-    """Why an operation may not be there; nothing where it may."""
+    """Return the reason why an operation is denied; empty where it is allowed."""
     for reason, patterns in DENIED.items():
         if any(fnmatch.fnmatchcase(operation, pattern) for pattern in patterns):
             return reason
@@ -118,8 +118,8 @@ def _reason(operation: str) -> str:
 
 
 def _reason_of_attributes(node: node_def_pb2.NodeDef) -> str:
-    """Why an operation may not be there with these attributes."""
-    # Looked for first: a message's map makes what it is asked for.
+    """Return the reason why a node's attributes are denied; empty where they are allowed."""
+    # `in` comes first: reading a missing key of a message's map would create it.
     if node.op == "PrintV2" and "output_stream" in node.attr and node.attr["output_stream"].s.startswith(b"file:"):
         return "writes files"
     if node.op == "ParseTensor" and "out_type" in node.attr and node.attr["out_type"].type in OBJECTS:
@@ -128,7 +128,7 @@ def _reason_of_attributes(node: node_def_pb2.NodeDef) -> str:
 
 
 def _graphs_in(tensor: tensor_pb2.TensorProto) -> Iterator[graph_pb2.GraphDef]:
-    """The serialized graphs among a constant's texts."""
+    """Parse the serialized graphs among a constant's texts."""
     for text in strings_of(tensor):
         try:
             graph = graph_pb2.GraphDef.FromString(text)
@@ -139,14 +139,14 @@ def _graphs_in(tensor: tensor_pb2.TensorProto) -> Iterator[graph_pb2.GraphDef]:
 
 
 def _may_while_loading(graph: Graph, meta_graph: meta_graph_pb2.MetaGraphDef) -> dict[Node, Collection[str]]:
-    """What nodes may do that run only while the SavedModel is loaded or saved."""
+    """Find the nodes that run only while the SavedModel is loaded or saved, and the operations that they may have."""
     saver, signatures = meta_graph.saver_def, meta_graph.signature_def
-    answered = graph.reached(
+    served = graph.reached(
         info.name for key, signature in signatures.items() if key != INITIALISER for info in signature.outputs.values()
     )
-    initialised = graph.reached(_initialisers(meta_graph)) - answered
-    restored = graph.reached([saver.restore_op_name]) - answered
-    saved = graph.reached([saver.save_tensor_name]) - answered - initialised - restored
+    initialised = graph.reached(_initialisers(meta_graph)) - served
+    restored = graph.reached([saver.restore_op_name]) - served
+    saved = graph.reached([saver.save_tensor_name]) - served - initialised - restored
     origins = Origins(graph)
     may: dict[Node, Collection[str]] = dict.fromkeys(saved, SAVES)
     for reached, readers, files in (
@@ -161,12 +161,12 @@ def _may_while_loading(graph: Graph, meta_graph: meta_graph_pb2.MetaGraphDef) ->
 
 
 def _shown(name: str) -> str:
-    """A name as it can stand in a message, whatever somebody has made of it."""
+    """Make a name safe for a message: ASCII only, and not too long."""
     return ascii(name)[1:-1][:LONGEST_NAME]
 
 
 def _initialisers(meta_graph: meta_graph_pb2.MetaGraphDef) -> Iterator[str]:
-    """What runs as soon as the variables are there."""
+    """Yield the names of the operations that run once the variables are restored."""
     if INITIALISER in meta_graph.signature_def:
         yield from (info.name for info in meta_graph.signature_def[INITIALISER].outputs.values())
     for key in INITIALISERS:
@@ -175,9 +175,9 @@ def _initialisers(meta_graph: meta_graph_pb2.MetaGraphDef) -> Iterator[str]:
 
 
 def _assets(meta_graph: meta_graph_pb2.MetaGraphDef) -> set[str]:
-    """The constants that hold the names of assets."""
+    """Find the constants that hold the names of assets."""
     assets = list(meta_graph.asset_file_def)
-    if not assets and ASSETS in meta_graph.collection_def:  # of an older one
+    if not assets and ASSETS in meta_graph.collection_def:  # of an older SavedModel
         for packed in meta_graph.collection_def[ASSETS].any_list.value:
             assets.append(asset := meta_graph_pb2.AssetFileDef())
             packed.Unpack(asset)

@@ -1,4 +1,4 @@
-"""Where a tensor comes from: followed back through functions, and through variables that hold text."""
+"""The origins of a tensor, traced back through functions and through variables that hold text."""
 
 import functools
 from collections import Counter, defaultdict
@@ -7,17 +7,17 @@ from tensorflow.core.framework import node_def_pb2, types_pb2
 
 from tfattn.graphs.graph import MAIN, Graph, Node, input_of, node_name
 
-CALLS = {"PartitionedCall", "StatefulPartitionedCall"}  # they hand their inputs on, each to one argument
-SWAPPED = "api_implements"  # TensorFlow may put another function in the place of one with this attribute
+CALLS = {"PartitionedCall", "StatefulPartitionedCall"}  # they pass each input on to one argument
+SWAPPED = "api_implements"  # TensorFlow may replace a function with this attribute by another
 
 
 class Origins:
-    """Finds the nodes of the main graph from which tensors come unchanged.
+    """The nodes of the main graph from which tensors come unchanged.
 
-    Exporters of today keep the path of an asset in a variable, which is assigned as the model is loaded.
+    Current exporters keep the path of an asset in a variable, which is assigned while the model is loaded.
 
     Args:
-        graph: where the tensors are.
+        graph: the graph of the tensors.
     """
 
     def __init__(self, graph: Graph):
@@ -30,7 +30,7 @@ class Origins:
             self._calls[called].append(key)
 
     def of(self, place: str, tensor: str) -> set[str | None]:
-        """The names of those nodes; None among them where it cannot be told.
+        """Find the names of the nodes from which a tensor comes; None among them where that cannot be told.
 
         Args:
             place: the function in which the tensor is named, or MAIN.
@@ -55,7 +55,7 @@ class Origins:
         return found
 
     def _before(self, place: str, name: str) -> list[Node] | None:
-        """What a node, or an argument of a function, hands on; None where it is something new."""
+        """Find what a node, or an argument of a function, passes on unchanged; None where it makes a new value."""
         node = self._graph.nodes.get((place, name))
         if node is not None:
             return [(place, node_name(input_of(node, 0)))] if node.op == "Identity" else None
@@ -72,7 +72,7 @@ class Origins:
         return [(caller, node_name(tensors[names.index(name)])) for caller, tensors in inputs]
 
     def _assigned(self, place: str, handle: str) -> list[Node] | None:
-        """What a variable of text is ever assigned; None where that cannot be told."""
+        """Find all values that are assigned to a variable of text; None where that cannot be told."""
         variables = self._variables(place, handle)
         values = []
         for (writes, _), node in self._writing_text:
@@ -84,7 +84,7 @@ class Origins:
         return values or None
 
     def _variables(self, place: str, handle: str) -> set[str | None]:
-        """The names of the variables that a handle may be of, under which two handles may share one."""
+        """Find the shared names of the variables to which a handle may belong; None among them where it is unknown."""
         found: set[str | None] = set()
         todo, seen = [(place, node_name(handle))], set()
         while todo:
@@ -102,7 +102,7 @@ class Origins:
 
     @functools.cached_property
     def _writing_text(self) -> list[tuple[Node, node_def_pb2.NodeDef]]:
-        """The nodes that write text to variables."""
+        """All nodes that write text to variables."""
         return [
             (key, node)
             for key, node in self._graph.nodes.items()

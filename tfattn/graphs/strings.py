@@ -1,4 +1,4 @@
-"""The texts of a constant, in whichever of its two forms it holds them."""
+"""The texts of a constant, in either of its two forms."""
 
 from collections.abc import Iterable
 
@@ -9,10 +9,10 @@ from tfattn.errors import SavedModelError
 
 
 def strings_of(tensor: tensor_pb2.TensorProto) -> Iterable[bytes]:
-    """The texts of a constant; none where it holds something else.
+    """Read the texts of a constant; none where it holds something else.
 
     Raises:
-        SavedModelError: they are damaged.
+        SavedModelError: the texts are damaged.
     """
     if tensor.dtype != types_pb2.DT_STRING:
         return ()

@@ -1,1 +1,1 @@
-"""What holds weights: each layer one idea, built on tfattn.ops and put together in tfattn.models."""
+"""Layers with weights: each one idea, built on the functions of tfattn.ops and wired together in tfattn.models."""

@@ -1,4 +1,4 @@
-"""Which source positions matter for what is written next."""
+"""Attention of a recurrent decoder to its source."""
 
 from typing import Any
 
@@ -9,25 +9,26 @@ from tfattn.ops.attention import additive_scores, attend, dot_scores
 
 
 class Alignment(keras.layers.Layer):
-    """Scores every source position for the state of a decoder, and gathers the source by these scores.
+    """Attention to the positions of a source, by one of several score functions, for queries without heads.
 
-    What it needs of the source, `keys_of` computes once. Several continuations of each source (beams), or several
-    positions of a target, share it as W queries of one source.
+    The keys of a source are computed once, by `keys_of`. Several continuations of each source (beams), or several
+    positions of a target, share them as W queries of one source.
 
     Masks: `padding_mask` hides what is padding; it changes nothing.
 
     Args:
-        score: how a state s and an annotation h match. additive: v' tanh(W s + U h), a network that is trained with all
-            the rest; concat: Luong's name for the same; dot: s' h, for which both need the same width; general: s' W h.
+        score: the score function of a state s and an annotation h. additive: v' tanh(W s + U h), a network that is
+            trained with all the rest; concat: Luong's name for the same; dot: s' h, for which both need the same width;
+            general: s' W h.
 
     Call arguments:
-        query: (B, W, Q), the states that ask.
+        query: (B, W, Q), states of the decoder.
         key: (B, S, Q), of `keys_of`.
-        value: (B, S, D), what to gather; of any width.
+        value: (B, S, D), the vectors whose means are returned; of any width.
         padding_mask: (B, S) bool, True at real tokens; None stands for all.
 
     Returns:
-        the weighted means of the values (B, W, D) and the weights (B, W, S), which sum to 1; both float32.
+        the weighted means of the values (B, W, D) and the attention weights (B, W, S), which sum to 1; both float32.
 
     Raises:
         ValueError: the score is dot, and states and annotations have different widths.
@@ -63,7 +64,7 @@ class Alignment(keras.layers.Layer):
             self.vector = self.add_weight(name="vector", shape=(width,), initializer=initializer)
 
     def keys_of(self, annotations: Any) -> Any:
-        """What queries are held against: annotations (B, S, C) -> (B, S, Q) float32."""
+        """Project annotations to the keys of `call`: (B, S, C) -> (B, S, Q) float32."""
         if self.score == "dot":
             return ops.cast(annotations, "float32")
         return self._product(annotations, self.key_kernel)

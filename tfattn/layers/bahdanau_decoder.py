@@ -9,10 +9,11 @@ from tfattn.ops.recurrence import scan
 
 
 class BahdanauDecoder(RecurrentDecoder):
-    """Gathers a context by its last state, then takes the step.
+    """The decoder of Bahdanau et al.: its last state attends to the source, then it takes a step with that context.
 
-    c_i is the mean of the annotations, weighted by how well they match s_{i-1}. s_i = f(s_{i-1}, y_{i-1}, c_i) is read
-    out as tanh(W [s_i; c_i; y_{i-1}]). The bottom layer alone asks; what stands above it reads its states.
+    The context c_i is the mean of the annotations, weighted by the scores of s_{i-1}. The state is
+    s_i = f(s_{i-1}, y_{i-1}, c_i), the output tanh(W [s_i; c_i; y_{i-1}]). Only the bottom layer attends; the layers
+    above it read its states.
 
     Masks: padded source positions change nothing. Arguments and results are those of `RecurrentDecoder`.
 
@@ -25,8 +26,8 @@ class BahdanauDecoder(RecurrentDecoder):
         (TensorShape([2, 6]), TensorShape([2, 5]))
 
     Source: Bahdanau et al. 2015, "Neural machine translation by jointly learning to align and translate", appendix A.2.
-    Unlike there, the new state is read out and not the last one, through tanh and not maxout, and the first state knows
-    both directions of the encoder.
+    Unlike there, the output is made of the new state and not the last one, through tanh and not maxout, and the initial
+    state is made of both directions of the encoder.
     """
 
     def build(self, input_shape: tuple, annotations_shape: tuple) -> None:
@@ -48,7 +49,7 @@ class BahdanauDecoder(RecurrentDecoder):
         return self._read_out(top, context, x), state, weights
 
     def _advance(self, inputs: Any, state: tuple, memory: dict[str, Any]) -> tuple[tuple, Any, Any]:
-        """The next state of the bottom layer, and the context (B W, C) that it read with the weights (B W, S) of it."""
+        """Take a step of the bottom layer: its state, the context (B W, C) and the attention weights (B W, S)."""
         context, weights = self._gather(by_source(state[0], memory), memory)
         gates = ops.cast(inputs, "float32") + ops.cast(self.context(flat(context)), "float32")
         return self.stack[0].transition(gates, state), flat(context), flat(weights)

@@ -1,4 +1,4 @@
-"""The tokens of a table's row that are not of its numbers: categories, missing values, [CLS]."""
+"""The tokens of a table's row beside those of its numbers: categories, missing values, [CLS]."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from keras import ops
 
 
 class CategoryTokens(keras.layers.Layer):
-    """A token is the vector of the column's category plus one of the column: (B, M) int -> (B, M, D).
+    """Tokens of categorical columns, a vector of the category plus one of the column: (B, M) int -> (B, M, D).
 
     The vectors of all columns stand in one table, at an offset for each column. That of id 0, a value that no training
-    row has, starts at 0 and stays there: what is unknown is the column alone.
+    row has, starts at 0 and stays there: the token of an unknown value is that of the column alone.
 
     Args:
         width: D.
@@ -59,10 +59,10 @@ class CategoryTokens(keras.layers.Layer):
 
 
 class MissingTokens(keras.layers.Layer):
-    """Adds a learned vector to the tokens of numbers that are missing: (B, N, D) -> (B, N, D).
+    """A learned vector that is added to the tokens of missing numbers: (B, N, D) -> (B, N, D).
 
-    Such a token is made of the number that stands in for the missing one, the column's median; the vector starts at 0
-    and tells the two apart. In a column that missed none in training it stays 0, and the median speaks.
+    Such a token is made of the column's median, which replaces the missing number; the vector starts at 0 and tells the
+    two apart. In a column without missing numbers in training it stays 0.
 
     Call arguments:
         tokens: (B, N, D).
@@ -85,7 +85,7 @@ class MissingTokens(keras.layers.Layer):
 
 
 class ClassToken(keras.layers.Layer):
-    """Puts [CLS], a learned vector, before the tokens: (B, T, D) -> (B, 1 + T, D).
+    """The learned vector [CLS], put before the other tokens: (B, T, D) -> (B, 1 + T, D).
 
     Example:
         >>> layer = ClassToken()
@@ -110,5 +110,5 @@ class ClassToken(keras.layers.Layer):
 
 
 def uniform(width: int) -> keras.initializers.Initializer:
-    """Uniform between -1/sqrt(width) and 1/sqrt(width), with which all vectors of tokens begin."""
+    """Return the initializer of all vectors of tokens, uniform between -1/sqrt(width) and 1/sqrt(width)."""
     return keras.initializers.RandomUniform(-(width**-0.5), width**-0.5)

@@ -11,25 +11,25 @@ from tfattn.ops.attention import scaled_dot_product_attention
 
 
 class CrossAttention(keras.layers.Layer):
-    """Lets every position of a target gather from a source, in several heads at once.
+    """Multi-head attention of the positions of a target to those of a source.
 
-    What it needs of the source, `memory_of` computes once: keys and values. Several continuations of each source
-    (beams) share them without a copy: with B sources and B W rows of x, those of a source next to each other, they are
-    treated as W T queries of one source.
+    Keys and values of a source are computed once, by `memory_of`. Several continuations of each source (beams) share
+    them without a copy: with B sources and B W rows of x, those of a source next to each other, they are treated as
+    W T queries of one source.
 
     Masks: `attention_mask` (bool, broadcasts to (B, H, T, S)) is True where a query may see a source position. What is
     hidden changes nothing.
 
     Args:
         num_heads: H, a divisor of the width D.
-        dropout: the part of the attention weights that is dropped while training.
+        dropout: the fraction of the attention weights that is dropped while training.
         initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
 
     Call arguments:
         x: (B W, T, D), the target.
         memory: of `memory_of`, the keys and the values of the source, each (B, H, S, K).
-        attention_mask: who may see whom, for B rows; None hides nothing.
-        return_scores: whether to return the attention weights too.
+        attention_mask: as above, for B rows; None hides nothing.
+        return_attention_scores: whether to return the attention weights too.
 
     Returns:
         (B W, T, D), and the attention weights (B W, H, T, S) if asked for.
@@ -63,7 +63,7 @@ class CrossAttention(keras.layers.Layer):
             part.build(input_shape)
 
     def memory_of(self, x: Any) -> tuple[Any, Any]:
-        """The keys and the values of a source (B, S, D), each (B, H, S, K)."""
+        """Project a source (B, S, D) to its keys and its values, each (B, H, S, K)."""
         batch, length, width = ops.shape(x)
         pairs = ops.reshape(self.key_value(x), (batch, length, 2, self.num_heads, width // self.num_heads))
         key, value = ops.unstack(ops.transpose(pairs, (2, 0, 3, 1, 4)), 2)
@@ -74,7 +74,7 @@ class CrossAttention(keras.layers.Layer):
         x: Any,
         memory: tuple[Any, Any],
         attention_mask: Any = None,
-        return_scores: bool = False,
+        return_attention_scores: bool = False,
         training: bool = False,
     ) -> Any:
         key, value = memory
@@ -83,14 +83,14 @@ class CrossAttention(keras.layers.Layer):
         query = ops.reshape(self.query(x), (batch, -1, self.num_heads, head_width))
         query = ops.transpose(query, (0, 2, 1, 3))  # (B W, T, D) -> (B, H, W T, K)
         dropout = (lambda weights: self.weights_dropout(weights, training=True)) if training and self.dropout else None
-        heads, scores = scaled_dot_product_attention(query, key, value, mask=attention_mask, dropout=dropout)
+        heads, attention_weights = scaled_dot_product_attention(query, key, value, mask=attention_mask, dropout=dropout)
         heads = ops.reshape(ops.transpose(heads, (0, 2, 1, 3)), (rows, length, width))
-        answer = self.output_projection(heads)
-        if not return_scores:
-            return answer
-        scores = ops.reshape(scores, (batch, self.num_heads, -1, length, source_length))
-        scores = ops.transpose(scores, (0, 2, 1, 3, 4))  # (B, H, W T, S) -> (B W, H, T, S)
-        return answer, ops.reshape(scores, (rows, self.num_heads, length, source_length))
+        output = self.output_projection(heads)
+        if not return_attention_scores:
+            return output
+        attention_weights = ops.reshape(attention_weights, (batch, self.num_heads, -1, length, source_length))
+        attention_weights = ops.transpose(attention_weights, (0, 2, 1, 3, 4))  # (B, H, W T, S) -> (B W, H, T, S)
+        return output, ops.reshape(attention_weights, (rows, self.num_heads, length, source_length))
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape

@@ -12,37 +12,37 @@ from tfattn.layers.norm import LayerNormalization
 
 
 class DecoderBlock(keras.layers.Layer):
-    """Attends to the target so far, then to the source, then a feed-forward network: (B, T, D) -> (B, T, D).
+    """Causal self-attention, attention to the source and a feed-forward network: (B, T, D) -> (B, T, D).
 
-    Each part's result is added to what it read.
+    Around each of the three is a residual connection.
 
-    Masks: a position sees no later one; what pads the end of a target therefore changes nothing before it.
+    Masks: a position sees no later one; padding at the end of a target therefore changes nothing before it.
     `source_mask` (bool, broadcasts to (B, H, T, S)) is True where a query may see a source position.
 
     Args:
         num_heads: H, a divisor of the width D.
         intermediate_dim: the width inside the feed-forward network.
-        dropout: the part of each result that is dropped while training, before it is added.
-        attention_dropout: the part of both attentions' weights that is dropped while training.
+        dropout: the fraction of each result that is dropped while training, before it is added.
+        attention_dropout: the fraction of both attentions' weights that is dropped while training.
         activation: gelu, gelu_approximate, relu or reglu.
-        norm: "post" normalizes the sums (the original), "pre" what each part reads (trains deep stacks more easily).
+        norm: "post" normalizes the sums (the original), "pre" the input of each part (trains deep stacks more easily).
         layer_norm_epsilon: added to the variance before its root is taken.
         initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
 
     Call arguments:
         x: (B W, T, D); W > 1 rows of each source, next to each other, are beams, as in CrossAttention.
         memory: of `memory_of`, the keys and the values of the source, each (B, H, S, K).
-        source_mask: who may see whom, for B rows; None hides nothing.
+        source_mask: as above, for B rows; None hides nothing.
         cache: as in MultiHeadAttention, for decoding token by token, of W sequences for each of B rows.
         beam_mask: which positions of the cache each of W > 1 sequences sees, as there. (Keras would fill in a
             `cache_mask` by itself.)
         cache_index: how many positions the cache holds already, a scalar.
         positions: (T,) int, where x stands, for rotary positions; None for all others.
-        return_scores: whether to return the weights of the attention to the source too.
+        return_attention_scores: whether to return the weights of the attention to the source too.
 
     Returns:
-        (B W, T, D). With a cache or scores a tuple: the output, then the new cache if one was given, then the scores
-        (B W, H, T, S) if asked for.
+        (B W, T, D). With a cache or attention weights a tuple: the output, then the new cache if one was given, then
+        the attention weights (B W, H, T, S) if asked for.
 
     Example:
         >>> block = DecoderBlock(num_heads=2, intermediate_dim=32)
@@ -95,7 +95,7 @@ class DecoderBlock(keras.layers.Layer):
                 layer.build(input_shape)
 
     def memory_of(self, x: Any) -> tuple[Any, Any]:
-        """The keys and the values of a source (B, S, D), each (B, H, S, K)."""
+        """Project a source (B, S, D) to its keys and its values, each (B, H, S, K)."""
         return self.cross_attention.memory_of(x)
 
     def call(
@@ -107,7 +107,7 @@ class DecoderBlock(keras.layers.Layer):
         beam_mask: Any = None,
         cache_index: Any = 0,
         positions: Any = None,
-        return_scores: bool = False,
+        return_attention_scores: bool = False,
         training: bool = False,
     ) -> Any:
         part = "self_attention"
@@ -124,17 +124,21 @@ class DecoderBlock(keras.layers.Layer):
         x = self._add(part, x, gathered, training)
         part = "cross_attention"
         gathered = self.cross_attention(
-            self._read(part, x), memory, attention_mask=source_mask, return_scores=return_scores, training=training
+            self._read(part, x),
+            memory,
+            attention_mask=source_mask,
+            return_attention_scores=return_attention_scores,
+            training=training,
         )
-        if return_scores:
-            gathered, scores = gathered
+        if return_attention_scores:
+            gathered, attention_weights = gathered
         x = self._add(part, x, gathered, training)
         part = "feed_forward"
         x = self._add(part, x, self.feed_forward(self._read(part, x), training=training), training)
-        answer = [x]
-        answer += [cache] if cache is not None else []
-        answer += [scores] if return_scores else []
-        return answer[0] if len(answer) == 1 else tuple(answer)
+        outputs = [x]
+        outputs += [cache] if cache is not None else []
+        outputs += [attention_weights] if return_attention_scores else []
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def _read(self, part: str, x: Any) -> Any:
         return self.norms[part](x) if self.norm == "pre" else x

@@ -8,13 +8,13 @@ from tfattn.ops.dropout import dropout
 
 
 class Dropout(keras.layers.Layer):
-    """Sets a random part of its input to 0 while training, and scales the rest up so that the mean stays.
+    """Dropout: while training, a random fraction of the elements is set to 0 and the others are scaled up.
 
     Keras's own layer numbers its random state by the order in which all layers of the process were made; a checkpoint
     that is keyed by variable names needs the same name each time.
 
     Args:
-        rate: the part that is dropped, at least 0 and below 1, to a 256th. With 0 the layer holds no state.
+        rate: the fraction that is dropped, at least 0 and below 1, to a 256th. With 0 the layer holds no state.
 
     Example:
         >>> layer = Dropout(0.5)

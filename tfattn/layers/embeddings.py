@@ -1,4 +1,4 @@
-"""From token ids to vectors."""
+"""Embeddings of token ids."""
 
 from typing import Any
 
@@ -8,16 +8,16 @@ from keras import ops
 from tfattn.layers.dropout import Dropout
 
 
-class Table(keras.layers.Layer):
-    """A table of vectors, looked up by id: (...) int -> (..., D) in the table's own float32.
+class EmbeddingTable(keras.layers.Layer):
+    """A table of vectors, looked up by id: (...) int -> (..., D) float32, whatever the policy.
 
     Args:
-        num_rows: how many ids there are.
+        num_rows: the number of ids.
         width: D.
         initializer_range: the standard deviation of the table's truncated normal distribution.
 
     Example:
-        >>> table = Table(num_rows=100, width=8)
+        >>> table = EmbeddingTable(num_rows=100, width=8)
         >>> table(keras.ops.ones((1, 5), "int32")).shape
         TensorShape([1, 5, 8])
     """
@@ -48,16 +48,16 @@ class Table(keras.layers.Layer):
 
 
 class Embeddings(keras.layers.Layer):
-    """Adds up what a token is, where it stands and in which segment, then normalizes: (B, T) int -> (B, T, D).
+    """BERT's embeddings, the normalized sum of token, position and segment embeddings: (B, T) int -> (B, T, D).
 
-    Masks: padded positions get a vector like any other; who reads it must hide it.
+    Masks: padded positions get a vector like any other; attention must hide it.
 
     Args:
-        vocabulary_size: how many token ids there are.
+        vocabulary_size: the number of token ids.
         hidden_dim: D.
-        max_sequence_length: how many positions there are, the longest T.
-        num_segments: how many segment ids there are.
-        dropout: the part of the result that is dropped while training.
+        max_sequence_length: the number of positions, the longest T.
+        num_segments: the number of segment ids.
+        dropout: the fraction of the result that is dropped while training.
         layer_norm_epsilon: added to the variance before its root is taken.
         initializer_range: the standard deviation of the tables' truncated normal distribution.
 
@@ -96,9 +96,9 @@ class Embeddings(keras.layers.Layer):
 
     def build(self, input_shape: tuple) -> None:
         tables = {"width": self.hidden_dim, "initializer_range": self.initializer_range, "dtype": self.dtype_policy}
-        self.token = Table(num_rows=self.vocabulary_size, name="token", **tables)
-        self.position = Table(num_rows=self.max_sequence_length, name="position", **tables)
-        self.segment = Table(num_rows=self.num_segments, name="segment", **tables)
+        self.token = EmbeddingTable(num_rows=self.vocabulary_size, name="token", **tables)
+        self.position = EmbeddingTable(num_rows=self.max_sequence_length, name="position", **tables)
+        self.segment = EmbeddingTable(num_rows=self.num_segments, name="segment", **tables)
         self.norm = keras.layers.LayerNormalization(
             epsilon=self.layer_norm_epsilon, name="norm", dtype=self.dtype_policy
         )

@@ -11,28 +11,28 @@ from tfattn.layers.norm import LayerNormalization
 
 
 class EncoderBlock(keras.layers.Layer):
-    """Self-attention, then a feed-forward network, each added to what it read: (B, T, D) -> (B, T, D).
+    """Self-attention and a feed-forward network, each with a residual connection: (B, T, D) -> (B, T, D).
 
     Masks: `attention_mask` (bool, broadcasts to (B, H, T, T)) is True where a query may see a key.
 
     Args:
         num_heads: H, a divisor of the width D.
         intermediate_dim: the width inside the feed-forward network.
-        dropout: the part of both results that is dropped while training, before they are added.
-        attention_dropout: the part of the attention weights that is dropped while training.
-        intermediate_dropout: the part that is dropped while training inside the feed-forward network.
+        dropout: the fraction of both results that is dropped while training, before they are added.
+        attention_dropout: the fraction of the attention weights that is dropped while training.
+        intermediate_dropout: the fraction that is dropped while training inside the feed-forward network.
         activation: gelu, gelu_approximate, relu or reglu.
-        norm: "post" normalizes the sum (the original), "pre" what each part reads (trains deep stacks more easily),
-            "pre_feed_forward" what the feed-forward network reads, but not what attention does.
+        norm: "post" normalizes the sums (the original), "pre" the input of both parts (trains deep stacks more easily),
+            "pre_feed_forward" that of the feed-forward network only.
         layer_norm_epsilon: added to the variance before its root is taken.
         initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
 
     Call arguments:
         x: (B, T, D).
-        attention_mask: who may see whom; None hides nothing.
+        attention_mask: as above; None hides nothing.
         positions: (T,) int, where x stands, for rotary positions; None for all others.
-        num_queries: T, if only the first T of S positions are wanted; the others are then only seen.
-        return_scores: whether to return the attention weights too.
+        num_queries: T, if only the first T of S positions are wanted as queries; the others are then only keys.
+        return_attention_scores: whether to return the attention weights too.
 
     Returns:
         (B, T, D), and the attention weights (B, H, T, S) if asked for; S is T unless `num_queries` says otherwise.
@@ -104,16 +104,16 @@ class EncoderBlock(keras.layers.Layer):
         attention_mask: Any = None,
         positions: Any = None,
         num_queries: int | None = None,
-        return_scores: bool = False,
+        return_attention_scores: bool = False,
         training: bool = False,
     ) -> Any:
         read = self.attention_norm(x) if self.norm == "pre" else x
-        gathered, scores = self.attention(
+        gathered, attention_weights = self.attention(
             read,
             attention_mask=attention_mask,
             positions=positions,
             num_queries=num_queries,
-            return_scores=True,
+            return_attention_scores=True,
             training=training,
         )
         x = x if num_queries is None else x[:, :num_queries]
@@ -124,7 +124,7 @@ class EncoderBlock(keras.layers.Layer):
         x = x + self.feed_forward_dropout(self.feed_forward(read, training=training), training=training)
         if self.norm == "post":
             x = self.feed_forward_norm(x)
-        return (x, scores) if return_scores else x
+        return (x, attention_weights) if return_attention_scores else x
 
     def _layer_norm(self, name: str) -> keras.layers.Layer:
         return LayerNormalization(epsilon=self.layer_norm_epsilon, name=name, dtype=self.dtype_policy)

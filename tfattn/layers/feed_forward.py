@@ -10,15 +10,15 @@ from tfattn.ops.activations import ACTIVATIONS, GATED_ACTIVATIONS
 
 
 class FeedForward(keras.layers.Layer):
-    """Widens each position's vector, bends it, and narrows it back: (B, T, D) -> (B, T, D).
+    """Two linear maps with an activation in between, for each position by itself: (B, T, D) -> (B, T, D).
 
     Masks: positions are independent of each other.
 
     Args:
         intermediate_dim: the width in between.
-        activation: gelu, gelu_approximate, relu, or reglu, for which the first map is twice as wide: a half gates the
+        activation: gelu, gelu_approximate, relu, or reglu, for which the first map is twice as wide: one half gates the
             other.
-        dropout: the part of what was bent that is dropped while training.
+        dropout: the fraction of the activations that is dropped while training.
         initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
 
     Example:
@@ -56,8 +56,8 @@ class FeedForward(keras.layers.Layer):
         self.output_projection.build((*input_shape[:-1], self.intermediate_dim))
 
     def call(self, x: Any, training: bool = False) -> Any:
-        bend = {**ACTIVATIONS, **GATED_ACTIVATIONS}[self.activation]
-        return self.output_projection(self.intermediate_dropout(bend(self.intermediate(x)), training=training))
+        activate = {**ACTIVATIONS, **GATED_ACTIVATIONS}[self.activation]
+        return self.output_projection(self.intermediate_dropout(activate(self.intermediate(x)), training=training))
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape

@@ -9,10 +9,10 @@ from tfattn.ops.recurrence import scan
 
 
 class LuongDecoder(RecurrentDecoder):
-    """Takes the step, then gathers a context by the new state of the top layer.
+    """The decoder of Luong et al.: it takes a step, then the new state of its top layer attends to the source.
 
-    s_i = f(s_{i-1}, y_{i-1}); c_i is the mean of the annotations, weighted by how well they match s_i, and
-    tanh(W [s_i; c_i]) is read out. No step waits for a context, so all positions ask at once.
+    The state is s_i = f(s_{i-1}, y_{i-1}); the context c_i is the mean of the annotations, weighted by the scores of
+    s_i; the output is tanh(W [s_i; c_i]). No step waits for a context, so all positions attend at once.
 
     Masks: padded source positions change nothing. Arguments and results are those of `RecurrentDecoder`.
 
@@ -42,16 +42,16 @@ class LuongDecoder(RecurrentDecoder):
         return flat(output), state, flat(weights)
 
     def _attend(self, top: Any, memory: dict[str, Any]) -> tuple[Any, Any]:
-        """What is read out of states (B, W, D) of the top layer, and the weights (B, W, S)."""
+        """Compute the outputs (B, W, O) for states (B, W, D) of the top layer, and the attention weights (B, W, S)."""
         contexts, weights = self._gather(top, memory)
         return self._read_out(top, contexts), weights
 
 
 class InputFeedingDecoder(LuongDecoder):
-    """A `LuongDecoder` that also reads what it read out one position before: s_i = f(s_{i-1}, y_{i-1}, r_{i-1}).
+    """A `LuongDecoder` whose step also reads its last output: s_i = f(s_{i-1}, y_{i-1}, r_{i-1}), r_0 being 0.
 
-    r_0 is 0. While training, dropout between layers drops the same elements at all positions (Gal and Ghahramani 2016):
-    the loop over them draws nothing.
+    While training, dropout between layers drops the same elements at all positions (Gal and Ghahramani 2016), so that
+    the loop over positions draws no random numbers.
 
     Example:
         >>> decoder = InputFeedingDecoder(hidden_dim=8, output_dim=6, score="general")
@@ -68,7 +68,7 @@ class InputFeedingDecoder(LuongDecoder):
         self.fed = self._projection("fed", self.output_dim, self.stack[0].input_projection.units)
 
     def first_state(self, memory: dict[str, Any]) -> Any:
-        """The states of all layers, and r_0 (B, O)."""
+        """Return the initial states of all layers, and r_0 (B, O), zeros."""
         batch = ops.shape(memory["summary"])[0]
         return super().first_state(memory), ops.zeros((batch, self.output_dim), "float32")
 
@@ -85,12 +85,12 @@ class InputFeedingDecoder(LuongDecoder):
         return ops.cast(state[1], self.compute_dtype), state, weights
 
     def _draw_dropout(self, batch_size: Any) -> list:
-        """For each layer but the top one, what its output is multiplied by, (B, D) float32."""
+        """Draw the factors (B, D) float32 of each layer's output, the top layer excluded."""
         ones = ops.ones((batch_size, self.hidden_dim))
         return [ops.cast(dropout(ones, training=True), "float32") for dropout in self.between]
 
     def _advance(self, inputs: Any, state: Any, memory: dict[str, Any], keep: Any = None) -> tuple[Any, Any]:
-        """The next state, and the weights (B W, S) by which it gathered the source."""
+        """Take a step: the new state, whose last part is the output, and the attention weights (B W, S)."""
         states, output = state
         gates = ops.cast(inputs, "float32") + ops.cast(self.fed(output), "float32")
         top, states = self._step_upwards(self.stack[0].transition(gates, states[0]), states, keep)

@@ -15,7 +15,7 @@ from tfattn.ops.positions import rotary
 
 
 class MultiHeadAttention(keras.layers.Layer):
-    """Lets every position of a sequence gather from all others, in several heads at once.
+    """Multi-head self-attention, with a key/value cache for decoding.
 
     Query, key and value come from one fused projection. Its kernel's columns are the queries of all heads, then the
     keys, then the values.
@@ -23,31 +23,31 @@ class MultiHeadAttention(keras.layers.Layer):
     Masks: `attention_mask` (bool, broadcasts to (B, H, T, S)) is True where a query may see a key; causal layers hide
     the future besides. What is hidden changes nothing.
 
-    A cache holds the keys and values of earlier steps, for decoding token by token: make one with `empty_cache`, give
+    A cache holds the keys and values of earlier steps, for decoding token by token: make one with `empty_cache`, pass
     it with the number of steps that it holds, and go on with the one that is returned. Where W sequences of a batch's
     row are written side by side (beams), x has B W rows, those of a row next to each other, and a query may see the
-    caches of all W of them: when one beam goes on from another, nothing has to be moved, only the mask changes.
+    caches of all W of them: when one beam continues another, nothing has to be moved, only the mask changes.
 
     Args:
         num_heads: H, a divisor of the width D.
-        is_causal: position t sees only positions up to t.
-        dropout: the part of the attention weights that is dropped while training.
+        is_causal: whether position t sees only positions up to t.
+        dropout: the fraction of the attention weights that is dropped while training.
         initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
 
     Call arguments:
         x: (B, T, D), or (B W, T, D) with a cache of W sequences.
-        attention_mask: who may see whom; None hides nothing. With a cache of several sequences it is needed, and
-            broadcasts to (B, H, W T, W S); see `masks.continued`.
+        attention_mask: as above; None hides nothing. With a cache of several sequences it is required, and broadcasts
+            to (B, H, W T, W S); see `masks.continued`.
         cache: the keys and the values of up to S positions, each (B, H, W, S, K), with zeros from `cache_index` on.
         cache_index: how many positions the cache holds already, a scalar.
-        positions: (T,) int, where x stands, for rotary positions: queries and keys are turned by them, and keys are
-            kept turned. None turns nothing.
-        num_queries: T, if only the first T positions of x ask; the others are then only seen.
-        return_scores: whether to return the attention weights too.
+        positions: (T,) int, where x stands, for rotary positions: queries and keys are rotated by them, and keys are
+            cached rotated. None rotates nothing.
+        num_queries: T, if only the first T positions of x are wanted as queries; the others are then only keys.
+        return_attention_scores: whether to return the attention weights too.
 
     Returns:
-        (B, T, D). With a cache or scores a tuple: the output, then the new cache if one was given, then the scores
-        (B, H, T, S) if asked for, with W sequences (B, H, W T, W S).
+        (B, T, D). With a cache or attention weights a tuple: the output, then the new cache if one was given, then the
+        attention weights (B, H, T, S) if asked for, with W sequences (B, H, W T, W S).
 
     Example:
         >>> layer = MultiHeadAttention(num_heads=2)
@@ -85,7 +85,7 @@ class MultiHeadAttention(keras.layers.Layer):
         self.output_projection.build(input_shape)
 
     def empty_cache(self, batch_size: Any, num_steps: int, num_beams: int = 1) -> Any:
-        """Makes room for the keys and the values of `num_steps` positions: twice (B, H, W, S, K) zeros."""
+        """Make a cache for the keys and the values of `num_steps` positions: twice (B, H, W, S, K) zeros."""
         width = self.output_projection.units
         shape = (batch_size, self.num_heads, num_beams, num_steps, width // self.num_heads)
         return ops.zeros(shape, dtype=self.compute_dtype), ops.zeros(shape, dtype=self.compute_dtype)
@@ -98,7 +98,7 @@ class MultiHeadAttention(keras.layers.Layer):
         cache_index: Any = 0,
         positions: Any = None,
         num_queries: int | None = None,
-        return_scores: bool = False,
+        return_attention_scores: bool = False,
         training: bool = False,
     ) -> Any:
         rows, length, width = ops.shape(x)
@@ -122,12 +122,12 @@ class MultiHeadAttention(keras.layers.Layer):
             future = masks.causal(length, ops.shape(key)[2], cache_index)
             attention_mask = masks.combine(attention_mask, future)
         dropout = (lambda weights: self.weights_dropout(weights, training=True)) if training and self.dropout else None
-        heads, scores = scaled_dot_product_attention(query, key, value, mask=attention_mask, dropout=dropout)
+        heads, attention_weights = scaled_dot_product_attention(query, key, value, mask=attention_mask, dropout=dropout)
         heads = ops.reshape(ops.transpose(heads, (0, 2, 1, 3)), (rows, length, width))  # (B, H, W T, K) -> (B W, T, D)
-        answer = [self.output_projection(heads)]
-        answer += [cache] if cache is not None else []
-        answer += [scores] if return_scores else []
-        return answer[0] if len(answer) == 1 else tuple(answer)
+        outputs = [self.output_projection(heads)]
+        outputs += [cache] if cache is not None else []
+        outputs += [attention_weights] if return_attention_scores else []
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape
@@ -138,7 +138,7 @@ class MultiHeadAttention(keras.layers.Layer):
 
 
 def _put(cache: Any, new: Any, at: Any) -> Any:
-    """The cache (B, H, W, S, K) with the T positions of `new` (B, H, W, T, K) from position `at` on."""
+    """Write the T positions of `new` (B, H, W, T, K) into the cache (B, H, W, S, K), from position `at` on."""
     *others, length, width = ops.shape(new)
     steps = ops.shape(cache)[3]
     # Scattered as rows of one matrix: ops.slice_update is, on TensorFlow, a program of XLA, which exports refuse.
@@ -150,5 +150,5 @@ def _put(cache: Any, new: Any, at: Any) -> Any:
 
 
 def _side_by_side(x: Any) -> Any:
-    """What several beams have in one row: (B, H, W, T, K) -> (B, H, W T, K)."""
+    """Lay the positions of all beams end to end: (B, H, W, T, K) -> (B, H, W T, K)."""
     return ops.reshape(x, (*ops.shape(x)[:2], -1, x.shape[-1]))

@@ -9,7 +9,7 @@ from tfattn.ops.normalization import layer_normalization
 
 
 class LayerNormalization(keras.layers.Layer):
-    """Brings every vector to mean 0 and variance 1, then scales and shifts its components: (..., D) -> (..., D).
+    """Layer normalization, with learned scales and shifts of the components: (..., D) -> (..., D).
 
     What keras.layers.LayerNormalization does, with weights of the same names; a training step takes about half of its
     time on a CPU.

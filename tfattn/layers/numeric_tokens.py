@@ -1,4 +1,4 @@
-"""From the numeric columns of a table to one token each: linear, piecewise linear or periodic.
+"""Tokens of the numeric columns of a table: linear, piecewise linear or periodic.
 
 All compute in float32 whatever the policy, and cast their tokens at the end: a number in bfloat16 has two digits.
 """
@@ -11,7 +11,7 @@ from keras import ops
 
 
 class ColumnProjection(keras.layers.Layer):
-    """A linear map for each column of its own: (B, N, F) -> (B, N, units).
+    """A separate linear map for each column: (B, N, F) -> (B, N, units).
 
     Args:
         units: the width of the output.
@@ -31,7 +31,7 @@ class ColumnProjection(keras.layers.Layer):
 
     def build(self, input_shape: tuple) -> None:
         _, columns, width = input_shape
-        # As F grows, the sum over it stays as large.
+        # So that the size of the sum over F does not depend on F.
         bound = (width * self.units) ** -0.5
         uniform = keras.initializers.RandomUniform
         self.kernel = self.add_weight(
@@ -56,7 +56,7 @@ class ColumnProjection(keras.layers.Layer):
 
 
 class LinearTokens(keras.layers.Layer):
-    """A token is the column's number times one vector plus another: (B, N) -> (B, N, D).
+    """Tokens that are linear in the column's number, x w + b with vectors w and b of the column: (B, N) -> (B, N, D).
 
     Args:
         width: D.
@@ -88,10 +88,10 @@ class LinearTokens(keras.layers.Layer):
 
 
 class PiecewiseLinearTokens(keras.layers.Layer):
-    """A token is a linear map of the column's place among its bins: (B, N Q) -> (B, N, D).
+    """Tokens that are piecewise linear in the column's number, given its encoding by bins: (B, N Q) -> (B, N, D).
 
-    The bins that lie below a number are given as 1, those above as 0, and the one that holds it as how far in it is:
-    the token is a curve of the number that bends at the edges of the bins.
+    The bins below a number are given as 1, those above as 0, and the one that holds it as the fraction of the bin that
+    lies below it (`preprocessing.piecewise`); the token is a linear map of them.
 
     Args:
         width: D.
@@ -125,14 +125,14 @@ class PiecewiseLinearTokens(keras.layers.Layer):
 
 
 class PeriodicTokens(keras.layers.Layer):
-    """A token is ReLU of a linear map of waves over the column's numbers: (B, N) -> (B, N, D).
+    """Tokens that are ReLU of a linear map of sines and cosines of the column's number: (B, N) -> (B, N, D).
 
-    Each column has frequencies of its own, which are learned; a number x is read as the sines, then the cosines, of
+    Each column has frequencies c of its own, which are learned; a number x becomes the sines, then the cosines, of
     2 pi c x for each of them.
 
     Args:
         width: D.
-        num_frequencies: how many a column has.
+        num_frequencies: the number of frequencies of a column.
         frequency_scale: the standard deviation with which they are initialized; the larger, the finer the differences
             between numbers that matter from the start.
 
@@ -141,7 +141,7 @@ class PeriodicTokens(keras.layers.Layer):
         >>> layer(keras.ops.ones((2, 3))).shape
         TensorShape([2, 3, 8])
 
-    Source: Gorishniy et al. 2022, "On embeddings for numerical features in tabular deep learning", eq. 7, "PLR".
+    Source: Gorishniy et al. 2022, "On embeddings for numerical features in tabular deep learning", section 3.3, "PLR".
     """
 
     def __init__(self, *, width: int, num_frequencies: int = 24, frequency_scale: float = 0.1, **kwargs: Any):

@@ -9,7 +9,7 @@ from tfattn.layers.projection import Projection
 
 
 class Pooler(keras.layers.Layer):
-    """A dense layer with tanh on the vector of the first token: (B, T, D) -> (B, D).
+    """BERT's pooler, a dense layer with tanh on the vector of the first token: (B, T, D) -> (B, D).
 
     Masks: the first token is never padding.
 

@@ -1,4 +1,4 @@
-"""What a token is and where it stands, in one vector."""
+"""Token vectors with position encodings."""
 
 from typing import Any
 
@@ -6,23 +6,23 @@ import keras
 from keras import ops
 
 from tfattn.layers.dropout import Dropout
-from tfattn.layers.embeddings import Table
+from tfattn.layers.embeddings import EmbeddingTable
 from tfattn.ops.positions import sinusoidal
 
 
 class Positions(keras.layers.Layer):
-    """Scales the vectors of tokens by sqrt(D) and adds one for each position: (B, T, D) -> (B, T, D).
+    """Scaling of token vectors by sqrt(D) and addition of position encodings: (B, T, D) -> (B, T, D).
 
-    The tokens' table lies elsewhere: source, target and output may share one. Its values are of the size D^-0.5, so
-    those that leave here are of the size 1, as are the sines and cosines.
+    The embedding table is not part of it: source, target and output may share one. Its values are of the size D^-0.5,
+    so that they are scaled to the size 1, that of the sines and cosines.
 
-    Masks: padded positions get a vector like any other; who reads it must hide it.
+    Masks: padded positions get a vector like any other; attention must hide it.
 
     Args:
         positions: "sinusoidal" adds sines and cosines, "learned" a table's rows, "rotary" nothing: there, attention
-            turns its queries and keys.
-        max_sequence_length: how many positions the table has, if learned.
-        dropout: the part of the result that is dropped while training.
+            rotates its queries and keys.
+        max_sequence_length: the number of positions of the table, if learned.
+        dropout: the fraction of the result that is dropped while training.
 
     Call arguments:
         x: (B, T, D), rows of a table, in float32.
@@ -48,7 +48,7 @@ class Positions(keras.layers.Layer):
     def build(self, input_shape: tuple) -> None:
         width = input_shape[-1]
         if self.positions == "learned":
-            self.position = Table(
+            self.position = EmbeddingTable(
                 num_rows=self.max_sequence_length,
                 width=width,
                 initializer_range=width**-0.5,

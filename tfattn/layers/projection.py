@@ -7,7 +7,7 @@ from keras import ops
 
 
 class Projection(keras.layers.Layer):
-    """Maps vectors of one width to another, wherever they stand: (..., D) -> (..., units).
+    """A linear map of the last axis, with bias: (..., D) -> (..., units).
 
     What keras.layers.Dense does, computed as one product of two matrices. For input of rank 3 Dense multiplies batch by
     batch, and its kernel's gradient is a stack of B products that is then summed; as one product it is two to three

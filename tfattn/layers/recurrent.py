@@ -8,13 +8,13 @@ from keras import ops
 from tfattn.layers.projection import Projection
 from tfattn.ops.recurrence import gru, lstm, scan
 
-# Name of a cell: its step, how many gates and candidates it computes, how many tensors are its state.
+# By name of the cell: its step, the number of gates and candidates that it computes, that of the tensors of its state.
 CELLS = {"gru": (gru, 3, 1), "lstm": (lstm, 4, 2)}
-FORGET_GATE = 1  # its place among those of an LSTM
+FORGET_GATE = 1  # its index among the gates of an LSTM
 
 
 class Cell(keras.layers.Layer):
-    """One step of a GRU or LSTM, whose inputs have been projected already.
+    """One step of a GRU or LSTM, given inputs that are projected already.
 
     Args:
         units: the width D of the state.
@@ -50,7 +50,7 @@ class Cell(keras.layers.Layer):
         self.recurrent_bias = self.add_weight(name="recurrent_bias", shape=shape[1:], initializer=self._open)
 
     def empty_state(self, batch_size: Any) -> tuple:
-        """The state before anything was read: zeros."""
+        """Return the state before the first step: zeros."""
         return tuple(ops.zeros((batch_size, self.units), "float32") for _ in range(self.num_states))
 
     def call(self, inputs: Any, state: tuple) -> tuple:
@@ -82,8 +82,8 @@ class Recurrent(keras.layers.Layer):
     Args:
         units: the width D of output and state.
         cell: gru or lstm.
-        go_backwards: whether to read from the last position to the first; the output at a position then knows what
-            follows it.
+        go_backwards: whether to read from the last position to the first; the output at a position then depends on
+            those after it.
 
     Call arguments:
         x: (B, T, F).
@@ -122,7 +122,7 @@ class Recurrent(keras.layers.Layer):
         return ops.cast(outputs, self.compute_dtype)
 
     def step(self, x: Any, state: tuple) -> tuple:
-        """The state after one more position, x (B, F)."""
+        """Read one more position, x (B, F), and return the new state."""
         return self.transition(self.input_projection(x), state)
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
@@ -173,7 +173,7 @@ class Bidirectional(keras.layers.Layer):
         return ops.concatenate([self.forward(x, padding_mask), self.backward(x, padding_mask)], axis=-1)
 
     def last_states(self, outputs: Any) -> Any:
-        """What each direction knew after all it read, side by side: (B, T, D) of a call -> (B, D)."""
+        """Return the last output of each direction, side by side: (B, T, D) of a call -> (B, D)."""
         forward, backward = ops.split(outputs, 2, axis=-1)
         return ops.concatenate([forward[:, -1], backward[:, 0]], axis=-1)
 

@@ -1,4 +1,4 @@
-"""What recurrent decoders have in common, and the plain one, which sees the source as one vector."""
+"""The base of recurrent decoders, and the one without attention, which sees the source as one vector."""
 
 from typing import Any
 
@@ -13,20 +13,19 @@ from tfattn.layers.recurrent import Recurrent
 
 
 class RecurrentDecoder(keras.layers.Layer):
-    """Reads the target so far, looks at the source in a way of its own, and says what the next token is chosen by.
+    """The base of recurrent decoders: it reads the target so far and the source, and returns a vector per position.
 
-    How it looks at the source is its wiring, and each wiring is a class: `PlainDecoder`, `BahdanauDecoder`,
-    `LuongDecoder`, `InputFeedingDecoder`. The parts they are wired from stand here: a stack of GRUs or LSTMs, a
-    projection that makes their first states of the source's summary c, tanh(W c), and one for the readout,
-    tanh(W [...]).
+    How it reads the source is its wiring, and each wiring is a class: `PlainDecoder`, `BahdanauDecoder`,
+    `LuongDecoder`, `InputFeedingDecoder`. Their common parts stand here: a stack of GRUs or LSTMs, a projection that
+    makes their initial states of the source's summary c, tanh(W c), and one that makes the output, tanh(W [...]).
 
     Args:
         hidden_dim: the width D of the states.
-        output_dim: the width O of what is read out.
-        num_layers: how many GRUs or LSTMs stand on top of each other.
+        output_dim: the width O of the output.
+        num_layers: the number of GRUs or LSTMs, one on top of the other.
         cell: gru or lstm.
-        score: of the decoder's `Alignment`, if it has one.
-        dropout: the part of what one layer gives to the next that is dropped while training.
+        score: the score function of the decoder's `Alignment`, if it has one.
+        dropout: the fraction of each layer's output that is dropped while training, the top layer's excluded.
 
     Call arguments:
         x: (B, T, E), the vectors of the target tokens.
@@ -57,12 +56,15 @@ class RecurrentDecoder(keras.layers.Layer):
         self.dropout = dropout
 
     def memory_of(self, annotations: Any, summary: Any, padding_mask: Any) -> dict[str, Any]:
-        """What steps need of a source, computed once.
+        """Compute once what all steps need of a source.
 
         Args:
             annotations: (B, S, C), a vector for each source token.
-            summary: (B, C), one for all of them.
+            summary: (B, C), a vector for the whole source.
             padding_mask: (B, S) bool, True at real tokens.
+
+        Returns:
+            a dictionary of tensors of B rows, the `memory` of `call` and `step`.
         """
         return {
             PADDING_MASK: padding_mask,
@@ -72,22 +74,22 @@ class RecurrentDecoder(keras.layers.Layer):
         }
 
     def first_state(self, memory: dict[str, Any]) -> Any:
-        """The state before the first token: for each layer that of its cell, tensors (B, D) float32."""
+        """Return the state before the first token: for each layer that of its cell, tensors (B, D) float32."""
         num_states = self.stack[0].transition.num_states
         states = ops.tanh(ops.cast(self.initial_state(memory["summary"]), "float32"))
         parts = ops.split(states, self.num_layers * num_states, axis=-1)
         return tuple(tuple(parts[layer * num_states :][:num_states]) for layer in range(self.num_layers))
 
     def step(self, x: Any, memory: dict[str, Any], state: Any) -> tuple[Any, Any, Any]:
-        """One position.
+        """Read the tokens of one position.
 
         Args:
-            x: (B W, E), the vectors of the tokens there, W rows of each source side by side.
-            memory: of B rows.
-            state: as the step before left it, or `first_state`; B W rows.
+            x: (B W, E), the vectors of the tokens, W rows of each source side by side.
+            memory: of `memory_of`, B rows.
+            state: of the step before, or of `first_state`; B W rows.
 
         Returns:
-            what is read out (B W, O), the new state, and the alignment (B W, S) float32 or None.
+            the output (B W, O), the new state, and the attention weights (B W, S) float32 or None.
         """
         raise NotImplementedError
 
@@ -96,7 +98,7 @@ class RecurrentDecoder(keras.layers.Layer):
         return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
     def _build_parts(self, *, summary: int, read: int, readout: int) -> None:
-        """Builds what all have, given the widths of the summary, of what the bottom layer reads, and of the readout."""
+        """Build the common parts, given the widths of the summary and of the inputs of the bottom layer and readout."""
         common = {"units": self.hidden_dim, "cell": self.cell, "dtype": self.dtype_policy}
         self.stack = [Recurrent(name=f"layer_{index}", **common) for index in range(self.num_layers)]
         self.between = [
@@ -120,18 +122,18 @@ class RecurrentDecoder(keras.layers.Layer):
         return layer
 
     def _upwards(self, x: Any, state: Any, training: bool) -> Any:
-        """From the outputs of the bottom layer to those of the top one, (B, T, D)."""
+        """Run the upper layers over a sequence, from the outputs of the bottom layer to those of the top, (B, T, D)."""
         for dropout, layer, first in zip(self.between, self.stack[1:], state[1:], strict=True):
             x = layer(dropout(x, training=training), initial_state=first)
         return x
 
     def _step_upwards(self, bottom: tuple, state: tuple, keep: Any = None) -> tuple[Any, tuple]:
-        """From the new state of the bottom layer to the output of the top one at that position, and all new states.
+        """Take a step of the upper layers: the output of the top layer, and the new states of all.
 
         Args:
-            bottom: the new state.
-            state: that of all layers before.
-            keep: for each layer but the top one, what its output is multiplied by; None changes nothing.
+            bottom: the new state of the bottom layer.
+            state: the last states of all layers.
+            keep: factors of each layer's output, the top layer excluded; None stands for ones.
         """
         states = [bottom]
         for index, (layer, before) in enumerate(zip(self.stack[1:], state[1:], strict=True)):
@@ -140,7 +142,7 @@ class RecurrentDecoder(keras.layers.Layer):
         return states[-1][0], tuple(states)
 
     def _gather(self, query: Any, memory: dict[str, Any]) -> tuple[Any, Any]:
-        """What states (B, W, D) gather of the source, (B, W, C), and the weights (B, W, S)."""
+        """Return the contexts (B, W, C) of states (B, W, D), and the attention weights (B, W, S)."""
         return self.alignment(query, memory["keys"], memory["annotations"], memory[PADDING_MASK])
 
     def _read_out(self, *parts: Any) -> Any:
@@ -149,9 +151,9 @@ class RecurrentDecoder(keras.layers.Layer):
 
 
 class PlainDecoder(RecurrentDecoder):
-    """Sees the source as one vector c: s_i = f(s_{i-1}, y_{i-1}, c), read out as tanh(W [s_i; y_{i-1}; c]).
+    """The decoder without attention, which sees the source as one vector c: s_i = f(s_{i-1}, y_{i-1}, c).
 
-    It has no alignment. Arguments and results are those of `RecurrentDecoder`.
+    The output is tanh(W [s_i; y_{i-1}; c]). Arguments and results are those of `RecurrentDecoder`.
 
     Example:
         >>> decoder = PlainDecoder(hidden_dim=8, output_dim=6)
@@ -183,17 +185,17 @@ class PlainDecoder(RecurrentDecoder):
 
 
 def by_source(x: Any, memory: dict[str, Any]) -> Any:
-    """Rows of the same source together: (B W, ...) -> (B, W, ...), the memory having B rows."""
+    """Group rows by their source: (B W, ...) -> (B, W, ...), the memory having B rows."""
     return ops.reshape(x, (ops.shape(memory["summary"])[0], -1, *ops.shape(x)[1:]))
 
 
 def flat(x: Any) -> Any:
-    """(B, W, ...) -> (B W, ...)."""
+    """Undo `by_source`: (B, W, ...) -> (B W, ...)."""
     return ops.reshape(x, (-1, *ops.shape(x)[2:]))
 
 
 def _beside(x: Any, summary: Any) -> Any:
-    """The summary (B, C) beside each vector of x (B, T, E): (B, T, E + C)."""
+    """Append the summary (B, C) to each vector of x (B, T, E): (B, T, E + C)."""
     x = ops.cast(x, summary.dtype)
     batch, length, _ = ops.shape(x)
     return ops.concatenate([x, ops.broadcast_to(summary[:, None], (batch, length, summary.shape[-1]))], axis=-1)

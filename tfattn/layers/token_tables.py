@@ -1,23 +1,26 @@
-"""The tables of token vectors of an encoder-decoder, some of which may be one, and the logits that one makes."""
+"""The embedding tables of an encoder-decoder, which may be shared, and logits as products with one of them."""
 
 from typing import Any
 
 from keras import ops
 
 from tfattn.errors import ConfigError
-from tfattn.layers.embeddings import Table
+from tfattn.layers.embeddings import EmbeddingTable
 
 
 def token_tables(
     width: int, *, vocabulary_size: int, target_vocabulary_size: int, share: str
-) -> tuple[Table, Table, Table]:
-    """Makes the tables that sources are read by, that targets are read by, and that logits are products with.
+) -> tuple[EmbeddingTable, EmbeddingTable, EmbeddingTable]:
+    """Make the embedding tables of the source, of the target and of the output.
 
     Args:
-        width: D, of a vector; their values are of the size D^-0.5.
-        vocabulary_size: how many tokens sources have.
-        target_vocabulary_size: how many tokens targets have.
-        share: "all" makes all of them one table, "target" the last two; "none" makes three.
+        width: D, of a vector; values are of the size D^-0.5.
+        vocabulary_size: the number of source tokens.
+        target_vocabulary_size: the number of target tokens.
+        share: "all" makes one table for all, "target" one for target and output, "none" three.
+
+    Returns:
+        the three tables, built; the same object where they are shared.
 
     Raises:
         ConfigError: all are to be one, and the vocabularies differ in size.
@@ -30,8 +33,8 @@ def token_tables(
             received=f"{vocabulary_size} source tokens and {target_vocabulary_size} target tokens",
         )
 
-    def table(name: str, num_rows: int) -> Table:
-        layer = Table(num_rows=num_rows, width=width, initializer_range=width**-0.5, name=name)
+    def table(name: str, num_rows: int) -> EmbeddingTable:
+        layer = EmbeddingTable(num_rows=num_rows, width=width, initializer_range=width**-0.5, name=name)
         layer.build()
         return layer
 
@@ -42,16 +45,16 @@ def token_tables(
     return source, target, target if share == "target" else table("output", target_vocabulary_size)
 
 
-def logits(x: Any, table: Table, bias: Any = None) -> Any:
-    """The products of vectors with all rows of a table: (..., D) -> (..., V), in the type of x.
+def logits(x: Any, table: EmbeddingTable, bias: Any = None) -> Any:
+    """Return the products of vectors with all rows of a table: (..., D) -> (..., V), in the type of x.
 
     Args:
         x: (..., D).
         table: of V rows.
-        bias: (V,), added to them.
+        bias: (V,), added to the products; None adds nothing.
     """
     num_rows, width = table.embeddings.shape
     # As one product of two matrices.
-    answer = ops.matmul(ops.reshape(x, (-1, width)), ops.transpose(ops.cast(table.embeddings, x.dtype)))
-    answer = answer if bias is None else answer + ops.cast(bias, x.dtype)
-    return ops.reshape(answer, (*ops.shape(x)[:-1], num_rows))
+    products = ops.matmul(ops.reshape(x, (-1, width)), ops.transpose(ops.cast(table.embeddings, x.dtype)))
+    products = products if bias is None else products + ops.cast(bias, x.dtype)
+    return ops.reshape(products, (*ops.shape(x)[:-1], num_rows))

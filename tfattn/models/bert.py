@@ -18,24 +18,24 @@ from tfattn.ops import masks
 class Bert(Encoder):
     """A stack of Transformer encoder blocks over token, position and segment embeddings.
 
-    It is built as it is constructed: its weights exist at once, under names such as `bert/embeddings/token/embeddings`
-    and `bert/block_0/attention/qkv/kernel`.
+    Its weights are made by the constructor, under names such as `bert/embeddings/token/embeddings` and
+    `bert/block_0/attention/qkv/kernel`.
 
     Masks: what stands at padded positions changes nothing at real ones.
 
     Args:
-        vocabulary_size: how many token ids there are; known from the preprocessing.
+        vocabulary_size: the number of token ids; known from the preprocessing.
         hidden_dim: the width D of every position's vector.
-        num_layers: how many encoder blocks.
+        num_layers: the number of encoder blocks.
         num_heads: attention heads of a block, a divisor of hidden_dim.
         intermediate_dim: the width inside the feed-forward networks, usually 4 * hidden_dim.
         max_sequence_length: the longest sequence in tokens, [CLS] and [SEP] included.
-        num_segments: how many segment ids there are (a text pair has two).
-        dropout: the part of embeddings and block outputs that is dropped while training.
-        attention_dropout: the part of attention weights that is dropped while training; as `dropout` if not given.
+        num_segments: the number of segment ids (a text pair has two).
+        dropout: the fraction of embeddings and block outputs that is dropped while training.
+        attention_dropout: the fraction of attention weights that is dropped while training; as `dropout` if not given.
         activation: gelu (exact, as Hugging Face), gelu_approximate (by tanh, as google-research/bert) or relu.
-        norm: "post" normalizes after each sum, as the original; "pre" before each part, which trains deep stacks from
-            scratch more easily.
+        norm: "post" normalizes after each residual connection, as the original; "pre" before each part, which trains
+            deep stacks from scratch more easily.
         layer_norm_epsilon: added to the variance before its root is taken.
         initializer_range: the standard deviation with which weights are initialized.
 
@@ -44,7 +44,8 @@ class Bert(Encoder):
             (B, T) int.
 
     Returns:
-        a dictionary of `sequence_output` (B, T, D) and `pooled_output` (B, D).
+        a dictionary of `sequence_output` (B, T, D), `pooled_output` (B, D) and `hidden_states`, a list of what the
+        embeddings and each block return, (B, T, D) each; the last is `sequence_output`.
 
     Example:
         >>> bert = Bert(vocabulary_size=100, hidden_dim=8, num_layers=2, num_heads=2, intermediate_dim=32)
@@ -128,11 +129,16 @@ class Bert(Encoder):
         )
         padding_mask = features.get(feature_names.PADDING_MASK)
         mask = None if padding_mask is None else masks.padding(padding_mask)
+        hidden_states = [x]
         for block in self.blocks:
-            x = block(x, attention_mask=mask, training=training)
+            hidden_states.append(block(hidden_states[-1], attention_mask=mask, training=training))
         if self.final_norm is not None:
-            x = self.final_norm(x)
-        return {feature_names.SEQUENCE_OUTPUT: x, feature_names.POOLED_OUTPUT: self.pooler(x)}
+            hidden_states[-1] = self.final_norm(hidden_states[-1])
+        return {
+            feature_names.SEQUENCE_OUTPUT: hidden_states[-1],
+            feature_names.POOLED_OUTPUT: self.pooler(hidden_states[-1]),
+            feature_names.HIDDEN_STATES: hidden_states,
+        }
 
     def depth_groups(self) -> list[list[keras.Variable]]:
         top = [*(self.final_norm.trainable_variables if self.final_norm else []), *self.pooler.trainable_variables]

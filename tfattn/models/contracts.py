@@ -1,6 +1,6 @@
-"""What a task may ask of a model: the capability, not the architecture.
+"""The contracts between tasks and models: a task asks for a capability, not for an architecture.
 
-Before a task is built on a model, config/build.py sees that the model has every attribute that its contract declares,
+Before a task is built on a model, config/build.py checks that the model has every attribute that its contract declares,
 and every method that is abstract here.
 """
 
@@ -9,39 +9,42 @@ from typing import Any
 
 import keras
 
-from tfattn.decoding.rows import in_order
+from tfattn.decoding.rows import reorder_rows
 
 
 class Encoder(keras.Model):
-    """Reads a whole sequence and answers a vector per position and one for all of it.
+    """A model that reads a whole sequence and returns a vector per position and one for the sequence.
 
     `call(features, training=False)` takes `token_ids` (B, T), `padding_mask` (B, T) and, where the model has them,
-    `segment_ids` (B, T); it returns `sequence_output` (B, T, D) and `pooled_output` (B, D). What stands at padded
-    positions changes nothing at real ones.
+    `segment_ids` (B, T); it returns `sequence_output` (B, T, D) and `pooled_output` (B, D). A model of several layers
+    may also return `hidden_states`, a list of what the embeddings and each layer give, (B, T, D) each, the last of
+    which is `sequence_output`. What stands at padded positions changes nothing at real ones.
 
     Attributes:
-        hidden_dim: the width D of both outputs.
-        max_sequence_length: the longest T it takes.
+        hidden_dim: the width D of all outputs.
+        num_layers: how many layers are among `hidden_states`, beside the embeddings; 0 where there are none.
+        max_sequence_length: the longest T that it takes, in tokens.
         pooler: the layer that makes `pooled_output`; a task that does not read it freezes it.
     """
 
     hidden_dim: int
+    num_layers: int = 0
     max_sequence_length: int
     pooler: keras.layers.Layer
 
     @abstractmethod
     def depth_groups(self) -> list[list[keras.Variable]]:
-        """Its trainable variables from the input upwards (embeddings, block 1, ..., top), for layer-wise rates."""
+        """Group the trainable variables from the input upwards (embeddings, block 1, ..., top) for layer-wise rates."""
         raise NotImplementedError
 
 
 class TableEncoder(keras.Model):
-    """Reads the columns of a table's row and answers one vector for all of them.
+    """A model that reads the columns of a table's row and returns one vector for the row.
 
     `call(features, training=False)` takes, as the model needs them, `numeric` (B, N), `piecewise` (B, N Q), `missing`
-    (B, N) and `category_ids` (B, M); it returns `pooled_output` (B, D) and, where the model has them, what explains it:
-    `essential_features` (B, E), the few numbers that alone decide, and `column_attention` (B, N + M), how much each
-    column counts, which sums to 1. A row's answer does not depend on the other rows.
+    (B, N) and `category_ids` (B, M); it returns `pooled_output` (B, D) and, where the model has them, explanations:
+    `essential_features` (B, E), the few numbers from which everything else is computed, and `column_attention`
+    (B, N + M), the attention to each column, which sums to 1. A row's outputs do not depend on the other rows.
 
     Attributes:
         hidden_dim: the width D of `pooled_output`.
@@ -51,26 +54,26 @@ class TableEncoder(keras.Model):
 
     @abstractmethod
     def depth_groups(self) -> list[list[keras.Variable]]:
-        """Its trainable variables from the input upwards (tokens, block 1, ..., top), for layer-wise rates."""
+        """Group the trainable variables from the input upwards (tokens, block 1, ..., top) for layer-wise rates."""
         raise NotImplementedError
 
 
 class EncoderDecoder(keras.Model):
-    """Reads a source sequence and writes a target sequence, token after token.
+    """A model that reads a source sequence and writes a target sequence, token by token.
 
     `call(features, training=False)` takes `token_ids` and `padding_mask` (B, S), `target_ids` (B, T) and, where rows
     are padded, `target_padding_mask` (B, T); it returns `logits` (B, T - 1, V): at each position, given the source and
-    the target so far, those of the token after it. To write, `encode` reads the source once, and `step` is called for
+    the target so far, those of the next token. To write, `encode` reads the source once, and `step` is called for
     one position after another. What stands at padded positions changes nothing at real ones.
 
     Several continuations of each source may be written side by side (beams): `step` then gets B W rows, those of a
     source next to each other, while the memory keeps B rows.
 
     Attributes:
-        vocabulary_size: how many token ids sources have.
-        target_vocabulary_size: V, how many token ids targets have.
-        max_sequence_length: the longest S and T it takes.
-        aligns: whether its steps say how much each source token counts.
+        vocabulary_size: the number of source token ids.
+        target_vocabulary_size: V, the number of target token ids.
+        max_sequence_length: the longest S and T that it takes, in tokens.
+        aligns: whether its steps return an alignment, the attention weights of the source tokens.
     """
 
     aligns: bool = True
@@ -80,47 +83,50 @@ class EncoderDecoder(keras.Model):
 
     @abstractmethod
     def encode(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
-        """The memory of a source: all that steps need of it, tensors of B rows."""
+        """Compute the memory of a source, all that steps need of it: a dictionary of tensors of B rows."""
         raise NotImplementedError
 
     @abstractmethod
     def empty_state(self, memory: dict[str, Any], max_length: int, num_beams: int = 1) -> Any:
-        """What is known before the first step: a nested structure of tensors.
+        """Return the state before the first step, a nested structure of tensors.
 
         Steps keep its structure, shapes and types. It is of W = `num_beams` continuations of each source, and has room
-        for `max_length` positions. If that is 0, what needs room has axes of length 0, which whoever writes makes
+        for `max_length` positions. If that is 0, axes of positions have length 0, and the decoding loop makes them
         longer with zeros; no other axis of a state is ever of length 0.
         """
         raise NotImplementedError
 
-    def follow(self, state: Any, beams: Any) -> Any:
-        """The state of continuations each of which goes on from another one, or from itself, of the same source.
+    def reorder(self, state: Any, beams: Any) -> Any:
+        """Give each beam the state of the beam of the same source that it continues.
 
-        By default rows are put in their new order, of a state whose tensors have B W rows.
+        By default the rows of the state's tensors, B W each, are put in their new order.
 
         Args:
-            state: as a step left it.
-            beams: (B, W) int, 0 to W - 1, from which each goes on.
+            state: of the last step.
+            beams: (B, W) int, 0 to W - 1, the beam that each continues.
+
+        Returns:
+            the state in its new order.
         """
-        return in_order(state, beams)
+        return reorder_rows(state, beams)
 
     @abstractmethod
     def step(self, token_ids: Any, index: Any, memory: dict[str, Any], state: Any) -> tuple[Any, Any, Any]:
-        """Reads the token of one position.
+        """Read the token of one position and compute the logits of the next.
 
         Args:
             token_ids: (B W,) int.
             index: the position, a scalar; 0 is that of the start.
             memory: of `encode`, B rows.
-            state: as the step before or `follow` left it.
+            state: of the last step or of `reorder`.
 
         Returns:
-            the logits of the next token (B W, V) float32; the new state; and the alignment (B W, S) float32, how much
-            each source token counts, rows that sum to 1, or None if the model attends to none.
+            the logits of the next token (B W, V) float32; the new state; and the alignment (B W, S) float32, attention
+            weights of the source tokens that sum to 1, or None if the model has no attention.
         """
         raise NotImplementedError
 
     @abstractmethod
     def depth_groups(self) -> list[list[keras.Variable]]:
-        """Its trainable variables from the input upwards, for layer-wise rates."""
+        """Group the trainable variables from the input upwards for layer-wise rates."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""The feature-map Transformer: a row of numbers as a picture, read through a bottleneck of a few values."""
+"""The feature-map Transformer: a row of numbers as an image, read through a bottleneck of a few values."""
 
 from typing import Any, Literal
 
@@ -9,7 +9,7 @@ from pydantic import PositiveInt
 from tfattn.config.types import Depth, Rate, Size
 from tfattn.errors import ConfigError
 from tfattn.features import ESSENTIAL_FEATURES, NUMERIC, POOLED_OUTPUT
-from tfattn.layers.embeddings import Table
+from tfattn.layers.embeddings import EmbeddingTable
 from tfattn.layers.encoder_block import EncoderBlock
 from tfattn.models.contracts import TableEncoder
 from tfattn.ops.feature_maps import feature_map, side
@@ -20,35 +20,35 @@ POOLED_DIM = 128
 
 
 class FeatureMapTransformer(TableEncoder):
-    """Lays a row's 14 numbers out as a 4 x 4 map, lets its places attend to each other, and decides by what is left.
+    """A Transformer encoder over a row's 14 numbers as a 4 x 4 map, with a bottleneck of a few essential features.
 
-    Each row is scaled over its own numbers (ops.feature_maps) and becomes a map of 16 places. A 1 x 1 convolution makes
-    64 channels, a Transformer encoder relates the places, a 1 x 1 convolution leaves `feature_channels`, and 2 x 2
-    maximum pooling leaves 4 places: the essential features. All else is computed from them: 1 x 1 convolutions to 128
-    and 64 channels, each with ReLU, the mean over the places, and a dense layer of 128 with PReLU.
+    Each row is scaled to its own range (ops.feature_maps) and becomes a map of 16 positions. A 1 x 1 convolution makes
+    64 channels, a Transformer encoder relates the positions, a 1 x 1 convolution leaves `feature_channels`, and 2 x 2
+    maximum pooling leaves 4 positions: the essential features. All else is computed from them: 1 x 1 convolutions to
+    128 and 64 channels, each with ReLU, the mean over the positions, and a dense layer of 128 with PReLU.
 
-    It wants the numbers as they are: `scaling: none` in the preprocessor, with factors for columns that are much
-    smaller than the others, since a row's largest number sets its scale.
+    It takes unscaled numbers: `scaling: none` in the preprocessor, with factors for columns that are much smaller than
+    the others, since a row's largest number sets its scale.
 
     Masks: none; a missing number is the column's median.
 
     Args:
-        num_numeric: N, how many numeric columns there are: 14, or another number that is 2 short of an even square;
-            known from the data.
+        num_numeric: N, the number of numeric columns: 14, or another number that is 2 less than the square of an even
+            number; known from the data.
         category_counts: of the categorical columns, which it cannot read: there must be none; known from the data.
-        feature_channels: essential features of each of the 4 places.
-        num_layers: encoder blocks.
+        feature_channels: the number of essential features of each of the 4 positions.
+        num_layers: the number of encoder blocks.
         num_heads: attention heads of a block, a divisor of 64.
         intermediate_dim: the width inside the feed-forward networks.
-        positions: "learned" adds a vector for each place, so that columns can be told apart; "none" does not.
-        dropout: the part of block outputs that is dropped while training.
+        positions: "learned" adds a vector for each position, so that columns can be told apart; "none" does not.
+        dropout: the fraction of block outputs that is dropped while training.
 
     Call arguments:
         features: `numeric` (B, N).
 
     Returns:
         a dictionary of `pooled_output` (B, 128) and `essential_features` (B, 4 feature_channels) float32 (more where N
-        is above 14), place by place.
+        is above 14), position by position.
 
     Raises:
         ConfigError: the number of columns does not fill a map, or there are categorical columns.
@@ -92,7 +92,7 @@ class FeatureMapTransformer(TableEncoder):
         edge = side(self.num_numeric)
         self.expand = _convolution(CHANNELS, "expand")
         self.position = (
-            Table(num_rows=edge**2, width=CHANNELS, name="position") if self.positions == "learned" else None
+            EmbeddingTable(num_rows=edge**2, width=CHANNELS, name="position") if self.positions == "learned" else None
         )
         self.blocks = [
             EncoderBlock(
@@ -157,7 +157,7 @@ class FeatureMapTransformer(TableEncoder):
             raise ConfigError(
                 "the numeric columns do not fill a map",
                 key="num_numeric",
-                expected="14 numeric columns (or 34, 62: 2 short of an even square)",
+                expected="14 numeric columns (or 34, 62: 2 less than the square of an even number)",
                 received=str(self.num_numeric),
                 remedy="List other columns in the preprocessor, or take the model feature_tokenizer_transformer.",
             )
@@ -167,7 +167,7 @@ class FeatureMapTransformer(TableEncoder):
                 key="category_counts",
                 expected="no categorical columns",
                 received=str(len(self.category_counts)),
-                remedy="Leave them out of the preprocessor, or take the model feature_tokenizer_transformer.",
+                remedy="Exclude them from the preprocessor, or take the model feature_tokenizer_transformer.",
             )
 
 

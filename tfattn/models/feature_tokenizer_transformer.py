@@ -19,36 +19,36 @@ LAYER_NORM_EPSILON = 1e-5
 
 
 class FeatureTokenizerTransformer(TableEncoder):
-    """Turns every column into a token and lets [CLS] gather, by pre-norm Transformer blocks, what tells rows apart.
+    """FT-Transformer: a token per column and [CLS], whose vector after pre-norm encoder blocks stands for the row.
 
-    The order of the columns plays no role but for the weights that each has. In the last block [CLS] alone asks:
-    nobody reads the other tokens after it.
+    The order of the columns plays no role but for the weights that each has. In the last block [CLS] is the only query,
+    since the other tokens are not read after it.
 
     Masks: none; a row has all its columns, and a missing number has a token of its own.
 
     Args:
-        num_numeric: N, how many numeric columns there are; known from the data.
-        category_counts: how many ids each of the M categorical columns has; known from the data.
-        num_bins: Q, bins of each numeric column in `piecewise`; known from the preprocessor.
+        num_numeric: N, the number of numeric columns; known from the data.
+        category_counts: the number of ids of each of the M categorical columns; known from the data.
+        num_bins: Q, the number of bins of each numeric column in `piecewise`; known from the preprocessor.
         hidden_dim: the width D of tokens.
-        num_layers: how many encoder blocks.
+        num_layers: the number of encoder blocks.
         num_heads: attention heads of a block, a divisor of hidden_dim.
         intermediate_dim: the width inside the feed-forward networks; 4/3 of hidden_dim if not given.
         numeric_embedding: how a number becomes a token: "linear", "piecewise_linear" over the preprocessor's bins, or
             "periodic", by sines and cosines of learned frequencies.
-        num_frequencies: frequencies of a column, where periodic.
+        num_frequencies: the number of frequencies of a column, where periodic.
         frequency_scale: the standard deviation with which frequencies are initialized.
-        dropout: the part of block outputs that is dropped while training.
-        attention_dropout: the part of attention weights that is dropped while training.
-        intermediate_dropout: the part that is dropped while training inside the feed-forward networks.
+        dropout: the fraction of block outputs that is dropped while training.
+        attention_dropout: the fraction of attention weights that is dropped while training.
+        intermediate_dropout: the fraction that is dropped while training inside the feed-forward networks.
 
     Call arguments:
         features: `numeric` (B, N) or, for piecewise_linear, `piecewise` (B, N Q); optional `missing` (B, N); and
             `category_ids` (B, M) int.
 
     Returns:
-        a dictionary of `pooled_output` (B, D) and `column_attention` (B, N + M) float32: how much of what [CLS]
-        attends to is each column, numeric ones first, as the mean over heads and blocks; it sums to 1.
+        a dictionary of `pooled_output` (B, D) and `column_attention` (B, N + M) float32: the attention weights of the
+        columns for the query [CLS], numeric ones first, as the mean over heads and blocks; they sum to 1.
 
     Raises:
         ConfigError: the preprocessor makes no bins for piecewise_linear, or there is no column.
@@ -60,7 +60,8 @@ class FeatureTokenizerTransformer(TableEncoder):
         TensorShape([1, 5])
 
     Source: Gorishniy et al. 2021, "Revisiting deep learning models for tabular data", sections 3.3 and 5.3; numeric
-    embeddings: Gorishniy et al. 2022. The paper's attention maps hold [CLS] itself, which is left out here.
+    embeddings: Gorishniy et al. 2022, "On embeddings for numerical features in tabular deep learning". Unlike in the
+    paper's attention maps, the weight of [CLS] itself is excluded.
     """
 
     def __init__(
@@ -136,9 +137,9 @@ class FeatureTokenizerTransformer(TableEncoder):
         x = self.class_token(self._columns(features))
         attention = 0.0
         for block in self.blocks:
-            asking = 1 if block is self.blocks[-1] else None
-            x, scores = block(x, num_queries=asking, return_scores=True, training=training)
-            attention = attention + ops.cast(scores[:, :, 0, 1:], "float32")  # (B, H, T, T) -> (B, H, N + M)
+            num_queries = 1 if block is self.blocks[-1] else None
+            x, weights = block(x, num_queries=num_queries, return_attention_scores=True, training=training)
+            attention = attention + ops.cast(weights[:, :, 0, 1:], "float32")  # (B, H, T, T) -> (B, H, N + M)
         attention = ops.sum(attention, axis=1)
         return {
             POOLED_OUTPUT: ops.relu(self.norm(x[:, 0])),
@@ -169,7 +170,7 @@ class FeatureTokenizerTransformer(TableEncoder):
         return LinearTokens(**common)
 
     def _columns(self, features: dict[str, Any]) -> Any:
-        """A token per column: (B, N + M, D)."""
+        """Make a token of each column: (B, N + M, D)."""
         parts = []
         if self.num_numeric:
             tokens = self.numeric(features[self._reads])

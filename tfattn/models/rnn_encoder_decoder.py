@@ -11,7 +11,7 @@ from tfattn.errors import ConfigError
 from tfattn.features import LOGITS, PADDING_MASK, TARGET_IDS, TOKEN_IDS
 from tfattn.layers.bahdanau_decoder import BahdanauDecoder
 from tfattn.layers.dropout import Dropout
-from tfattn.layers.embeddings import Table
+from tfattn.layers.embeddings import EmbeddingTable
 from tfattn.layers.luong_decoder import InputFeedingDecoder, LuongDecoder
 from tfattn.layers.recurrent import Bidirectional
 from tfattn.layers.recurrent_decoder import PlainDecoder
@@ -27,32 +27,32 @@ WIRINGS = {
 
 
 class RnnEncoderDecoder(EncoderDecoder):
-    """GRUs or LSTMs that read the source in both directions, and others that write the target and look back at it.
+    """A bidirectional encoder of GRUs or LSTMs, and a decoder of such layers with attention to the source.
 
-    It is built as it is constructed: its weights exist at once, under names such as
-    `rnn_encoder_decoder/encoder_0/forward/cell/recurrent_kernel`. Logits are products of what the decoder reads out
-    with a table of one vector per target token, and a bias; token vectors are read times the root of their width.
+    Its weights are made by the constructor, under names such as
+    `rnn_encoder_decoder/encoder_0/forward/cell/recurrent_kernel`. Logits are products of the decoder's output with a
+    table of one vector per target token, and a bias; token vectors are multiplied by the root of their width.
 
     Masks: what stands at padded positions changes nothing at real ones: at the padding of a source states stay as they
     are and no attention falls on it; the padding of a target comes after all that is real.
 
     Args:
-        vocabulary_size: how many token ids sources have; known from the preprocessing.
-        target_vocabulary_size: V, how many token ids targets have; known from the preprocessing.
+        vocabulary_size: the number of source token ids; known from the preprocessing.
+        target_vocabulary_size: V, the number of target token ids; known from the preprocessing.
         hidden_dim: the width D of the decoder's states.
-        embedding_dim: the width E of token vectors, and of what the decoder reads out.
-        num_layers: how many layers the encoder has, and the decoder.
+        embedding_dim: the width E of token vectors, and of the decoder's outputs.
+        num_layers: the number of layers of the encoder, and of the decoder.
         encoder_dim: the width of the encoder's vectors, both directions together, an even number; as `hidden_dim` if
             not given (Bahdanau et al. took twice that).
         cell: gru, or lstm.
-        wiring: how the decoder looks at the source. bahdanau gathers it by the last state, then takes a step; luong
-            takes a step, then gathers it by the new state; input_feeding is luong, and the next step reads what was
-            gathered; plain sees it as one vector (no attention).
-        score: how a state and a source position match: additive (a network), concat (Luong's name for the same), dot
-            (their product, which needs encoder_dim = hidden_dim) or general (their product with a matrix in between).
+        wiring: how the decoder reads the source. bahdanau: the last state attends to it, then the decoder takes a step;
+            luong: the decoder takes a step, then the new state attends; input_feeding: as luong, and the next step
+            reads the last output too; plain: it reads one vector (no attention).
+        score: the score function of a state and a source position: additive (a network), concat (Luong's name for the
+            same), dot (their product, which needs encoder_dim = hidden_dim) or general (their product with a matrix in
+            between).
         max_sequence_length: the longest source and the longest target in tokens, start and end included.
-        dropout: the part of embeddings, of what layers give to the next, and of what is read out that is dropped while
-            training.
+        dropout: the fraction of embeddings and of the outputs of layers and decoder that is dropped while training.
         share_embeddings: which tables of token vectors are one: "all" (source, target and output; the preprocessing
             makes one joint vocabulary), "target" (target and output) or "none".
 
@@ -154,7 +154,7 @@ class RnnEncoderDecoder(EncoderDecoder):
         return {LOGITS: logits(x, self.output_token, self.output_bias)}
 
     def encode(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
-        """The memory of a source.
+        """Compute the memory of a source.
 
         Returns:
             a dictionary of `padding_mask` (B, S) bool, `summary` (B, C), and what the decoder's wiring needs besides.
@@ -166,7 +166,7 @@ class RnnEncoderDecoder(EncoderDecoder):
         return self.decoder.memory_of(x, self.encoder[-1].last_states(x), padding_mask)
 
     def empty_state(self, memory: dict[str, Any], max_length: int, num_beams: int = 1) -> Any:
-        """The first states of the decoder's layers, of B W rows; `max_length` does not matter to them."""
+        """Return the initial states of the decoder's layers, of B W rows, whatever the `max_length`."""
         return tree.map_structure(lambda x: ops.repeat(x, num_beams, axis=0), self.decoder.first_state(memory))
 
     def step(self, token_ids: Any, index: Any, memory: dict[str, Any], state: Any) -> tuple[Any, Any, Any]:
@@ -190,15 +190,15 @@ class RnnEncoderDecoder(EncoderDecoder):
         )
         return {name: getattr(self, name) for name in names.split()}
 
-    def _vectors(self, table: Table, ids: Any) -> Any:
-        # A table that also makes logits is small; what is read should be of the size of the states.
+    def _vectors(self, table: EmbeddingTable, ids: Any) -> Any:
+        # A table that also makes logits has small values; vectors should be of the size of the states.
         return table(ids) * self.embedding_dim**0.5
 
     def _check(self) -> None:
         encoder_dim = self.encoder_dim or self.hidden_dim
         if encoder_dim % 2:
             raise ConfigError(
-                "the directions of the encoder do not share its width evenly",
+                "the width of the encoder cannot be halved for its two directions",
                 key="encoder_dim",
                 expected="an even number (hidden_dim, if not given)",
                 received=str(encoder_dim),

@@ -23,28 +23,28 @@ from tfattn.ops import masks
 class Transformer(EncoderDecoder):
     """A stack of encoder blocks that reads the source, and a stack of decoder blocks that writes the target.
 
-    It is built as it is constructed: its weights exist at once, under names such as `transformer/token/embeddings` and
+    Its weights are made by the constructor, under names such as `transformer/token/embeddings` and
     `transformer/decoder_0/cross_attention/query/kernel`. Logits are products with a table of one vector per target
     token, without a bias.
 
     Masks: what stands at padded positions changes nothing at real ones: the padding of a source is hidden, and that of
-    a target comes after all that is real, where a decoder does not look.
+    a target comes after all its tokens, to which a decoder does not attend.
 
     Args:
-        vocabulary_size: how many token ids sources have; known from the preprocessing.
-        target_vocabulary_size: V, how many token ids targets have; known from the preprocessing.
+        vocabulary_size: the number of source token ids; known from the preprocessing.
+        target_vocabulary_size: V, the number of target token ids; known from the preprocessing.
         hidden_dim: the width D of every position's vector.
-        num_layers: how many encoder blocks.
+        num_layers: the number of encoder blocks.
         num_heads: attention heads of a block, a divisor of hidden_dim.
         intermediate_dim: the width inside the feed-forward networks, usually 4 * hidden_dim.
-        decoder_layers: how many decoder blocks; as `num_layers` if not given.
+        decoder_layers: the number of decoder blocks; as `num_layers` if not given.
         max_sequence_length: the longest source and the longest target in tokens, start and end included.
-        dropout: the part of embeddings and block outputs that is dropped while training.
-        attention_dropout: the part of attention weights that is dropped while training.
+        dropout: the fraction of embeddings and block outputs that is dropped while training.
+        attention_dropout: the fraction of attention weights that is dropped while training.
         activation: relu (the original), gelu (exact), gelu_approximate (by tanh) or reglu.
-        norm: "post" normalizes after each sum, as the original; "pre" before each part, which trains deep stacks more
-            easily.
-        positions: "sinusoidal" (the original) adds sines and cosines, "learned" a table's rows, "rotary" turns the
+        norm: "post" normalizes after each residual connection, as the original; "pre" before each part, which trains
+            deep stacks more easily.
+        positions: "sinusoidal" (the original) adds sines and cosines, "learned" a table's rows, "rotary" rotates the
             queries and keys of self-attention.
         share_embeddings: which tables of token vectors are one: "all" (source, target and output; the preprocessing
             makes one joint vocabulary), "target" (target and output) or "none".
@@ -159,7 +159,7 @@ class Transformer(EncoderDecoder):
         return {LOGITS: logits(self._finished(x), self.output_token)}
 
     def encode(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
-        """The memory of a source.
+        """Compute the memory of a source.
 
         Returns:
             a dictionary of `padding_mask` (B, S) bool, and of `keys_0`, `values_0` ... (B, H, S, K) for each decoder
@@ -168,7 +168,7 @@ class Transformer(EncoderDecoder):
         token_ids, padding_mask = features[TOKEN_IDS], ops.cast(features[PADDING_MASK], "bool")
         indices = ops.arange(ops.shape(token_ids)[1])
         x = self.source_positions(self.source_token(token_ids), indices, training=training)
-        options = {"attention_mask": masks.padding(padding_mask), "positions": self._turned_by(indices)}
+        options = {"attention_mask": masks.padding(padding_mask), "positions": self._rotary_positions(indices)}
         for block in self.encoder:
             x = block(x, **options, training=training)
         if self.final_norms:
@@ -179,7 +179,7 @@ class Transformer(EncoderDecoder):
         return memory
 
     def empty_state(self, memory: dict[str, Any], max_length: int, num_beams: int = 1) -> Any:
-        """For each decoder block a key/value cache; and in whose cache each beam finds its positions.
+        """Make a key/value cache for each decoder block, and the origins: the beam in whose cache a position stands.
 
         Returns:
             the caches, for each block twice (B, H, W, max_length, K), and the origins (B, W, max_length) int32.
@@ -191,7 +191,7 @@ class Transformer(EncoderDecoder):
     def step(self, token_ids: Any, index: Any, memory: dict[str, Any], state: Any) -> tuple[Any, Any, Any]:
         caches, origins = state
         indices = ops.reshape(ops.cast(index, "int32"), (1,))
-        # What is read now goes to a beam's own cache.
+        # The token that is read now is written to the beam's own cache.
         own = ops.arange(origins.shape[1], dtype="int32")[:, None]
         origins = ops.where(ops.arange(ops.shape(origins)[2], dtype="int32") == indices, own, origins)
         common = {**self._common(memory, indices), "beam_mask": masks.continued(origins, index), "cache_index": index}
@@ -199,17 +199,19 @@ class Transformer(EncoderDecoder):
         aligning = max(len(self.decoder) - 2, 0)
         new_caches = []
         for layer, (block, cache) in enumerate(zip(self.decoder, caches, strict=True)):
-            x, cache, scores = block(x, _layer_memory(memory, layer), cache=cache, return_scores=True, **common)
+            x, cache, weights = block(
+                x, _layer_memory(memory, layer), cache=cache, return_attention_scores=True, **common
+            )
             new_caches.append(cache)
             if layer == aligning:
-                alignment = ops.sum(ops.cast(scores[:, :, 0], "float32"), axis=1)  # (B W, H, 1, S) -> (B W, S)
+                alignment = ops.sum(ops.cast(weights[:, :, 0], "float32"), axis=1)  # (B W, H, 1, S) -> (B W, S)
         # In float32: half precision would make many logits equal, and so the choice between them arbitrary.
         x = ops.cast(self._finished(x)[:, 0], "float32")
         alignment = alignment / ops.sum(alignment, axis=-1, keepdims=True)
         return logits(x, self.output_token), (tuple(new_caches), origins), alignment
 
-    def follow(self, state: Any, beams: Any) -> Any:
-        """The caches stay where they are: only where a beam finds its positions changes."""
+    def reorder(self, state: Any, beams: Any) -> Any:
+        """Reorder the origins; the caches stay as they are."""
         caches, origins = state
         return caches, pick(origins, beams)
 
@@ -234,12 +236,12 @@ class Transformer(EncoderDecoder):
         )
         return {name: getattr(self, name) for name in names.split()}
 
-    def _turned_by(self, indices: Any) -> Any:
+    def _rotary_positions(self, indices: Any) -> Any:
         return indices if self.positions == "rotary" else None
 
     def _common(self, memory: dict[str, Any], indices: Any) -> dict[str, Any]:
-        """What all decoder blocks are told."""
-        return {"source_mask": masks.padding(memory[PADDING_MASK]), "positions": self._turned_by(indices)}
+        """Return the arguments that all decoder blocks share."""
+        return {"source_mask": masks.padding(memory[PADDING_MASK]), "positions": self._rotary_positions(indices)}
 
     def _finished(self, x: Any) -> Any:
         return self.final_norms[1](x) if self.final_norms else x
@@ -247,7 +249,7 @@ class Transformer(EncoderDecoder):
     def _check(self) -> None:
         if self.positions == "rotary" and self.hidden_dim // self.num_heads % 2:
             raise ConfigError(
-                "rotary positions turn pairs of a head's components",
+                "rotary positions rotate pairs of a head's components",
                 key="num_heads",
                 expected=f"heads of an even width, hidden_dim={self.hidden_dim} divided by num_heads",
                 received=f"heads of width {self.hidden_dim // self.num_heads}",

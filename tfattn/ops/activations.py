@@ -11,14 +11,30 @@ from keras import ops
 
 
 def gelu(x: Any) -> Any:
-    """x Phi(x), Phi the normal distribution function (Hendrycks and Gimpel 2016, section 2); Hugging Face's `gelu`."""
+    """Return x Phi(x), the Gaussian error linear unit, exactly: Hugging Face's `gelu`.
+
+    Args:
+        x: of any shape and floating type.
+
+    Returns:
+        the same shape and type; Phi is the distribution function of the standard normal distribution.
+
+    Example:
+        >>> round(float(gelu(ops.convert_to_tensor(1.0))), 4)
+        0.8413
+
+    Source: Hendrycks and Gimpel 2016, "Gaussian error linear units", section 2.
+    """
     wide = ops.cast(x, "float32")
     # By erf; TensorFlow's own takes erfc, at three times the time.
     return ops.cast(wide * (0.5 * (1.0 + ops.erf(wide * math.sqrt(0.5)))), x.dtype)
 
 
 def gelu_approximate(x: Any) -> Any:
-    """x Phi(x) with Phi by tanh (same section); google-research/bert's and KerasHub's, Hugging Face's `gelu_new`."""
+    """Return x Phi(x) with Phi approximated by tanh: the GELU of google-research/bert and KerasHub.
+
+    Hugging Face calls it `gelu_new`. Arguments, result and source are those of `gelu`.
+    """
     wide = ops.cast(x, "float32")
     # 0.5 (1 + tanh(u)) is sigmoid(2u), in fewer steps.
     doubled = wide * (2 * math.sqrt(2 / math.pi)) * (1.0 + 0.044715 * wide * wide)
@@ -26,11 +42,14 @@ def gelu_approximate(x: Any) -> Any:
 
 
 def reglu(x: Any) -> Any:
-    """max(0, a) b of the halves a and b of the last axis: (..., 2 F) -> (..., F) (Shazeer 2020, eq. 5)."""
+    """Return max(0, a) b of the halves a and b of the last axis: (..., 2 F) -> (..., F).
+
+    Source: Shazeer 2020, "GLU variants improve Transformer", eq. 5.
+    """
     gate, value = ops.split(x, 2, axis=-1)
     return ops.relu(gate) * value
 
 
 ACTIVATIONS = {"gelu": gelu, "gelu_approximate": gelu_approximate, "relu": ops.relu}
-# These read twice the width that they answer.
+# The last axis of their input is twice as wide as that of their output.
 GATED_ACTIVATIONS = {"reglu": reglu}

@@ -4,7 +4,7 @@ from typing import Any
 
 
 def added_in_place(x: Any, rows: Any, values: Any) -> Any:
-    """The tensor with values added to some of its rows, in TensorFlow and without XLA.
+    """Add values to some rows of a tensor, in place where possible; for TensorFlow without XLA.
 
     Unlike `ops.scatter_update`, which copies the whole tensor each time, it takes the tensor over as it lies where
     nothing else still reads it. Rows of zeros, such as a cache has where it is to be filled, are so replaced.
@@ -13,6 +13,9 @@ def added_in_place(x: Any, rows: Any, values: Any) -> Any:
         x: (N, K).
         rows: (n, 1) int, which rows.
         values: (n, K).
+
+    Returns:
+        (N, K).
 
     Example:
         >>> added_in_place([[0.0, 0.0], [0.0, 0.0]], [[1]], [[1.0, 2.0]]).numpy().tolist()

@@ -1,4 +1,4 @@
-"""Attention: scores of queries and keys, and what a query gathers by them.
+"""Attention: scores of queries and keys, and the means of values that they weight.
 
 Scaled dot-product attention over heads is one function. The scores of recurrent models are functions of their own, for
 queries and keys without heads, and `attend` makes weights and means of any of them; these compute in float32.
@@ -19,20 +19,19 @@ def scaled_dot_product_attention(
     mask: Any = None,
     dropout: Callable[[Any], Any] | None = None,
 ) -> tuple[Any, Any]:
-    """Answers, for every query, the mean of the values weighted by how well their keys match it.
+    """Compute softmax(query key' / sqrt(K)) value for each head: for every query a weighted mean of the values.
 
-    softmax(query key' / sqrt(K)) value, head by head. A query that may see no key at all gets a mean over keys that
-    means nothing but is finite; its result is for the caller to ignore.
+    A query that may see no key at all gets a finite mean without meaning, which the caller has to ignore.
 
     Args:
         query: (B, H, T, K).
         key: (B, H, S, K).
         value: (B, H, S, K).
         mask: bool, broadcasts to (B, H, T, S), True where a query may see a key; None hides nothing.
-        dropout: applied to the weights before they are used.
+        dropout: applied to the attention weights before they are used; None drops nothing.
 
     Returns:
-        the means (B, H, T, K) and the weights (B, H, T, S), each row of which sums to 1.
+        the means (B, H, T, K) and the attention weights (B, H, T, S), each row of which sums to 1.
 
     Example:
         >>> x = keras.random.normal((2, 4, 5, 8))
@@ -54,7 +53,7 @@ def scaled_dot_product_attention(
 
 
 def dot_scores(query: Any, key: Any) -> Any:
-    """How well queries and keys match: their products.
+    """Score queries against keys by their dot products.
 
     Luong's "general" score, query' W key, is this one of queries and the projected keys W key.
 
@@ -71,7 +70,7 @@ def dot_scores(query: Any, key: Any) -> Any:
 
 
 def additive_scores(query: Any, key: Any, vector: Any) -> Any:
-    """How well queries and keys match, by a network with one hidden layer: vector' tanh(query + key).
+    """Score queries against keys by a network with one hidden layer: vector' tanh(query + key).
 
     Queries and keys come projected, W_a s and U_a h in the paper's words: keys once for all queries. Luong's "concat"
     score, vector' tanh(W [s; h]), is the same function, W being W_a and U_a side by side.
@@ -94,7 +93,7 @@ def additive_scores(query: Any, key: Any, vector: Any) -> Any:
 
 
 def attend(scores: Any, value: Any, padding_mask: Any = None) -> tuple[Any, Any]:
-    """Answers, for every query, the mean of the values weighted by the softmax of its scores.
+    """Return, for every query, the mean of the values weighted by the softmax of its scores.
 
     Args:
         scores: (B, W, S).
@@ -102,7 +101,7 @@ def attend(scores: Any, value: Any, padding_mask: Any = None) -> tuple[Any, Any]
         padding_mask: (B, S) bool, True at what may be seen; None hides nothing.
 
     Returns:
-        the means (B, W, D) and the weights (B, W, S), both float32; each row of weights sums to 1.
+        the means (B, W, D) and the attention weights (B, W, S), both float32; each row of weights sums to 1.
 
     Example:
         >>> means, weights = attend(ops.zeros((2, 3, 5)), ops.ones((2, 5, 8)))

@@ -8,7 +8,7 @@ SMALLEST = 1.2e-38  # about the smallest normal number of float32; a target that
 
 
 def smoothed_cross_entropy(logits: Any, target_ids: Any, *, smoothing: float) -> Any:
-    """How surprising each target is, in nats.
+    """Return the cross-entropy of each target, in nats, with label smoothing.
 
     -sum(q log softmax(logits)), where q is 1 - smoothing + smoothing / V at the target and smoothing / V elsewhere.
     Its gradient, softmax(logits) - q, is given: with a softmax that TensorFlow computes in one pass, and nothing else
@@ -33,7 +33,7 @@ def smoothed_cross_entropy(logits: Any, target_ids: Any, *, smoothing: float) ->
     everywhere = smoothing / width
 
     @ops.custom_gradient
-    def surprise(logits: Any) -> tuple[Any, Any]:
+    def cross_entropy(logits: Any) -> tuple[Any, Any]:
         weights = ops.softmax(ops.cast(logits, "float32"), axis=-1)
         at_target = ops.arange(ops.shape(logits)[0]) * width + ops.cast(ops.reshape(target_ids, (-1,)), "int32")
         weight = ops.take(ops.reshape(weights, (-1,)), at_target)
@@ -54,4 +54,4 @@ def smoothed_cross_entropy(logits: Any, target_ids: Any, *, smoothing: float) ->
         return loss, gradient
 
     shape = ops.shape(target_ids)
-    return ops.reshape(surprise(ops.reshape(logits, (-1, width))), shape)
+    return ops.reshape(cross_entropy(ops.reshape(logits, (-1, width))), shape)

@@ -11,12 +11,15 @@ LEVELS = 256
 
 
 def dropout(x: Any, *, rate: float, seed: Any) -> Any:
-    """Sets a random part of the elements to 0 and scales the rest up so that the mean stays.
+    """Set a random fraction of the elements to 0 and scale the others up so that the mean stays.
 
     Args:
         x: of any shape.
-        rate: the part to drop, at least 0 and below 1; rounded to a 256th, which the scale takes into account.
+        rate: the fraction to drop, at least 0 and below 1; rounded to a 256th, which the scale takes into account.
         seed: a keras.random.SeedGenerator, which goes on by one step.
+
+    Returns:
+        the shape and type of x.
 
     Source: Srivastava et al. 2014, "Dropout: a simple way to prevent neural networks from overfitting".
     """

@@ -1,4 +1,4 @@
-"""A row of numbers as a small square picture."""
+"""A row of numbers as a small square image."""
 
 import math
 from typing import Any
@@ -9,13 +9,13 @@ LIFT = 0.0001  # the least of a row's numbers stays above the zeros around it
 
 
 def side(num_numeric: int) -> int | None:
-    """The side of the square that N numbers and two zeros fill, or None if that is not a whole, even number."""
+    """Return the side of the square that N numbers and two zeros fill, or None if it is not a whole, even number."""
     root = math.isqrt(num_numeric + 2)
     return root if root**2 == num_numeric + 2 and root % 2 == 0 else None
 
 
 def feature_map(x: Any) -> Any:
-    """Scales each row over its own numbers, puts a zero before and after, and lays it out row by row.
+    """Scale each row to its own range, put a zero before and after it, and arrange it as a square image, row by row.
 
     (x - min) / (max - min) + 0.0001, minimum and maximum being those of the row; of a row whose numbers are all the
     same every number becomes 0.0001.

@@ -9,7 +9,7 @@ from keras import ops
 
 
 def padding(padding_mask: Any) -> Any:
-    """Hides padded keys from every query.
+    """Hide padded keys from every query.
 
     Args:
         padding_mask: (B, S), True (or not 0) at real tokens.
@@ -21,7 +21,7 @@ def padding(padding_mask: Any) -> Any:
 
 
 def causal(num_queries: Any, num_keys: Any, offset: Any = 0) -> Any:
-    """Hides the future: query t sees keys 0 to t + offset.
+    """Hide the future: query t sees keys 0 to t + offset.
 
     Args:
         num_queries: T, a number or a scalar tensor.
@@ -37,10 +37,10 @@ def causal(num_queries: Any, num_keys: Any, offset: Any = 0) -> Any:
 
 
 def continued(origins: Any, index: Any) -> Any:
-    """Lets each of several beams see the positions that it goes on from, in caches that are never reordered.
+    """Let each of several beams see the positions that it continues, in key/value caches that are never reordered.
 
     Args:
-        origins: (B, W, S) int, in whose cache, 0 to W - 1, beam w finds what stands at position s of its text.
+        origins: (B, W, S) int, the beam, 0 to W - 1, in whose cache position s of beam w's text stands.
         index: the position that is read, the last that may be seen, a scalar.
 
     Returns:
@@ -53,7 +53,7 @@ def continued(origins: Any, index: Any) -> Any:
 
 
 def combine(*masks: Any) -> Any:
-    """Lets through what every mask lets through; None stands for a mask that hides nothing.
+    """Return the mask that hides what any of the given masks hides; None stands for a mask that hides nothing.
 
     Returns:
         a bool mask of the broadcast shape, or None if all are None.

@@ -6,7 +6,7 @@ from keras import ops
 
 
 def layer_normalization(x: Any, gamma: Any, beta: Any, *, epsilon: float) -> Any:
-    """Brings every vector to mean 0 and variance 1, then scales and shifts its components.
+    """Normalize every vector to mean 0 and variance 1, then scale and shift its components.
 
     (x - mean) / sqrt(variance + epsilon) gamma + beta, computed in float32 whatever the type of x. The gradient is
     given in its closed form: derived step by step from the formula it takes twice as many passes over x.

@@ -6,12 +6,12 @@ from keras import ops
 
 
 def first(x: Any) -> Any:
-    """The vector of the first token, [CLS]: (B, T, D) -> (B, D)."""
+    """Return the vector of the first token, [CLS]: (B, T, D) -> (B, D)."""
     return x[:, 0]
 
 
 def mean(x: Any, padding_mask: Any = None) -> Any:
-    """The mean vector of the real tokens, in float32: (B, T, D) -> (B, D).
+    """Return the mean vector of the real tokens, in float32: (B, T, D) -> (B, D).
 
     Args:
         x: (B, T, D).

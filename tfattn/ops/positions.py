@@ -1,4 +1,4 @@
-"""Where a token stands, as numbers: added to its vector (sinusoidal), or as a turn of queries and keys (rotary).
+"""Position encodings: sines and cosines that are added to a token's vector, and rotations of queries and keys.
 
 Both give position p the angles p / 10000^(2 i / D), i = 0, 1, ...: the first turns fast, the last hardly at all. They
 are computed, not looked up: no longest sequence is built in.
@@ -12,11 +12,11 @@ SLOWEST = 10000.0
 
 
 def sinusoidal(positions: Any, width: int) -> Any:
-    """Sines and cosines of a position, in turn.
+    """Encode positions by sines and cosines of different frequencies.
 
     Args:
         positions: (...) int.
-        width: D.
+        width: D, of each encoding.
 
     Returns:
         (..., D) float32 between -1 and 1; components 2 i and 2 i + 1 are sine and cosine of the same angle.
@@ -33,9 +33,9 @@ def sinusoidal(positions: Any, width: int) -> Any:
 
 
 def rotary(x: Any, positions: Any) -> Any:
-    """Turns queries or keys by their positions, so that their products depend on distances alone.
+    """Rotate queries or keys by their positions, so that their products depend on distances alone.
 
-    Component i and component i + K / 2 are a point of a plane, which is turned by the position's i-th angle.
+    Component i and component i + K / 2 are a point of a plane, which is rotated by the position's i-th angle.
 
     Args:
         x: (..., T, K), K even.

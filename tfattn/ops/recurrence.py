@@ -1,4 +1,4 @@
-"""Recurrent networks: one step of a GRU or an LSTM, and a loop that carries a state through time.
+"""Recurrent networks: one step of a GRU or an LSTM, and the loop over the positions of a sequence.
 
 All compute in float32 whatever the type of the products that they read: a state in bfloat16 would lose what a step adds
 to it, and on a CPU the same steps in bfloat16 take as long.
@@ -11,7 +11,7 @@ from keras import ops, tree
 
 
 def gru(inputs: Any, recurrent: Any, state: tuple) -> tuple:
-    """One step of a gated recurrent unit.
+    """Take one step of a gated recurrent unit (GRU).
 
     With gates z and r, h' = (1 - z) n + z h and n = tanh(x W_n + r (h U_n + b_n)).
 
@@ -21,7 +21,7 @@ def gru(inputs: Any, recurrent: Any, state: tuple) -> tuple:
         state: of one tensor, h (B, D) float32.
 
     Returns:
-        the new state.
+        the new state, of one tensor (B, D) float32.
 
     Source: Cho et al. 2014, "Learning phrase representations using RNN encoder-decoder", eq. 5 to 8. Unlike there, r
     acts on the product h U_n and not on h, so that a step takes one product of matrices and not two.
@@ -35,7 +35,7 @@ def gru(inputs: Any, recurrent: Any, state: tuple) -> tuple:
 
 
 def lstm(inputs: Any, recurrent: Any, state: tuple) -> tuple:
-    """One step of a long short-term memory.
+    """Take one step of a long short-term memory (LSTM).
 
     With gates i, f and o, c' = f c + i g, h' = o tanh(c') and g = tanh(x W_g + h U_g).
 
@@ -45,7 +45,7 @@ def lstm(inputs: Any, recurrent: Any, state: tuple) -> tuple:
         state: of two tensors, h and c, both (B, D) float32.
 
     Returns:
-        the new state.
+        the new state, of two tensors (B, D) float32.
 
     Source: Hochreiter and Schmidhuber 1997, "Long short-term memory", with the forget gate of Gers et al. 2000.
     """
@@ -59,10 +59,10 @@ def lstm(inputs: Any, recurrent: Any, state: tuple) -> tuple:
 def scan(
     step: Callable[[Any, Any], Any], state: Any, inputs: Any, padding_mask: Any = None, reverse: bool = False
 ) -> Any:
-    """Carries a state through time.
+    """Run a recurrent step over the positions of a sequence.
 
     Args:
-        step: takes a state and what stands at one position of `inputs`, (B, ...); returns the next state.
+        step: takes a state and the input at one position, (B, ...); returns the next state.
         state: the first one, a nested structure of tensors; steps keep its structure, shapes and types.
         inputs: (B, T, ...), one tensor.
         padding_mask: (B, T) bool; where it is False the state, of tensors (B, D), stays as it is. None hides nothing.
@@ -95,5 +95,5 @@ def _parts(gates: Any, count: int) -> list:
 
 
 def _swap(x: Any) -> Any:
-    """(B, T, ...) -> (T, B, ...) and back."""
+    """Swap batch and time: (B, T, ...) -> (T, B, ...) and back."""
     return ops.swapaxes(x, 0, 1)

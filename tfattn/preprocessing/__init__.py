@@ -1,1 +1,1 @@
-"""Raw fields to features, in the graph: what runs before training runs inside the export as well."""
+"""Preprocessing of raw fields to features, in the graph: the same code before training and inside the export."""

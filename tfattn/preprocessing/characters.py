@@ -1,16 +1,16 @@
-"""What the reference BERT tokenizer does to each Unicode character, as a table that stands in the graph.
+"""The normalization of the reference BERT tokenizer as a table in the graph, an entry for each Unicode character.
 
 The reference (`BertNormalizer` and `BertPreTokenizer` of the `tokenizers` package) drops control characters, turns
-white space into blanks, sets Chinese characters and punctuation apart, and may fold case and strip accents. All of this
-looks at one character at a time, by rules of several Unicode versions. So the table is not written down here: the
-reference is asked, character by character, and TensorFlow only looks up the answers.
+white space into blanks, splits off Chinese characters and punctuation, and may fold case and strip accents. All of this
+looks at one character at a time, by rules of several Unicode versions. So the table is not written down here: it is
+computed by running the reference on each character, and TensorFlow only looks entries up.
 
 tensorflow-text's own `FastBertTokenizer` and `BertTokenizer` treat all private-use characters and 8,800 others
 differently (630 without lower_case):
     lower_case folds compatibility forms too (NFKC): "，" becomes ",", "ﬁ" becomes "fi", "ß" becomes "ss";
-    control and format characters part words instead of vanishing, U+FFFD and private use are kept;
-    their Unicode version is younger: more characters are punctuation, or marks to strip;
-    U+2B820-2B91F stand alone, where the reference's Chinese range begins later by a slip;
+    control and format characters split words instead of being dropped, U+FFFD and private use are kept;
+    their Unicode version is newer: more characters are punctuation, or marks to strip;
+    U+2B820-2B91F are words of their own, where the reference's Chinese range begins later by a mistake;
     words are unknown beyond 100 bytes, not 100 characters.
 """
 
@@ -22,32 +22,32 @@ import tensorflow as tf
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-# What a character is to the words around it.
+# The kinds of characters.
 LETTER = 0  # part of a word
 ALONE = 1  # a word of its own: punctuation, a Chinese character
 SPACE = 2  # ends a word
-DROPPED = 3  # nothing: "a", dropped, "b" is the word "ab"
+DROPPED = 3  # no part of anything: "a", dropped, "b" is the word "ab"
 
 _PAGE = 128
 _CODE_POINTS = 0x110000
 _SURROGATES = range(0xD800, 0xE000)  # not characters: they cannot stand in UTF-8
-_UNASSIGNED = range(0x40000, 0xE0000)  # planes 4 to 13 hold no characters: all stay as they are, which saves asking
+_UNASSIGNED = range(0x40000, 0xE0000)  # planes 4 to 13 hold no characters: all stay as they are
 
 
 def normalizer(*, lower_case: bool, strip_accents: bool) -> BertNormalizer:
-    """The reference's first step: characters dropped, blanked, set apart, folded, stripped."""
+    """Make the reference's normalizer, which drops, replaces, splits off and folds characters."""
     return BertNormalizer(clean_text=True, handle_chinese_chars=True, lowercase=lower_case, strip_accents=strip_accents)
 
 
 class Characters(tf.Module):
-    """Looks up what becomes of characters, in the graph.
+    """The table of normalized characters, looked up in the graph.
 
-    One entry holds the kind in its low two bits and the distance to the new code point above them, so that letters
-    which stay as they are read 0 everywhere and share one page of the table.
+    One entry holds the kind in its low two bits and the distance to the new code point above them, so that all entries
+    of letters which stay as they are have the value 0 and share one page of the table.
 
     Args:
-        lower_case: fold case, as the reference does (one character at a time: no final sigma).
-        strip_accents: decompose (NFD) and drop the nonspacing marks (Mn).
+        lower_case: whether to fold case, as the reference does (one character at a time: no final sigma).
+        strip_accents: whether to decompose (NFD) and drop the nonspacing marks (Mn).
 
     Attributes:
         fingerprint: SHA-256 of the table; two installations with equal fingerprints treat all characters alike.
@@ -60,11 +60,11 @@ class Characters(tf.Module):
         self._page_starts = tf.constant(page_starts)
 
     def __call__(self, code_points: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Answers for code points (N,) int32.
+        """Look up code points (N,) int32.
 
         Returns:
-            kinds (N, W) int32 and new code points (N, W) int32, where W is the most that one character becomes; the
-            places that a character does not need are of the kind DROPPED.
+            kinds (N, W) int32 and new code points (N, W) int32, where W is the most that one character becomes; unused
+            places are of the kind DROPPED.
         """
         page_start = tf.gather(self._page_starts, tf.bitwise.right_shift(code_points, 7))
         entries = tf.gather(self._entries, page_start + tf.bitwise.bitwise_and(code_points, _PAGE - 1))
@@ -74,17 +74,17 @@ class Characters(tf.Module):
 
 @functools.cache
 def _pages(lower_case: bool, strip_accents: bool) -> tuple[np.ndarray, np.ndarray, str]:
-    table = _ask(lower_case, strip_accents)
+    table = _normalized(lower_case, strip_accents)
     numbers: dict[bytes, int] = {}  # of the distinct pages
     page_numbers = [numbers.setdefault(page.tobytes(), len(numbers)) for page in np.split(table, len(table) // _PAGE)]
     pages = np.frombuffer(b"".join(numbers), np.int32).reshape(-1, table.shape[1])
     return pages, np.array(page_numbers, np.int32) * _PAGE, hashlib.sha256(table.tobytes()).hexdigest()
 
 
-def _ask(lower_case: bool, strip_accents: bool) -> np.ndarray:
-    """The whole table, (code points, W) int32."""
-    asked = [c for c in range(_CODE_POINTS) if c not in _SURROGATES and c not in _UNASSIGNED and chr(c) != "|"]
-    characters = list(map(chr, asked))
+def _normalized(lower_case: bool, strip_accents: bool) -> np.ndarray:
+    """Compute the whole table by running the reference on each character: (code points, W) int32."""
+    code_points = [c for c in range(_CODE_POINTS) if c not in _SURROGATES and c not in _UNASSIGNED and chr(c) != "|"]
+    characters = list(map(chr, code_points))
 
     # All in one call: "|" stays as it is, and nothing is composed or reordered across it.
     reference = normalizer(lower_case=lower_case, strip_accents=strip_accents)
@@ -99,7 +99,7 @@ def _ask(lower_case: bool, strip_accents: bool) -> np.ndarray:
     table[_SURROGATES.start : _SURROGATES.stop, 0] = DROPPED
     table[list(map(ord, punctuation)), 0] = ALONE
     table[ord(" "), 0] = SPACE
-    for old, character, text in zip(asked, characters, normalized, strict=True):
+    for old, character, text in zip(code_points, characters, normalized, strict=True):
         if text == character:
             continue
         table[old] = DROPPED

@@ -1,4 +1,4 @@
-"""Text as numbers in the graph, which takes for one what Python does (formats/numbers.py)."""
+"""Parsing of numbers in the graph, by the same rule as in Python (formats/numbers.py)."""
 
 from collections.abc import Sequence
 
@@ -9,14 +9,14 @@ from tfattn.formats.numbers import NUMBER
 
 
 def read_in_graph(texts: tf.Tensor, missing: Sequence[str]) -> tf.Tensor:
-    """The numbers that texts are, in the graph.
+    """Parse texts as numbers, in the graph.
 
     Args:
         texts: strings of any shape.
-        missing: the texts that say that there is no number.
+        missing: the texts that stand for no value.
 
     Returns:
-        float32 of that shape: NaN where it is missing, infinity where it is no number.
+        float32 of that shape: NaN where the value is missing, infinity where a text is not a number.
     """
     texts = tf.strings.strip(texts)
     is_number = tf.strings.regex_full_match(texts, NUMBER)
@@ -25,5 +25,5 @@ def read_in_graph(texts: tf.Tensor, missing: Sequence[str]) -> tf.Tensor:
 
 
 def one_of(texts: tf.Tensor, options: Sequence[str]) -> tf.Tensor:
-    """Whether a text is one of some others: bool of its shape."""
+    """Compare texts of any shape with some options: bool of that shape, True where a text is one of them."""
     return tf.reduce_any(tf.equal(texts[..., None], tf.constant(list(options), tf.string)), axis=-1)

@@ -1,4 +1,4 @@
-"""The numeric columns of a table: what training rows teach about each, and the features of all of them in the graph."""
+"""The numeric columns of a table: statistics of the training rows, and the features of all columns in the graph."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -15,17 +15,17 @@ from tfattn.preprocessing.scales import SCALES
 
 @dataclass(frozen=True)
 class NumericColumn:
-    """What is known of one column; all values are multiplied by its factor already, but for the cap.
+    """Statistics of one column in the training rows. All values but the cap are already multiplied by the factor.
 
     Attributes:
         cap: a number at or above it is saturated; None where the column has no cap.
         factor: what numbers are multiplied by.
-        may_be_missing: whether it was empty in some training rows.
-        may_be_saturated: whether it was saturated in some.
+        may_be_missing: whether some training rows have no value.
+        may_be_saturated: whether some have a saturated one.
         median, low, high: of the training numbers that are neither missing nor saturated.
-        saturated: what a saturated number counts as where it is scaled and encoded: one standard deviation above the
-            highest other one, so that it stands apart without pushing the others together.
-        scale: what its scale learned.
+        saturated: the number that replaces saturated ones where they are scaled and encoded: one standard deviation
+            above the highest other one, so that they stand apart without pushing the others together.
+        scale: what its scale has learned.
         edges: of its bins; where it has a cap, the last bin holds the saturated numbers alone.
     """
 
@@ -42,7 +42,7 @@ class NumericColumn:
 
     @property
     def seen(self) -> tuple[float, float]:
-        """Between which numbers all in training lay, as rows have them; saturated ones count as the cap."""
+        """The lowest and the highest training number, as rows have them; saturated ones count as the cap."""
         low, high = (float(f"{value / self.factor:.6g}") for value in (self.low, self.high))
         return low, self.cap if self.may_be_saturated else high
 
@@ -50,10 +50,17 @@ class NumericColumn:
     def learn(
         name: str, numbers: Sequence[float], *, cap: float | None, factor: float, scaling: str, bins: int
     ) -> "NumericColumn":
-        """Sums up a column of training numbers, NaN where they are missing.
+        """Compute the statistics of a column.
+
+        Args:
+            name: of the column, for the message.
+            numbers: those of the training rows, NaN where they are missing.
+            cap, factor: see the attributes.
+            scaling: a name of scales.SCALES.
+            bins: the number of bins, 0 for none.
 
         Raises:
-            DataError: they are all equal, or all missing.
+            DataError: the numbers are all equal, or all missing.
         """
         # In float32 as in the graph: what is different here is different there.
         numbers = np.asarray(numbers, np.float32)
@@ -82,10 +89,10 @@ class NumericColumn:
 
 
 class NumericColumns:
-    """The features of numbers, in the graph.
+    """The features of numeric columns, in the graph.
 
     Args:
-        columns: each column by name, in order.
+        columns: the statistics of each column by name, in order.
         scaling: a name of scales.SCALES.
         bins: Q, or 0 for no piecewise encodings.
     """
@@ -107,11 +114,15 @@ class NumericColumns:
         self._never_missing = np.array([not column.may_be_missing for column in columns.values()])
 
     def described(self) -> dict[str, dict[str, Any]]:
-        """The columns as JSON holds them."""
+        """Return the columns' statistics as JSON holds them."""
         return {name: asdict(column) for name, column in self.columns.items()}
 
     def __call__(self, numbers: tf.Tensor) -> dict[str, tf.Tensor]:
-        """Numbers (B, N) float32, NaN where missing, to `numeric`, `missing` (B, N) and `piecewise` (B, N * Q)."""
+        """Make features of numbers (B, N) float32, NaN where missing.
+
+        Returns:
+            `numeric` and `missing` (B, N) float32, and with bins `piecewise` (B, N Q) float32.
+        """
         is_missing = tf.math.is_nan(numbers)
         is_saturated = numbers >= self._caps
         multiplied = tf.where(is_missing, self._medians, tf.minimum(numbers, self._caps) * self._factors)
@@ -125,10 +136,10 @@ class NumericColumns:
         return features
 
     def outside(self, numbers: tf.Tensor) -> tf.Tensor:
-        """Which numbers are outside of what training rows had: (B, N) float32 to (B, N) bool.
+        """Find numbers (B, N) float32 that are outside the range of the training rows: (B, N) bool.
 
-        A number is if it is below the lowest or above the highest, or saturated where none was; a missing one, if none
-        was missing.
+        These are numbers below the lowest or above the highest, saturated ones where none was saturated, and missing
+        ones where none was missing.
         """
         multiplied = numbers * self._factors
         is_beyond = (multiplied < self._lows) | (multiplied > self._highs)
@@ -136,7 +147,7 @@ class NumericColumns:
         return tf.where(tf.math.is_nan(numbers), self._never_missing, is_outside)
 
     def checked(self, numbers: tf.Tensor) -> tf.Tensor:
-        """The numbers themselves, if each is finite.
+        """Return the numbers, if each is finite.
 
         Raises:
             tf.errors.InvalidArgumentError: one is infinite; names its row and column.
@@ -165,5 +176,5 @@ def _constant(name: str, known: np.ndarray, *, rows: int, cap: float | None) -> 
         f"the column `{name}` is constant",
         expected="at least 2 different values among the training rows",
         received=f"{value} in {f'all {rows}' if len(known) == rows else f'{len(known)} of {rows}'} rows",
-        remedy="Take it out of `numeric`.",
+        remedy="Remove it from `numeric`.",
     )

@@ -1,4 +1,4 @@
-"""From ragged sequences to the rectangles that models read."""
+"""Padding of ragged sequences to the dense batches that models read."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from tfattn.features import MASKS, PADDING_MASK, TOKEN_IDS
 
 
 def padded(features: dict[str, Any]) -> dict[str, tf.Tensor]:
-    """Pads ragged sequences with zeros to the longest of the batch, and adds the masks of their real tokens.
+    """Pad ragged sequences with zeros to the longest of the batch, and add the masks of their real tokens.
 
     Args:
-        features: what a preprocessor makes: sequences (B, (T)), all else (B, ...).
+        features: of a preprocessor: sequences ragged (B, (T)), others (B, ...).
 
     Returns:
         the same names, sequences as (B, T), and `padding_mask` (B, T) bool or the mask of `features.MASKS` beside them.

@@ -1,4 +1,4 @@
-"""From texts to word pieces, in the graph: of each word the longest pieces that the vocabulary has, from the left."""
+"""Word pieces of texts, in the graph: each word is split into the longest pieces of the vocabulary, from the left."""
 
 import tensorflow as tf
 import tensorflow_text as tf_text
@@ -12,15 +12,15 @@ _TOO_LONG = "x" * (LONGEST_WORD * _BYTES + 1)
 
 
 class Pieces(tf.Module):
-    """Splits texts into the word pieces of a vocabulary.
+    """The splitting of texts into the word pieces of a vocabulary.
 
     Args:
         vocabulary: the pieces; those that continue a word begin with "##".
-        lower_case: fold case.
-        strip_accents: drop accents.
+        lower_case: whether to fold case.
+        strip_accents: whether to drop accents.
 
     Attributes:
-        characters: the table of what becomes of each character.
+        characters: the table of normalized characters.
     """
 
     def __init__(self, vocabulary: Vocabulary, *, lower_case: bool, strip_accents: bool):
@@ -38,16 +38,16 @@ class Pieces(tf.Module):
         )
 
     def ids(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """Texts (B,) to the ids of their pieces, ragged (B, (T)) int32."""
+        """Return the ids of the pieces of texts (B,), ragged (B, (T)) int32."""
         words = split(texts, self.characters)
         ids, _ = self._pieces(words)
         return _by_text(ids.values, ids.row_splits, words)
 
     def spans(self, texts: tf.Tensor) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
-        """Texts (B,) to the first character of each piece and the one behind its last, two ragged (B, (T)) int32.
+        """Return where the pieces of texts (B,) begin and end, two ragged (B, (T)) int32, the end excluded.
 
-        Characters are the code points of the text as it came in. A piece reaches from the first of its characters to
-        the last: dropped ones between them count in, those before and behind do not.
+        Positions count the code points of the original text. A piece reaches from the first of its characters to the
+        last: characters that are dropped between them are included, those before and after are not.
         """
         words = split(texts, self.characters)
         _, starts = self._pieces(words)
@@ -71,7 +71,7 @@ class Pieces(tf.Module):
         )
 
     def unknown(self, texts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """How many pieces texts (B,) have, a scalar, and the words among them that are unknown, (N,) strings."""
+        """Count the pieces of texts (B,), a scalar, and collect the words that are unknown, (N,) strings."""
         words = split(texts, self.characters)
         ids, _ = self._pieces(words)
         strings = tf.strings.unicode_encode(words.characters, "UTF-8")
@@ -79,14 +79,15 @@ class Pieces(tf.Module):
         return tf.size(ids.values), strings[is_unknown]
 
     def _pieces(self, words: Words) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
-        """Ids of pieces and the bytes at which they start in their words, both ragged (words, (pieces))."""
+        """Return the ids of pieces and the bytes at which they start in their words, both ragged (words, (pieces))."""
         strings = tf.strings.unicode_encode(words.characters, "UTF-8")
-        # tf-text limits bytes, the reference characters: what is too long for the one is made too long for the other.
+        # tf-text limits the bytes of a word, the reference its characters: a word that is too long for the reference
+        # is replaced by one that is too long for tf-text.
         is_too_long = words.characters.row_lengths() > LONGEST_WORD
         ids, starts, _ = self._tokenizer.tokenize_with_offsets(tf.where(is_too_long, _TOO_LONG, strings))
         return ids, starts
 
 
 def _by_text(values: tf.Tensor, word_splits: tf.Tensor, words: Words) -> tf.RaggedTensor:
-    """Values of the pieces of words, as rows of texts."""
+    """Group the values of pieces by texts instead of words."""
     return tf.RaggedTensor.from_row_splits(values, tf.gather(word_splits, words.row_splits), validate=False)

@@ -1,4 +1,4 @@
-"""Piecewise linear encoding: a number as its place among the bins of its column."""
+"""Piecewise linear encoding of numbers by the bins of their columns."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ import tensorflow as tf
 
 
 def quantile_edges(values: np.ndarray, bins: int) -> list[float]:
-    """The edges of bins that hold equally many of the values.
+    """Compute the edges of bins that hold equally many of the values.
 
     Args:
         values: numbers, none missing, not all equal.
@@ -23,14 +23,14 @@ def quantile_edges(values: np.ndarray, bins: int) -> list[float]:
 
 
 class Piecewise:
-    """Encodes every number by the bins of its column: 1 in those below it, 0 in those above, its share of its own.
+    """The encoding of a number by bins: 1 in those below it, 0 in those above, in its own the fraction below it.
 
-    In the bin [b, c] a number x gives (x - b) / (c - b), held between 0 and 1, but for x below the first edge, which is
+    In the bin [b, c] a number x gives (x - b) / (c - b), clipped to 0 and 1, but for x below the first edge, which is
     negative in the first bin, and above the last, which is more than 1 in the last. Bins that a column lacks are 0.
 
     Args:
         edges: those of each of the N columns, ascending, two at least.
-        bins: Q, so many numbers encode a column.
+        bins: Q, the length of a column's encoding.
 
     Returns:
         (B, N * Q) float32 for numbers (B, N), column after column.
@@ -54,6 +54,6 @@ class Piecewise:
             self.most[column, last - 1] = np.inf
 
     def __call__(self, numbers: tf.Tensor) -> tf.Tensor:
-        shares = (numbers[:, :, None] - self.starts) / self.widths  # (B, N) -> (B, N, Q)
-        held = tf.minimum(tf.maximum(shares, self.least), self.most)
-        return tf.reshape(held, [-1, self.starts.size])
+        fractions = (numbers[:, :, None] - self.starts) / self.widths  # (B, N) -> (B, N, Q)
+        clipped = tf.minimum(tf.maximum(fractions, self.least), self.most)
+        return tf.reshape(clipped, [-1, self.starts.size])

@@ -1,4 +1,4 @@
-"""The contract of preprocessing: raw fields in, features out, the same code in training and inside the export."""
+"""The contract of preprocessors, which turn raw fields into features, in training as inside the export."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,17 +10,17 @@ from tfattn.preprocessing.unknown import Unknown
 
 
 class Preprocessor(tf.Module):
-    """Turns one batch of raw fields into features, in the graph.
+    """The contract: a preprocessor turns a batch of raw fields into features, in the graph.
 
-    The life of one: constructed from its YAML section; `fit` on the training rows (or `load` from a folder that `save`
-    wrote); then called.
+    It is constructed from its YAML section; then `fit` learns from the training rows, or `load` reads a folder that
+    `save` wrote; then it is called.
 
     Attributes:
-        fields: the names of the raw fields it reads, in order.
-        target_fields: the raw fields that are to be written: it reads them where they are given, which is in training.
+        fields: the names of the raw fields that it reads, in order.
+        target_fields: the raw fields of the target, which it reads where they are given, as in training.
         reads_columns: whether these are columns of the source, by their own names, whose values may be missing; else
-            they are roles, such as `text`, for which the source names a column, and rows without a value are left out.
-        max_length: the longest sequence that it makes; None where it makes no sequences.
+            they are roles, such as `text`, for which the source names a column, and rows without a value are excluded.
+        max_length: the longest sequence that it makes, in tokens; None where it makes no sequences.
         needs_pretrained: whether `adopt` has to be called first.
     """
 
@@ -32,20 +32,25 @@ class Preprocessor(tf.Module):
 
     @property
     def sizes(self) -> dict[str, Any]:
-        """What models must know of its features, by the names of their arguments; provisional until it is fitted."""
+        """The sizes that models need, by the names of their arguments; provisional until the preprocessor is fitted."""
         raise NotImplementedError
 
     @property
+    def max_tokens(self) -> int | None:
+        """How many tokens of a row it reads; None for all."""
+        return self.max_length
+
+    @property
     def files(self) -> list[Path]:
-        """The files that it reads when it is fitted."""
+        """The files that `fit` reads, beside the training rows."""
         return []
 
     def adopt(self, *, vocabulary: Path, lower_case: bool | None) -> None:
-        """Takes over what published weights were trained with."""
+        """Adopt the vocabulary of published weights, and whether they lower-case text (None where that is unknown)."""
         raise NotImplementedError
 
     def check(self, row: dict[str, str], where: str) -> None:
-        """Refuses a row that cannot be read.
+        """Refuse a row that cannot be read.
 
         Args:
             row: raw fields.
@@ -56,34 +61,38 @@ class Preprocessor(tf.Module):
         """
 
     def fit(self, rows: Iterable[dict[str, str]]) -> None:
-        """Learns what it needs (a vocabulary, a scale) from training rows."""
+        """Learn what is needed (a vocabulary, a scale) from training rows."""
         raise NotImplementedError
 
     def save(self, folder: Path) -> None:
-        """Writes what `load` needs into an existing folder, as text files that other tools can read."""
+        """Write what `load` needs into an existing folder, as files that other tools can read."""
         raise NotImplementedError
 
     def load(self, folder: Path) -> None:
-        """Reads what `save` wrote."""
+        """Read what `save` wrote."""
         raise NotImplementedError
 
-    def leaves_out(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
-        """(B,) bool, whether a row is not to be trained on: too long, or of too unequal lengths; by default none is."""
+    def excluded(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
+        """Find rows to exclude from training, too long or of too unequal lengths: (B,) bool; none by default."""
         return tf.zeros(tf.shape(fields[self.fields[0]]), tf.bool)
 
     @property
     def unknown_remedy(self) -> str:
-        """What a user can do where too much is unknown, full sentences."""
+        """What a user can do where too much is unknown, in full sentences."""
         return ""
 
     def unknown(self, fields: dict[str, tf.Tensor]) -> dict[str, Unknown]:
-        """What of a batch of raw fields is unknown, by field; by default nothing can be."""
+        """Count what is unknown in a batch of raw fields, by field; by default nothing can be."""
         return {}
 
     def __call__(self, fields: dict[str, tf.Tensor]) -> dict[str, Any]:
-        """Raw fields, each (B,), to features; sequences are ragged (B, (T))."""
+        """Turn raw fields, each (B,), into features; sequences are ragged (B, (T)).
+
+        A row may give several examples, or none. Then features are those of all E examples, one row's after the
+        other's, and `example_rows` (E,) says of which row each is.
+        """
         raise NotImplementedError
 
     def truncated(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
-        """(B,) bool, whether a row is too long and `__call__` cuts it; never, unless a preprocessor has a limit."""
+        """Find rows that are too long and are cut by `__call__`: (B,) bool; by default none."""
         return tf.zeros(tf.shape(fields[self.fields[0]]), tf.bool)

@@ -1,7 +1,7 @@
 """Scales of numeric columns: learned from training values a column at a time, applied to all columns in the graph.
 
-A scale is a class like these: `learn` what to keep of one column's values, as JSON holds it; constructed with that of
-every column; called with numbers (B, N), none missing, to give them scaled, (B, N) float32.
+A scale is a class like these: `learn` returns what to keep of one column's values, as JSON holds it; the constructor
+takes that of every column; a call scales numbers (B, N), none missing, to (B, N) float32.
 """
 
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-MOST_VALUES = 1000  # that a quantile scale keeps of a column
+MOST_VALUES = 1000  # of a column, kept by its quantile scale
 
 
 class NoScale:
-    """Leaves numbers as they are."""
+    """The scale that leaves numbers as they are."""
 
     def __init__(self, learned: Sequence[dict[str, Any]]):
         pass
@@ -29,7 +29,7 @@ class NoScale:
 
 
 class StandardScale:
-    """Subtracts the mean and divides by the standard deviation."""
+    """The scale with mean 0 and standard deviation 1 of the training values."""
 
     def __init__(self, learned: Sequence[dict[str, Any]]):
         self.means = np.array([column["mean"] for column in learned], np.float32)
@@ -44,10 +44,10 @@ class StandardScale:
 
 
 class QuantileScale:
-    """Maps the ranks of numbers to a normal distribution: few are far out, however skewed the column.
+    """The scale with a standard normal distribution of the training values: few are far out, however skewed the column.
 
-    A value's rank is the share of training values below it and half of those equal to it. Numbers between two training
-    values are interpolated, numbers beyond all of them count as the last one.
+    A value's rank is the fraction of training values below it and half of those equal to it. Numbers between two
+    training values are interpolated; numbers below the lowest or above the highest count as those.
     """
 
     def __init__(self, learned: Sequence[dict[str, Any]]):
@@ -75,8 +75,8 @@ class QuantileScale:
             (tf.gather(table, steps, batch_dims=1), tf.gather(table, steps + 1, batch_dims=1))
             for table in (self.values, self.scores)
         )
-        share = tf.clip_by_value((columns - start) / (end - start), 0.0, 1.0)
-        return tf.transpose(low + share * (high - low))
+        fraction = tf.clip_by_value((columns - start) / (end - start), 0.0, 1.0)
+        return tf.transpose(low + fraction * (high - low))
 
 
 SCALES = {"standard": StandardScale, "quantile": QuantileScale, "none": NoScale}

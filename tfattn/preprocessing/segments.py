@@ -1,4 +1,4 @@
-"""One or two texts of pieces become one sequence: [CLS] a [SEP] or [CLS] a [SEP] b [SEP], cut to length."""
+"""Packing of one or two texts into sequences, [CLS] a [SEP] or [CLS] a [SEP] b [SEP]: cut to length, or windows."""
 
 from collections.abc import Sequence
 
@@ -6,48 +6,76 @@ import tensorflow as tf
 
 
 class Layout:
-    """Where each token of a batch of sequences comes from.
+    """The layout of a batch of sequences: from which text each token comes.
 
     Args:
-        texts: for each of the one or two texts, its pieces, ragged (B, (T)); only how many there are matters.
+        texts: the pieces of the one or two texts, each ragged (B, (T)), of which only the lengths are read.
         max_length: the longest sequence, in tokens, [CLS] and [SEP]s included.
+        doc_stride: how many pieces later the next window of the last text begins, where it is too long; None for a
+            single sequence, of which the rest is cut. Of two texts, the first then has half of the room at most.
 
     Attributes:
-        is_cut: (B,) bool, whether pieces had to go.
+        is_cut: (B,) bool, whether pieces were cut.
+        rows: (E,) int64, of which row each sequence is.
     """
 
-    def __init__(self, texts: Sequence[tf.RaggedTensor], *, max_length: int):
+    def __init__(self, texts: Sequence[tf.RaggedTensor], *, max_length: int, doc_stride: int | None = None):
         lengths = [text.row_lengths() for text in texts]
-        kept = longest_first(lengths, room=max_length - len(texts) - 1)
-        self.is_cut = tf.add_n(kept) < tf.add_n(lengths)
+        room = max_length - len(texts) - 1
+        begins = [text.row_starts() for text in texts]
+        if doc_stride is None:
+            kept = longest_first(lengths, room=room)
+            self.is_cut = tf.add_n(kept) < tf.add_n(lengths)
+            self.rows = tf.range(tf.size(lengths[0], tf.int64))
+        else:
+            *others, last = lengths
+            whole = [tf.minimum(other, room // 2) for other in others]
+            room_of_row = room - tf.add_n(whole) if whole else tf.fill(tf.shape(last), tf.constant(room, tf.int64))
+            self.is_cut = tf.add_n(whole) < tf.add_n(others) if others else tf.zeros_like(last, tf.bool)
+            offsets = tf.ragged.range(tf.maximum(last - room_of_row, 0) + doc_stride, deltas=doc_stride)
+            self.rows = offsets.value_rowids()
+            begins = [tf.gather(begin, self.rows) for begin in begins]
+            begins[-1] += offsets.values
+            kept = [tf.gather(length, self.rows) for length in (*whole, last)]
+            kept[-1] = tf.minimum(kept[-1] - offsets.values, tf.gather(room_of_row, self.rows))
 
         # A pool of all pieces of the first text, of the second, then [CLS] and the [SEP]s; sequences are ranges of it.
         ends = tf.cumsum([tf.size(text.values, tf.int64) for text in texts])
-        special = ends[-1] * tf.ones_like(lengths[0])
+        special = ends[-1] * tf.ones_like(self.rows)
         ranges = [(special, special + 1)]
-        for number, (text, length) in enumerate(zip(texts, kept, strict=True)):
-            start = text.row_starts() + (ends[number - 1] if number else 0)
+        for number, (begin, length) in enumerate(zip(begins, kept, strict=True)):
+            start = begin + (ends[number - 1] if number else 0)
             ranges += [(start, start + length), (special + number + 1, special + number + 2)]
         starts, limits = (tf.reshape(tf.stack(side, axis=1), [-1]) for side in zip(*ranges, strict=True))
         places = tf.ragged.range(starts, limits)
         self._places = tf.RaggedTensor.from_row_splits(places.values, places.row_splits[:: len(ranges)], validate=False)
 
     def fill(self, texts: Sequence[tf.Tensor], specials: Sequence[int]) -> tf.RaggedTensor:
-        """Puts values where their tokens are, ragged (B, (T)).
+        """Arrange values of pieces in sequences.
 
         Args:
             texts: for each text the values of all its pieces, flat.
             specials: the values of [CLS], the first [SEP] and, for two texts, the second.
+
+        Returns:
+            ragged (B, (T)).
         """
         pool = tf.concat([*texts, tf.constant(specials, texts[0].dtype)], 0)
         return self._places.with_values(tf.gather(pool, self._places.values))
 
 
 def longest_first(lengths: Sequence[tf.Tensor], *, room: int) -> list[tf.Tensor]:
-    """How much of one or two texts stays, each (B,) int64, so that together they fill `room` at most.
+    """Choose how many pieces of one or two texts are kept, so that together they are `room` at most.
 
-    The longer text gives first; once both are equally long, both do, and an odd place goes to the one that was longer,
-    or else to the second. (So does `tokenizers`; google-research/bert gives the odd place to the first.)
+    The longer text is cut first; once both are equally long, both are, and an odd place goes to the one that was
+    longer, or else to the second, as in `tokenizers` (google-research/bert gives the odd place to the first).
+
+    Args:
+        lengths: the number of pieces of each text, (B,) int64.
+        room: the most pieces of both.
+
+    Returns:
+        the number of pieces kept of each text, (B,) int64.
     """
     if len(lengths) == 1:
         return [tf.minimum(lengths[0], room)]

@@ -1,4 +1,4 @@
-"""SentencePiece, as translation reads and writes text."""
+"""SentencePiece tokenization of sources and targets."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -26,8 +26,8 @@ LONGEST = "Raise `max_length`, which is that of the longest sequence, whichever 
 _SETTINGS = "tokenizer_config.json"
 
 
-class Settings(TypedDict):
-    """What tokenizer_config.json holds."""
+class SentencePieceSettings(TypedDict):
+    """The content of tokenizer_config.json."""
 
     tokenizer_class: str
     joint: bool
@@ -38,30 +38,31 @@ class Settings(TypedDict):
 
 
 class SentencePiece(Preprocessor):
-    """Turns a source, and in training its target, into the token ids of SentencePiece, and ids back into text.
+    """SentencePiece tokens of a source and its target, and back to text.
 
-    The source is its pieces and the end; the target is the start, its pieces and the end. Text is data: `</s>` in it is
-    four characters. All of it is done in the graph; ids are those of the `sentencepiece` package.
+    The source is its pieces and the end token; the target is the start token, its pieces and the end token. Special
+    tokens are not parsed in texts: `</s>` there is four characters. All of it is done in the graph; ids are those of
+    the `sentencepiece` package.
 
     Args:
         vocabulary: `train` to learn it from the training rows, or the path of a .model file, whose padding has to
             be 0.
         vocabulary_size: the most tokens to learn.
-        model_type: `bpe` joins the pairs that stand together most often; `unigram` keeps the pieces that make the text
-            likeliest; `word` has whole words only, for a language that has few. In English and German, BPE makes
-            sequences 3 % shorter than the unigram model, and is learned six times faster.
-        joint: one vocabulary for both sides, which share their embeddings, or one for each.
+        model_type: `bpe` merges the most frequent pairs; `unigram` keeps the pieces that make the text most probable;
+            `word` has whole words only, for a language that has few. In English and German, BPE makes sequences 3 %
+            shorter than the unigram model, and is learned six times faster.
+        joint: whether both sides have one vocabulary, which lets them share embeddings, or one each.
         target_vocabulary: as `vocabulary`, for the target, if not joint; by default `train`.
         target_vocabulary_size: as `vocabulary_size`, for the target, if not joint; by default the same.
-        character_coverage: the share of the text's characters that get a token; the rarest do not. 0.9995 for
+        character_coverage: the fraction of the text's characters that get a token; the rarest do not. 0.9995 for
             languages of many characters, such as Chinese.
-        byte_fallback: write characters that have no token as bytes, for which 256 tokens are kept; else they are
-            unknown.
-        max_length: the longest sequence in tokens, start and end included. A longer training row is left out; of any
-            other, the end is cut.
+        byte_fallback: whether characters that have no token become bytes, for which 256 tokens are kept; else they
+            are unknown.
+        max_length: the longest sequence in tokens, start and end included. A longer training row is excluded; any
+            other row is cut at its end.
         target_max_length: the same for targets alone, if they are to be shorter.
-        max_ratio: leave out a training row if one side has more than so many times the pieces of the other; by default
-            no row.
+        max_ratio: exclude a training row if one side has more than so many times the pieces of the other; by default
+            none is.
 
     Example:
         tokenizer = SentencePiece(vocabulary_size=100)
@@ -104,7 +105,7 @@ class SentencePiece(Preprocessor):
         self._models: tuple[SentencePieceModel, ...] = ()
 
     def fit(self, rows: Iterable[dict[str, str]]) -> None:
-        """Reads the vocabularies, or learns them from the rows.
+        """Read the vocabularies, or learn them from the rows.
 
         Raises:
             ConfigError: there is no room for all characters.
@@ -119,12 +120,12 @@ class SentencePiece(Preprocessor):
             self._models = (sources, targets)
 
     def save(self, folder: Path) -> None:
-        """Writes tokenizer_config.json, and of each vocabulary a .model and, to be read by people, a .vocab."""
+        """Write tokenizer_config.json, and of each vocabulary a .model and, to be read by people, a .vocab."""
         for name, model in zip(self._names, self._fitted, strict=True):
             with files.atomic_file(Path(folder) / f"{name}.model") as path:
                 path.write_bytes(model.content)
             files.write_text(Path(folder) / f"{name}.vocab", model.vocabulary)
-        settings: Settings = {
+        settings: SentencePieceSettings = {
             "tokenizer_class": type(self).__name__,
             "joint": self.joint,
             "model_max_length": self.max_length,
@@ -135,12 +136,12 @@ class SentencePiece(Preprocessor):
         files.write_json(Path(folder) / _SETTINGS, settings)
 
     def load(self, folder: Path) -> None:
-        """Reads what `save` wrote; the saved settings replace those of the constructor.
+        """Read what `save` wrote; the saved settings replace those of the constructor.
 
         Raises:
             DataError: a file is missing or damaged; names it.
         """
-        settings = files.read_json(Path(folder) / _SETTINGS, Settings, remedy="Prepare the data again.")
+        settings = files.read_json(Path(folder) / _SETTINGS, SentencePieceSettings, remedy="Prepare the data again.")
         self.joint = settings["joint"]
         self.max_length, self.target_max_length = settings["model_max_length"], settings["target_max_length"]
         self.max_ratio = settings["max_ratio"]
@@ -161,21 +162,21 @@ class SentencePiece(Preprocessor):
 
     @property
     def start_id(self) -> int:
-        """The token with which every target begins."""
+        """The id of the token with which every target begins."""
         return self._target.start_id
 
     @property
     def end_id(self) -> int:
-        """The token with which every target ends."""
+        """The id of the token with which every target ends."""
         return self._target.end_id
 
     @property
-    def unwritten_ids(self) -> tuple[int, ...]:
-        """The tokens that no target is made of, such as padding, unknown and the start; not the end."""
-        return self._target.unwritten_ids
+    def suppressed_ids(self) -> tuple[int, ...]:
+        """The ids of tokens that are never written, such as padding, unknown and start, but not end."""
+        return self._target.suppressed_ids
 
     def __call__(self, fields: dict[str, tf.Tensor]) -> dict[str, tf.RaggedTensor]:
-        """Texts to sequences.
+        """Tokenize texts.
 
         Args:
             fields: `source`, and in training `target`, each (B,), UTF-8.
@@ -186,11 +187,11 @@ class SentencePiece(Preprocessor):
         return {side.feature: side.sequences(texts) for side, texts in self._sides(fields)}
 
     def truncated(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
-        """Whether the source, or where there is one the target, is too long and is cut, (B,) bool."""
+        """Find rows whose source, or target where there is one, is too long and is cut: (B,) bool."""
         return tf.reduce_any([side.measured(texts)[1] for side, texts in self._sides(fields)], axis=0)
 
     def unknown(self, fields: dict[str, tf.Tensor]) -> dict[str, Unknown]:
-        """What of each side has no piece."""
+        """Count the pieces of each side, and the words that have none."""
         models = {SOURCE: self._source, TARGET: self._target}
         found = {name: models[name].unknown(texts) for name, texts in fields.items()}
         return {name: Unknown.of(pieces, words.numpy()) for name, (pieces, words) in found.items()}
@@ -203,34 +204,34 @@ class SentencePiece(Preprocessor):
             return "Raise `vocabulary_size`, or set `model_type: bpe`, which divides rare words."
         return "Raise `character_coverage`, or set `byte_fallback: true`."
 
-    def leaves_out(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
-        """Whether a row is not to be trained on, (B,) bool.
+    def excluded(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
+        """Find rows that are excluded from training: (B,) bool.
 
-        It is not if a side is too long, if the sides are too unequal, or if reading leaves nothing of one, such as of a
-        lone U+200B.
+        These have a side that is too long, sides of too unequal lengths, or a side without pieces, such as of a lone
+        U+200B.
         """
         measured = [side.measured(texts) for side, texts in self._sides(fields)]
         lengths, too_long = (tf.stack(values) for values in zip(*measured, strict=True))  # (sides, B)
         shorter, longer = tf.reduce_min(lengths, axis=0), tf.reduce_max(lengths, axis=0)
-        is_out = tf.reduce_any(too_long, axis=0) | (shorter == 0)
+        is_excluded = tf.reduce_any(too_long, axis=0) | (shorter == 0)
         if self.max_ratio is not None:
-            is_out |= tf.cast(longer, tf.float64) > self.max_ratio * tf.cast(shorter, tf.float64)
-        return is_out
+            is_excluded |= tf.cast(longer, tf.float64) > self.max_ratio * tf.cast(shorter, tf.float64)
+        return is_excluded
 
     def detokenize(self, token_ids: Any) -> tf.Tensor:
-        """Ids of target tokens, (B, L) or ragged, to texts (B,); start, end, padding and what is no token vanish."""
+        """Join ids of target tokens, (B, L) or ragged, to texts (B,); special tokens and unknown ids are dropped."""
         return self._target.join(token_ids)
 
     def tokens_of(self, token_ids: Any) -> tf.Tensor | tf.RaggedTensor:
-        """Ids of source tokens to their names, strings of the same shape; "" where padded."""
+        """Return the names of source tokens, given their ids: strings of the same shape; "" for padding."""
         return self._source.names(token_ids)
 
     def target_tokens_of(self, token_ids: Any) -> tf.Tensor | tf.RaggedTensor:
-        """Ids of target tokens to their names, strings of the same shape; "" where padded."""
+        """Return the names of target tokens, given their ids: strings of the same shape; "" for padding."""
         return self._target.names(token_ids)
 
     def _sides(self, fields: dict[str, tf.Tensor]) -> list[tuple[Side, tf.Tensor]]:
-        """The sides that are given, each with its texts."""
+        """Pair each side that is given with its texts."""
         limit = self.target_max_length or self.max_length
         sides = {
             SOURCE: Side(TOKEN_IDS, self._source, False, self.max_length),
@@ -254,11 +255,11 @@ class SentencePiece(Preprocessor):
 
     @property
     def _names(self) -> tuple[str, ...]:
-        """Of the files, without their endings."""
+        """The names of the vocabularies' files, without suffixes."""
         return ("sentencepiece",) if self.joint else (SOURCE, TARGET)
 
     def _learned(self, key: str, texts: Sequence[str]) -> SentencePieceModel:
-        """The vocabulary that a setting asks for."""
+        """Read or learn the vocabulary that the setting `key` names."""
         vocabulary, size_key = getattr(self, key) or TRAIN, f"{key}_size"
         if vocabulary != TRAIN:
             return SentencePieceModel.read(vocabulary)

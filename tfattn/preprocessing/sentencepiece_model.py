@@ -1,4 +1,4 @@
-"""A SentencePiece model: learned from texts or read from a file; in the graph from texts to pieces and back."""
+"""A SentencePiece model, learned from texts or read from a file, that splits and joins texts in the graph."""
 
 import hashlib
 import io
@@ -15,28 +15,27 @@ from tfattn.errors import ConfigError, DataError
 
 PADDING_ID, UNKNOWN_ID, START_ID, END_ID = range(4)  # of models that are trained here
 
-# Bytes of a text that are read. What many unknown characters side by side cost grows with the square of their number:
-# a million of them would hold up a server for a quarter of a minute.
+# The bytes of a text that are read. The time for a run of unknown characters grows with the square of its length: a
+# million of them would hold up a server for a quarter of a minute.
 LONGEST_TEXT = 1 << 16
-MOST_TEXTS = 4_000_000  # that a model is learned from; more teach it nothing new
+MOST_TEXTS = 4_000_000  # that a model is learned from; more hardly change it
 
 
 class SentencePieceModel(tf.Module):
-    """Splits texts into pieces, and joins pieces to texts.
+    """A SentencePiece model: it splits texts into pieces, and joins pieces to texts.
 
-    Texts are first brought into one of the forms that look alike (NFKC), and runs of blanks become one. A byte sequence
-    that is not UTF-8 counts as U+FFFD, as with Python's `errors="replace"`, and so as a blank. A text ends after
-    65,536 bytes.
+    Texts are normalized first (NFKC), and runs of blanks become one. A byte sequence that is not UTF-8 counts as
+    U+FFFD, as with Python's `errors="replace"`, and so as a blank. A text is cut after 65,536 bytes.
 
     Args:
-        content: what a .model file holds.
+        content: of a .model file.
         where: its path, for messages.
 
     Attributes:
         content: as given.
         tokens: the pieces, in the order of their ids.
-        start_id, end_id: the tokens that stand before and behind a text.
-        unwritten_ids: the tokens that no text is made of: padding, unknown, start, and others like them; not the end.
+        start_id, end_id: the ids of the tokens before and after a text.
+        suppressed_ids: the ids of tokens that are never written: padding, unknown, start and others, but not end.
 
     Raises:
         DataError: it is damaged, has no start or end, or its padding is not 0.
@@ -66,7 +65,7 @@ class SentencePieceModel(tf.Module):
         self.content = content
         self.tokens: tuple[str, ...] = tuple(map(processor.id_to_piece, ids))
         self.start_id, self.end_id = special["start"], special["end"]
-        self.unwritten_ids = tuple(
+        self.suppressed_ids = tuple(
             number
             for number in ids
             if number != self.end_id
@@ -78,7 +77,7 @@ class SentencePieceModel(tf.Module):
 
     @staticmethod
     def read(path: str | Path) -> "SentencePieceModel":
-        """Reads a .model file.
+        """Read a .model file.
 
         Raises:
             DataError: there is no such file, or it is damaged or lacks special tokens.
@@ -104,15 +103,15 @@ class SentencePieceModel(tf.Module):
         byte_fallback: bool = False,
         key: str = "vocabulary_size",
     ) -> "SentencePieceModel":
-        """Learns the pieces of texts. The same texts, in any order, give the same model.
+        """Learn the pieces of texts. The same texts, in any order, give the same model.
 
         Args:
-            texts: the texts; those beyond the first 4,000,000, and those longer than 65,536 bytes, teach nothing.
+            texts: the texts; those after the first 4,000,000, and those longer than 65,536 bytes, are ignored.
             size: the most tokens to learn; there are fewer when the texts have no more.
             model_type: "bpe", "unigram" or "word".
-            character_coverage: the share of the texts' characters that are to be known; the rarest are not.
-            byte_fallback: let unknown characters be written byte by byte.
-            key: the setting that `size` stands in, for messages.
+            character_coverage: the fraction of the texts' characters that get a token; the rarest do not.
+            byte_fallback: whether characters that have no token become bytes.
+            key: the setting that gave `size`, for messages.
 
         Raises:
             DataError: there are no words in the texts.
@@ -144,18 +143,18 @@ class SentencePieceModel(tf.Module):
 
     @property
     def vocabulary(self) -> str:
-        """The pieces as text, one a line with its score, as spm_train writes them into a .vocab file."""
+        """The pieces as text, one per line with its score, as spm_train writes them into a .vocab file."""
         processor = _opened(self.content, "")
         return "".join(f"{token}\t{processor.get_score(number):g}\n" for number, token in enumerate(self.tokens))
 
     def split(self, texts: Any) -> tf.RaggedTensor:
-        """Texts (B,), UTF-8, to the ids of their pieces, ragged (B, (T)) int32."""
+        """Return the ids of the pieces of texts (B,), UTF-8: ragged (B, (T)) int32."""
         return self._tokenizer.tokenize(_legible(texts))
 
     def unknown(self, texts: Any) -> tuple[tf.Tensor, tf.Tensor]:
-        """How many pieces texts (B,) have, a scalar, and what of the texts is unknown, (N,) strings.
+        """Count the pieces of texts (B,), a scalar, and collect the words that are unknown, (N,) strings.
 
-        A run of unknown words, which is read as one piece, counts as so many.
+        A run of unknown words, which the model makes one piece of, is counted word by word.
         """
         texts = _legible(texts)
         ids, starts, ends = self._tokenizer.tokenize_with_offsets(texts)
@@ -166,17 +165,17 @@ class SentencePieceModel(tf.Module):
         return tf.size(ids.values) - tf.size(runs) + tf.size(words), words
 
     def join(self, token_ids: Any) -> tf.Tensor:
-        """Ids, (B, L) or ragged, to texts (B,). What is no piece vanishes; an unknown one becomes " ⁇ "."""
+        """Join ids, (B, L) or ragged, to texts (B,). What is no piece is dropped; an unknown one becomes " ⁇ "."""
         return self._tokenizer.detokenize(self._known(token_ids))
 
     def names(self, token_ids: Any) -> tf.Tensor | tf.RaggedTensor:
-        """Ids to the names of their tokens, of the same shape; "" where padded."""
+        """Return the names of tokens, given their ids: strings of the same shape; "" for padding."""
         token_ids = self._known(token_ids)
         named = self._tokenizer.id_to_string(token_ids)
         return tf.ragged.map_flat_values(lambda ids, names: tf.where(ids == PADDING_ID, "", names), token_ids, named)
 
     def _known(self, token_ids: Any) -> tf.Tensor | tf.RaggedTensor:
-        """The ids, padding for those that are not in the vocabulary: tf-text would refuse the whole batch."""
+        """Replace ids that are not in the vocabulary by padding: tf-text would refuse the whole batch."""
 
         def known(ids: Any) -> tf.Tensor:
             ids = tf.convert_to_tensor(ids)
@@ -186,7 +185,7 @@ class SentencePieceModel(tf.Module):
 
 
 def _legible(texts: Any) -> tf.Tensor:
-    """As much of texts (B,) as is read, UTF-8."""
+    """Cut texts (B,) to the length that is read, and replace what is not UTF-8."""
     texts = tf.strings.substr(tf.convert_to_tensor(texts, tf.string), 0, LONGEST_TEXT)
     return tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace", replacement_char=0xFFFD)
 
@@ -201,7 +200,7 @@ def _opened(content: bytes, where: str) -> sentencepiece.SentencePieceProcessor:
         "not a SentencePiece model",
         where=where,
         expected="a .model file, as SentencePiece writes it",
-        received=f"{len(content)} bytes that are none, or only a part of one",
+        received=f"{len(content)} bytes that are not one, or only a part of one",
     )
 
 
@@ -216,7 +215,7 @@ def _untrainable(texts: Sequence[str], error: str, key: str) -> ConfigError | Da
         )
     if "sentences_.empty()" in error or "all_chars_count" in error:
         return DataError(
-            "there are no words to make a vocabulary of",
+            "there are no words to learn a vocabulary from",
             expected="texts",
             received=f"{len(texts)} texts, all of them empty or longer than {LONGEST_TEXT} bytes",
             remedy="Check the source's `fields`, or name a .model file as `vocabulary`.",

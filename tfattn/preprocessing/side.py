@@ -1,4 +1,4 @@
-"""One side of a row of two texts: pieces between a start and an end, cut to length."""
+"""The sequences of one side of a translation: pieces between start and end tokens, cut to length."""
 
 from typing import NamedTuple
 
@@ -8,12 +8,12 @@ from tfattn.preprocessing.sentencepiece_model import LONGEST_TEXT, SentencePiece
 
 
 class Side(NamedTuple):
-    """The source of a row, or its target.
+    """The sources of a batch, or its targets.
 
     Attributes:
         feature: the name of its sequences.
-        model: what splits its texts into pieces.
-        has_start: whether its sequences begin with the start; all end with the end.
+        model: splits its texts into pieces.
+        has_start: whether its sequences begin with the start token; all end with the end token.
         max_length: the most tokens of a sequence, start and end included.
     """
 
@@ -23,14 +23,14 @@ class Side(NamedTuple):
     max_length: int
 
     def sequences(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """Texts (B,) to ids, ragged (B, (T)) int32; pieces for which there is no room are left away."""
+        """Tokenize texts (B,) to ids, ragged (B, (T)) int32; pieces beyond max_length are cut."""
         pieces = self.model.split(texts)
         one_each = [pieces.nrows(), 1]
         starts = [tf.fill(one_each, self.model.start_id)] if self.has_start else []
         return tf.concat([*starts, pieces[:, : self._room], tf.fill(one_each, self.model.end_id)], axis=1)
 
     def measured(self, texts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """How many pieces texts (B,) have, (B,) int64, and whether there is no room for all of them, (B,) bool."""
+        """Count the pieces of texts (B,), (B,) int64, and tell which texts are too long, (B,) bool."""
         lengths = self.model.split(texts).row_lengths()
         return lengths, (lengths > self._room) | (tf.strings.length(texts) > LONGEST_TEXT)
 

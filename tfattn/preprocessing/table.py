@@ -1,4 +1,4 @@
-"""Rows of a table as features: numeric columns scaled and encoded, categories numbered."""
+"""Features of a table's columns: numbers scaled and encoded, categories as ids."""
 
 import math
 from array import array
@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 
 from tfattn import files
 from tfattn.errors import ConfigError, DataError, TfattnError, nearest
-from tfattn.features import CATEGORY_IDS, LABEL, NUMERIC
+from tfattn.features import CATEGORY_IDS, NUMERIC
 from tfattn.formats.numbers import MISSING, read, stripped
 from tfattn.preprocessing.categories import EMPTY_ID, UNKNOWN_ID, Categories, distinct
 from tfattn.preprocessing.numbers import read_in_graph
@@ -25,7 +25,7 @@ _SAVED = "table.json"
 
 
 class Saved(TypedDict):
-    """What table.json holds: the settings, and what is known of each column."""
+    """The content of table.json: the settings, and what was learned about each column."""
 
     scaling: str
     bins: int
@@ -35,28 +35,28 @@ class Saved(TypedDict):
     categories_may_be_missing: list[str]
 
 
-class Table(Preprocessor):
-    """Turns typed columns into numbers, by what the training rows teach, in the graph.
+class TableColumns(Preprocessor):
+    """Features of numeric and categorical columns, with scales, bins and categories learned from training rows.
 
-    Numeric columns are read as text, as a file has them, or as float32, as programs send them; what is missing counts
-    as the column's median and is marked. Spaces around values do not count.
+    Numeric columns are read as text, as a file has them, or as float32, as programs send them; a missing number is
+    replaced by the column's median and marked. Spaces around values do not count.
 
     Args:
         numeric: the columns of numbers, in the order in which models see them.
         categorical: the columns of categories, whatever stands in them.
-        caps: for some numeric columns, the number from which on they are saturated: 5000 says "at least 5000". Such
-            numbers count as one deviation above the highest other one, and have a bin of their own.
+        caps: for some numeric columns, the number from which on they are saturated: 5000 means "at least 5000". Such
+            numbers count as one standard deviation above the highest other one, and have a bin of their own.
         multiply: for some numeric columns, a factor that brings them into the range of the others.
-        scaling: "standard" gives training values mean 0 and deviation 1; "quantile" a normal distribution, for skewed
-            columns; "none" leaves numbers as they are, saturated ones at the cap.
-        bins: Q, the bins of each column in piecewise linear encodings; 0 for none.
-        missing: the texts that say that there is no value; the same in numeric and categorical columns.
+        scaling: "standard" gives training values mean 0 and standard deviation 1; "quantile" a normal distribution,
+            for skewed columns; "none" leaves numbers as they are, saturated ones at the cap.
+        bins: Q, the number of bins of each column in piecewise linear encodings; 0 for none.
+        missing: the texts that stand for no value, in numeric and in categorical columns.
 
     Raises:
         ConfigError: there are no columns, one is listed twice, or a cap or factor is given for one that is not numeric.
 
     Example:
-        table = Table(numeric=("age",), categorical=("job",), bins=8)
+        table = TableColumns(numeric=("age",), categorical=("job",), bins=8)
         table.fit([{"age": "39", "job": "clerk"}, {"age": "50", "job": ""}])
         table({"age": tf.constant(["41"]), "job": tf.constant(["clerk"])})["category_ids"]  # (1, 1) int32
 
@@ -93,7 +93,7 @@ class Table(Preprocessor):
         return (*self.numeric, *self.categorical)
 
     def fit(self, rows: Iterable[dict[str, str]]) -> None:
-        """Learns scales, bins, medians and categories.
+        """Learn scales, bins, medians and categories.
 
         Raises:
             DataError: there are no rows, a numeric column holds text, or a column is constant; names it.
@@ -127,7 +127,7 @@ class Table(Preprocessor):
         self._use(numeric, categories, [name for name, different in texts.items() if different & set(self.missing)])
 
     def check(self, row: dict[str, str], where: str) -> None:
-        """Refuses a row that has text, or no finite number, in a numeric column.
+        """Refuse a row that has no finite number in a numeric column.
 
         Args:
             row: raw fields.
@@ -146,11 +146,11 @@ class Table(Preprocessor):
                     where=where,
                     expected=" or ".join(["a number", *map(repr, self.missing)]),
                     received=repr(row[name]),
-                    remedy="Correct the row, add what it says to `missing`, or list the column under `categorical`.",
+                    remedy="Correct the row, add its value to `missing`, or list the column under `categorical`.",
                 )
 
     def save(self, folder: Path) -> None:
-        """Writes table.json: what each column was found to be."""
+        """Write table.json: the settings, and what was learned about each column."""
         numeric, categories = self._fitted
         saved = {
             "scaling": self.scaling,
@@ -163,7 +163,7 @@ class Table(Preprocessor):
         files.write_json(Path(folder) / _SAVED, saved)
 
     def load(self, folder: Path) -> None:
-        """Reads what `save` wrote; the saved columns and settings replace those of the constructor.
+        """Read what `save` wrote; the saved columns and settings replace those of the constructor.
 
         Raises:
             DataError: the file is missing or damaged.
@@ -175,24 +175,24 @@ class Table(Preprocessor):
 
     @property
     def sizes(self) -> dict[str, Any]:
-        """N as `num_numeric`, how many ids each categorical column has as `category_counts`, and Q as `num_bins`."""
+        """N as `num_numeric`, the numbers of ids of categorical columns as `category_counts`, Q as `num_bins`."""
         counts = self._categories.counts if self._categories else [2] * len(self.categorical)
         return {"num_numeric": len(self.numeric), "category_counts": list(counts), "num_bins": self.bins}
 
     @property
     def numeric_columns(self) -> dict[str, NumericColumn]:
-        """What training rows taught about each numeric column."""
+        """The statistics of each numeric column, by name."""
         numeric, _ = self._fitted
         return numeric.columns if numeric else {}
 
     @property
     def categories(self) -> dict[str, list[str]]:
-        """The values of each categorical column that training rows had, in order."""
+        """The values of each categorical column in the training rows, by name."""
         _, categories = self._fitted
         return categories.values if categories else {}
 
     def __call__(self, fields: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        """Columns to features.
+        """Make features of columns.
 
         Args:
             fields: for each numeric column strings (B,), or numbers (B,) with NaN where one is missing; for each
@@ -208,14 +208,14 @@ class Table(Preprocessor):
         return self.features(self.numbers(fields), fields)
 
     def numbers(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
-        """The numeric columns (B,), strings or numbers, as numbers (B, N) float32, NaN where missing; else as above."""
+        """Read the numeric columns as numbers (B, N) float32, NaN where missing; arguments and errors as of a call."""
         numeric, _ = self._fitted
         if numeric is None:
             return tf.zeros([tf.shape(fields[self.fields[0]])[0], 0])
         return numeric.checked(tf.stack([self._read(fields[name]) for name in self.numeric], axis=1))
 
     def features(self, numbers: tf.Tensor, fields: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        """The features of `numbers(fields)` and of the categorical columns among `fields`."""
+        """Make features of `numbers(fields)` and of the categorical columns among `fields`."""
         numeric, categories = self._fitted
         features = numeric(numbers) if numeric else {}
         if categories:
@@ -223,7 +223,7 @@ class Table(Preprocessor):
         return features
 
     def unknown(self, fields: dict[str, tf.Tensor]) -> dict[str, Unknown]:
-        """Which values of categorical columns no training row has; missing ones do not count."""
+        """Count the values of categorical columns that no training row has; missing ones are excluded."""
         _, categories = self._fitted
         if categories is None:
             return {}
@@ -237,21 +237,17 @@ class Table(Preprocessor):
     @property
     def unknown_remedy(self) -> str:
         return (
-            "No training row has them. Take a column out whose values are new in every row, such as an id, or make its "
+            "No training row has them. Remove a column whose values are new in every row, such as an id, or make its "
             "categories wider."
         )
 
     def outside(self, numbers: tf.Tensor) -> tf.Tensor:
-        """Which of `numbers(fields)` are below or above all that training rows had, or missing where none was.
-
-        Returns:
-            (B, N) bool.
-        """
+        """Find those of `numbers(fields)` that are outside the range of the training rows: (B, N) bool."""
         numeric, _ = self._fitted
         return numeric.outside(numbers) if numeric else tf.zeros(tf.shape(numbers), tf.bool)
 
     def unseen(self, features: dict[str, tf.Tensor]) -> tf.Tensor:
-        """Which categories among `features` no training row had, or lack where none did: (B, M) bool."""
+        """Find categories among `features` that no training row had, a missing value included: (B, M) bool."""
         _, categories = self._fitted
         if categories is None:
             return tf.zeros([tf.shape(features[NUMERIC])[0], 0], tf.bool)
@@ -260,7 +256,7 @@ class Table(Preprocessor):
     @property
     def _fitted(self) -> tuple[NumericColumns | None, Categories | None]:
         if self._numeric_columns is None and self._categories is None:
-            raise TfattnError("nothing is known of the columns yet", remedy="Call `fit` or `load` first.")
+            raise TfattnError("nothing has been learned about the columns yet", remedy="Call `fit` or `load` first.")
         return self._numeric_columns, self._categories
 
     def _use(
@@ -283,8 +279,6 @@ class Table(Preprocessor):
             raise ConfigError("there are no columns", key="numeric", expected="names of columns", received="none")
         for key, names in (("numeric", self.numeric), ("categorical", self.categorical)):
             for name in names:
-                if name == LABEL:
-                    raise ConfigError("the label cannot be read, it is to be found out", key=key, received=LABEL)
                 if self.fields.count(name) > 1:
                     raise ConfigError("a column is listed twice", key=key, received=name)
         for key, values in (("caps", self.caps), ("multiply", self.multiply)):

@@ -1,21 +1,21 @@
-"""How much of some raw values a preprocessor does not know, which the model therefore cannot tell apart."""
+"""Counts of the raw values that a preprocessor does not know, which the model therefore cannot tell apart."""
 
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-# Different values that are counted each for itself; beyond twice as many, only the most frequent go on being counted.
+# The number of different values that are counted separately; of more than twice as many, only the most frequent are.
 MOST_VALUES = 10_000
 LONGEST_VALUE = 40  # characters
 
 
 @dataclass(frozen=True)
 class Unknown:
-    """Counts that can be added, of one batch or of many.
+    """Counts of unknown values, of one batch or of many; they can be added.
 
     Attributes:
-        counted: tokens, or values of a column, known and unknown.
-        unknown: those that are unknown.
+        counted: the number of tokens, or of values of a column, known and unknown.
+        unknown: the number of unknown ones.
         values: how often each unknown one occurs; of very many different ones, the most frequent.
 
     Example:
@@ -29,11 +29,11 @@ class Unknown:
 
     @staticmethod
     def of(counted: int, unknown: Iterable[bytes]) -> "Unknown":
-        """The counts of one batch.
+        """Count the unknown values of one batch.
 
         Args:
-            counted: tokens or values, known and unknown.
-            unknown: each of those that are unknown, UTF-8.
+            counted: the number of tokens or values, known and unknown.
+            unknown: the unknown ones, UTF-8.
         """
         texts = [text.decode("utf-8", errors="replace").strip() for text in unknown]
         return Unknown(int(counted), len(texts), Counter(text[:LONGEST_VALUE] for text in texts))
@@ -46,5 +46,5 @@ class Unknown:
 
     @property
     def fraction(self) -> float:
-        """Of all that was counted, how much is unknown; 0 where nothing was."""
+        """The unknown fraction of all that was counted; 0 where nothing was."""
         return self.unknown / max(self.counted, 1)

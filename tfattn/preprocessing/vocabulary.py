@@ -1,4 +1,4 @@
-"""The word pieces that a tokenizer knows: read from a vocab.txt, or learned from the user's text."""
+"""The vocabulary of word pieces, read from a vocab.txt or learned from the user's texts."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,15 +13,15 @@ from tfattn.preprocessing.characters import normalizer
 PADDING, UNKNOWN, START, END, MASK = SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 CONTINUES = "##"  # begins the pieces that continue a word
 
-LONGEST_WORD = 100  # characters; the reference calls longer words unknown
+LONGEST_WORD = 100  # characters; longer words are unknown, as in the reference
 LONGEST_TOKEN = 256  # bytes; tf-text takes no longer ones
-_RAREST_PIECE = 2  # times in the text
+_MIN_FREQUENCY = 2  # of a piece in the texts
 _WORDS_PER_TEXT = 1000
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The tokens of a vocabulary; a token's place is its id.
+    """The tokens of a vocabulary, in the order of their ids.
 
     Example:
         vocabulary = Vocabulary.read("vocab.txt")
@@ -31,20 +31,20 @@ class Vocabulary:
     tokens: tuple[str, ...]
 
     def id(self, token: str) -> int:
-        """The id of a token that is known to be there, such as a special one."""
+        """Return the id of a token that the vocabulary has, such as a special one."""
         return self.tokens.index(token)
 
     @property
     def has_capitals(self) -> bool:
-        """Whether some words in it are not in lower case, so that texts must not be folded."""
+        """Whether some words are not in lower case, so that texts must not be folded."""
         return any(token.isalpha() and token != token.lower() for token in self.tokens)
 
     @staticmethod
     def read(path: str | Path) -> "Vocabulary":
-        """Reads a vocab.txt: UTF-8, one token a line, the first line is id 0.
+        """Read a vocab.txt: UTF-8, one token per line, the first line is id 0.
 
         Raises:
-            DataError: there is no such file, it is not UTF-8, has an empty line, a token that stands twice or is too
+            DataError: there is no such file, it is not UTF-8, has an empty line, has a token twice or one that is too
                 long, lacks one of [PAD], [UNK], [CLS], [SEP], or does not begin with [PAD] (sequences are padded with
                 id 0).
         """
@@ -74,16 +74,16 @@ class Vocabulary:
 
     @staticmethod
     def train(texts: Iterable[str], *, size: int, lower_case: bool, strip_accents: bool) -> "Vocabulary":
-        """Learns the pieces of texts: the characters first, then the pairs that stand together most often.
+        """Learn the pieces of texts: all characters, then the most frequent pairs of pieces.
 
-        The same texts, in any order, give the same vocabulary, [PAD] [UNK] [CLS] [SEP] [MASK] at its head.
+        The same texts, in any order, give the same vocabulary, which begins with [PAD] [UNK] [CLS] [SEP] [MASK].
 
         Args:
             texts: the texts, read once.
-            size: the most tokens to learn, special ones included. There are fewer when no further pair stands
-                together twice. When there is not even room for all characters, the rarest become [UNK].
-            lower_case: fold case.
-            strip_accents: drop accents.
+            size: the most tokens to learn, special ones included. There are fewer when no other pair occurs twice.
+                When there is not even room for all characters, the rarest become [UNK].
+            lower_case: whether to fold case.
+            strip_accents: whether to drop accents.
 
         Raises:
             DataError: there are no words in the texts.
@@ -95,7 +95,7 @@ class Vocabulary:
             words.update(word for word, _ in split(clean(text)) if len(word) <= LONGEST_WORD)
         if not words:
             raise DataError(
-                "there are no words to make a vocabulary of",
+                "there are no words to learn a vocabulary from",
                 expected="texts",
                 received="none, or only empty ones",
                 remedy="Check the source's `fields`, or name a vocab.txt as `vocabulary`.",
@@ -105,7 +105,7 @@ class Vocabulary:
 
 
 def _alphabet(words: Mapping[str, int], *, room: int) -> list[str]:
-    """The most frequent characters, as many as there is room for, with their continuing forms where they have such."""
+    """Choose the most frequent characters, as many as there is room for, with the forms that continue words."""
     counts: Counter[str] = Counter()
     inside: set[str] = set()
     for word, count in words.items():
@@ -123,12 +123,12 @@ def _alphabet(words: Mapping[str, int], *, room: int) -> list[str]:
 
 
 def _learn(words: Mapping[str, int], known: list[str], size: int) -> tuple[str, ...]:
-    """The known tokens and the pieces that `tokenizers` learns on top of them."""
+    """Learn pieces by `tokenizers`, and return them after the known tokens."""
     tokenizer = Tokenizer(models.WordPiece(unk_token=UNKNOWN))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     trainer = trainers.WordPieceTrainer(
         vocab_size=size,
-        min_frequency=_RAREST_PIECE,
+        min_frequency=_MIN_FREQUENCY,
         # The trainer numbers characters in the order in which a hash table happens to hold them, and chooses between
         # equally frequent pairs by these numbers. Naming all of them beforehand makes the result repeatable.
         special_tokens=known,
@@ -142,7 +142,7 @@ def _learn(words: Mapping[str, int], known: list[str], size: int) -> tuple[str, 
 
 
 def _repeat(words: Mapping[str, int]) -> Iterator[str]:
-    """Texts in which each word stands as often as it was counted."""
+    """Write texts in which each word stands as often as it was counted."""
     for word, count in words.items():
         for start in range(0, count, _WORDS_PER_TEXT):
             yield " ".join([word] * min(_WORDS_PER_TEXT, count - start))
@@ -157,11 +157,11 @@ def _check(tokens: tuple[str, ...], path: Path) -> None:
     for line, token in enumerate(tokens, start=1):
         if token in lines:
             raise DataError(
-                "a token stands twice in the vocabulary",
+                "a token occurs twice in the vocabulary",
                 where=f"{path}:{line}",
                 expected="every token once",
                 received=f"{token!r} again, first in line {lines[token]}",
-                remedy="Rename one of them, say to [unused1]; a line taken out would renumber all that follow.",
+                remedy="Rename one of them, say to [unused1]; removing a line would renumber all that follow.",
             )
         if not 0 < _bytes(token) <= LONGEST_TOKEN or "\0" in token:
             raise DataError(
@@ -169,7 +169,7 @@ def _check(tokens: tuple[str, ...], path: Path) -> None:
                 where=f"{path}:{line}",
                 expected=f"1 to {LONGEST_TOKEN} bytes, none of them NUL",
                 received=f"{_bytes(token)} bytes" if token else "an empty line",
-                remedy="Write any unused name there, say [unused1]; a line taken out would renumber all that follow.",
+                remedy="Write any unused name there, say [unused1]; removing a line would renumber all that follow.",
             )
         lines[token] = line
     missing = [token for token in (PADDING, UNKNOWN, START, END) if token not in lines]
@@ -187,5 +187,5 @@ def _check(tokens: tuple[str, ...], path: Path) -> None:
             where=f"{path}:1",
             expected=f"{PADDING}, because sequences are padded with id 0",
             received=repr(tokens[0]),
-            remedy=f"{PADDING} has to have id 0 in the model too; take a model and a vocabulary where it has.",
+            remedy=f"{PADDING} must have id 0 in the model too; use a model and a vocabulary where it has.",
         )

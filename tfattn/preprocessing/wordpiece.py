@@ -1,4 +1,4 @@
-"""WordPiece, as BERT reads text."""
+"""WordPiece tokenization, as BERT's."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from tfattn import files
 from tfattn.errors import ConfigError, DataError, TfattnError
-from tfattn.features import SEGMENT_IDS, TEXT, TOKEN_IDS
+from tfattn.features import EXAMPLE_ROWS, SEGMENT_IDS, TEXT, TOKEN_IDS
 from tfattn.preprocessing.pieces import Pieces
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.segments import Layout
@@ -24,41 +24,47 @@ _VOCABULARY = "vocab.txt"
 _SETTINGS = "tokenizer_config.json"
 
 
-class Settings(TypedDict):
-    """What tokenizer_config.json holds, with the names that transformers gives to settings."""
+class WordPieceSettings(TypedDict):
+    """The content of tokenizer_config.json, with the names that transformers gives to settings."""
 
     tokenizer_class: str
     do_lower_case: bool
     strip_accents: bool
     model_max_length: int
+    doc_stride: int | None
     fields: list[str]
     tokenizers_version: str
     characters_sha256: str
 
 
 class WordPiece(Preprocessor):
-    """Turns one text or a pair of texts into the token ids of BERT's word pieces, in the graph.
+    """BERT's tokens of one text or a pair of texts, in the graph.
 
-    [CLS] text [SEP], or [CLS] first [SEP] second [SEP] with segment 1 behind the first [SEP]; an empty text leaves its
-    place empty. Text is data: `[MASK]` in it is five characters. A byte sequence that is not UTF-8 counts as U+FFFD, as
-    with Python's `errors="replace"`, and so is dropped.
+    Sequences are [CLS] text [SEP], or [CLS] first [SEP] second [SEP] with segment 1 after the first [SEP]; an empty
+    text has no pieces. Special tokens are not parsed in texts: `[MASK]` there is three words. A byte sequence that is
+    not UTF-8 counts as U+FFFD, as with Python's `errors="replace"`, and so is dropped.
 
-    Equal to the reference in ids, segments, offsets and truncation: `BertWordPieceTokenizer` of the `tokenizers`
-    package, and `BertTokenizerFast` of transformers that is built on it. One difference is left, with strip_accents:
+    Ids, segments, offsets and truncation are equal to those of the reference, `BertWordPieceTokenizer` of the
+    `tokenizers` package, and so to `BertTokenizerFast` of transformers, with one difference if strip_accents is set:
     the reference puts the marks of a letter into canonical order before it drops most of them. Those that it keeps are
     U+08D4-08E1 1B44 1BAA 1BF2-1BF3 1DFB 302E-302F A953 A9C0 111C0 11235 1134D 11442 11446 116B6 11C3F 1D165-1D166
     1D16D-1D172 1E000-1E006 1E008-1E018 1E01B-1E021 1E023-1E024 1E026-1E02A 1E944-1E94A, and those in the musical notes
-    1D15E-1D164 1D1BB-1D1C0. Where one of these stands beside another mark, not in canonical order, it is read here as
-    it stands, and there as sorted, with the other's offsets. The vocabularies of BERT (uncased, cased, Chinese) have
-    none of them: a word with one is [UNK] in both.
+    1D15E-1D164 1D1BB-1D1C0. Where one of these stands beside another mark, not in canonical order, this tokenizer keeps
+    the order of the text; the reference sorts them and gives one the other's offsets. The vocabularies of BERT
+    (uncased, cased, Chinese) have none of them: a word with one is [UNK] in both.
 
     Args:
-        vocabulary: `train` to learn it from the training rows, `pretrained` to take the one of the model's pretrained
+        vocabulary: `train` to learn it from the training rows, `pretrained` to take that of the model's pretrained
             weights, or the path of a vocab.txt.
         vocabulary_size: the most tokens to learn when the vocabulary is trained.
-        lower_case: fold case; by default as the pretrained model does, or else unless the vocabulary has capitals.
-        strip_accents: drop accents; by default as lower_case.
+        lower_case: whether to fold case; by default as the pretrained model does, or else if the vocabulary has no
+            capitals.
+        strip_accents: whether to drop accents; by default as lower_case.
         max_length: the longest sequence in tokens, [CLS] and [SEP]s included. Of a pair, the longer text is cut first.
+        doc_stride: read a longer text as several sequences, each of which begins so many tokens further on in it than
+            the one before; every one has the first text of a pair, or as much of it as fills half. Predictions of a
+            text are the mean of those of its sequences; metrics that are shown while training count sequences. Without
+            it the rest is cut.
         fields: the names of one text field or two.
 
     Raises:
@@ -78,6 +84,7 @@ class WordPiece(Preprocessor):
         lower_case: bool | None = None,
         strip_accents: bool | None = None,
         max_length: PositiveInt = 128,
+        doc_stride: PositiveInt | None = None,
         fields: tuple[str, ...] = (TEXT,),
     ):
         super().__init__()
@@ -93,16 +100,26 @@ class WordPiece(Preprocessor):
                 expected=f"at least {shortest}, [CLS] and [SEP]s included",
                 received=str(max_length),
             )
+        # What is left for windows of the last text when the first of a pair has its half.
+        room = max_length - len(fields) - 1 - (max_length - 3) // 2 * (len(fields) - 1)
+        if doc_stride is not None and doc_stride > room:
+            raise ConfigError(
+                "there would be tokens between two windows",
+                key="doc_stride",
+                expected=f"at most {room} for max_length {max_length}",
+                received=str(doc_stride),
+            )
         self.vocabulary = vocabulary
         self.vocabulary_size = vocabulary_size
         self.lower_case = lower_case
         self.strip_accents = strip_accents
         self.max_length = max_length
+        self.doc_stride = doc_stride
         self.fields = fields
         self._pieces: Pieces | None = None
 
     def fit(self, rows: Iterable[dict[str, str]]) -> None:
-        """Reads the vocabulary, or learns it from the rows.
+        """Read the vocabulary, or learn it from the rows.
 
         Raises:
             ConfigError: the vocabulary is still `pretrained`, or a row lacks a field.
@@ -110,7 +127,7 @@ class WordPiece(Preprocessor):
         """
         if self.vocabulary == PRETRAINED:
             raise ConfigError(
-                "there is no pretrained model to take the vocabulary of",
+                "there is no pretrained model whose vocabulary could be used",
                 key="vocabulary",
                 expected=f"`{TRAIN}` or the path of a vocab.txt, or `pretrained` in the model's section",
                 received=PRETRAINED,
@@ -126,14 +143,15 @@ class WordPiece(Preprocessor):
         self._pieces = Pieces(known, lower_case=lower_case, strip_accents=strip_accents)
 
     def save(self, folder: Path) -> None:
-        """Writes vocab.txt and tokenizer_config.json, files of the names that transformers gives them."""
+        """Write vocab.txt and tokenizer_config.json, the file names of transformers."""
         pieces = self._fitted
         files.write_text(Path(folder) / _VOCABULARY, "".join(f"{token}\n" for token in pieces.vocabulary.tokens))
-        settings: Settings = {
+        settings: WordPieceSettings = {
             "tokenizer_class": "BertTokenizer",
             "do_lower_case": pieces.lower_case,
             "strip_accents": pieces.strip_accents,
             "model_max_length": self.max_length,
+            "doc_stride": self.doc_stride,
             "fields": list(self.fields),
             "tokenizers_version": tokenizers.__version__,
             "characters_sha256": pieces.characters.fingerprint,
@@ -141,17 +159,18 @@ class WordPiece(Preprocessor):
         files.write_json(Path(folder) / _SETTINGS, settings)
 
     def load(self, folder: Path) -> None:
-        """Reads what `save` wrote; the saved settings replace those of the constructor.
+        """Read what `save` wrote; the saved settings replace those of the constructor.
 
         Raises:
-            DataError: a file is missing or damaged, or the installed `tokenizers` treats characters unlike the one that
-                was installed when it was saved.
+            DataError: a file is missing or damaged, or the installed `tokenizers` treats characters differently from
+                the one that was installed when the folder was saved.
         """
         path = Path(folder) / _SETTINGS
-        settings = files.read_json(path, Settings, remedy="Prepare the data again.")
+        settings = files.read_json(path, WordPieceSettings, remedy="Prepare the data again.")
         self.lower_case = settings["do_lower_case"]
         self.strip_accents = settings["strip_accents"]
         self.max_length = settings["model_max_length"]
+        self.doc_stride = settings["doc_stride"]
         self.fields = tuple(settings["fields"])
         characters, version = settings["characters_sha256"], settings["tokenizers_version"]
         known = Vocabulary.read(Path(folder) / _VOCABULARY)
@@ -181,43 +200,45 @@ class WordPiece(Preprocessor):
 
     @property
     def sizes(self) -> dict[str, int]:
-        return {"vocabulary_size": self.num_tokens if self._pieces else self.vocabulary_size}
+        return {"vocabulary_size": len(self.tokens) if self._pieces else self.vocabulary_size}
+
+    @property
+    def max_tokens(self) -> int | None:
+        return self.max_length if self.doc_stride is None else None
 
     @property
     def tokens(self) -> list[str]:
         """The tokens of the vocabulary, in the order of their ids."""
         return list(self._fitted.vocabulary.tokens)
 
-    @property
-    def num_tokens(self) -> int:
-        """How many tokens the vocabulary has."""
-        return len(self._fitted.vocabulary.tokens)
-
     def __call__(self, fields: dict[str, tf.Tensor]) -> dict[str, tf.RaggedTensor]:
-        """Texts to sequences.
+        """Tokenize texts.
 
         Args:
             fields: for each name of `self.fields` the texts (B,), UTF-8.
 
         Returns:
-            `token_ids` and `segment_ids`, each ragged (B, (T)) int32.
+            `token_ids` and `segment_ids`, each ragged (B, (T)) int32; with a doc_stride (E, (T)), of as many sequences
+            as that takes, and `example_rows` (E,) int64.
         """
         vocabulary = self._fitted.vocabulary
         texts = self._ids(fields)
-        layout = Layout(texts, max_length=self.max_length)
+        layout = self._layout(texts)
         start, end = vocabulary.id(START), vocabulary.id(END)
         segments = [tf.fill(tf.shape(text.values), number) for number, text in enumerate(texts)]
+        several = {} if self.doc_stride is None else {EXAMPLE_ROWS: layout.rows}
         return {
             TOKEN_IDS: layout.fill([text.values for text in texts], [start, end, end]),
             SEGMENT_IDS: layout.fill(segments, [0, 0, 1]),
+            **several,
         }
 
     def truncated(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
-        """Whether a row is longer than max_length and is cut, (B,) bool."""
-        return Layout(self._ids(fields), max_length=self.max_length).is_cut
+        """Find rows that are longer than max_length and are cut: (B,) bool."""
+        return self._layout(self._ids(fields)).is_cut
 
     def unknown(self, fields: dict[str, tf.Tensor]) -> dict[str, Unknown]:
-        """What of the whole texts is [UNK], word by word."""
+        """Count the pieces of the whole texts, and the words that are [UNK]."""
         found = {name: self._fitted.unknown(fields[name]) for name in self.fields}
         return {name: Unknown.of(pieces, words.numpy()) for name, (pieces, words) in found.items()}
 
@@ -230,15 +251,15 @@ class WordPiece(Preprocessor):
         return "Take a vocabulary of this language, with its pretrained weights, or let `vocabulary: train` learn one."
 
     def offsets(self, fields: dict[str, tf.Tensor]) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
-        """Where the tokens of `self(fields)` stand in their texts.
+        """Find where the tokens of `self(fields)` stand in their texts.
 
         Returns:
-            the first character of each token and the one behind its last, each ragged (B, (T)) int32, counted in the
-            code points of the text as it came in; 0 and 0 for [CLS] and [SEP]. Characters that are dropped count
-            where they stand within a token, not where they stand at its ends.
+            the start and the end of each token, the end excluded, each ragged as they are, int32, counted in code
+            points of the original text; 0 and 0 for [CLS] and [SEP]. Characters that are dropped are included within a
+            token, but not at its ends.
         """
         spans = [self._fitted.spans(fields[name]) for name in self.fields]
-        layout = Layout([starts for starts, _ in spans], max_length=self.max_length)
+        layout = self._layout([starts for starts, _ in spans])
         starts, ends = (layout.fill([side.values for side in sides], [0, 0, 0]) for sides in zip(*spans, strict=True))
         return starts, ends
 
@@ -250,6 +271,9 @@ class WordPiece(Preprocessor):
 
     def _ids(self, fields: dict[str, tf.Tensor]) -> list[tf.RaggedTensor]:
         return [self._fitted.ids(fields[name]) for name in self.fields]
+
+    def _layout(self, texts: list[tf.RaggedTensor]) -> Layout:
+        return Layout(texts, max_length=self.max_length, doc_stride=self.doc_stride)
 
     def _folding(self, *, default: bool) -> tuple[bool, bool]:
         lower_case = default if self.lower_case is None else self.lower_case

@@ -1,4 +1,4 @@
-"""From texts to words, in the graph: decode, look up what becomes of each character, and cut between words."""
+"""Splitting of texts into words, in the graph: decode, normalize each character by a table, cut between words."""
 
 from typing import NamedTuple
 
@@ -11,11 +11,11 @@ class Words(NamedTuple):
     """The words of a batch of texts, one after the other.
 
     Attributes:
-        characters: ragged (words, (characters)) int32, the code points that they have become.
-        sources: (characters of all words,) int64, the character of the texts that each came from, counted through the
-            whole batch.
+        characters: ragged (words, (characters)) int32, the normalized code points.
+        sources: (characters of all words,) int64, the index of the original character of each, through all texts of
+            the batch.
         row_splits: (B + 1,) int64, the words of each text.
-        text_starts: (B,) int64, the first character of each text, counted like `sources`.
+        text_starts: (B,) int64, the index of each text's first character, as in `sources`.
     """
 
     characters: tf.RaggedTensor
@@ -25,11 +25,11 @@ class Words(NamedTuple):
 
 
 def split(texts: tf.Tensor, characters: Characters) -> Words:
-    """Texts (B,) of UTF-8 to their words; each byte sequence that is not UTF-8 counts as U+FFFD."""
+    """Split texts (B,) of UTF-8 into words; each byte sequence that is not UTF-8 counts as U+FFFD."""
     texts = tf.strings.unicode_decode(texts, "UTF-8", errors="replace", replacement_char=0xFFFD)
     kinds, code_points = characters(texts.values)  # (N, W)
 
-    # Number the words: a blank starts a new one, a character alone before and behind itself, a text at its start.
+    # Number the words: a blank starts a new one, a word of one character before and after itself, a text at its start.
     is_alone = tf.cast(kinds[:, 0] == ALONE, tf.int32)
     starts = 2 * is_alone + tf.cast(kinds[:, 0] == SPACE, tf.int32)
     text_starts = texts.row_starts()

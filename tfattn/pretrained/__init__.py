@@ -9,16 +9,16 @@ from tfattn.errors import ConfigError
 
 
 def open(name_or_folder: str | Path) -> Any:  # noqa: A001 (read as pretrained.open)
-    """Finds published weights.
+    """Find published weights.
 
     Args:
         name_or_folder: a name of catalog.PRETRAINED_PACKAGES, or a folder in one of the formats of the catalog.
 
     Returns:
-        a tfattn.pretrained.contract.Pretrained, of the first format that takes the folder.
+        a tfattn.pretrained.contract.Pretrained, of the first format that matches the folder.
 
     Raises:
-        ConfigError: the package is not installed, there is no such folder, or no format takes it.
+        ConfigError: the package is not installed, there is no such folder, or no format matches it.
 
     Example:
         >>> from tfattn import pretrained
@@ -36,7 +36,7 @@ def open(name_or_folder: str | Path) -> Any:  # noqa: A001 (read as pretrained.o
             received=str(name_or_folder),
         )
     known = []
-    for name in catalog.CATALOGS["pretrained"]:  # imported one by one: mostly the first will do
+    for name in catalog.CATALOGS["pretrained"]:  # imported one by one: most often the first matches
         candidate = catalog.find("pretrained", name)
         if candidate.matches(folder):
             return candidate(folder)

@@ -19,8 +19,8 @@ RANDOM_STATE = "seed_generator_state"
 
 
 @dataclass(frozen=True)
-class Report:
-    """What an import did with every tensor: names of the file's for used and unused, of the model's for missing."""
+class ImportReport:
+    """The tensors of an import: the file's names of used and unused ones, the model's names of missing ones."""
 
     folder: Path
     used: list[str]
@@ -28,7 +28,7 @@ class Report:
     missing: list[str]
 
     def show(self) -> None:
-        """Tells a person, in a line."""
+        """Print a summary in one line."""
         few = f" ({', '.join(self.unused[:3])}{', ...' if len(self.unused) > 3 else ''})" if self.unused else ""
         counts = f"{len(self.used)} tensors used, {len(self.unused)} unused{few}, {len(self.missing)} missing"
         console.note(f"Pretrained weights from {self.folder}: {counts}")
@@ -37,13 +37,13 @@ class Report:
 class Pretrained(ABC):
     """A folder of published weights.
 
-    A format says how its tensors are named and laid out; to compare and to copy them is common to all.
+    A format tells how its tensors are named and laid out; comparing and copying them is common to all.
 
     Args:
         folder: an existing folder that `matches`.
 
     Attributes:
-        looks_like: in a few words, the files by which the format is recognized.
+        looks_like: the files by which the format is recognized, in a few words.
         weights: patterns of the names of the files that hold tensors.
     """
 
@@ -56,11 +56,11 @@ class Pretrained(ABC):
     @classmethod
     @abstractmethod
     def matches(cls, folder: Path) -> bool:
-        """Whether a folder looks like this format."""
+        """Tell whether a folder looks like this format."""
 
     @abstractmethod
     def sizes(self) -> dict[str, Any]:
-        """The arguments with which to construct the model."""
+        """Read the arguments with which to construct the model."""
 
     @property
     @abstractmethod
@@ -73,29 +73,29 @@ class Pretrained(ABC):
         """Whether texts are lower-cased before they are tokenized."""
 
     def fingerprint(self) -> str:
-        """Says which tensors these are: of the content of their files, wherever the folder stands."""
+        """Return a digest of the tensors' files, independent of where the folder stands."""
         found = sorted(path for pattern in self.weights for path in self.folder.glob(pattern))
         return files.digest({path.name: files.sha256(path) for path in found})
 
     @abstractmethod
     def stored_shapes(self) -> dict[str, tuple[int, ...]]:
-        """The tensors of the file, by their names there."""
+        """Read the shapes of the tensors of the file, by their names there."""
 
     @abstractmethod
     def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
-        """The names of the tensors that one of our variables is made of, side by side along its last axis.
+        """Return the names of the tensors that make one of our variables, side by side along its last axis.
 
         Args:
             path: the variable's path below the model, such as block_0/attention/qkv/kernel.
-            stored: the names of all tensors of the file, from which to tell variants of the format.
+            stored: the names of all tensors of the file, which tell variants of the format apart.
         """
 
     @abstractmethod
     def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
-        """Reads tensors, laid out as ours are: (inputs, outputs)."""
+        """Read tensors, laid out as our variables: (inputs, outputs)."""
 
-    def load_into(self, model: "keras.Model") -> Report:
-        """Gives a model the published weights.
+    def load_into(self, model: "keras.Model") -> ImportReport:
+        """Load the published weights into a model.
 
         Returns:
             which tensors were used and which were not.
@@ -114,7 +114,7 @@ class Pretrained(ABC):
                 f"{len(missing)} of {len(needed)} tensors are missing",
                 where=str(self.folder),
                 expected=_few(missing),
-                remedy="Choose a folder that holds a whole BERT, pooler included, of the sizes that the model has.",
+                remedy="Choose a folder that holds a whole BERT of the model's sizes, pooler included.",
             )
         tensors = self.read(needed)
         values = {path: [np.asarray(tensors[name], "float32") for name in names] for path, names in pieces.items()}
@@ -129,11 +129,11 @@ class Pretrained(ABC):
                 f"{len(wrong)} tensors have another shape than the model's",
                 where=str(self.folder),
                 received=_few(wrong),
-                remedy="Leave the sizes of the model to the pretrained folder, its vocabulary too.",
+                remedy="Remove the sizes from the model's section: they are those of the pretrained folder.",
             )
         for path, variable in variables.items():
             variable.assign(np.concatenate(values[path], axis=-1))
-        return Report(self.folder, used=needed, unused=sorted(set(stored) - set(needed)), missing=[])
+        return ImportReport(self.folder, used=needed, unused=sorted(set(stored) - set(needed)), missing=[])
 
     def _json(self, name: str) -> dict[str, Any]:
         return read_json(self.folder / name)
@@ -158,7 +158,7 @@ class Pretrained(ABC):
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Reads a JSON object.
+    """Read a JSON object.
 
     Raises:
         CheckpointError: the file cannot be read, or holds something else.
@@ -173,7 +173,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def is_lower_case(vocabulary: Path) -> bool:
-    """Whether a vocabulary holds no upper-case letter but in special tokens such as [CLS]."""
+    """Tell whether a vocabulary has no upper-case letters except in special tokens such as [CLS]."""
     tokens = vocabulary.read_text(encoding="utf-8").splitlines()
     return not any(token != token.lower() for token in tokens if not token.startswith("["))
 

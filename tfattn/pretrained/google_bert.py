@@ -13,7 +13,7 @@ from tfattn.pretrained.names import ORIGINAL_SIZES, original_names
 
 CONFIG, WEIGHTS, VOCABULARY = "bert_config.json", "bert_model.ckpt", "vocab.txt"
 
-# The released code computes what it calls gelu by tanh.
+# What the released code calls gelu is the approximation by tanh.
 ACTIVATIONS = {"gelu": "gelu_approximate", "relu": "relu"}
 
 

@@ -24,7 +24,7 @@ SIZES = (
     "dropout",
 )
 
-# Our layers: theirs, which are named after their classes.
+# Our layers and KerasHub's, which are named after their classes.
 OUTER = {
     "embeddings/token": "reversible_embedding",
     "embeddings/position": "position_embedding",
@@ -58,7 +58,7 @@ class KerasHubBert(Pretrained):
     def sizes(self) -> dict[str, Any]:
         config = self._setting(self._json(CONFIG), "config", CONFIG)
         sizes = {name: self._setting(config, name, CONFIG) for name in SIZES}
-        # What BertBackbone does not let one choose.
+        # BertBackbone has no arguments for these.
         return {**sizes, "activation": "gelu_approximate", "layer_norm_epsilon": 1e-12}
 
     @property

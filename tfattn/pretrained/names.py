@@ -1,6 +1,6 @@
-"""How google-research/bert names the sizes and weights of BERT, from which Hugging Face's names derive."""
+"""The names of BERT's sizes and weights in google-research/bert, from which Hugging Face's names derive."""
 
-# Our argument: their setting.
+# Our argument and their setting.
 ORIGINAL_SIZES = {
     "vocabulary_size": "vocab_size",
     "hidden_dim": "hidden_size",
@@ -31,7 +31,10 @@ _BLOCK = {
 
 
 def original_names(path: str) -> tuple[str, ...]:
-    """The original name, or the three for a fused projection, of one of our variables.
+    """Return the original name of one of our variables, or the three of a fused projection.
+
+    Args:
+        path: the variable's path below the model.
 
     Example:
         >>> original_names("block_0/attention_norm/gamma")

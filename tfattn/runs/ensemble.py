@@ -1,4 +1,4 @@
-"""The `ensemble:` section: several models that are trained apart and predict together."""
+"""The `ensemble:` section: several models that are trained separately and predict together."""
 
 import copy
 import dataclasses
@@ -12,16 +12,17 @@ from tfattn.config.schema import Config
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Ensemble:
-    """Trains several models of one configuration, whose mean scores are what evaluation measures and the export gives.
+    """Several models of one configuration, whose mean scores are the predictions of evaluation and export.
 
-    `seeds` averages out where training began; `folds` lets every row measure a model that was not trained on it. With
-    both, each fold has `seeds` models. They are trained one after another, and all of them stand in one SavedModel.
+    `seeds` averages out the effect of the initial weights; `folds` evaluates every row with a model that was not
+    trained on it. With both, each fold has `seeds` models. They are trained one after another, and exported together in
+    one SavedModel.
 
     Args:
-        seeds: models that are trained on the same rows: the first from `training.seed`, each other from the next
-            number.
-        folds: parts that the rows are divided into, in place of `data.split.validation`: each part measures models that
-            are trained on all others; null trains on the training rows of `data.split`.
+        seeds: the number of models that are trained on the same rows: the first with `training.seed`, the others with
+            the next numbers.
+        folds: the number of parts into which the rows are divided, in place of `data.split.validation`: each part
+            evaluates models that are trained on all others; null trains on the training rows of `data.split`.
 
     Example:
         ensemble: {folds: 10}
@@ -37,12 +38,12 @@ class Ensemble:
 
 
 def ensemble_of(config: Config) -> Ensemble:
-    """Builds the section of a pipeline; without one, the ensemble has a single model."""
+    """Build the section of a pipeline; without one, the ensemble has a single model."""
     return Ensemble() if config.values["ensemble"] is None else build(config, "ensemble")
 
 
 def configurations(config: Config) -> list[Config]:
-    """Gives the configuration of each model: a pipeline of a single one, which trains the same if it is run alone."""
+    """Make the configuration of each model: a pipeline of a single model, which trains the same if it is run alone."""
     ensemble, seed = ensemble_of(config), training_seed(config)
     if ensemble.size == 1:
         return [config]
@@ -54,7 +55,7 @@ def configurations(config: Config) -> list[Config]:
 
 
 def training_seed(config: Config) -> int:
-    """Gives the seed of a model's training, or of the first one's: that of the pipeline, if none is stated."""
+    """Return the seed of the training of a model, or of an ensemble's first: the pipeline's if it has none."""
     given = config.at("training", "seed")
     return config.values["seed"] if given is None else given
 

@@ -1,4 +1,4 @@
-"""The identity of data, models and stages: digests of all that decides what they become.
+"""The identity of data, models and stages: digests of all that their results depend on.
 
 That is their part of the configuration, the content of every file that is read, and the code of plugins.
 """
@@ -14,20 +14,20 @@ from tfattn.config.build import build
 from tfattn.config.constructors import constructor
 from tfattn.config.read import KeyPath
 from tfattn.config.schema import Config
-from tfattn.config.types import PartMark, SectionMark
+from tfattn.config.types import Mark, SectionMark
 from tfattn.data.section import Data
 from tfattn.runs.ensemble import ensemble_of
 
 OWN_PACKAGE = __name__.partition(".")[0]
-# Raised when prepared data or checkpoints of an older version can no longer be used.
-FORMAT = 6
+# Increased when prepared data or checkpoints of an older version can no longer be used.
+FORMAT = 7
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """What decides beside the configuration, as fingerprints by what they are of.
+    """Fingerprints, by name, of all that results depend on beside the configuration.
 
-    No path is part of them: the same content elsewhere is the same.
+    They do not depend on paths: the same content elsewhere has the same fingerprint.
 
     Args:
         data: of what the prepared data depend on: sources, vocabularies, the code of sources and preprocessors.
@@ -39,7 +39,7 @@ class Inputs:
 
 
 def inputs_of(config: Config, data: Data) -> Inputs:
-    """Takes the fingerprint of every file that a run depends on.
+    """Compute the fingerprint of every file that a run depends on.
 
     Args:
         config: the resolved configuration.
@@ -48,7 +48,7 @@ def inputs_of(config: Config, data: Data) -> Inputs:
     Raises:
         DataError: a source cannot be read.
     """
-    # By number: two files may have one name. One that is missing is told of where it is read.
+    # By number: two files may have one name. A missing one is reported where it is read.
     read = {f"preprocessing file {n}": path for n, path in enumerate(data.preprocessing.files) if path.is_file()}
     of_data = data.fingerprints() | {what: files.sha256(path) for what, path in read.items()}
     of_training = {}
@@ -64,38 +64,42 @@ def inputs_of(config: Config, data: Data) -> Inputs:
 
 
 def of_data(config: Config, inputs: Inputs) -> str:
-    """Identifies prepared data: rows, split and preprocessing, but not what prepares them or how they are batched."""
+    """Identify prepared data: rows, split, preprocessing and the kinds of targets and examples that a task has.
+
+    Neither what prepares them nor how they are batched is part of it.
+    """
     section = {key: value for key, value in config.values["data"].items() if key not in ("batching", "engine")}
-    return files.digest([FORMAT, section, inputs.data, config.values["seed"]])[:10]
+    kind = catalog.kind(config.values["task"]["name"])
+    return files.digest([FORMAT, section, kind.targets, kind.examples, inputs.data, config.values["seed"]])[:10]
 
 
 def of_run(config: Config, inputs: Inputs) -> str:
-    """Identifies a trained model, or the models of an ensemble."""
+    """Identify a trained model, or the models of an ensemble."""
     settings = [config.values["data"]["batching"], *(config.values[key] for key in ("model", "task", "training"))]
     settings += [asdict(ensemble_of(config)), config.values["runtime"]["precision"]]
     return files.digest([of_data(config, inputs), inputs.training, settings])[:10]
 
 
 def of_evaluation(config: Config, weights: Sequence[str]) -> list[Any]:
-    """Lists what an evaluation depends on beside the run: the weights, and the code of the report.
+    """List what an evaluation depends on beside the run: the weights, and the code of the report.
 
     Args:
         config: of the run.
         weights: the fingerprint of each model's best checkpoint.
     """
-    return [*weights, code_of("reports", config.values["task"]["name"])]
+    return [*weights, code_of("report", config.values["task"]["name"])]
 
 
 def of_export(config: Config, weights: Sequence[str]) -> list[Any]:
-    """Lists what an export depends on beside the run: its evaluation, the code of its signatures, its section."""
-    signatures = code_of("signatures", config.values["task"]["name"])
-    return [of_evaluation(config, weights), signatures, config.values["export"]]
+    """List what an export depends on beside the run: its evaluation, the code of what is served, its section."""
+    served = code_of("served", config.values["task"]["name"])
+    return [of_evaluation(config, weights), served, config.values["export"]]
 
 
 def code_of(kind: str, name: str) -> str:
-    """Says which code a name of a catalog stands for: "" for our own, whose versions keep what they have written.
+    """Identify the code of a catalog's entry: a digest of a plugin's code, "" for our own, whose changes FORMAT tells.
 
-    That of a plugin is all of its package, because a module uses its neighbours; without a package it is its one file.
+    The code of a plugin is all of its package, because a module uses its neighbours, or else its one file.
 
     Args:
         kind: the catalog.
@@ -112,11 +116,12 @@ def code_of(kind: str, name: str) -> str:
     return files.digest([distribution, {name: files.sha256(path) for name, path in found.items()}])
 
 
-def _parts(config: Config, mark: PartMark | SectionMark, path: KeyPath) -> Iterator[tuple[KeyPath, str, str]]:
-    """Every section that names its class: where it stands, the catalog, the name."""
+def _parts(config: Config, mark: Mark, path: KeyPath) -> Iterator[tuple[KeyPath, str, str]]:
+    """Yield every section whose class is a choice: its key path, the catalog, the name."""
     values = config.at(*path)
-    if isinstance(mark, PartMark):
-        yield path, mark.catalog, values["name"]
-    for key, argument in constructor(*mark.entry(values)).arguments.items():
+    entry = mark.entry(values, config.values)
+    if not isinstance(mark, SectionMark):
+        yield path, *entry
+    for key, argument in constructor(*entry).arguments.items():
         if argument.nested is not None and values.get(key) is not None:
             yield from _parts(config, argument.nested, (*path, key))

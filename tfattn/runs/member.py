@@ -1,4 +1,4 @@
-"""One model of a run: what it is trained from, and where that and its weights stand."""
+"""One model of a run: its configuration, its prepared data and the folder of its weights."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -18,21 +18,21 @@ from tfattn.data.split import TRAIN
 from tfattn.errors import DataError
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.runs.ensemble import training_seed
-from tfattn.runs.records import StageRecords, say
+from tfattn.runs.records import StageRecords, announce
 from tfattn.tasks.task import Task
 
 
 class Member:
-    """The training of one model, of which a run has one or, as an ensemble, several.
+    """One model of a run; an ensemble has several.
 
     Args:
         config: of this model alone.
         prepared: the folder of the prepared data.
-        records: of the folder that its training leaves its files in.
+        records: of the folder of its training.
 
     Attributes:
-        folder: that of its records.
-        id: says what data and settings the model is made of.
+        folder: of its training, with its checkpoints.
+        id: the identity of the data and settings that it is trained with.
         seed: of the data.
         training_seed: of weights, the order of rows and dropout.
     """
@@ -45,33 +45,33 @@ class Member:
         self.folder = records.folder
         self.seed: int = config.values["seed"]
         self.training_seed = training_seed(config)
-        self._seen = False  # whether this process has seen to the data: a later stage asks for them again
+        self._seen = False  # whether an earlier stage in this process has already prepared the data
 
     @contextlib.contextmanager
     def preparation(self, *, force: bool) -> Iterator[bool]:
-        """Yields whether the data have to be prepared; another process that is at it already is waited for."""
+        """Yield whether the data have to be prepared; wait for another process that is preparing them."""
         with files.lock(self.prepared.with_name(f".{self.prepared.name}.lock"), wait=True):
             files.remove_leftovers(self.prepared.parent)
             needed = force or not self.prepared.exists()
-            say("prepare", self.prepared, needed=needed, again=self._seen)
+            announce("prepare", self.prepared, needed=needed, again=self._seen)
             self._seen = True
             yield needed
 
     @property
     def facts(self) -> Facts:
-        """What was written down about the prepared data."""
+        """The facts that `prepare` has written about the data."""
         return read_facts(self.prepared)
 
     def rows(self, split: str) -> list[dict[str, str]]:
-        """Reads the raw rows of a split, in the order of its records."""
+        """Read the raw rows of a split, in the order of its records."""
         return read_rows(self.prepared, split)
 
     def reader(self, split: str, *, folder: Path | None = None) -> Reader:
-        """Reads the records of a split, those of training in an order of their own in each epoch.
+        """Make the reader of a split's records, which shuffles those of training in each epoch.
 
         Args:
             split: its name.
-            folder: where they stand; the prepared data by default.
+            folder: of the records; the prepared data by default.
         """
         return Reader(
             folder or self.prepared,
@@ -82,58 +82,46 @@ class Member:
         )
 
     def preprocessor(self) -> Preprocessor:
-        """Builds the preprocessing, as it was fitted."""
+        """Build the preprocessor, as it was fitted."""
         preprocessor: Preprocessor = build(self.config, "data", "preprocessing")
         files.verify(self.prepared, "preprocessing/*", remedy=PREPARE_AGAIN)
         preprocessor.load(self.prepared / "preprocessing")
         return preprocessor
 
     def task(self, preprocessor: Preprocessor) -> Task:
-        """Builds the model, untrained, and the task on it, with all that the data say about their sizes.
+        """Build the model, untrained, of the sizes that the data need, and the task on it.
 
         Args:
             preprocessor: as it was fitted.
         """
-        facts = self.facts
-        counts = facts["splits"][TRAIN]["class_counts"]
         model = build(self.config, "model", **preprocessor.sizes)
-        return build_task(self.config, model, preprocessor, labels=facts["labels"], class_counts=counts)
+        return build_task(self.config, model, preprocessor, self.facts["targets"])
 
 
-def build_task(
-    config: Config,
-    model: keras.Model,
-    preprocessor: Preprocessor,
-    *,
-    labels: list[str] | None,
-    class_counts: list[int],
-) -> Task:
-    """Builds the task of a configuration on its model.
+def build_task(config: Config, model: keras.Model, preprocessor: Preprocessor, targets: dict[str, Any]) -> Task:
+    """Build the task of a configuration on its model.
 
     Args:
         config: a checked configuration.
         model: its model.
         preprocessor: what the model reads.
-        labels: the classes in the order of their ids; None if they are not known yet.
-        class_counts: training rows of each class.
+        targets: what is known of the targets, see `Target.facts`.
     """
-    known: dict[str, Any] = {"labels": labels, "class_counts": class_counts, "num_classes": len(class_counts)}
-    return build(config, "task", model=model, preprocessor=preprocessor, **known)
+    return build(config, "task", model=model, preprocessor=preprocessor, targets=targets)
 
 
-def common_labels(members: Sequence[Member]) -> list[str]:
-    """Gives the labels of all members. A fold may lack a rare one, and then the others' ids mean something else.
+def check_labels(members: Sequence[Member]) -> None:
+    """Refuse members whose labels differ: a fold may lack a rare one, and then the others' ids mean something else.
 
     Raises:
-        DataError: they do not have the same.
+        DataError: names the labels.
     """
-    labels: list[str] = members[0].facts["labels"]
-    for member in members[1:]:
-        if member.facts["labels"] != labels:
+    labels = [member.facts["targets"].get("labels") for member in members]
+    for other in labels[1:]:
+        if other != labels[0]:
             raise DataError(
                 "the folds have different labels",
-                expected=", ".join(labels),
-                received=", ".join(member.facts["labels"]),
-                remedy="List all of them as `data.labels`.",
+                expected=", ".join(labels[0]),
+                received=", ".join(other),
+                remedy="List all of them as `data.targets.labels`.",
             )
-    return labels

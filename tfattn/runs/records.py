@@ -1,4 +1,4 @@
-"""Which stages are done: what is written down when one has ended well, and looked up before it is run again."""
+"""Records of the stages that are done, written when a stage has ended well and read before it is run again."""
 
 import contextlib
 import time
@@ -15,11 +15,11 @@ from tfattn.errors import DataError
 
 
 class Done(files.Manifest):
-    """What `stages/<stage>.json` says of a stage that has ended well, beside the files that it left in the folder.
+    """The content of `stages/<stage>.json` of a stage that has ended well, with the files that it has written.
 
     Attributes:
-        inputs: the digest of all that it depends on.
-        seconds: how long it took.
+        inputs: the digest of all that the stage depends on.
+        seconds: the time that it took.
     """
 
     inputs: str
@@ -27,13 +27,13 @@ class Done(files.Manifest):
 
 
 class StageRecords:
-    """Keeps which stages are done, as `stages/<stage>.json` of a folder, beside the configuration that they followed.
+    """The records of stages in a folder, as `stages/<stage>.json`, beside the configuration of the stages.
 
     Args:
         folder: of a run or of a member.
-        config: what `config.yaml` holds there.
-        made_of: the identity of the run or member, a part of what every stage depends on.
-        link: is made to point at the folder whenever a stage of it begins; None where nothing points at it.
+        config: written as `config.yaml`.
+        made_of: the identity of the run or member, on which every stage depends.
+        link: a link that is pointed at the folder whenever a stage begins; None for no link.
         writes: whether this process writes; of several that train together, only the chief does.
     """
 
@@ -43,7 +43,7 @@ class StageRecords:
         self.made_of = made_of
         self._link = link
         self._writes = writes
-        self._seen: set[str] = set()  # stages that this process has seen to: a later stage asks for them again
+        self._seen: set[str] = set()  # stages that this process has announced
         self._told: set[str] = set()
         self._done: dict[str, str] = {}  # stages that this process has found done, and the digest of their inputs
 
@@ -51,13 +51,13 @@ class StageRecords:
     def stage(
         self, name: str, *, force: bool = False, inputs: Any = None, leaves: Sequence[str] = ()
     ) -> Iterator[bool]:
-        """Yields whether the stage has to run; when the block ends well, it is written down as done.
+        """Yield whether the stage has to run; when the block ends well, record it as done.
 
         Args:
             name: the stage.
-            force: run it even if it is done.
-            inputs: what it depends on beside the identity of the whole.
-            leaves: patterns of the files that it leaves in the folder; once one is damaged, it is not done.
+            force: whether to run it even if it is done.
+            inputs: what it depends on beside the identity of the run or member.
+            leaves: patterns of the files that it writes into the folder; if one is damaged, the stage is not done.
         """
         needed = force or not self.is_done(name, inputs=inputs)
         if not (needed and self._writes):
@@ -78,7 +78,7 @@ class StageRecords:
             files.write_text(self._path(name), files.record(self.folder, left, inputs=made_of, seconds=seconds))
 
     def is_done(self, stage: str, *, inputs: Any = None) -> bool:
-        """Tells whether a stage has ended well with these inputs, and what it left is undamaged; says what is not."""
+        """Tell whether a stage has ended well with these inputs and its files are undamaged; note a damaged one."""
         record, made_of = self._path(stage), self.digest(inputs)
         if self._done.get(stage) == made_of:
             return True
@@ -90,13 +90,13 @@ class StageRecords:
                 return False
             files.check(self.folder, done["files"])
         except DataError as error:
-            self._tell(f"{stage} is done again, because of damage: {error.where}: {error.what}")
+            self._tell(f"{stage} is run again, because of damage: {error.where}: {error.what}")
             return False
         self._done[stage] = made_of
         return True
 
     def forget(self, stage: str, *names: str) -> None:
-        """Makes a stage undone, and deletes what it left under these names, if this process writes."""
+        """Delete the record of a stage and its folders of these names, if this process writes."""
         if not self._writes:
             return
         self._done.pop(stage, None)
@@ -107,11 +107,11 @@ class StageRecords:
                     files.remove_folder(self.folder / name)
 
     def digest(self, inputs: Any = None) -> str:
-        """Identifies what a stage with these inputs makes."""
+        """Compute the digest of all that a stage with these inputs depends on."""
         return files.digest([self.made_of, inputs])
 
     def write_config(self) -> Path:
-        """Writes the resolved configuration into the folder, to which the link points then; returns the file."""
+        """Write the resolved configuration into the folder, point the link at the folder, and return the file."""
         files.write_text(self._config_file, sealed(to_yaml(self._config)))
         if self._link is not None:
             files.atomic_link(self._link, self.folder.name)
@@ -131,17 +131,17 @@ class StageRecords:
         return self.folder / "stages" / f"{stage}.json"
 
     def _tell(self, sentence: str) -> None:
-        if sentence not in self._told:  # several stages may ask whether one is done
+        if sentence not in self._told:  # several stages may check whether one is done
             self._told.add(sentence)
             note(sentence)
 
     def _say(self, stage: str, needed: bool) -> None:
-        say(stage, self.folder, needed=needed, again=stage in self._seen)
+        announce(stage, self.folder, needed=needed, again=stage in self._seen)
         self._seen.add(stage)
 
 
-def say(stage: str, folder: Path, *, needed: bool, again: bool = False) -> None:
-    """Says that a stage begins; or that it is skipped, if this was not said before."""
+def announce(stage: str, folder: Path, *, needed: bool, again: bool = False) -> None:
+    """Tell the user that a stage begins; or that it is skipped, unless this was told before (`again`)."""
     if needed:
         note(f"{stage}: {folder}")
     elif not again:

@@ -1,4 +1,4 @@
-"""One run of a pipeline: a resolved configuration, and the folder of what comes of it."""
+"""One run of a pipeline: a resolved configuration, its folder and its models."""
 
 from pathlib import Path
 
@@ -12,19 +12,19 @@ from tfattn.training.runtime import Runtime
 
 
 class Run:
-    """One resolved configuration and its folder, for one model or an ensemble.
+    """One run of a pipeline, with one model or an ensemble.
 
     Args:
         config: the resolved configuration.
         inputs: what it depends on beside the configuration.
-        runtime: where it trains.
+        runtime: the devices that train.
 
     Attributes:
         name: as configured.
-        id: says what data and settings the run is made of.
-        folder: of what comes of the run as a whole.
-        records: which stages of the whole are done; training is recorded by each member.
-        members: the training of each model. That of a single one leaves its files in the run's folder.
+        id: the identity of the data and settings of the run.
+        folder: of the results of the whole run.
+        records: of the stages of the whole run; training is recorded by each member.
+        members: the models. A single one has its files in the run's folder.
 
     Example:
         run = Run(resolve("pipelines/pn_flag.yaml"), inputs=inputs, runtime=Runtime())
@@ -50,7 +50,7 @@ class Run:
 
     @property
     def datasets(self) -> list[Member]:
-        """One member for each folder of prepared data."""
+        """One member of each folder of prepared data."""
         return list({member.prepared: member for member in self.members}.values())
 
     def _records(self, folder: Path, config: Config, id: str, *, link: Path | None = None) -> StageRecords:

@@ -1,8 +1,8 @@
-"""Invented factory failure reports with the columns of MathWorks' factoryReports.csv: something to try the pipeline on.
+"""Invented factory failure reports with the columns of MathWorks' factoryReports.csv, to try a pipeline on.
 
 A report is a fault, drawn from a small grammar, in a frame that dates it, hedges it or says what is *not* wrong. The
 categories share machines, verbs and nouns on purpose: power leaks away, a program hangs and so does a roller, sparks
-spray, items pour, a dry floor is mentioned where the fuse is the trouble. Who only looks for words will err.
+spray, items pour, a dry floor is mentioned where the fuse has failed. Single words are not enough to tell them apart.
 """
 
 import csv
@@ -17,10 +17,10 @@ from tfattn.errors import DataError
 
 COLUMNS = ("Description", "Category", "Urgency", "Resolution", "Cost")
 
-# Rows of each category in every 480.
-SHARES = {"Mechanical Failure": 204, "Electronic Failure": 168, "Leak": 68, "Software Failure": 40}
+# The number of rows of each category in the real file, of 480.
+CATEGORY_COUNTS = {"Mechanical Failure": 204, "Electronic Failure": 168, "Leak": 68, "Software Failure": 40}
 
-# What is done about a report: how urgent such reports are, and what it costs.
+# The resolutions of reports, with the urgencies of such reports and their costs.
 RESOLUTIONS = {
     "Full Replacement": (("High", "High", "High", "Medium"), range(2700, 16201, 45)),
     "Replace Components": (("High", "High", "Medium", "Low"), range(265, 548)),
@@ -30,7 +30,7 @@ RESOLUTIONS = {
     "No Action Planned": (("Medium", "Low", "Low", "Low"), range(1)),
 }
 
-# The alternatives of each `{word}`; they may hold further ones.
+# The alternatives of each `{word}`, which may hold other words in turn.
 WORDS = {
     # what every category speaks of
     "machine": "assembler|mixer|blender|sorter|scanner|robot arm|conveyor|packer|press|sorting plant|assembly machine",
@@ -89,7 +89,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Fault:
-    """Ways to say one kind of trouble, and what may be done about it."""
+    """A kind of fault: its category, possible resolutions, and clauses that describe it, one per line."""
 
     category: str
     resolutions: tuple[str, ...]
@@ -161,7 +161,7 @@ FAULTS = (
         the {machine} {refuses}"""),
 )  # fmt: skip
 
-# What is said to be in order, by the category that it rules out.
+# Statements of what is in order, by the category that they rule out.
 DENIALS = {
     "Leak": "no {fluid} is lost|all hoses are tight|the floor is dry|nothing drips|the {fluid} level is right",
     "Electronic Failure": "the fuses are intact|power is on|no cable is burnt|the motor stays cool|no smoke was seen",
@@ -169,12 +169,12 @@ DENIALS = {
     "Software Failure": "the {program} shows no error|a reboot does not help|the {program} is new|nothing crashed",
 }
 
-# A few reports do not say what is wrong, whatever it is: nobody can sort all of them.
+# A few reports do not tell what is wrong, so that no classifier can be right about all of them.
 VAGUE = (
     "the {machine} makes trouble|the {machine} has failed|the {machine} does not work as it should|"
     "please look at the {machine}|the {machine} is out of order|the {machine} had to be stopped"
 )
-VAGUE_SHARE = 0.02
+VAGUE_FRACTION = 0.02
 
 FRAMES = (
     *["{fault}"] * 16,
@@ -187,13 +187,13 @@ FRAMES = (
 
 
 def write(path: str | Path, *, seed: int = 7, rows: int = 480) -> None:
-    """Writes a sample of factory reports as CSV (UTF-8 with a byte order mark, as spreadsheets save it).
+    """Write a sample of factory reports as CSV (UTF-8 with a byte order mark, as spreadsheets save it).
 
-    Equal arguments write equal bytes; descriptions do not repeat until the grammar has nothing new to say.
+    Equal arguments write equal bytes; descriptions do not repeat until the grammar has no new ones.
 
     Args:
         path: the file to write; an existing one is replaced when the new one is complete.
-        seed: what the reports are drawn with.
+        seed: of the random numbers with which reports are drawn.
         rows: the number of reports, at least 24 (the rarest category then has two).
 
     Raises:
@@ -226,9 +226,9 @@ def _reports(random_source: random.Random, rows: int) -> Iterator[tuple[str, str
 
 
 def _categories(random_source: random.Random, rows: int) -> list[str]:
-    """One category per row, in the shares of the real file, shuffled."""
-    whole = sum(SHARES.values())
-    counts = {category: rows * share // whole for category, share in SHARES.items()}
+    """Draw the order of the categories, a category per row, as frequent as in the real file."""
+    whole = sum(CATEGORY_COUNTS.values())
+    counts = {category: rows * count // whole for category, count in CATEGORY_COUNTS.items()}
     counts["Mechanical Failure"] += rows - sum(counts.values())
     categories = [category for category, count in counts.items() for _ in range(count)]
     random_source.shuffle(categories)
@@ -236,11 +236,11 @@ def _categories(random_source: random.Random, rows: int) -> list[str]:
 
 
 def _describe(random_source: random.Random, category: str) -> tuple[Fault, str]:
-    """Draws a fault of a category and puts it into words as people type them: some leave out articles or capitals."""
+    """Draw a fault of a category and its description, as people type it: some omit articles or capitals."""
     faults = [fault for fault in FAULTS if fault.category == category]
     fault, clause = random_source.choice([(fault, clause) for fault in faults for clause in fault.clauses])
     other = random_source.choice([name for name in DENIALS if name != category])
-    vague = random_source.random() < VAGUE_SHARE
+    vague = random_source.random() < VAGUE_FRACTION
     rules = {**WORDS, "fault": VAGUE if vague else clause, "denial": DENIALS[other]}
     sentence = _expand(random_source, random_source.choice(FRAMES), rules)
     sentence = re.sub(r"\ba(?= [aeiou])", "an", sentence)
@@ -252,7 +252,7 @@ def _describe(random_source: random.Random, category: str) -> tuple[Fault, str]:
 
 
 def _expand(random_source: random.Random, text: str, rules: dict[str, str]) -> str:
-    """Replaces every `{word}` by one of its alternatives, and those found inside by theirs."""
+    """Replace every `{word}` by one of its alternatives, and the words in those by theirs."""
     while match := re.search(r"\{([\w ]+)\}", text):
         choice = random_source.choice(rules[match[1]].split("|"))
         text = text[: match.start()] + choice + text[match.end() :]

@@ -1,21 +1,21 @@
-"""Invented candidate variants of low allele frequency, as a laboratory lists them: which are real, which noise.
+"""Invented candidate variants of low allele frequency, as a laboratory lists them, some real and some noise.
 
-The generative model. Three runs (panels LODA, LODB, LODC) measure samples, each a mixture of known variants diluted to
+The generative model: three runs (panels LODA, LODB, LODC) measure samples, each a mixture of known variants diluted to
 one of four levels. A sample is sequenced at 88 loci, each to a depth that is log-normal around 3000 molecules, and ten
-of its candidates are listed. The reads of a candidate are binomial around its true frequency, and so is what the errors
-of its locus add:
+of its candidates are listed. The reads of a candidate are binomial with its true frequency, and so are those that the
+errors of its locus add:
 
-    spiked       real: the frequency is the expected one, but for the pipette
-    undeclared   real too, though nobody expected it: the expected frequency is 0
+    spiked       real: the frequency is the expected one, up to the error of the dilution
+    undeclared   real too, but the expected frequency is 0
     error        noise at an ordinary locus: one or two reads, or many copies of one early error
-    damage       noise at a locus where bases are damaged: many reads err, in every sample
+    damage       noise at a locus where bases are damaged: many reads are wrong, in every sample
     misaligned   noise: reads of a similar place elsewhere in the genome, in any number
 
-Noise may stand at the locus of a known variant as well: then the expected frequency is not 0, and the observed one is
-whatever it is. Five callers judge a candidate by its reads, its depth and its locus. All scores are noisy, and 5000
-says "saturated": at this locus, or for this sample, the caller would say so of anything. So each is blind somewhere,
-and another sees what it misses; the rest is in six columns that are mostly or often 0. No column tells real from noise,
-nor does a weighted sum of them. The same loci recur in all samples.
+Noise occurs at the loci of known variants as well: then the expected frequency is not 0. Five callers score a candidate
+by its reads, its depth and its locus. All scores are noisy, and 5000 stands for "saturated": at this locus, or for this
+sample, the caller would give it to any candidate. So each caller is blind somewhere, and another sees what it misses;
+the rest is in six columns that are mostly or often 0. No single column separates real from noise, nor does a weighted
+sum of them. The same loci recur in all samples.
 """
 
 import csv
@@ -49,15 +49,15 @@ COLUMNS = (*IDENTIFIERS, LABEL, *NUMBERS)
 
 SATURATED = 5000.0
 LOWEST_SCORE = 0.1
-UNDERFLOW = 600.0  # where a caller's probability is 0 to the computer
+UNDERFLOW = 600.0  # the score from which on a caller's probability underflows to 0
 
 ROWS_PER_SAMPLE = 10
 DILUTIONS = {"D1": 0.012, "D2": 0.009, "D3": 0.006, "D4": 0.004}  # frequency of a homozygous variant
 DOSES = (1.0, 0.5)  # of a homozygous and a heterozygous variant
-PIPETTE = 0.1  # relative error of a dilution
+DILUTION_ERROR = 0.1  # relative
 MEDIAN_DEPTH, DEPTH_SPREAD = 3000, 0.15  # molecules
 FEWEST_READS = 5  # of a candidate; single errors are listed with fewer
-USUAL_ERRORS = 2e-4  # of molecules; one caller takes it for granted everywhere
+USUAL_ERRORS = 2e-4  # the fraction of wrong molecules; one caller assumes it everywhere
 
 # Candidates of each kind in each run: 940 rows, 600 of them real, and 200 rows, 138 of them real.
 RUNS = {
@@ -68,16 +68,16 @@ RUNS = {
 
 
 @dataclass(frozen=True)
-class Kind:
-    """What candidates of one kind look like.
+class CandidateKind:
+    """The distribution of the columns of one kind of candidates.
 
     Args:
         is_real: whether PN_flag is 1.
-        families: the median of Score_Families for each read: copies of one molecule count once.
+        families: the median of Score_Families per read: copies of one molecule count once.
         quality, mapping: the medians of Score_Base_Quality and Score_Mapping.
-        in_normal, conflicts, indels: how often these columns are not 0.
-        strand, position: how often the bias is strong.
-        lost: how often the reads come from a place that is not in the reference: nothing fits them better.
+        in_normal, conflicts, indels: the probabilities that these columns are not 0.
+        strand, position: the probabilities of a strong bias.
+        lost: the probability that the reads come from a place that the reference lacks, so that nothing fits better.
     """
 
     is_real: bool
@@ -93,11 +93,11 @@ class Kind:
 
 
 KINDS = {
-    "spiked": Kind(is_real=True),
-    "undeclared": Kind(is_real=True),
-    "error": Kind(is_real=False, families=1.0, quality=24.0, conflicts=0.25),
-    "damage": Kind(is_real=False, families=5.0, quality=150.0, in_normal=0.3, strand=0.7),
-    "misaligned": Kind(is_real=False, mapping=8.0, indels=0.2, position=0.7, lost=0.3),
+    "spiked": CandidateKind(is_real=True),
+    "undeclared": CandidateKind(is_real=True),
+    "error": CandidateKind(is_real=False, families=1.0, quality=24.0, conflicts=0.25),
+    "damage": CandidateKind(is_real=False, families=5.0, quality=150.0, in_normal=0.3, strand=0.7),
+    "misaligned": CandidateKind(is_real=False, mapping=8.0, indels=0.2, position=0.7, lost=0.3),
 }
 
 
@@ -109,9 +109,9 @@ class Locus:
         name: chromosome and position.
         noise: the kind of noise that happens here.
         dose: of the known variant, 0 where there is none.
-        errors: share of molecules that show another base without any variant.
-        is_clean: no normal sample ever showed an error here: compared with them, anything is beyond measure.
-        is_unique: no other place is similar: reads cannot come from elsewhere.
+        errors: the fraction of molecules that show another base without any variant.
+        is_clean: whether no normal sample has an error here, so that the score against them is always saturated.
+        is_unique: whether no other place is similar, so that reads cannot come from elsewhere.
     """
 
     name: str
@@ -123,14 +123,14 @@ class Locus:
 
 
 def write(path: str | Path, *, seed: int = 7) -> None:
-    """Writes the table: tab-separated, a header, 19 columns, 1,140 rows.
+    """Write the table: tab-separated, a header, 19 columns, 1,140 rows.
 
     The first 940 rows (panels LODA and LODB, 600 real and 340 noise) are for training, the last 200 (panel LODC, 138
     and 62) for the test; no sample stands in both. Equal seeds write equal bytes.
 
     Args:
         path: the file to write; an existing one is replaced when the new one is complete.
-        seed: what the candidates are drawn with.
+        seed: of the random numbers with which candidates are drawn.
 
     Example:
         >>> write("pn_flag.tsv")
@@ -152,7 +152,7 @@ def _rows(chance: random.Random) -> Iterator[list[str]]:
         for first in range(0, len(names), ROWS_PER_SAMPLE):
             number += 1
             dilution = chance.choice(list(DILUTIONS))
-            has_families = chance.random() < 0.95  # else molecules of this sample cannot be told apart
+            has_families = chance.random() < 0.95  # in others, copies of a molecule cannot be recognized
             free = list(loci)
             for name in names[first : first + ROWS_PER_SAMPLE]:
                 locus = chance.choice([locus for locus in free if _happens(name, locus)])
@@ -163,7 +163,7 @@ def _rows(chance: random.Random) -> Iterator[list[str]]:
 
 
 def _loci(chance: random.Random) -> list[Locus]:
-    """88 loci: 24 of known variants, 44 ordinary ones without, 10 damaged and 10 repeated ones."""
+    """Draw 88 loci: 24 of known variants, 44 ordinary ones without, 10 damaged and 10 repeated ones."""
     loci = []
     for noise, known, others in (("error", 24, 44), ("damage", 2, 8), ("misaligned", 2, 8)):
         for place in range(known + others):
@@ -189,7 +189,7 @@ def _happens(kind: str, locus: Locus) -> bool:
 
 
 def _numbers(chance: random.Random, name: str, locus: Locus, level: float, has_families: bool) -> list[str]:
-    """What stands in the columns NUMBERS; `level` is the frequency that a homozygous variant has in the sample."""
+    """Draw the columns NUMBERS; `level` is the frequency of a homozygous variant in the sample."""
 
     def about(median: float, spread: float) -> float:
         return median * chance.lognormvariate(0, spread)
@@ -203,8 +203,8 @@ def _numbers(chance: random.Random, name: str, locus: Locus, level: float, has_f
     depth = round(about(MEDIAN_DEPTH, DEPTH_SPREAD))
     reads = _reads(chance, name, depth, locus, level)
     is_lost = chance.random() < kind.lost
-    by_errors = about(_surprise(reads, depth * locus.errors), 0.2)
-    by_usual_errors = about(_surprise(reads, depth * USUAL_ERRORS), 0.1)
+    by_errors = about(_phred(reads, depth * locus.errors), 0.2)
+    by_usual_errors = about(_phred(reads, depth * USUAL_ERRORS), 0.1)
     by_families = about(kind.families * reads, 0.3)
     by_mapping = about(kind.mapping, 0.5)
     scores = (
@@ -231,7 +231,7 @@ def _numbers(chance: random.Random, name: str, locus: Locus, level: float, has_f
 
 def _reads(chance: random.Random, name: str, depth: int, locus: Locus, level: float) -> int:
     frequency = {
-        "spiked": level * locus.dose * chance.lognormvariate(0, PIPETTE),
+        "spiked": level * locus.dose * chance.lognormvariate(0, DILUTION_ERROR),
         "undeclared": level * chance.choice(DOSES),
         "error": chance.uniform(0, 0.006) if chance.random() < 0.4 else 0.0,
         "damage": 0.0,
@@ -243,18 +243,18 @@ def _reads(chance: random.Random, name: str, depth: int, locus: Locus, level: fl
             return reads
 
 
-def _binomial(chance: random.Random, draws: int, share: float) -> int:
-    """Successes among `draws`, by inversion: exact for the small numbers here."""
-    rest, probability, successes = chance.random(), (1 - share) ** draws, 0
+def _binomial(chance: random.Random, draws: int, success: float) -> int:
+    """Draw the number of successes of `draws` with that probability, by inversion: exact for small numbers."""
+    rest, probability, successes = chance.random(), (1 - success) ** draws, 0
     while rest > probability and successes < draws:
         rest -= probability
-        probability *= (draws - successes) / (successes + 1) * share / (1 - share)
+        probability *= (draws - successes) / (successes + 1) * success / (1 - success)
         successes += 1
     return successes
 
 
-def _surprise(reads: int, mean: float) -> float:
-    """-10 log10 of the probability of so many reads or more, where `mean` are expected (Poisson)."""
+def _phred(reads: int, mean: float) -> float:
+    """Return the Phred score, -10 log10, of the Poisson probability of so many reads or more, `mean` being expected."""
     term = math.exp(reads * math.log(mean) - mean - math.lgamma(reads + 1))
     tail, count = 0.0, reads
     while count < mean or term > 1e-12 * tail:

@@ -1,7 +1,7 @@
 """Words and the same words backwards: the smallest task on which an encoder-decoder can show that it works.
 
-Each source is 3 to 8 different ones of twelve words, its target the same words in the reverse order. Every row is
-another one. To write the first word, a model has to look at the last: one that does not attend is at a loss.
+Each source is 3 to 8 different ones of twelve words, its target the same words in the reverse order. No row occurs
+twice. To write the first word, a model has to attend to the last.
 """
 
 import random
@@ -15,11 +15,11 @@ SHORTEST, LONGEST = 3, 8
 
 
 def write(path: str | Path, *, seed: int = 7) -> None:
-    """Writes tab-separated rows with the columns `source` and `target`.
+    """Write tab-separated rows with the columns `source` and `target`.
 
     Args:
-        path: the file.
-        seed: another one gives other rows.
+        path: the file to write; an existing one is replaced when the new one is complete.
+        seed: of the random numbers with which rows are drawn; equal seeds write equal bytes.
     """
     chance = random.Random(seed)
     rows: dict[str, str] = {}

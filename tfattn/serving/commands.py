@@ -32,7 +32,7 @@ def predict(
     token_file: Path | None,
     allow_operations: Collection[str],
 ) -> None:
-    """Writes the predictions of an export, or of a model on a server, for a file of inputs."""
+    """Write the predictions of an export, or of a model on a server, for a file of inputs."""
     output_lines.format_of(output)  # what cannot be written is refused before anything is loaded
     if is_address(model):
         predictor = RemoteModel(model, token_file=token_file)
@@ -43,7 +43,7 @@ def predict(
 
 
 def serve(models: str, *, with_engine: str, config: Path | None, overrides: list[str] | None, print: Print) -> None:
-    """Serves exports until it is told to end; prints its addresses as a line of JSON once it answers."""
+    """Serve exports until told to end; print the addresses as a line of JSON once the server answers."""
     serving = build(resolve_section("serving", config, overrides))
     path = Path(models) if Path(models).exists() else Path("saved_models") / models
 
@@ -70,7 +70,7 @@ def conformance(
     overrides: list[str] | None,
     print: Print,
 ) -> bool:
-    """Checks a server against what TF Serving answers, and prints each check as it is made; whether all was right."""
+    """Check a server against what TF Serving answers; print each check, and return whether all passed."""
     run = native.with_tensorflow("tfattn.serving.conformance.run")
     options = {"rest": rest, "grpc": grpc, "models": models, "engine": with_engine, "overrides": overrides or ()}
     results = []
@@ -82,5 +82,5 @@ def conformance(
 
 
 def write_models(folder: Path) -> None:
-    """Writes the models that a server must serve to be checked."""
+    """Write the models that a server must serve to be checked."""
     native.with_tensorflow("tfattn.serving.conformance.fixtures").write_models(folder)

@@ -1,4 +1,4 @@
-"""The settings of the built-in server: what it listens to, how patient it is, and how much it takes."""
+"""The settings of the built-in server: addresses, time limits and size limits."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -13,7 +13,7 @@ Deviation = Literal["integer_range", "not_found_json", "bytes_as_b64", "keep_las
 
 @dataclass(frozen=True, kw_only=True)
 class Serving:
-    """How the built-in server listens, waits and limits.
+    """The built-in server's addresses and limits.
 
     Args:
         host: the address to listen on; 0.0.0.0 for all, beyond this machine.

@@ -57,7 +57,7 @@ class Decoding:
         n_best: bool = False,
         aligned: bool = False,
     ) -> Decoded:
-        """Writes a text for each of B sources; to an empty one, of which there is only the end, nothing.
+        """Write a text for each of B sources; to an empty one, of which there is only the end, nothing.
 
         Args:
             model: what writes.
@@ -89,14 +89,14 @@ class Decoding:
             num_results=self.num_results if n_best else None,
             suppressed_ids=suppressed_ids,
             source_length=ops.shape(mask)[1] if aligned else None,
-            follow=lambda state, beams: (state[0], model.follow(state[1], beams)),
-            rows_leave=keras.backend.backend() == "tensorflow",
+            reorder=lambda state, beams: (state[0], model.reorder(state[1], beams)),
+            shrink_batch=keras.backend.backend() == "tensorflow",
         )
         # Where no token may be written the search finds no text at all, and scores it with minus infinity.
         return decoded._replace(scores=ops.where(is_empty[:, None] if n_best else is_empty, 0.0, decoded.scores))
 
 
 def _read(model: EncoderDecoder, token_ids: Any, index: Any, memory: dict[str, Any], state: Any) -> tuple:
-    """A step whose state holds the memory too, which loses the rows that are done as all else does."""
+    """Return a step whose state holds the memory too, which loses the rows that are done as all else does."""
     logits, state, alignment = model.step(token_ids, index, memory, state)
     return logits, (memory, state), alignment

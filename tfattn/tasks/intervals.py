@@ -1,11 +1,11 @@
-"""How far a share that was counted can be trusted."""
+"""Intervals of fractions that were counted."""
 
 # The 97.5 % point of the normal distribution: an interval of this many standard deviations each way holds 95 %.
 NORMAL_95 = 1.959964
 
 
 def wilson(successes: int, trials: int) -> tuple[float, float]:
-    """The 95 % interval of a share, fit for few trials and for shares near 0 or 1; 0 to 1 where nothing was counted.
+    """Compute the 95 % interval of a fraction, fit for few trials and near 0 or 1; 0 to 1 where nothing was counted.
 
     Source: Wilson 1927, "Probable inference, the law of succession, and statistical inference".
     """
@@ -17,7 +17,7 @@ def wilson(successes: int, trials: int) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def counted_share(name: str, successes: int, trials: int) -> dict[str, float]:
-    """A share with its interval by flat names: `name`, `name_low` and `name_high`; 0 where nothing was counted."""
+def counted_fraction(name: str, successes: int, trials: int) -> dict[str, float]:
+    """Name a fraction with its interval: `name`, `name_low` and `name_high`; 0 where nothing was counted."""
     low, high = wilson(successes, trials)
     return {name: successes / trials if trials else 0.0, f"{name}_low": low, f"{name}_high": high}

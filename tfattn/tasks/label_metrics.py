@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from tfattn.tasks.intervals import counted_share
+from tfattn.tasks.intervals import counted_fraction
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class LabelCounts:
         """
         right, rows = int(self.right.sum()), int(self.true.sum())
         means = {f"macro_{name}": float(values.mean()) for name, values in self.by_label.items()}
-        return {**counted_share("accuracy", right, rows), **means}
+        return {**counted_fraction("accuracy", right, rows), **means}
 
     def detection(self, positive: int) -> dict[str, float]:
         """Measure the search for one label.
@@ -59,8 +59,52 @@ class LabelCounts:
         true, given, right = (int(counts[positive]) for counts in (self.true, self.given, self.right))
         others = int(self.true.sum()) - true
         return {
-            **counted_share("sensitivity", right, true),
-            **counted_share("specificity", others - (given - right), others),
+            **counted_fraction("sensitivity", right, true),
+            **counted_fraction("specificity", others - (given - right), others),
+        }
+
+
+@dataclass(frozen=True)
+class LabelSetCounts:
+    """How often rows that may have any of C labels had each, were given it, and both; and how they did as a whole.
+
+    Args:
+        labels: of each label alone.
+        exact: rows that got all of their labels and no other.
+        rows: all of them.
+    """
+
+    labels: LabelCounts
+    exact: int
+    rows: int
+
+    @classmethod
+    def of(cls, true: np.ndarray, given: np.ndarray) -> "LabelSetCounts":
+        """Count the labels of N rows, (N, C) bool each."""
+        labels = LabelCounts(true.sum(axis=0), given.sum(axis=0), (true & given).sum(axis=0))
+        return cls(labels, int((true == given).all(axis=1).sum()), len(true))
+
+    @classmethod
+    def summed(cls, statistics: Mapping[str, Any]) -> "LabelSetCounts":
+        """Read the counts that were summed as numbers of any type."""
+        return cls(counts_of(statistics), round(float(statistics["exact"])), round(float(statistics["rows"])))
+
+    def metrics(self) -> dict[str, float]:
+        """Measure all labels together.
+
+        Returns:
+            `subset_accuracy`, the fraction of rows that got exactly their labels, with its 95 % interval;
+            `hamming_loss`, the fraction of all C decisions per row that are wrong; `micro_precision`, `micro_recall`
+            and `micro_f1`, in which every decision counts the same; and the `macro_` means, in which every label does.
+        """
+        counts, pooled = self.labels, [np.array([part.sum()]) for part in vars(self.labels).values()]
+        wrong = counts.true.sum() + counts.given.sum() - 2 * counts.right.sum()
+        micro = LabelCounts(*pooled).by_label
+        return {
+            **counted_fraction("subset_accuracy", self.exact, self.rows),
+            "hamming_loss": float(wrong) / (self.rows * len(counts.true)),
+            **{f"micro_{name}": float(values[0]) for name, values in micro.items()},
+            **{f"macro_{name}": float(values.mean()) for name, values in counts.by_label.items()},
         }
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tfattn.errors import ConfigError
-from tfattn.tasks.intervals import counted_share
+from tfattn.tasks.intervals import counted_fraction
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class OperatingPoint:
 
 
 def choose(scores: np.ndarray, positive: np.ndarray, *, specificity: float) -> OperatingPoint:
-    """The lowest threshold at which at least this share of the other rows stays below it.
+    """Find the lowest threshold at which at least this fraction of the other rows stays below it.
 
     It stands in the middle between two scores, so that rounding does not turn an answer. On new rows the specificity
     varies around what was asked for, as its interval says; the rows must not be those that the model was trained on.
@@ -30,7 +30,7 @@ def choose(scores: np.ndarray, positive: np.ndarray, *, specificity: float) -> O
     Args:
         scores: (N,) of the positive label, between 0 and 1.
         positive: (N,) bool, which rows are positive.
-        specificity: the least share of the other rows that must stay below, between 0 and 1.
+        specificity: the least fraction of the other rows that must stay below, between 0 and 1.
 
     Raises:
         ConfigError: there is no row but positive ones.
@@ -63,6 +63,6 @@ def _above(score: np.float32, scores: np.ndarray) -> float:
 
 def _metrics(found: np.ndarray, positive: np.ndarray) -> dict[str, float]:
     return {
-        **counted_share("sensitivity", int(np.sum(found & positive)), int(positive.sum())),
-        **counted_share("specificity", int(np.sum(~found & ~positive)), int((~positive).sum())),
+        **counted_fraction("sensitivity", int(np.sum(found & positive)), int(positive.sum())),
+        **counted_fraction("specificity", int(np.sum(~found & ~positive)), int((~positive).sum())),
     }

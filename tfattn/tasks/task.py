@@ -12,7 +12,8 @@ from tfattn.tasks.operating_point import OperatingPoint
 class Task(keras.Model):
     """A model part with a head, a loss, metrics and a way to read its outputs.
 
-    `call(features, training=False)` takes the features of features.py and returns a dictionary of outputs.
+    `call(features, training=False)` takes the features of features.py and returns a dictionary of outputs. What it has
+    to know of its targets is given to it as `targets`: the facts of the class that its Kind names in the catalog.
 
     Attributes:
         encoder_is_frozen: the encoder is not trained, so its output may be computed once and cached; `encode` computes
@@ -21,7 +22,7 @@ class Task(keras.Model):
         metric_names: the names of all metrics that `metrics_from` gives.
         monitor: the one by which checkpoints are compared when the configuration does not say, or "loss"; and
         monitor_mode: "max" or "min".
-        learns_labels: whether every row has to have a `label`.
+        labels: the classes in the order of their ids; None where it predicts none, or until they are read.
         predicts_together: whether several models, of different seeds or folds, can predict as one, see `combined`.
         has_operating_point: whether validation rows choose one once training is over, see `choose_operating_point`.
     """
@@ -31,7 +32,7 @@ class Task(keras.Model):
     metric_names: tuple[str, ...] = ()
     monitor: str = "loss"
     monitor_mode: str = "min"
-    learns_labels: bool = False
+    labels: list[str] | None = None
     predicts_together: bool = False
     has_operating_point: bool = False
 
@@ -48,7 +49,7 @@ class Task(keras.Model):
         raise NotImplementedError
 
     def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """The loss of each element of each term, float32, in the names and shapes of `loss_weights`."""
+        """Compute the loss of each element of each term, float32, in the names and shapes of `loss_weights`."""
         raise NotImplementedError
 
     def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
@@ -62,6 +63,19 @@ class Task(keras.Model):
         (alone,) = predictions
         return alone
 
+    def gathered(self, predictions: dict[str, Any], rows: Any, num_rows: Any) -> dict[str, Any]:
+        """Join what is predicted for the examples of each row, the same in evaluation and in the export.
+
+        Args:
+            predictions: of E examples, (E, ...) by name.
+            rows: (E,) int, rising, of which row each is.
+            num_rows: B.
+
+        Returns:
+            (B, ...) by name.
+        """
+        raise NotImplementedError
+
     def choose_operating_point(
         self, predictions: dict[str, np.ndarray], targets: dict[str, np.ndarray]
     ) -> OperatingPoint:
@@ -69,14 +83,14 @@ class Task(keras.Model):
         raise NotImplementedError
 
     def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """Sums over the rows of a batch, of which metrics are made; rows that fill the batch do not count.
+        """Sum over the rows of a batch, for sums of which metrics are made; rows that fill the batch do not count.
 
         They are tensors whose shapes are the same for every batch: batches and replicas add them up.
         """
         return {}
 
     def of_each_row(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """What metrics need of every single row, beside sums: tensors with a leading batch dimension.
+        """Return what metrics need of every single row, beside sums: tensors with a leading batch dimension.
 
         All of them stand in memory. So there should be none where sums do, and else as few as there can be.
         """
@@ -92,7 +106,7 @@ class Task(keras.Model):
         raise NotImplementedError
 
     def encode(self, features: dict[str, Any]) -> Any:
-        """What a frozen encoder contributes to `call`: (B, D)."""
+        """Compute what a frozen encoder contributes to `call`: (B, D)."""
         raise NotImplementedError
 
     def depth_groups(self) -> list[list[keras.Variable]]:

@@ -22,7 +22,7 @@ def translation(hypotheses: Sequence[str], references: Sequence[str]) -> dict[st
 def bleu_interval(
     hypotheses: Sequence[str], references: Sequence[str], *, resamples: int = 1000, seed: int
 ) -> tuple[float, float]:
-    """The 95 % interval of the BLEU of N texts, by what it is for N of them drawn with replacement.
+    """Compute the 95 % interval of the BLEU of N texts, by what it is for N of them drawn with replacement.
 
     Source: Koehn 2004, "Statistical significance tests for machine translation evaluation", section 3.
 
@@ -46,7 +46,7 @@ def bleu_interval(
 
 
 def signature() -> str:
-    """What sacrebleu's BLEU was computed with, in the short form that papers quote."""
+    """Say what sacrebleu's BLEU was computed with, in the short form that papers quote."""
     bleu = BLEU()
     bleu.corpus_score(["a"], [["a"]])
     return str(bleu.get_signature())

@@ -23,7 +23,7 @@ CROSS_ENTROPY = "cross_entropy"  # the one term of the loss
 
 @runtime_checkable
 class Writer(Protocol):
-    """What a preprocessor has to know for a text to be written: beside these, `start_id`, `end_id`, `unwritten_ids`.
+    """What a preprocessor has to know for a text to be written: beside these, `start_id`, `end_id`, `suppressed_ids`.
 
     The sources that it makes have a token at their end, so that one of a single token is empty.
     """
@@ -103,7 +103,7 @@ class Translation(Task):
         return {CROSS_ENTROPY: smoothed_cross_entropy(outputs[LOGITS], target_ids, smoothing=self.label_smoothing)}
 
     def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
-        """What is written to each source: `token_ids` (B, L), `lengths` (B,), `scores` (B,)."""
+        """Write to each source: `token_ids` (B, L), `lengths` (B,), `scores` (B,)."""
         decoded = self.written(outputs)
         known = {name: outputs[name] for name in ("log_likelihood", "num_tokens") if name in outputs}
         # Of one width, so that batches can be joined.
@@ -112,24 +112,24 @@ class Translation(Task):
         return {"token_ids": token_ids, "lengths": decoded.lengths, "scores": decoded.scores, **known}
 
     def written(self, outputs: dict[str, Any], *, n_best: bool = False, aligned: bool = False) -> Decoded:
-        """What is written to each source; see `Decoding.write`."""
+        """Write to each source; see `Decoding.write`."""
         text = self._preprocessor
         return self.decoding.write(
             self.model,
             outputs[MEMORY],
             start_id=text.start_id,
             end_id=text.end_id,
-            suppressed_ids=text.unwritten_ids,
+            suppressed_ids=text.suppressed_ids,
             n_best=n_best,
             aligned=aligned,
         )
 
     def texts(self, token_ids: np.ndarray) -> list[str]:
-        """The texts of what was written."""
+        """Return the texts of what was written."""
         return [text.decode("utf-8", "replace") for text in self._preprocessor.detokenize(token_ids).numpy()]
 
     def aligned(self, sources: Sequence[str]) -> list[tuple[np.ndarray, list[str], list[str]]]:
-        """What each token that is written to some sources looks at: weights (L, S), S source tokens, L tokens.
+        """Compute what each token that is written to some sources looks at: weights (L, S), S source tokens, L tokens.
 
         Returns:
             one for each source; none at all where the model attends to no source.
@@ -160,7 +160,7 @@ class Translation(Task):
         }
 
     def of_each_row(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """What is written: only whole texts can be compared."""
+        """Return what is written: only whole texts can be compared."""
         return {"token_ids": self.predictions(outputs)["token_ids"]}
 
     def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
@@ -178,7 +178,7 @@ class Translation(Task):
         }
 
     def metrics_of(self, predictions: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, float]:
-        """The metrics of the predictions for all rows of a split."""
+        """Compute the metrics of the predictions for all rows of a split."""
         sums = {name: np.sum(predictions[name], dtype="float64") for name in ("log_likelihood", "num_tokens")}
         statistics = {"surprise": -sums["log_likelihood"], "num_tokens": sums["num_tokens"]}
         return self.metrics_from(statistics, {**predictions, **targets})

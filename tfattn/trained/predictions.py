@@ -11,8 +11,8 @@ from tfattn.data.raw_rows import read_leaked
 from tfattn.data.split import TEST, VALIDATION
 from tfattn.runs.member import Member
 from tfattn.runs.run import Run
-from tfattn.trained.ensemble import OPERATING_POINT, TrainedEnsemble, as_arrays
-from tfattn.training.prediction import predict
+from tfattn.trained.ensemble import OPERATING_POINT, TrainedEnsemble
+from tfattn.training.prediction import as_arrays, predict
 from tfattn.training.runtime import Runtime
 
 Columns = Mapping[str, np.ndarray]
@@ -57,12 +57,12 @@ class SplitPredictions:
 
 
 def measuring_split(run: Run) -> str:
-    """Chooses the split whose rows measure: "test" where there is one, else "validation"."""
+    """Choose the split whose rows measure: "test" where there is one, else "validation"."""
     return TEST if TEST in run.members[0].facts["splits"] else VALIDATION
 
 
 def predict_split(run: Run, ensemble: TrainedEnsemble, split: str) -> SplitPredictions:
-    """Predicts for the prepared rows of a split, on one device.
+    """Predict for the prepared rows of a split, on one device.
 
     Args:
         run: what the ensemble was loaded from.
@@ -70,33 +70,34 @@ def predict_split(run: Run, ensemble: TrainedEnsemble, split: str) -> SplitPredi
         split: "test" or "validation"; each fold has validation rows of its own, which its models predict for.
     """
     runtime = Runtime(precision="float32", strategy="one_device").start()
-    members, losses = [], []
-    for member, task in zip(run.members, ensemble.tasks, strict=True):
-        values, targets, loss = predict(task, member.reader(split), runtime)
-        alone = as_arrays(ensemble.combined([values]))
-        members.append(MemberPredictions(_name_of(member, run.members), alone, targets))
-        losses.append(loss)
+    each = [
+        predict(task, member.reader(split), runtime) for member, task in zip(run.members, ensemble.tasks, strict=True)
+    ]
+    members = [
+        MemberPredictions(_name_of(member, run.members), as_arrays(ensemble.combined([one.values])), one.targets)
+        for member, one in zip(run.members, each, strict=True)
+    ]
     # Each fold has other validation rows, all have the same test rows, and all seeds the same of both.
     parts: dict[Path | str, list[int]] = {}
     for number, member in enumerate(run.members):
         parts.setdefault(TEST if split == TEST else member.prepared, []).append(number)
     firsts = [part[0] for part in parts.values()]
     together = [as_arrays(ensemble.combined([members[number].values for number in part])) for part in parts.values()]
-    rows = [row for first in firsts for row in run.members[first].rows(split)]
+    rows = [row for first in firsts for row in _chosen(run.members[first].rows(split), each[first].rows)]
     leaked = _leaked(run, split)
     return SplitPredictions(
         split=split,
         rows=rows,
         values=_joined(together),
         targets=_joined([members[first].targets for first in firsts]),
-        loss=float(np.mean(losses)),
+        loss=float(np.mean([one.loss for one in each])),
         leaked=np.array([row["row"] in leaked for row in rows], bool),
         members=members if len(members) > 1 else (),
     )
 
 
 def predict_for_parity(run: Run, ensemble: TrainedEnsemble) -> tuple[list[dict[str, str]], Columns]:
-    """Predicts with all models for rows that at least one was not trained on: what an export has to predict as well.
+    """Predict with all models for rows that at least one was not trained on: what an export has to predict as well.
 
     Returns:
         N raw rows, and by name the predictions, each (N, ...).
@@ -110,7 +111,7 @@ def predict_for_parity(run: Run, ensemble: TrainedEnsemble) -> tuple[list[dict[s
 
 
 def choose_operating_point(run: Run, ensemble: TrainedEnsemble) -> None:
-    """Lets the validation rows choose, where the task wants that, and keeps it as `operating_point.json` of the run."""
+    """Let the validation rows choose, where the task wants that, and keeps it as `operating_point.json` of the run."""
     ensemble.operating_point = None
     if ensemble.task.has_operating_point:
         validation = predict_split(run, ensemble, VALIDATION)
@@ -118,8 +119,12 @@ def choose_operating_point(run: Run, ensemble: TrainedEnsemble) -> None:
         files.write_json(run.folder / OPERATING_POINT, asdict(ensemble.operating_point))
 
 
+def _chosen(rows: Sequence[dict[str, str]], numbers: np.ndarray) -> list[dict[str, str]]:
+    return [rows[number] for number in numbers]
+
+
 def _leaked(run: Run, split: str) -> set[str]:
-    """The places of the rows of a split that repeat what the model that predicts for them was trained on."""
+    """Find the places of the rows of a split that repeat what the model that predicts for them was trained on."""
     found = (zip(one.rows(split), read_leaked(one.prepared, split), strict=True) for one in run.datasets)
     return {row["row"] for rows in found for row, is_leaked in rows if is_leaked}
 

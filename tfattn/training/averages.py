@@ -1,7 +1,8 @@
-"""Means of weights, which often generalize better than the weights themselves: over the steps, or ends of epochs."""
+"""Averages of weights over steps or epochs, which often generalize better than the weights themselves."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import tensorflow as tf
 from pydantic import PositiveInt
@@ -13,9 +14,9 @@ class Averaging:
     """The contract: `build` once, `update` after a step, `end_stretch` before a validation, `in_place` to use the mean.
 
     Attributes:
-        variables: the means, one per weight.
-        kept: what else is remembered between steps, by name, each a list of one variable per weight.
-        copies: how many numbers all of these hold for each weight.
+        variables: the averages, one per weight.
+        kept: other variables that are kept between steps, by name, each a list of one variable per weight.
+        copies: the number of values that all of these hold for each weight.
     """
 
     variables: list[tf.Variable]
@@ -23,23 +24,23 @@ class Averaging:
     copies: int = 1
 
     def build(self, weights: Sequence[tf.Variable]) -> None:
-        """Takes the weights to average; call it in the scope of the strategy that they were made in."""
+        """Make variables for the averages of these weights; call it in the scope of the weights' strategy."""
         self.weights = list(weights)
         self.variables = self._copies()
         self.kept = {}
 
     def update(self, update: tf.Tensor) -> None:
-        """Sees the weights after update number `update`, counted from 1; call it inside a replica."""
+        """Take in the weights after update number `update`, counted from 1; call it inside a replica."""
 
     def end_stretch(self, number: int) -> None:
-        """Sees the weights at the end of a stretch of steps, counted from 0; call it outside of any replica.
+        """Take in the weights at the end of a stretch of steps, counted from 0; call it outside of any replica.
 
-        A stretch ends with a validation: it is an epoch where none comes more often.
+        A stretch ends with a validation: it is an epoch unless there are validations within epochs.
         """
 
     @contextlib.contextmanager
     def in_place(self) -> Iterator[None]:
-        """Within the block the weights are their averages."""
+        """Replace the weights by their averages until the block ends."""
         self._exchange()
         try:
             yield
@@ -56,38 +57,41 @@ class Averaging:
             average.assign(value)
 
 
+@dataclass(kw_only=True, eq=False)
 class ExponentialMovingAverage(Averaging):
-    """A mean over the steps, in which later ones count more (Polyak & Juditsky 1992; Tarvainen & Valpola 2017).
+    """An exponential moving average over the steps (Polyak & Juditsky 1992; Tarvainen & Valpola 2017).
 
-    Early in a run less is kept than `decay` says, (1 + n) / (10 + n) at update n, so that the random first weights are
-    forgotten soon.
+    Early in a run the decay is lower, (1 + n) / (10 + n) at update n, so that the random first weights are forgotten
+    soon.
 
     Args:
-        decay: how much of the average is kept per step.
+        decay: the fraction of the average that is kept per step.
     """
 
-    def __init__(self, *, decay: Rate = 0.999):
-        self.decay = decay
+    decay: Rate = 0.999
 
     def update(self, update: tf.Tensor) -> None:
-        part = 1 - tf.minimum(self.decay, (1 + update) / (10 + update))
+        fraction = 1 - tf.minimum(self.decay, (1 + update) / (10 + update))
         for average, weight in zip(self.variables, self.weights, strict=True):
-            tf.raw_ops.ResourceApplyGradientDescent(var=average.handle, alpha=part, delta=average - weight)
+            tf.raw_ops.ResourceApplyGradientDescent(var=average.handle, alpha=fraction, delta=average - weight)
 
 
+@dataclass(kw_only=True, eq=False)
 class LastEpochs(Averaging):
     """The mean of the weights at the ends of the last epochs: checkpoint averaging (Vaswani et al. 2017, section 6.1).
 
-    It needs memory for as many copies of the weights. Where rows are validated every so many steps, as
-    `validate_every` says, such a stretch of steps counts as an epoch.
+    It needs memory for as many copies of the weights. With `validate_every`, the steps between two validations count as
+    an epoch.
 
     Args:
-        epochs: how many epochs; in the beginning those that there are.
+        epochs: the number of epochs; early in a run, all so far.
     """
 
-    def __init__(self, *, epochs: PositiveInt = 5):
-        self.epochs = epochs
-        self.copies = 1 + epochs
+    epochs: PositiveInt = 5
+
+    @property
+    def copies(self) -> int:
+        return 1 + self.epochs
 
     def build(self, weights: Sequence[tf.Variable]) -> None:
         super().build(weights)

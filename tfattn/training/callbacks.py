@@ -1,28 +1,30 @@
-"""What is decided after each validation from the history alone, so that a resumed run decides the same."""
+"""Decisions after each validation, made from the history alone, so that a resumed run decides the same."""
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pydantic import NonNegativeFloat, PositiveInt
 
 
+@dataclass(frozen=True, kw_only=True)
 class EarlyStopping:
     """Ends a run when the monitored metric has not improved for some epochs, or validations within them.
 
-    A lower loss at the same value is no improvement here, though `best_of` prefers it: where a metric cannot rise
-    any more, the loss may go on falling for long.
+    A lower loss at the same value is no improvement here, though `best_of` prefers it: where a metric is at its
+    highest, the loss may go on falling for long.
 
     Args:
-        patience: validations without an improvement after which the run ends: epochs, if `validate_every` is not given.
-        min_delta: the least change that counts as one.
+        patience: the number of validations without improvement after which the run ends; these are epochs, if
+            `validate_every` is not given.
+        min_delta: the least change that counts as an improvement.
     """
 
-    def __init__(self, *, patience: PositiveInt = 3, min_delta: NonNegativeFloat = 0.0):
-        self.patience = patience
-        self.min_delta = min_delta
+    patience: PositiveInt = 3
+    min_delta: NonNegativeFloat = 0.0
 
     def stops(self, values: Sequence[float], mode: str) -> bool:
-        """Whether the run ends after these values, one per validation; `mode` says whether "max" or "min" is best."""
+        """Tell whether the run ends after these values, one per validation; `mode`, "max" or "min", is the best."""
         best, waited = -math.inf, 0
         for value in _gains(values, mode):
             improved = value > best + self.min_delta or best == -math.inf < value
@@ -31,10 +33,10 @@ class EarlyStopping:
 
 
 def best_of(values: Sequence[float], losses: Sequence[float], mode: str) -> int:
-    """Give the index of the validation whose weights count as the best.
+    """Return the index of the best validation.
 
     Of equal values the one with the lowest loss is best, and of those the last: a metric that counts rows is often
-    equal while the model still learns. What is not a number is worse than every number.
+    equal while the model still learns. NaN is worse than every number.
 
     Args:
         values: of the monitored metric, one per validation.

@@ -1,15 +1,15 @@
-"""Checkpoints: all that a run needs to go on at the very step, in files that hold tensors and nothing that can run.
+"""Checkpoints: all that a run needs to resume at the same step, in files of tensors and JSON, which cannot run code.
 
 checkpoints/
     step-00000120/
-        weights.safetensors     what is trained, by variable path
-        slots.safetensors       the optimizer's, as slot/path
-        averages.safetensors    averages of the weights, where they are kept
-        averaged.safetensors    what these are the averages of, where it must be kept
+        weights.safetensors     trained weights, by variable path
+        slots.safetensors       the optimizer's slots, as slot/path
+        averages.safetensors    averages of the weights, if there are any
+        averaged.safetensors    the weights that these are averages of, where they have to be kept
         state.json              position in the data, counters, history, best epoch
         manifest.json           sizes and SHA-256
     frozen/
-        weights.safetensors     what is not trained, written once
+        weights.safetensors     weights that are not trained, written once
         manifest.json
 """
 
@@ -19,22 +19,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-import keras
-import numpy as np
-import tensorflow as tf
 from pydantic import ConfigDict
 from safetensors.numpy import load_file, save_file
 from typing_extensions import TypedDict
 
 from tfattn import files
 from tfattn.console import note
-from tfattn.errors import CheckpointError, DataError, listed
+from tfattn.errors import CheckpointError, DataError
 from tfattn.tasks.task import Task
+from tfattn.training.variables import Group, assign, frozen, trained, values
 
-NAMED = 5  # tensors that an error lists
 STATE = "state.json"
 
-Group = Mapping[str, tf.Variable]
 Shape = TypeVar("Shape")
 
 
@@ -45,7 +41,7 @@ class Best(TypedDict):
 
 
 class State(TypedDict):
-    """What every `state.json` holds; where training stands comes with it."""
+    """The common part of every `state.json`, to which the position of the run is added."""
 
     __pydantic_config__ = ConfigDict(extra="allow")
 
@@ -55,30 +51,30 @@ class State(TypedDict):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """One folder that is complete and undamaged."""
+    """A checkpoint's folder, which is complete and undamaged."""
 
     folder: Path
 
     @property
     def state(self) -> State:
-        """How far it is, and which is the best so far."""
+        """Its step, and the best epoch so far."""
         return self.read(State)
 
     def read(self, shape: type[Shape]) -> Shape:
-        """What was written down beside the tensors, in the shape of a dataclass or a TypedDict."""
+        """Read `state.json` as a dataclass or a TypedDict."""
         return files.read_json(self.folder / STATE, shape)
 
     @property
     def fingerprint(self) -> str:
-        """Says which weights these are: the SHA-256 of its manifest."""
+        """The SHA-256 of its manifest, which identifies its weights."""
         return files.sha256(self.folder / files.MANIFEST)
 
     def holds(self, group: str) -> bool:
-        """Whether it has tensors of a group."""
+        """Tell whether it has tensors of a group."""
         return (self.folder / f"{group}.safetensors").is_file()
 
     def restore(self, group: str, variables: Group) -> None:
-        """Assigns a group's tensors to variables.
+        """Assign a group's tensors to variables.
 
         Raises:
             CheckpointError: names or shapes differ; names the tensors.
@@ -91,8 +87,8 @@ class Checkpoints:
     """The checkpoints of a run: the newest ones and the best.
 
     Args:
-        folder: where they stand; made when the first is written.
-        keep: how many of the newest are kept; with 2, one stands while the other is damaged.
+        folder: of the checkpoints; made when the first is written.
+        keep: the number of the newest that are kept; with 2, one is left if the other is damaged.
         writes: False in workers other than the chief, where `save` does nothing.
     """
 
@@ -102,28 +98,28 @@ class Checkpoints:
         self.writes = writes
 
     def save(self, step: int, groups: Mapping[str, Group], state: dict[str, Any]) -> None:
-        """Writes a checkpoint; older ones are deleted only after it has been read back and found right."""
+        """Write a checkpoint; older ones are deleted only after it has been read back and verified."""
         if not self.writes:
             return
         target = self.folder / _name(step)
         with files.atomic_folder(target) as folder:
             for group, variables in groups.items():
-                save_file(_values(variables), folder / f"{group}.safetensors")
+                save_file(values(variables), folder / f"{group}.safetensors")
             files.write_json(folder / STATE, state)
         files.verify(target)
         self._prune()
 
     def save_frozen(self, variables: Group) -> None:
-        """Writes what is not trained, unless it stands there already; removes what a killed process left half done."""
+        """Write the weights that are not trained, unless done; remove what a killed process left unfinished."""
         if not self.writes:
             return
         files.remove_leftovers(self.folder)
         if variables and not (self.folder / "frozen").exists():
             with files.atomic_folder(self.folder / "frozen") as folder:
-                save_file(_values(variables), folder / "weights.safetensors")
+                save_file(values(variables), folder / "weights.safetensors")
 
     def newest(self) -> Checkpoint | None:
-        """The newest one that is undamaged, or None where there is none; says which it had to pass over.
+        """Find the newest undamaged one, or None where there is none; tell the user which are skipped.
 
         Raises:
             CheckpointError: there are some, but all are damaged.
@@ -134,7 +130,7 @@ class Checkpoints:
                 files.verify(folder)
             except DataError as error:
                 damaged = error
-                note(f"passed over a damaged checkpoint: {error.where}: {error.what}")
+                note(f"skipped a damaged checkpoint: {error.where}: {error.what}")
                 continue
             return Checkpoint(folder)
         if damaged:
@@ -148,7 +144,7 @@ class Checkpoints:
         return None
 
     def best(self) -> Checkpoint:
-        """The best one.
+        """Find the best one.
 
         Raises:
             CheckpointError: there is none, or it is damaged.
@@ -161,10 +157,10 @@ class Checkpoints:
         return Checkpoint(folder)
 
     def restore_frozen(self, variables: Group) -> None:
-        """Assigns what is not trained.
+        """Assign the weights that are not trained.
 
         Raises:
-            CheckpointError: it does not fit, or is damaged.
+            CheckpointError: they do not fit, or are damaged.
         """
         if variables:
             folder = self.folder / "frozen"
@@ -176,9 +172,9 @@ class Checkpoints:
 
     def _prune(self) -> None:
         kept = set(self._folders()[-self.keep :])
-        # The best of each kept one is kept too: should the newest be damaged, the one before still finds its best.
+        # The best of each kept one is kept too: if the newest is damaged, the one before still has its best.
         for folder in list(kept):
-            with contextlib.suppress(DataError):  # it was damaged since; the newest has just been verified
+            with contextlib.suppress(DataError):  # an older one may be damaged; the newest has just been verified
                 files.verify(folder, STATE)
                 best = Checkpoint(folder).state["best"]
                 kept |= {self.folder / _name(best["step"])} if best else set()
@@ -188,74 +184,27 @@ class Checkpoints:
 
 
 def load_weights(task: Task, folder: str | Path) -> Checkpoint:
-    """Gives a built task the best weights of a run, their averages where those were kept; returns the checkpoint.
+    """Load the best weights of a run into a built task, their averages if there are any.
 
     Args:
         task: a built task.
         folder: the run's `checkpoints` folder.
+
+    Returns:
+        the checkpoint.
 
     Raises:
         CheckpointError: there is none, it is damaged, or it does not fit; names the tensors.
 
     Example:
         load_weights(task, "runs/factory_reports/latest/checkpoints")
-        predictions, targets, loss = predict(task, reader, runtime)
+        predicted = predict(task, reader, runtime)
     """
     checkpoints = Checkpoints(folder)
     best = checkpoints.best()
     best.restore("averages" if best.holds("averages") else "weights", trained(task))
     checkpoints.restore_frozen(frozen(task))
     return best
-
-
-def trained(task: Task) -> Group:
-    """A task's trained variables by path."""
-    return _by_path(task.trainable_weights)
-
-
-def frozen(task: Task) -> Group:
-    """A task's other weights by path."""
-    return _by_path(task.non_trainable_weights)
-
-
-def assign(variables: Group, tensors: Mapping[str, np.ndarray], *, where: str) -> None:
-    """Assigns tensors to the variables of the same names, all or none of them.
-
-    Raises:
-        CheckpointError: names or shapes differ; names the tensors.
-    """
-    missing = [name for name in variables if name not in tensors]
-    unknown = [name for name in tensors if name not in variables]
-    different = [
-        f"{name} {tuple(tensors[name].shape)} for {tuple(variable.shape)}"
-        for name, variable in variables.items()
-        if name in tensors and tuple(variable.shape) != tuple(tensors[name].shape)
-    ]
-    faults = {"missing": missing, "not in the model": unknown, "of another shape": different}
-    received = "; ".join(f"{kind}: {listed(names, NAMED)}" for kind, names in faults.items() if names)
-    if received:
-        raise CheckpointError(
-            "the checkpoint does not fit the model",
-            where=where,
-            expected=f"{len(variables)} tensors of the model's shapes",
-            received=received,
-            remedy="Use the configuration that the checkpoint was made with, or delete it to train anew.",
-        )
-    for name, variable in variables.items():
-        variable.assign(tensors[name])
-
-
-def _by_path(variables: list[keras.Variable]) -> Group:
-    group = {variable.path: variable.value for variable in variables}
-    if len(group) != len(variables):
-        paths = [variable.path for variable in variables]
-        twice = sorted({path for path in paths if paths.count(path) > 1})
-        raise CheckpointError("two weights share a path", where=listed(twice, NAMED), remedy="Give their layers names.")
-    return group
-
-
-def _values(variables: Group) -> dict[str, np.ndarray]:
-    return {name: tf.convert_to_tensor(variable).numpy() for name, variable in variables.items()}
 
 
 def _verify(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Which processes train together, and which of them is the chief: what the environment variable TF_CONFIG says."""
+"""The processes that train together and their chief, as the environment variable TF_CONFIG names them."""
 
 import json
 import os
@@ -16,8 +16,8 @@ class Cluster:
     """The processes that train together.
 
     Attributes:
-        num_workers: how many TF_CONFIG names; 0 where it is not set.
-        index: the number of this one among them, from 0, the chief first.
+        num_workers: the number of processes that TF_CONFIG names; 0 where it is not set.
+        index: the number of this process among them, from 0, the chief first.
     """
 
     num_workers: int = 0
@@ -25,15 +25,15 @@ class Cluster:
 
     @property
     def is_chief(self) -> bool:
-        """Whether this process is the one that writes."""
+        """Whether this process is the one that writes files."""
         return self.index == 0
 
 
 def cluster() -> Cluster:
-    """Reads TF_CONFIG: of `chief` and `worker`, in this order.
+    """Read the processes of TF_CONFIG: those of `chief` first, then those of `worker`.
 
     Raises:
-        ConfigError: it does not say which process of which cluster this is.
+        ConfigError: it does not name this process and its cluster.
     """
     setting = os.environ.get(VARIABLE) or "{}"
     try:
@@ -53,7 +53,7 @@ def cluster() -> Cluster:
 
 def _unreadable(setting: Any) -> ConfigError:
     return ConfigError(
-        "it does not say which process this is",
+        "it does not name this process",
         where=f"the environment variable {VARIABLE}",
         expected=f"JSON such as {EXAMPLE}",
         received=setting,

@@ -1,4 +1,4 @@
-"""Functions of models as graphs."""
+"""Compilation of functions to graphs."""
 
 import functools
 from collections.abc import Callable
@@ -8,10 +8,10 @@ import tensorflow as tf
 
 
 def compiled(function: Callable) -> Any:
-    """A function that runs as a graph, traced once for each kind of input.
+    """Compile a function to a graph, traced once for each kind of input.
 
-    TensorFlow counts traces by the code of what is traced, and warns when most calls of it are traced. But every model
-    has weights of its own, and so a graph of its own. A partial has no code: it is counted by itself.
+    TensorFlow counts traces by the code of a function, and warns when most of its calls are traced. But every model has
+    weights of its own, and so a graph of its own. A partial has no code: it is counted by itself.
 
     Example:
         predict = compiled(lambda features: task.predictions(task(features)))

@@ -1,4 +1,4 @@
-"""On what a model is trained, in which numbers and how large it is: for the first lines of a run and its report."""
+"""The hardware, precision and size of a model that is trained, for the first lines of a run and for its report."""
 
 import math
 import platform
@@ -17,17 +17,17 @@ ENVIRONMENT = "environment.json"  # in the folder of a trained model
 
 @dataclass(frozen=True)
 class Environment:
-    """What a run's `environment.json` holds; `str` says it in a line.
+    """The content of a run's `environment.json`; `str` puts it in a line.
 
     Args:
-        device: the GPUs or the processor of this machine that train.
-        cores: of the processor that this process may use.
-        replicas: the parts of a batch that are computed side by side, on all machines.
-        workers: processes that train together.
-        precision: the numbers that layers compute in.
-        reason: why in these.
-        parameters: of the whole model.
-        trained: those of them that training changes.
+        device: the name of this machine's GPUs or processor.
+        cores: the number of the processor's cores that this process may use.
+        replicas: the number of parts of a batch that are computed side by side, on all machines.
+        workers: the number of processes that train together.
+        precision: the precision of layers, such as bfloat16.
+        reason: the reason for it.
+        parameters: the number of parameters of the whole model.
+        trained: the number of those that training changes.
     """
 
     device: str
@@ -49,7 +49,7 @@ class Environment:
 
 
 def environment_of(runtime: Runtime, task: Task) -> Environment:
-    """What a built task is trained on.
+    """Describe what a task is trained on.
 
     Args:
         runtime: started.
@@ -68,7 +68,11 @@ def environment_of(runtime: Runtime, task: Task) -> Environment:
 
 
 def device(replicas: int) -> str:
-    """The GPUs by their name, else the processor by its own."""
+    """Return the name of the GPUs, or else of the processor.
+
+    Args:
+        replicas: the number of replicas of this process.
+    """
     gpus = tf.config.list_logical_devices("GPU")[:replicas]
     if gpus:
         first = tf.config.list_physical_devices("GPU")[0]

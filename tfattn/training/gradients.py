@@ -1,8 +1,8 @@
-"""Gradients on their way from the tape to the optimizer: one for each weight, or None where the loss does not reach it.
+"""Sums of gradients over parts of a batch and replicas: one for each weight, or None where the loss does not reach it.
 
 The gradient of a table whose rows were looked up may stay a list of rows, `tf.IndexedSlices`: then nothing of the size
-of the table is made. Several parts of a batch, or several replicas, give their rows one behind another; in the end each
-row stands once, with the sum of all that was said of it.
+of the table is made. The rows of several parts of a batch, or of several replicas, are concatenated; in the end each
+row stands once, with the sum of its gradients.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ Gradient = tf.Tensor | tf.IndexedSlices | None
 
 
 def whole(gradients: Sequence[Gradient], *, but_tables: bool = False) -> list[Gradient]:
-    """Give gradients the shapes of their weights; `but_tables` leaves lists of rows of numbers as they are."""
+    """Convert gradients to the shapes of their weights; `but_tables` keeps lists of rows of matrices."""
     return [
         gradient
         if gradient is None or but_tables and isinstance(gradient, tf.IndexedSlices) and gradient.values.shape.rank == 2
@@ -29,8 +29,11 @@ def accumulated(
     """Sum the gradients and the losses of `count` parts of a batch, computed one after another.
 
     Args:
-        compute: gradients and losses of the part of a number.
-        count: how many parts there are, at least 1.
+        compute: returns the gradients and losses of a part, given its number.
+        count: the number of parts, at least 1.
+
+    Returns:
+        the sums of the gradients, one per weight or None, and of the losses.
     """
     # The first part is computed before the loop, which then knows which gradients there are, and of which kind.
     gradients, losses = compute(0)
@@ -64,8 +67,11 @@ def summed(
         gradients: this replica's.
         losses: of each term, this replica's.
         replica: the context.
-        gathers: whether rows are sent as they are. Between processes TensorFlow only does so if there are equally many
-            in every step of a call: then the whole table is summed, and the rows that were looked up are found again.
+        gathers: whether lists of rows are gathered. Between processes TensorFlow can only do so if they are of equal
+            length in every step of a call: there the whole table is summed, and the rows are found again.
+
+    Returns:
+        the sums of the gradients and of the losses, equal in all replicas.
     """
     is_table = [isinstance(gradient, tf.IndexedSlices) for gradient in gradients]
     if not gathers:
@@ -126,7 +132,7 @@ def _once(rows: tf.IndexedSlices) -> tf.IndexedSlices:
 
 
 def _counted(rows: tf.IndexedSlices) -> tf.Tensor:
-    """The whole table, with a column beside it that counts how often a row was looked up."""
+    """Make the whole table, with another column that counts how often each row was looked up."""
     ones = tf.ones([tf.size(rows.indices), 1])
     height, width = tf.unstack(tf.cast(rows.dense_shape, tf.int64))
     numbers = tf.concat([rows.values, ones], axis=1)

@@ -1,4 +1,4 @@
-"""A request to stop, by SIGTERM or SIGINT, heard at the next moment at which it does no harm."""
+"""Requests to stop, by SIGTERM or SIGINT, which are followed at the next safe moment."""
 
 import signal
 import threading
@@ -6,14 +6,14 @@ from types import FrameType
 
 
 class Stopped(SystemExit):
-    """The run was asked to stop, and has saved its state; ends the process with the status that shells expect (143)."""
+    """Raised when the run was asked to stop and has saved its state; the exit status is the one that shells expect."""
 
 
 class Interruption:
-    """Within its block a signal is noted, not obeyed; a second SIGINT is obeyed at once.
+    """Notes SIGTERM and SIGINT within its block instead of ending the process; a second SIGINT ends it at once.
 
     Attributes:
-        signal: the number of the signal that came, or 0.
+        signal: the number of the signal that was received, or 0.
 
     Example:
         with Interruption() as interruption:
@@ -26,7 +26,7 @@ class Interruption:
 
     def __enter__(self) -> "Interruption":
         self._previous = {}
-        # Elsewhere than in the main thread Python takes no handlers; whoever runs us there handles signals himself.
+        # Outside of the main thread Python takes no handlers; a program that runs us there handles signals itself.
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGTERM, signal.SIGINT):
                 self._previous[number] = signal.signal(number, self._note)
@@ -38,7 +38,7 @@ class Interruption:
 
     @property
     def status(self) -> int:
-        """The exit status: 128 + the signal's number, SIGTERM's where another worker was asked."""
+        """The exit status: 128 plus the signal's number, or SIGTERM's where another worker received it."""
         return 128 + (self.signal or signal.SIGTERM)
 
     def _note(self, number: int, frame: FrameType | None) -> None:

@@ -10,18 +10,18 @@ from tfattn.training.compiled import compiled
 from tfattn.training.runtime import Runtime
 from tfattn.training.step import LOSS_SCALE, RECORD, TrainingStep
 
-SECONDS_PER_CALL = 1.0  # after which a call returns, so that progress is shown and a signal is heard
+SECONDS_PER_CALL = 1.0  # after which a call returns, so that progress is shown and signals are followed
 
 
 @dataclass
 class Counters:
-    """What a step depends on besides weights and batch.
+    """The state of training beside the weights.
 
     Attributes:
-        step: batches seen.
-        updates: updates made; fewer where float16 overflowed.
-        loss_scale: what float16 losses are multiplied by.
-        good_steps: steps since the loss scale changed.
+        step: the number of batches read.
+        updates: the number of updates made; fewer where float16 overflowed.
+        loss_scale: the factor of float16 losses.
+        good_steps: the number of steps since the loss scale changed.
     """
 
     step: int = 0
@@ -32,14 +32,14 @@ class Counters:
 
 @dataclass
 class StepsTaken:
-    """What came of one call of the loop.
+    """The result of one call of the loop.
 
     Attributes:
-        records: of every step, each (steps,): those that `RECORD` names.
-        losses, weights: of every step the mean and the weight of each term of the loss, each (steps,).
-        counters: as they stand now.
-        stopped: some worker asked to stop.
-        gradient_norms: (weights,), of the last step, of its scaled loss.
+        records: the values that `RECORD` names, of every step, each (steps,).
+        losses, weights: the mean and the weight of each term of the loss, of every step, each (steps,).
+        counters: after the last step.
+        stopped: whether some worker was asked to stop.
+        gradient_norms: (weights,), of the scaled loss of the last step.
     """
 
     records: dict[str, np.ndarray]
@@ -54,7 +54,7 @@ class StepsTaken:
 
     @property
     def fatal(self) -> bool:
-        """Whether the last step met a number that is not finite, and a smaller loss scale is no way out."""
+        """Whether the last step had a number that is not finite, which a smaller loss scale cannot avoid."""
         return bool(self.records["fatal"][-1])
 
 
@@ -62,7 +62,7 @@ class TrainingLoop:
     """Takes up to `limit` steps on the batches of an iterator; call it outside of any replica.
 
     Args:
-        step: what one step does.
+        step: one step.
         runtime: where its task was built.
     """
 
@@ -73,7 +73,7 @@ class TrainingLoop:
         self._compiled = compiled(self._steps)
 
     def __call__(self, iterator: Any, counters: Counters, *, limit: int, stop: bool) -> StepsTaken:
-        """Takes steps until `limit`, about a second has passed, a number is not finite, or any worker asks to stop."""
+        """Take steps until `limit`, about a second has passed, a number is not finite, or any worker asks to stop."""
         state = {
             "step": tf.constant(counters.step, tf.int64),
             "updates": tf.constant(counters.updates, tf.int64),

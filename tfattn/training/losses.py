@@ -6,7 +6,7 @@ LOSS = "loss"
 
 
 def loss_metrics(terms: Sequence[str]) -> tuple[str, ...]:
-    """Name what is told of the losses of a task: `loss`, and of several terms each one, such as `loss/masked_lm`.
+    """Name the metrics of a task's losses: `loss`, and each of several terms, such as `loss/masked_lm`.
 
     Args:
         terms: the names of the terms, as `Task.loss_names`.
@@ -15,7 +15,7 @@ def loss_metrics(terms: Sequence[str]) -> tuple[str, ...]:
 
 
 def mean_losses(sums: Mapping[str, float], weights: Mapping[str, float]) -> dict[str, float]:
-    """Give the loss, and of several terms each one, by the names of `loss_metrics`.
+    """Compute the loss, and each of several terms, by the names of `loss_metrics`.
 
     Args:
         sums: sum(loss * weight) of each term, over any number of batches.

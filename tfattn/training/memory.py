@@ -1,4 +1,4 @@
-"""How much memory a task takes, told by the shapes of its weights before any of it is taken."""
+"""The memory that a task needs, computed from the shapes of its weights before any of it is allocated."""
 
 import math
 import os
@@ -19,21 +19,24 @@ T = TypeVar("T")
 
 BYTES = 4  # of a number: weights and all that is kept of them are float32, whatever layers compute in
 GIB = 2**30
-# Where a control group keeps the most memory that its processes may have: in version 2, and in version 1.
+# The files with the memory limits of control groups, of version 2 and of version 1.
 LIMITS = {"": ("sys/fs/cgroup", "memory.max"), "memory": ("sys/fs/cgroup/memory", "memory.limit_in_bytes")}
 
 
 def outline(make: Callable[[], T]) -> T:
-    """Makes a model or a task whose weights have shapes but no values, and so take no memory.
+    """Make a model or a task whose weights have shapes but no values, and so take no memory.
 
-    What cannot be made without values, because a variable begins as an array, has them.
+    One that cannot be made without values, because a variable is initialized with an array, has them.
 
     Args:
-        make: constructs it.
+        make: constructs the model or task.
+
+    Returns:
+        what `make` returns.
     """
-    state = random.getstate()  # Keras draws seeds there: what is made later begins as it would without an outline
+    state = random.getstate()  # Keras draws seeds from it: later models are initialized as without an outline
     try:
-        # In a thread of its own: Keras remembers in each thread which variables still want a value.
+        # In a separate thread: Keras remembers in each thread which variables still need a value.
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(_without_values, make).result()
     except ValueError:
@@ -43,18 +46,18 @@ def outline(make: Callable[[], T]) -> T:
 
 
 def check_memory(task: Task, *, copies: int, sizes: Mapping[str, int]) -> None:
-    """Refuses a task that this machine's memory cannot hold.
+    """Refuse a task whose weights this machine's memory cannot hold.
 
-    What it computes takes memory besides: what is refused never fits, what passes may still be too large. A GPU's
-    memory is only known once it is taken, so nothing is refused where there is one: see `telling_out_of_memory`.
+    Activations need memory besides: a task that is refused never fits, one that passes may still be too large. A GPU's
+    memory is only known once it is allocated, so nothing is refused where there is one: see `telling_out_of_memory`.
 
     Args:
         task: with values or without.
-        copies: how many numbers are kept for each trained weight: itself, its gradient, those of the optimizer.
-        sizes: the configuration's numbers by their keys, of which one that makes the largest weight is to be lowered.
+        copies: the number of values that are kept for each trained weight: itself, its gradient, the optimizer's.
+        sizes: the configuration's numbers by their keys, one of which the error asks to lower.
 
     Raises:
-        ConfigError: with what it takes, what there is, and the key to lower.
+        ConfigError: names the memory that is needed and that there is, and the key to lower.
     """
     parameters, trained = sum(map(_count, task.weights)), sum(map(_count, task.trainable_weights))
     needed, there_are = BYTES * (parameters + (copies - 1) * trained), available()
@@ -76,7 +79,11 @@ def check_memory(task: Task, *, copies: int, sizes: Mapping[str, int]) -> None:
 
 @contextmanager
 def telling_out_of_memory() -> Iterator[None]:
-    """Within the block, TensorFlow's error about memory that it does not get becomes one clear message."""
+    """Turn TensorFlow's error about missing memory within the block into a clear one.
+
+    Raises:
+        TrainingError: there is not enough memory.
+    """
     try:
         yield
     except tf.errors.ResourceExhaustedError as error:
@@ -91,7 +98,7 @@ def telling_out_of_memory() -> Iterator[None]:
 
 
 def available(root: Path = Path("/")) -> int:
-    """The bytes of memory that this process may have: the machine's, or fewer where its control groups say so.
+    """Return the bytes of memory that this process may use: the machine's, or the limit of its control groups.
 
     Args:
         root: where proc/ and sys/ stand.
@@ -114,7 +121,7 @@ def _limits(root: Path) -> Iterator[int]:
         _, controllers, path = line.split(":", 2)
         if controllers in LIMITS:
             top, name = LIMITS[controllers]
-            # A group is bound by those around it. In a container the path may be the host's: then the top's counts.
+            # A group is limited by those around it. In a container the path may be the host's: then the top's counts.
             folder = root / top / path.lstrip("/")
             files = (place / name for place in (folder, *folder.parents))
             yield from (int(text) for file in files if file.is_file() and (text := file.read_text().strip()).isdigit())

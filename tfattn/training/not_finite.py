@@ -1,11 +1,11 @@
-"""A loss or a gradient that is not a number: what is said of it, and what is kept to look into it."""
+"""The error of a loss or gradient that is not finite, and the batch that is saved with it."""
 
 from pathlib import Path
 
 import numpy as np
 
 from tfattn import files
-from tfattn.data.reader import ROW_IDS, Reader
+from tfattn.data.reader import RECORD_IDS, Reader
 from tfattn.errors import TrainingError
 from tfattn.tasks.task import Task
 from tfattn.training.loop import StepsTaken
@@ -17,14 +17,14 @@ NAMED = 3  # weights that the error lists
 def not_finite(
     taken: StepsTaken, position: Position, task: Task, reader: Reader, *, keep: Path | None
 ) -> TrainingError:
-    """Make the error for steps of which the last was fatal; its batch is found again and kept.
+    """Make the error of steps of which the last was fatal, and save the batch of that step.
 
     Args:
-        taken: what came of the loop.
-        position: after that step.
-        task: whose weights the gradients are of.
+        taken: the steps.
+        position: after the last of them.
+        task: the task that is trained.
         reader: of the batches.
-        keep: an .npz file for the batch, all rows as the reader gives them; None keeps nothing.
+        keep: the .npz file for the batch, with all its rows; None saves nothing.
     """
     record = {name: values[-1] for name, values in taken.records.items()}
     what = "the loss is not finite"
@@ -46,6 +46,6 @@ def not_finite(
 def _keep(reader: Reader, position: Position, path: Path) -> None:
     batch = next(iter(reader.dataset(position.epoch, start=position.batch - 1)))
     values = {name: value.numpy() for name, value in batch.items()}
-    real = values[ROW_IDS] >= 0
+    real = values[RECORD_IDS] >= 0
     with files.atomic_file(path) as temporary, open(temporary, "wb") as file:
         np.savez(file, **{name: value[real] for name, value in values.items()})

@@ -1,11 +1,12 @@
-"""How gradients change weights, with TensorFlow's fused kernels: one pass over a weight and its slots instead of ten.
+"""Optimizers with TensorFlow's fused kernels: one pass over a weight and its slots instead of ten.
 
 An optimizer works inside one replica of `strategy.run`: every replica gets the same gradients, summed beforehand over
 all of them, and changes its own copy of the weights, so the copies stay equal without being sent.
 """
 
 from collections.abc import Sequence
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 import tensorflow as tf
 from pydantic import NonNegativeFloat, PositiveFloat
@@ -18,29 +19,29 @@ from tfattn.training.gradients import Gradient
 kernels = tf.raw_ops
 
 
+@dataclass(kw_only=True, eq=False)
 class Optimizer:
     """The contract: decoupled weight decay (Loshchilov & Hutter 2019), then `update` of one weight after another.
 
-    Norms and biases, the weights of one dimension, do not decay. Of a gradient that holds only some rows of a table,
-    only these rows change, decay and remember.
+    Norms and biases, the weights of one dimension, do not decay. Where a gradient holds only some rows of a table, only
+    these rows and their slots change and decay.
 
     Args:
         learning_rate: the highest rate, which the schedule lowers.
-        weight_decay: the fraction of a weight that is taken away per step and unit of learning rate.
+        weight_decay: the fraction of a weight that is subtracted per step and unit of learning rate.
 
     Attributes:
-        slot_names: what is kept beside every weight, in its shape.
-        slots: the kept variables by slot name, in the order of the weights.
+        slot_names: the names of the slots, variables that are kept beside every weight, in its shape.
+        slots: the slots by name, in the order of the weights.
     """
 
-    slot_names: tuple[str, ...] = ()
+    slot_names: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, *, learning_rate: PositiveFloat, weight_decay: NonNegativeFloat):
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
+    learning_rate: PositiveFloat
+    weight_decay: NonNegativeFloat
 
     def build(self, weights: Sequence[tf.Variable], multipliers: Sequence[float]) -> None:
-        """Takes the weights to change, each with a multiplier of its rate, and makes the slots, all zero.
+        """Set the weights to change, each with a multiplier of its rate, and make the slots, all zero.
 
         Call it in the scope of the strategy that the weights were made in.
         """
@@ -52,12 +53,12 @@ class Optimizer:
         }
 
     def apply(self, gradients: Sequence[Gradient], fraction: tf.Tensor, update: tf.Tensor) -> None:
-        """Changes every weight that has a gradient.
+        """Change every weight that has a gradient.
 
         Args:
             gradients: one per weight: in its shape, or rows of it, each once, or None for a weight that the loss does
                 not depend on.
-            fraction: the schedule's of the learning rate, () float32.
+            fraction: of the learning rate, by the schedule, () float32.
             update: the number of this update, counted from 1, () float32.
         """
         shared = self.prepare(update)
@@ -81,11 +82,11 @@ class Optimizer:
             self.update(weight.handle, slots, gradient, rate, *shared)
 
     def prepare(self, update: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        """What all weights of one update share; `update` gets it as its last arguments."""
+        """Compute what all weights of one update share, the last arguments of `update`."""
         return ()
 
     def update(self, weight: tf.Tensor, slots: list[tf.Tensor], gradient: tf.Tensor, rate: tf.Tensor, *shared) -> None:
-        """Changes one weight and its slots, given as resource handles."""
+        """Change one weight and its slots, given as resource handles."""
         raise NotImplementedError
 
     def update_rows(
@@ -97,7 +98,7 @@ class Optimizer:
         rate: tf.Tensor,
         *shared: tf.Tensor,
     ) -> None:
-        """Changes some rows of one weight and of its slots: numbers (n,), each once, and their gradients (n, ...)."""
+        """Change some rows of one weight and of its slots: numbers (n,), each once, and their gradients (n, ...)."""
         raise ConfigError(
             "this optimizer changes whole weights only",
             key="sparse_embeddings",
@@ -106,33 +107,26 @@ class Optimizer:
         )
 
 
+@dataclass(kw_only=True, eq=False)
 class AdamW(Optimizer):
     """Adam with decoupled weight decay (Kingma & Ba 2015, algorithm 1; Loshchilov & Hutter 2019, algorithm 2).
 
     Args:
         learning_rate: the highest rate, which the schedule lowers.
-        weight_decay: the fraction of a weight that is taken away per step and unit of learning rate.
-        beta_1: how much of the mean gradient is kept per step.
-        beta_2: how much of the mean squared gradient is kept per step.
-        epsilon: added to the root of the mean square. BERT's 1e-6 rather than Adam's 1e-8: a gradient that is zero but
-            for rounding, such as that of an attention key's bias, then moves its weight hardly at all.
+        weight_decay: the fraction of a weight that is subtracted per step and unit of learning rate.
+        beta_1: the fraction of the mean gradient that is kept per step.
+        beta_2: the fraction of the mean squared gradient that is kept per step.
+        epsilon: added to the root of the mean square. BERT's 1e-6 rather than Adam's 1e-8: a gradient that is zero
+            except for rounding, such as that of an attention key's bias, then hardly changes its weight.
     """
 
     slot_names = ("first_moment", "second_moment")
 
-    def __init__(
-        self,
-        *,
-        learning_rate: PositiveFloat = 1e-4,
-        weight_decay: NonNegativeFloat = 0.01,
-        beta_1: Rate = 0.9,
-        beta_2: Rate = 0.999,
-        epsilon: PositiveFloat = 1e-6,
-    ):
-        super().__init__(learning_rate=learning_rate, weight_decay=weight_decay)
-        self.beta_1 = beta_1
-        self.beta_2 = beta_2
-        self.epsilon = epsilon
+    learning_rate: PositiveFloat = 1e-4
+    weight_decay: NonNegativeFloat = 0.01
+    beta_1: Rate = 0.9
+    beta_2: Rate = 0.999
+    epsilon: PositiveFloat = 1e-6
 
     def prepare(self, update: tf.Tensor) -> tuple[tf.Tensor, ...]:
         # -expm1(n log b) is 1 - b^n without the loss of digits at small n.
@@ -156,7 +150,7 @@ class AdamW(Optimizer):
         )
 
     def update_rows(self, weight, slots, rows, gradient, rate, first_correction, second_correction) -> None:
-        # There is no fused kernel: the same as above, of the rows.
+        # There is no fused kernel: the steps of `update`, for some rows.
         for slot, kept, new in zip(slots, (self.beta_1, self.beta_2), (gradient, tf.square(gradient)), strict=True):
             kernels.ResourceScatterMul(resource=slot, indices=rows, updates=tf.constant(kept))
             kernels.ResourceScatterAdd(resource=slot, indices=rows, updates=(1 - kept) * new)
@@ -165,28 +159,25 @@ class AdamW(Optimizer):
         kernels.ResourceScatterSub(resource=weight, indices=rows, updates=rate * change)
 
 
+@dataclass(kw_only=True, eq=False)
 class Sgd(Optimizer):
     """Gradient descent with momentum (Sutskever et al. 2013, eqs. 1 to 4).
 
     Args:
         learning_rate: the highest rate, which the schedule lowers.
-        weight_decay: the fraction of a weight that is taken away per step and unit of learning rate.
-        momentum: how much of the last change is kept per step; 0 keeps nothing and needs no memory.
-        nesterov: look ahead along the momentum.
+        weight_decay: the fraction of a weight that is subtracted per step and unit of learning rate.
+        momentum: the fraction of the last change that is kept per step; 0 keeps nothing and needs no memory.
+        nesterov: whether to use Nesterov's momentum, the gradient ahead of the last change.
     """
 
-    def __init__(
-        self,
-        *,
-        learning_rate: PositiveFloat = 0.01,
-        weight_decay: NonNegativeFloat = 0.0,
-        momentum: Rate = 0.9,
-        nesterov: Annotated[bool, OnlyWith("momentum")] = False,
-    ):
-        super().__init__(learning_rate=learning_rate, weight_decay=weight_decay)
-        self.momentum = momentum
-        self.nesterov = nesterov
-        self.slot_names = ("velocity",) if momentum else ()
+    learning_rate: PositiveFloat = 0.01
+    weight_decay: NonNegativeFloat = 0.0
+    momentum: Rate = 0.9
+    nesterov: Annotated[bool, OnlyWith("momentum")] = False
+
+    @property
+    def slot_names(self) -> tuple[str, ...]:
+        return ("velocity",) if self.momentum else ()
 
     def update(self, weight, slots, gradient, rate) -> None:
         if not slots:

@@ -1,4 +1,4 @@
-"""Where a run stands, beside its weights: enough to go on at the very step."""
+"""The position of a run, which is all that resuming at the same step needs beside the tensors."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,8 +14,8 @@ class Totals:
 
     Attributes:
         losses, weights: of each term of the loss, sum(loss * weight) and sum(weight).
-        tokens, examples: that were read.
-        seconds: that the steps took.
+        tokens, examples: the numbers read.
+        seconds: the time of the steps.
     """
 
     losses: dict[str, float] = field(default_factory=dict)
@@ -25,7 +25,7 @@ class Totals:
     seconds: float = 0.0
 
     def add(self, taken: StepsTaken, seconds: float) -> None:
-        """Add the steps of a call, one by one: however steps fall into calls, the sum is the same."""
+        """Add the steps of a call one by one, so that the sum does not depend on how steps are divided into calls."""
         self.seconds += seconds
         for step, finite in enumerate(taken.records["finite"]):
             self.tokens += float(taken.records["tokens"][step])
@@ -43,7 +43,7 @@ class Totals:
 
 
 class Identity(TypedDict):
-    """Which run a checkpoint belongs to; it is in `state.json`, too."""
+    """The run to which a checkpoint belongs, as `state.json` holds it."""
 
     seed: int
     fingerprint: str
@@ -51,7 +51,16 @@ class Identity(TypedDict):
 
 @dataclass
 class Position:
-    """Where a run stands, beside its weights; all of it is in `state.json`."""
+    """The position of a run, as `state.json` holds it.
+
+    Attributes:
+        epoch: the number of epochs that are complete.
+        batch: the number of batches read of the epoch that is not.
+        finished: whether the run has ended.
+        counters: of steps and updates.
+        totals: sums since the last validation.
+        history: one dictionary per validation.
+    """
 
     epoch: int = 0
     batch: int = 0

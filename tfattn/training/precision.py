@@ -1,4 +1,4 @@
-"""Which numbers a machine computes in, and why."""
+"""The choice of a precision, and the block in which layers use it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ FIRST_GPU_WITH_BFLOAT16 = (8, 0)  # its compute capability
 
 
 def fastest() -> tuple[str, str]:
-    """`bfloat16` where the hardware multiplies it faster than float32, else `float32`; and why, in a few words.
+    """Choose `bfloat16` where the hardware multiplies it faster than float32, else `float32`; return the reason too.
 
     That holds for NVIDIA GPUs from Ampere on and for processors with AMX. Of those that only have AVX-512's bfloat16
     instructions, AMD's run them at twice the speed of float32, Intel's more slowly than float32.
@@ -32,7 +32,7 @@ def fastest() -> tuple[str, str]:
 
 @contextmanager
 def computing_in(precision: str) -> Iterator[None]:
-    """Within the block layers are made to compute in these numbers, a key of `POLICIES`; those made before stay."""
+    """Make layers that are constructed within the block compute in a precision, a key of `POLICIES`."""
     before = keras.config.dtype_policy()
     keras.config.set_dtype_policy(POLICIES[precision])
     try:

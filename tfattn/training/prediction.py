@@ -1,13 +1,14 @@
-"""Predictions for every row of a split, and how good they are, computed by all replicas."""
+"""Predictions for every row of a split, and their metrics, computed by all replicas."""
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
+import keras
 import numpy as np
 import tensorflow as tf
 
-from tfattn.data.reader import ROW_IDS, Reader
+from tfattn.data.reader import RECORD_IDS, Reader
 from tfattn.features import ENCODED
 from tfattn.tasks.task import Task
 from tfattn.training.compiled import compiled
@@ -18,10 +19,10 @@ Columns = dict[str, np.ndarray]
 
 
 class Evaluator:
-    """Measures a task on one split after another; the graph is made once.
+    """Computes the metrics of a task on one split after another; the graph is made once.
 
-    Every process gets the metrics of all rows, so all of them come to the same decisions. Held are sums, and of each
-    row no more than the task's metrics need.
+    Every process gets the metrics of all rows, so all of them come to the same decisions. Only sums are held, and of
+    each row no more than the task's metrics need.
 
     Args:
         task: a built task.
@@ -33,12 +34,13 @@ class Evaluator:
 
     def __init__(self, task: Task, runtime: Runtime):
         self._task = task
-        self._over_rows = _OverRows(self._compute, runtime)
+        self._over_records = _OverRecords(self._compute, runtime)
 
     def __call__(self, reader: Reader) -> dict[str, float]:
-        """Give the loss, of several terms each one, and the task's metrics, by flat names."""
-        rows, row_ids, sums = self._over_rows(reader)
-        metrics = self._task.metrics_from(sums["statistics"], rows | reader.texts(row_ids))
+        """Compute the loss, each of several terms, and the task's metrics, by flat names."""
+        columns, record_ids, sums = self._over_records(reader)
+        texts = reader.texts(reader.source_rows[record_ids])
+        metrics = self._task.metrics_from(sums["statistics"], columns | texts)
         return {**mean_losses(sums["sums"], sums["weights"]), **metrics}
 
     def _compute(self, batch, targets):
@@ -47,50 +49,71 @@ class Evaluator:
         return self._task.of_each_row(outputs, batch), sums
 
 
-def predict(task: Task, reader: Reader, runtime: Runtime) -> tuple[Columns, Columns, float]:
+class Predicted(NamedTuple):
+    """What a task predicts for the rows of a split.
+
+    Attributes:
+        values: the task's predictions by name, each (n, ...).
+        targets: what would be right, each (n, ...), of a row with several examples that of the first. Among them are
+            the raw texts that should have been written, where the task is to write.
+        rows: (n,) the number of each row in its split, rising; rows without an example are none of them.
+        loss: the mean over all examples.
+    """
+
+    values: Columns
+    targets: Columns
+    rows: np.ndarray
+    loss: float
+
+
+def predict(task: Task, reader: Reader, runtime: Runtime) -> Predicted:
     """Predict every row of a split once.
 
     Args:
-        task: a built task.
+        task: a built task, which gathers the predictions of several examples of one row.
         reader: of the split.
         runtime: where the task was built.
 
-    Returns:
-        the task's predictions and the targets, each (rows, ...), in the order of row ids, and the mean loss. Among the
-        targets are the raw texts that should have been written, where the task is to write.
-
     Example:
-        predictions, targets, loss = predict(task, validation, runtime)
+        predicted = predict(task, validation, runtime)
     """
 
     def compute(batch, targets):
         outputs = task(batch, training=False)
-        columns = {"predictions": task.predictions(outputs), "targets": {name: batch[name] for name in targets}}
+        columns = {"values": task.predictions(outputs), "targets": {name: batch[name] for name in targets}}
         return columns, _loss_sums(task, outputs, batch)
 
-    columns, row_ids, sums = _OverRows(compute, runtime)(reader)
-    return columns["predictions"], columns["targets"] | reader.texts(row_ids), mean_losses(**sums)[LOSS]
+    columns, record_ids, sums = _OverRecords(compute, runtime)(reader)
+    of_record = reader.source_rows[record_ids]
+    order = np.argsort(of_record, kind="stable")
+    columns = tf.nest.map_structure(lambda column: column[order], columns)
+    rows, firsts, of_example = np.unique(of_record[order], return_index=True, return_inverse=True)
+    values, targets = columns["values"], columns["targets"]
+    if len(rows) < len(of_record):
+        values = as_arrays(task.gathered(values, of_example, len(rows)))
+        targets = {name: column[firsts] for name, column in targets.items()}
+    return Predicted(values, targets | reader.texts(rows), rows, mean_losses(**sums)[LOSS])
 
 
 def encode(task: Task, reader: Reader, runtime: Runtime) -> tuple[np.ndarray, Columns]:
-    """What a frozen encoder contributes for every row, (rows, D) float32, and the targets, in the order of row ids."""
+    """Compute what a frozen encoder contributes to every record, (records, D) float32; also the targets."""
 
     def compute(batch, targets):
         encoded = tf.cast(task.encode(batch), tf.float32)
         return {ENCODED: encoded, "targets": {name: batch[name] for name in targets}}, {}
 
-    columns, *_ = _OverRows(compute, runtime)(reader)
+    columns, *_ = _OverRecords(compute, runtime)(reader)
     return columns[ENCODED], columns["targets"]
 
 
-class _OverRows:
-    """Computes columns, tensors with a leading batch dimension, and sums, over all rows of a split.
+class _OverRecords:
+    """Computes columns, tensors with a leading batch dimension, and sums, over all records of a split.
 
-    Columns come back in the order of row ids, with these; where there are none, nothing is held of any row.
+    Columns are returned in the order of record ids, with these; where there are none, nothing is held of any record.
 
     Args:
-        compute: from a batch and the names of its targets to columns and sums, each a nest of dictionaries.
-        runtime: where it computes.
+        compute: takes a batch and the names of its targets, returns columns and sums, each nested dictionaries.
+        runtime: of the devices.
     """
 
     def __init__(self, compute: Callable, runtime: Runtime):
@@ -106,37 +129,42 @@ class _OverRows:
         parts, numbers, totals = [], [], None
         for _ in range(reader.num_batches(0)):
             batch = self._compiled(iterator, reader.targets)
-            columns, row_ids, sums = tf.nest.map_structure(lambda value: value.numpy(), batch)
+            columns, record_ids, sums = tf.nest.map_structure(lambda value: value.numpy(), batch)
             sums = tf.nest.map_structure(lambda value: value.astype(np.float64), sums)
             totals = tf.nest.map_structure(np.add, totals, sums) if totals else sums
             if columns:
-                real = row_ids >= 0
+                real = record_ids >= 0
                 parts.append(tf.nest.map_structure(lambda value: value[real], columns))  # noqa: B023 - called at once
-                numbers.append(row_ids[real])
+                numbers.append(record_ids[real])
         if not parts:
             return {}, np.zeros(0, np.int32), totals
-        row_ids = np.concatenate(numbers)
-        order = np.argsort(row_ids)
+        record_ids = np.concatenate(numbers)
+        order = np.argsort(record_ids)
         columns = tf.nest.map_structure(lambda *values: _joined(values)[order], *parts)
-        return columns, row_ids[order], totals
+        return columns, record_ids[order], totals
 
     def _next(self, iterator, targets):
         return self._runtime.run(functools.partial(self._replica, targets=targets), self._runtime.next(iterator))
 
     def _replica(self, batch, targets):
         columns, sums = self._compute(batch, targets)
-        row_ids = batch[ROW_IDS]
+        record_ids = batch[RECORD_IDS]
         if self._runtime.num_replicas > 1:
             replica = tf.distribute.get_replica_context()
             # Copied, because a collective asks for the device, and what was read from the batch has none yet.
-            columns, row_ids, sums = tf.nest.map_structure(tf.identity, (columns, row_ids, sums))
-            columns, row_ids = replica.all_gather((columns, row_ids), axis=0)
+            columns, record_ids, sums = tf.nest.map_structure(tf.identity, (columns, record_ids, sums))
+            columns, record_ids = replica.all_gather((columns, record_ids), axis=0)
             sums = replica.all_reduce(tf.distribute.ReduceOp.SUM, sums) if sums else sums
-        return columns, row_ids, sums
+        return columns, record_ids, sums
+
+
+def as_arrays(predictions: Mapping[str, Any]) -> Columns:
+    """Turn tensors by name into numpy arrays."""
+    return {name: keras.ops.convert_to_numpy(value) for name, value in predictions.items()}
 
 
 def _loss_sums(task: Task, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """As `mean_losses` takes them."""
+    """Sum losses and weights for `mean_losses`."""
     terms, weights = task.loss_terms(outputs, batch), task.loss_weights(batch)
     return {
         "sums": {name: tf.reduce_sum(terms[name] * weights[name]) for name in task.loss_names},
@@ -145,7 +173,7 @@ def _loss_sums(task: Task, outputs: dict[str, Any], batch: dict[str, Any]) -> di
 
 
 def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Joins the rows of all batches; of other axes each is padded with 0 to the longest."""
+    """Join the rows of all batches; the other axes are padded with 0 to the longest."""
     widest = np.max([part.shape for part in parts], axis=0)[1:]
     padded = [
         np.pad(part, [(0, 0), *((0, end - size) for end, size in zip(widest, part.shape[1:], strict=True))])

@@ -1,4 +1,4 @@
-"""What is seen of a run while it trains: a bar on a terminal, lines everywhere, curves in TensorBoard."""
+"""The progress of a run: a bar on a terminal, lines everywhere, curves in TensorBoard."""
 
 from pathlib import Path
 from typing import Any
@@ -12,20 +12,20 @@ from tfattn.console import console, note
 from tfattn.training.loop import StepsTaken
 
 CURVES = ("loss", "gradient_norm", "learning_rate")
-POINTS_PER_CALL = 10  # of TensorBoard's curves: quick steps would spend their time on writing them
+POINTS_PER_CALL = 10  # of TensorBoard's curves: writing all would take longer than quick steps
 
 
 class Display:
     """The bar, the lines and the curves of one run; silent in workers other than the chief.
 
     Args:
-        folder: where TensorBoard's files are written; those that others began here or later, and never came to a
-            checkpoint after, are removed: their steps come again.
-        start: the steps that are done already.
-        steps: of the whole run, about.
-        epochs: of the whole run; None where its length is a number of steps.
-        by_epoch: whether rows are validated at the end of each epoch, by which lines are then told apart.
-        monitor: the validation metric that is shown beside the losses; TensorBoard has all.
+        folder: where TensorBoard's files are written; files that begin at `start` or later are removed, since their
+            steps are taken again.
+        start: the number of steps that are done already.
+        steps: the approximate number of steps of the whole run.
+        epochs: that of its epochs; None where its length is a number of steps.
+        by_epoch: whether there is a validation at the end of each epoch, so that epochs name the lines.
+        monitor: the validation metric that is shown beside the losses; TensorBoard shows all.
         visible: False to show and write nothing.
     """
 
@@ -61,7 +61,7 @@ class Display:
         self._writer.close()
 
     def steps(self, epoch: int, taken: StepsTaken, speeds: dict[str, float]) -> None:
-        """Shows the steps of one call."""
+        """Show the steps of one call."""
         losses, last_step = taken.records["loss"], taken.counters.step
         shown = f"loss {np.nanmean(losses):.4f}" if np.isfinite(losses).any() else "loss not finite"
         shown += "".join(f" · {value:,.0f} {_unit(name)}" for name, value in speeds.items() if value)
@@ -75,7 +75,7 @@ class Display:
                 tf.summary.scalar(f"speed/{name}", value, last_step)
 
     def line(self, line: dict[str, Any], *, is_best: bool) -> None:
-        """Shows a line of the history."""
+        """Show a line of the history."""
         for name, value in line.items():
             if name.startswith("validation_"):
                 with self._writer.as_default():
@@ -90,7 +90,7 @@ class Display:
         note(f"{self.place(line)}: {' · '.join(parts)} · {line['seconds']:.0f} s{best}")
 
     def place(self, line: dict[str, Any]) -> str:
-        """Where in the run a line of the history stands, in words."""
+        """Describe where in the run a line of the history was made."""
         epoch = self._epoch(line["epoch"])
         if self._by_epoch:
             return epoch
@@ -101,7 +101,7 @@ class Display:
 
 
 def _writer(folder: Path, start: int) -> tf.summary.SummaryWriter:
-    """Writes curves from a step on; the file's name ends with that step, by which the next start finds it."""
+    """Make a writer of curves from a step on; the file's name ends with that step, by which later runs find it."""
     for path in folder.glob("events.out.tfevents.*"):
         begun = path.suffix.removeprefix(".from-")
         if begun.isdigit() and int(begun) >= start:

@@ -1,4 +1,4 @@
-"""Where training runs: the devices, how weights are shared between them, and the precision."""
+"""The devices of training, the strategy by which they share weights, and the precision."""
 
 import functools
 import os
@@ -15,14 +15,14 @@ from tfattn.training.cluster import cluster
 from tfattn.training.compiled import compiled
 from tfattn.training.precision import computing_in, fastest
 
-# Read by TensorFlow and oneDNN when they begin to work; a user's own values stand.
+# Environment variables that TensorFlow and oneDNN read at their start; values that a user has set are kept.
 SETTINGS = {
-    # Compiled products are kept by shape, and batches have hundreds: with oneDNN's 1,024 most are compiled again.
+    # Compiled products are cached by shape, and batches have hundreds: with oneDNN's 1,024 most are compiled again.
     "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "16384",
-    # Tensors of ever new sizes come from TensorFlow's own arena: to find room for them takes malloc a tenth of a step.
+    # Tensors of ever new sizes are allocated in TensorFlow's own arena: malloc would take a tenth of a step for them.
     "TF_CPU_ALLOCATOR_USE_BFC": "1",
 }
-# What TensorFlow's collectives say when a process that takes part in them is gone.
+# The errors of TensorFlow's collectives when a process that takes part in them is gone.
 LOST = (
     tf.errors.UnavailableError,
     tf.errors.AbortedError,
@@ -33,25 +33,25 @@ LOST = (
 
 
 class Runtime:
-    """The machine as a run sees it: one device, several that mirror the weights, or several worker processes.
+    """The devices of a run: one, several that mirror the weights, or those of several worker processes.
 
-    `strategy: auto` takes what it finds: worker processes where the environment variable TF_CONFIG names more than one,
+    `strategy: auto` uses what it finds: worker processes where the environment variable TF_CONFIG names more than one,
     else every GPU, else the CPU, whole or split. The rows of a batch and the result of a step do not depend on it.
 
     Args:
-        precision: the numbers that layers compute in; weights, sums and losses are always kept in float32. `auto` is
-            bfloat16 where this machine is faster in it, else float32. float16 is for GPUs without bfloat16: its losses
-            are scaled, so that small gradients survive.
+        precision: the precision of layers; weights, sums and losses are always kept in float32. `auto` is bfloat16
+            where this machine is faster in it, else float32. float16 is for GPUs without bfloat16: its losses are
+            scaled, so that small gradients do not underflow.
         strategy: `one_device`, `mirrored` (all devices of this machine), `multi_worker` (the processes that TF_CONFIG
             names), or `auto`.
-        logical_devices: split the CPU into this many devices, which share its cores and the rows of a batch; 0 leaves
-            it whole. `cores` makes one per core, at most four, where there is no GPU: half as fast again for models
-            that are too small for their operations to keep several cores busy.
+        logical_devices: the number of devices into which the CPU is split, which share its cores and the rows of a
+            batch; 0 keeps it whole. `cores` makes one per core, at most four, where there is no GPU: 1.5 times as fast
+            for models whose operations are too small to keep several cores busy.
 
     Attributes:
-        chosen_precision, reason: the numbers that layers compute in and why, after `start`.
+        chosen_precision, reason: the precision of layers and the reason for it, after `start`.
         strategy: TensorFlow's, after `start`.
-        local_replicas: the parts of a batch that this process computes, after `start`.
+        local_replicas: the numbers of the replicas that this process computes, after `start`.
 
     Example:
         runtime = Runtime(precision="float32").start()
@@ -73,9 +73,9 @@ class Runtime:
         self.logical_devices = logical_devices
 
     def start(self) -> "Runtime":
-        """Takes the devices and chooses the precision; call it before any other use of TensorFlow in the process.
+        """Set up the devices and choose the precision; call it before any other use of TensorFlow in the process.
 
-        Where they are not set, it also sets the environment variables of `SETTINGS`.
+        It also sets the environment variables of `SETTINGS` that are not set.
         """
         for name, value in SETTINGS.items():
             os.environ.setdefault(name, value)
@@ -87,27 +87,27 @@ class Runtime:
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """The block in which models, and all else that holds variables, are built for these devices and numbers."""
+        """Open the block in which models, and all else that has variables, are built for these devices."""
         with computing_in(self.chosen_precision), self.strategy.scope():
             yield
 
     @property
     def num_replicas(self) -> int:
-        """How many parts a batch is cut into, over all devices of all workers."""
+        """The number of parts of a batch, over all devices of all workers."""
         return self.strategy.num_replicas_in_sync
 
     @property
     def num_workers(self) -> int:
-        """How many processes train together."""
+        """The number of processes that train together."""
         return self.num_replicas // len(self.local_replicas)
 
     @property
     def is_chief(self) -> bool:
-        """Whether this process is the one that writes: the only one, or the first of those that TF_CONFIG names."""
+        """Whether this process is the one that writes files: the only one, or the first that TF_CONFIG names."""
         return cluster().is_chief
 
     def read(self, reader: Any, epoch: int, *, start: int = 0, accumulation: int = 1) -> tf.data.Dataset:
-        """The batches of an epoch from number `start` on, each as one element per replica of this process."""
+        """Read the batches of an epoch from number `start` on, each as one element per replica of this process."""
         return reader.dataset(
             epoch,
             start=start,
@@ -117,29 +117,33 @@ class Runtime:
         )
 
     def next(self, iterator: Any) -> Any:
-        """The next batch, in the graph, in the form that `strategy.run` takes.
+        """Take the next batch, in the graph, in the form that `strategy.run` takes.
 
-        A plain iterator, not TensorFlow's distributed one: that one asks all workers before every batch whether they
-        still have rows, which the batches of a Reader settle beforehand.
+        The iterator is a plain one, not TensorFlow's distributed one, which asks all workers before every batch whether
+        they still have rows: the workers' readers have equally many batches.
         """
         return self.strategy.experimental_distribute_values_from_function(lambda context: next(iterator))
 
     def run(self, function: Callable, *arguments: Any) -> Any:
-        """Runs a function once per replica, in the graph; returns what the first replica of this process answers."""
+        """Run a function once per replica, in the graph; return the result of the first replica of this process."""
         return tf.nest.map_structure(
             lambda value: self.strategy.experimental_local_results(value)[0],
             self.strategy.run(function, args=arguments),
         )
 
     def agree(self, number: int) -> bool:
-        """Waits for all workers; returns whether all of them hold the same number."""
+        """Wait for all workers, and tell whether all of them have the same number."""
         if self.num_workers == 1:
             return True
         return float(self._sum(tf.constant(float(number), tf.float64))) == number * self.num_replicas
 
     @contextmanager
     def telling_lost_workers(self) -> Iterator[None]:
-        """Within the block, TensorFlow's errors about a worker that is gone become one clear message."""
+        """Turn TensorFlow's errors about a lost worker within the block into a clear one.
+
+        Raises:
+            TrainingError: another worker was lost.
+        """
         try:
             yield
         except LOST as error:
@@ -154,9 +158,9 @@ class Runtime:
 
     @functools.cached_property
     def _sum(self) -> Callable:
-        """Sums a number over all replicas."""
+        """A function that sums a number over all replicas."""
 
-        def of_replica(value):  # copied, because a collective asks for the device, and an argument has none yet
+        def of_replica(value):  # copied, because a collective reads its device, and an argument has none yet
             return tf.distribute.get_replica_context().all_reduce("SUM", tf.identity(value))
 
         return compiled(lambda value: self.run(of_replica, value))
@@ -191,7 +195,7 @@ class Runtime:
 
 
 def num_cores() -> int:
-    """How many cores of the processor this process may use."""
+    """Return the number of the processor's cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -207,15 +211,15 @@ def _local_replicas(strategy: tf.distribute.Strategy) -> range:
 def _split_cpu(count: int) -> None:
     cpu = tf.config.list_physical_devices("CPU")[0]
     try:
-        # Threads of one operation: devices that work at the same time would else wait for each other's.
+        # The threads of one operation: devices that work at the same time would otherwise wait for each other's.
         tf.config.threading.set_intra_op_parallelism_threads(max(1, num_cores() // count))
         tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * count)
-    except RuntimeError:  # TensorFlow has begun to work in this process, so its devices stand
+    except RuntimeError:  # TensorFlow is in use in this process, so its devices are fixed
         if len(tf.config.list_logical_devices("CPU")) != count:
             raise ConfigError(
                 "the CPU can no longer be split in this process",
                 key="logical_devices",
                 expected="a fresh process",
-                received="TensorFlow is already at work",
+                received="one in which TensorFlow is already in use",
                 remedy="Start the runtime before anything else uses TensorFlow.",
             ) from None

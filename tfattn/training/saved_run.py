@@ -1,4 +1,4 @@
-"""What a run keeps on disk: checkpoints, from which it goes on as if it had never stopped, and its history."""
+"""The files of a run that is trained: checkpoints, from which it resumes exactly, and its history."""
 
 import dataclasses
 import json
@@ -12,21 +12,22 @@ from tfattn.console import note
 from tfattn.errors import CheckpointError
 from tfattn.tasks.task import Task
 from tfattn.training.averages import Averaging
-from tfattn.training.checkpoints import Checkpoint, Checkpoints, Group, trained
+from tfattn.training.checkpoints import Checkpoint, Checkpoints
 from tfattn.training.optimizers import Optimizer
 from tfattn.training.position import Identity, Position
 from tfattn.training.runtime import Runtime
+from tfattn.training.variables import Group, trained
 
 
 class SavedRun:
-    """Writes where a run stands, and finds it again.
+    """The state of a run on disk: it is saved to checkpoints and resumed from the newest.
 
     Args:
         folder: the run's.
-        tensors: all that a checkpoint holds, as `tensors_of` gives them.
-        identity: which run it is; a checkpoint of another is refused.
-        keep: how many of the newest checkpoints are kept, beside the best.
-        runtime: whose chief writes.
+        tensors: all tensors of a checkpoint, of `tensors_of`.
+        identity: the run's; a checkpoint of another run is refused.
+        keep: the number of the newest checkpoints that are kept, beside the best.
+        runtime: its chief writes.
     """
 
     def __init__(self, folder: Path, *, tensors: dict[str, Group], identity: Identity, keep: int, runtime: Runtime):
@@ -37,10 +38,10 @@ class SavedRun:
         self.checkpoints = Checkpoints(folder / "checkpoints", keep=keep, writes=runtime.is_chief)
 
     def resume(self, total_steps: int) -> Position:
-        """Restore the newest checkpoint, where there is one, and give the position that it stands at.
+        """Restore the newest checkpoint, where there is one, and return its position.
 
         Args:
-            total_steps: of the whole run, for people.
+            total_steps: the steps of the whole run, for the message.
 
         Raises:
             CheckpointError: it is of another run, does not fit or is damaged, or the workers find different ones.
@@ -54,10 +55,10 @@ class SavedRun:
             position = newest.read(Position)
             self.write_history(position.history)
             if self.runtime.is_chief:
-                note(f"goes on at step {position.counters.step} of {total_steps}")
+                note(f"resumes at step {position.counters.step} of {total_steps}")
         if not self.runtime.agree(position.counters.step):
             raise CheckpointError(
-                "the workers do not stand at the same step",
+                "the workers are not at the same step",
                 where=str(self.checkpoints.folder),
                 expected="one folder that all workers share",
                 received=f"step {position.counters.step} here, another elsewhere",
@@ -69,9 +70,9 @@ class SavedRun:
         """Write a checkpoint.
 
         Args:
-            position: where the run stands.
-            monitor: the metric that chooses the best, and
-            best: the epoch, step and value of that, or None where the last counts.
+            position: the run's.
+            monitor: the metric that chooses the best validation.
+            best: the epoch, step and value of that, or None where the last one counts.
         """
         step = position.counters.step
         facts = {"step": step, "monitor": monitor, "best": best, **self.identity}
@@ -95,7 +96,7 @@ class SavedRun:
 
 
 def tensors_of(task: Task, optimizer: Optimizer, averaging: Averaging | None) -> dict[str, Group]:
-    """Name all that a checkpoint holds, by group: the trained weights, and what is kept beside each of them."""
+    """Collect the tensors of a checkpoint by group: the trained weights, and what is kept beside each of them."""
     weights = trained(task)
 
     def beside(kept: dict[str, list[tf.Variable]]) -> Group:

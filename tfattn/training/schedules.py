@@ -1,10 +1,11 @@
-"""How the learning rate changes over a run: pure functions of the step, as fractions of the optimizer's rate.
+"""Schedules of the learning rate: pure functions of the step, as fractions of the optimizer's rate.
 
-Steps count from 0. With a warm-up of W steps, step s of them has the fraction (s + 1) / W: the first already learns
-something, and the last of them has the full rate.
+Steps count from 0. With a warm-up of W steps, step s of them has the fraction (s + 1) / W: the first has more than 0,
+and the last of them the full rate.
 """
 
 import math
+from dataclasses import dataclass
 
 import tensorflow as tf
 from pydantic import NonNegativeInt, PositiveInt
@@ -12,6 +13,7 @@ from pydantic import NonNegativeInt, PositiveInt
 from tfattn.config.types import Fraction, Rate
 
 
+@dataclass(frozen=True, kw_only=True)
 class Schedule:
     """The contract: a linear warm-up, then `after_warmup`.
 
@@ -19,22 +21,21 @@ class Schedule:
         warmup: steps over which the rate grows from 0, as a number of steps or as a fraction of all steps.
     """
 
-    def __init__(self, *, warmup: NonNegativeInt | Rate = 0.1):
-        self.warmup = warmup
+    warmup: NonNegativeInt | Rate = 0.1
 
     def warmup_steps(self, total_steps: int) -> int:
-        """The warm-up in steps."""
+        """Return the length of the warm-up in steps."""
         return _steps(self.warmup, total_steps)
 
     def __call__(self, step: tf.Tensor, total_steps: int) -> tf.Tensor:
-        """The fraction of the learning rate at `step`, () float32, in a run of `total_steps`."""
+        """Compute the fraction of the learning rate at `step`, () float32, in a run of `total_steps`."""
         step = tf.cast(step, tf.float32)
         warmup = self.warmup_steps(total_steps)
         later = self.after_warmup(step, warmup, max(total_steps, warmup + 1))
         return tf.where(step < warmup, (step + 1) / max(warmup, 1), later)
 
     def after_warmup(self, step: tf.Tensor, warmup: int, total_steps: int) -> tf.Tensor:
-        """The fraction at a step past the warm-up; what it says of earlier steps is not used."""
+        """Compute the fraction at a step after the warm-up; values of earlier steps are not used."""
         raise NotImplementedError
 
 
@@ -49,33 +50,31 @@ class Constant(Schedule):
         return tf.ones_like(step)
 
 
+@dataclass(frozen=True, kw_only=True)
 class Linear(Schedule):
-    """A straight line from the full rate down to `final` (Devlin et al. 2019, appendix A.2).
+    """A linear decay from the full rate down to `final` (Devlin et al. 2019, appendix A.2).
 
     Args:
         warmup: steps over which the rate grows from 0, as a number of steps or as a fraction of all steps.
         final: the fraction of the rate that would be reached one step after the last.
     """
 
-    def __init__(self, *, warmup: NonNegativeInt | Rate = 0.1, final: Fraction = 0.0):
-        super().__init__(warmup=warmup)
-        self.final = final
+    final: Fraction = 0.0
 
     def after_warmup(self, step: tf.Tensor, warmup: int, total_steps: int) -> tf.Tensor:
         return self.final + (1 - self.final) * (1 - _progress(step, warmup, total_steps))
 
 
+@dataclass(frozen=True, kw_only=True)
 class Cosine(Schedule):
-    """Half a wave from the full rate down to `final` (Loshchilov & Hutter 2017, eq. 5, without restarts).
+    """Half a cosine wave from the full rate down to `final` (Loshchilov & Hutter 2017, eq. 5, without restarts).
 
     Args:
         warmup: steps over which the rate grows from 0, as a number of steps or as a fraction of all steps.
         final: the fraction of the rate that would be reached one step after the last.
     """
 
-    def __init__(self, *, warmup: NonNegativeInt | Rate = 0.1, final: Fraction = 0.0):
-        super().__init__(warmup=warmup)
-        self.final = final
+    final: Fraction = 0.0
 
     def after_warmup(self, step: tf.Tensor, warmup: int, total_steps: int) -> tf.Tensor:
         wave = (1 + tf.cos(math.pi * _progress(step, warmup, total_steps))) / 2
@@ -83,7 +82,7 @@ class Cosine(Schedule):
 
 
 class InverseSqrt(Schedule):
-    """Falls with the square root of the step (Vaswani et al. 2017, eq. 3).
+    """A decay with the inverse square root of the step (Vaswani et al. 2017, eq. 3).
 
     The fraction is min(n / W, sqrt(W / n)) for update n = step + 1. The paper's rate, hidden_dim^-0.5 * min(n^-0.5,
     n * W^-1.5), is this times a learning rate of (hidden_dim * W)^-0.5.
@@ -96,25 +95,18 @@ class InverseSqrt(Schedule):
         return tf.sqrt(max(warmup, 1) / (step + 1))
 
 
+@dataclass(frozen=True, kw_only=True)
 class Step(Schedule):
-    """Falls by a factor at equal distances (He et al. 2016, section 3.4).
+    """A decay by a factor at equal distances (step decay; He et al. 2016, section 4.2, at two given steps).
 
     Args:
         warmup: steps over which the rate grows from 0, as a number of steps or as a fraction of all steps.
-        every: the distance after the warm-up, as a number of steps or as a fraction of all steps.
+        every: the distance between decays after the warm-up, as a number of steps or as a fraction of all steps.
         factor: what the rate is multiplied by, below 1.
     """
 
-    def __init__(
-        self,
-        *,
-        warmup: NonNegativeInt | Rate = 0.1,
-        every: PositiveInt | Rate = 0.3,
-        factor: Rate = 0.1,
-    ):
-        super().__init__(warmup=warmup)
-        self.every = every
-        self.factor = factor
+    every: PositiveInt | Rate = 0.3
+    factor: Rate = 0.1
 
     def after_warmup(self, step: tf.Tensor, warmup: int, total_steps: int) -> tf.Tensor:
         falls = tf.floor(tf.maximum(step - warmup, 0) / max(1, _steps(self.every, total_steps)))
@@ -126,5 +118,5 @@ def _steps(value: int | float, total_steps: int) -> int:
 
 
 def _progress(step: tf.Tensor, warmup: int, total_steps: int) -> tf.Tensor:
-    """How much of the time after the warm-up has passed, from 0 to 1."""
+    """Return the fraction of the steps after the warm-up that are done, from 0 to 1."""
     return tf.clip_by_value((step - warmup) / (total_steps - warmup), 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""Where the weights of a model begin."""
+"""The seed of the random numbers that initialize a model."""
 
 import random
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ import numpy as np
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Within the block all that Keras, numpy and Python draw follows from a seed; then they go on as before.
+    """Seed the random numbers of Keras, numpy and Python within the block; afterwards they continue as before.
 
-    TensorFlow keeps the seed: its generator cannot be asked where it stands, and Keras draws nothing from it. To set it
-    clears TensorFlow's cache of kernels, and with it every SentencePiece model that tf-text holds: what is used within
-    the block is loaded within it.
+    TensorFlow keeps the seed: the state of its generator cannot be read, and Keras draws nothing from it. Setting the
+    seed clears TensorFlow's cache of kernels, and with it every SentencePiece model that tf-text holds: load models
+    that are used within the block inside of it.
 
     Example:
         with seeded(7):

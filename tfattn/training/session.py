@@ -1,8 +1,8 @@
-"""One run of a trainer, from wherever it left off to its end.
+"""One run of a trainer, from its last checkpoint to its end.
 
-Steps follow one another through the epochs; at times rows are validated: at the end of each epoch, or every so many
-steps. What is decided then follows from the history alone, and all that the run is made of stands in its checkpoints:
-so one that was ended anywhere goes on as if it had not been.
+Steps follow one another through the epochs, with a validation at the end of each epoch, or every so many steps. All
+decisions follow from the history alone, and the whole state of the run is in its checkpoints: so a run that was ended
+at any moment resumes as if it had not been.
 """
 
 import math
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from tfattn.console import note
 from tfattn.data.reader import Reader
 from tfattn.tasks.task import Task
-from tfattn.training import checkpoints
 from tfattn.training.callbacks import best_of
+from tfattn.training.checkpoints import load_weights
 from tfattn.training.interruption import Interruption, Stopped
 from tfattn.training.loop import TrainingLoop
 from tfattn.training.losses import loss_metrics, mean_losses
@@ -26,13 +26,14 @@ from tfattn.training.progress import Display
 from tfattn.training.runtime import Runtime
 from tfattn.training.saved_run import SavedRun, tensors_of
 from tfattn.training.step import TrainingStep
+from tfattn.training.variables import frozen
 
 if TYPE_CHECKING:
     from tfattn.training.trainer import Trainer
 
 
 class Session:
-    """Everything that one run needs, made once; `run` is the whole of it."""
+    """A run, from its last checkpoint to its end; the arguments are those of `Trainer.train`."""
 
     def __init__(
         self,
@@ -52,7 +53,7 @@ class Session:
         self.validation = validation
         self.folder = folder
         self.runtime = runtime
-        # Of another epoch there may be a few batches more or fewer: only the schedule counts by this.
+        # Other epochs may have a few batches more or fewer: only the schedule depends on this number.
         self.total_steps = trainer.steps or trainer.epochs * train.num_batches(0)
         self.monitor, self.mode = trainer.monitored(task)
         weights = [variable.value for variable in task.trainable_weights]
@@ -82,20 +83,20 @@ class Session:
             keep=trainer.keep_checkpoints,
             runtime=runtime,
         )
-        self.batches: Any = None  # those that are left of the epoch, once it has begun
+        self.batches: Any = None  # the rest of the epoch, once it has begun
 
     def run(self) -> list[dict[str, Any]]:
-        """Trains to the end; returns the history."""
+        """Train to the end and return the history."""
         with Interruption() as interruption, self.runtime.telling_lost_workers():
-            self.saved.checkpoints.save_frozen(checkpoints.frozen(self.task))
+            self.saved.checkpoints.save_frozen(frozen(self.task))
             self.position = self.saved.resume(self.total_steps)
             with self._display() as display:
                 while not self.position.finished:
                     while not self._validation_is_due():
                         self._take_steps(display, interruption)
                     self._validate(display)
-            self.runtime.agree(self.position.counters.step)  # nobody reads before the chief has written
-        checkpoints.load_weights(self.task, self.saved.checkpoints.folder)
+            self.runtime.agree(self.position.counters.step)  # no worker reads before the chief has written
+        load_weights(self.task, self.saved.checkpoints.folder)
         if interruption.signal:
             raise Stopped(interruption.status)
         return self.position.history
@@ -112,7 +113,7 @@ class Session:
         )
 
     def _is_over(self) -> bool:
-        """Whether the run has the length that was asked for."""
+        """Tell whether the run has its configured length."""
         if self.trainer.steps:
             return self.position.counters.step >= self.trainer.steps
         return self.position.epoch >= self.trainer.epochs
@@ -121,11 +122,11 @@ class Session:
         position, every = self.position, self.trainer.validate_every
         step = position.counters.step
         if step == (position.history[-1]["step"] if position.history else 0):
-            return False  # it has been made here, or nothing has been trained
+            return False  # it was made at this step, or nothing has been trained
         return self._is_over() or (step % every == 0 if every else position.batch == 0)
 
     def _take_steps(self, display: Display, interruption: Interruption) -> None:
-        """Takes some steps of an epoch: at most as many as there are to whatever comes next."""
+        """Take some steps of an epoch, at most until its end, the next checkpoint, validation or the run's end."""
         position, trainer = self.position, self.trainer
         step, left = position.counters.step, self.train.num_batches(position.epoch) - position.batch
         if self.batches is None:
@@ -147,7 +148,7 @@ class Session:
             raise not_finite(taken, position, self.task, self.train, keep=kept)
         if len(taken) == left:
             position.epoch, position.batch, self.batches = position.epoch + 1, 0, None
-        # Alone, a signal needs no agreement.
+        # A single process follows a signal at once; several have to agree first.
         if taken.stopped or self.runtime.num_workers == 1 and interruption.signal:
             self._save()
             self._leave(interruption)
@@ -156,7 +157,7 @@ class Session:
             self._save()
 
     def _validate(self, display: Display) -> None:
-        """Measures what was trained since the last time, and decides what follows from it."""
+        """Validate, add a line to the history, save a checkpoint, and decide whether the run ends."""
         position, averaging = self.position, self.trainer.averaging
         if averaging:
             averaging.end_stretch(len(position.history))
@@ -164,7 +165,7 @@ class Session:
             "epoch": position.epoch + (position.batch > 0),
             "step": position.counters.step,
             **self._losses(),
-            **self._measured(),
+            **self._validation_metrics(),
             "learning_rate": self.step.learning_rate(position.counters.step - 1),
             **position.totals.speeds,
             "seconds": position.totals.seconds,
@@ -181,11 +182,11 @@ class Session:
 
     def _losses(self) -> dict[str, float]:
         totals = self.position.totals
-        if not totals.weights:  # no step of all met only finite numbers
+        if not totals.weights:  # every step had a number that is not finite
             return dict.fromkeys(loss_metrics(self.task.loss_names), math.nan)
         return mean_losses(totals.losses, totals.weights)
 
-    def _measured(self) -> dict[str, float]:
+    def _validation_metrics(self) -> dict[str, float]:
         if self.validation is None:
             return {}
         averaging = self.trainer.averaging
@@ -197,7 +198,7 @@ class Session:
         return [line[f"validation_{name}"] for line in self.position.history]
 
     def _best(self) -> dict[str, Any] | None:
-        """The line whose weights count; None where that is the last one, whichever it is."""
+        """Return the history's line of the best weights; None where the last ones count."""
         if not self.position.history or self.validation is None or self.trainer.selection == "last_epoch":
             return None
         return self.position.history[best_of(self._validated(self.monitor), self._validated("loss"), self.mode)]
@@ -214,5 +215,5 @@ class Session:
     def _leave(self, interruption: Interruption) -> None:
         self.runtime.agree(self.position.counters.step)  # the chief has written before others leave
         if self.runtime.is_chief:
-            note(f"stopped as asked at step {self.position.counters.step}; the same command goes on from there")
+            note(f"stopped on request at step {self.position.counters.step}; the same command resumes from there")
         raise Stopped(interruption.status)

@@ -1,11 +1,11 @@
-"""One training step, the same whatever a batch is divided into.
+"""One training step, whose result does not depend on how a batch is divided.
 
 First the weights of the whole batch, of all replicas, are summed for each term of the loss. Then every replica runs its
 part of the batch, in `accumulation` micro-batches one after another, whose losses and gradients are divided by those
-sums. Last, one all-reduce sums both over all replicas. So the batch, not its division, decides the result.
+sums. Last, one all-reduce sums both over all replicas.
 
-Dropout draws from (seed, step, replica, micro-batch) alone: the states of Keras' seed generators are given anew in
-every step, in a stateless scope, so there is nothing to save and nothing to restore.
+Dropout draws from (seed, step, replica, micro-batch) alone: the states of Keras' seed generators are set in every step,
+in a stateless scope, so there is nothing to save and nothing to restore.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tfattn.data.reader import ROW_IDS
+from tfattn.data.reader import RECORD_IDS
 from tfattn.errors import TrainingError
 from tfattn.tasks.task import Task
 from tfattn.training import gradients as sums
@@ -23,7 +23,7 @@ from tfattn.training.optimizers import Optimizer
 from tfattn.training.runtime import Runtime
 from tfattn.training.schedules import Schedule
 
-# What is recorded of every step, in this order; the mean and the weight of each term of the loss follow.
+# The values that are recorded of every step, in this order; the mean and the weight of each loss term follow.
 RECORD = ("loss", "gradient_norm", "learning_rate", "tokens", "examples", "finite", "fatal")
 
 LOSS_SCALE = 2.0**15
@@ -40,10 +40,10 @@ class TrainingStep:
         schedule: the fractions of its learning rate.
         averaging: of the weights, or None.
         total_steps: the length of the run, for the schedule.
-        accumulation: micro-batches that a replica's part is divided into; less memory, the same result.
-        clip_norm: the largest norm of all gradients together, or None.
+        accumulation: the number of micro-batches of a replica's part; more need less memory, with the same result.
+        clip_norm: the largest global norm of the gradients, or None.
         sparse_embeddings: whether gradients of tables stay lists of the rows that were looked up.
-        masks: the names of a batch that say which of its tokens are real, to count them.
+        masks: the names of the batch's masks of real tokens, by which tokens are counted.
         seed: of dropout.
     """
 
@@ -79,14 +79,14 @@ class TrainingStep:
         self.fixed = task.non_trainable_weights
 
     def learning_rate(self, step: int) -> float:
-        """The rate of a step, counted from 0."""
+        """Compute the learning rate of a step, counted from 0."""
         return float(self.schedule(tf.constant(step), self.total_steps)) * self.optimizer.learning_rate
 
     def __call__(self, batch: dict[str, Any], state: dict[str, tf.Tensor], signals: tf.Tensor) -> tuple:
         """Take the step.
 
         Args:
-            batch: this replica's part, as the reader gives it.
+            batch: this replica's part, of the reader.
             state: `step`, `updates`, `loss_scale` and `good_steps`, see `loop.Counters`.
             signals: (2,) float32, to be summed over all replicas: seconds since the call began, requests to stop.
 
@@ -130,18 +130,18 @@ class TrainingStep:
         return self._next_state(state, finite), record, tf.stack([elapsed, stop]), norms
 
     def _weights(self, batch):
-        """The sum of the weights of each term of the loss: (terms,)."""
+        """Sum the weights of each term of the loss: (terms,)."""
         weights = self.task.loss_weights(batch)
         return tf.stack([tf.reduce_sum(weights[name]) for name in self.task.loss_names])
 
     def _counts(self, batch):
-        """Real tokens and rows: (2,)."""
-        real = tf.cast(batch[ROW_IDS] >= 0, tf.float32)
+        """Count real tokens and rows: (2,)."""
+        real = tf.cast(batch[RECORD_IDS] >= 0, tf.float32)
         lengths = [tf.math.count_nonzero(batch[name], axis=1, dtype=tf.float32) for name in self.masks]
         return tf.stack([tf.reduce_sum(sum(lengths, 0.0) * real), tf.reduce_sum(real)])
 
     def _backward(self, batch, seeds, factors, loss_scale):
-        """Gradients, one per weight or None, and the loss of each term (terms,), of this replica's part of a batch."""
+        """Compute gradients, one per weight or None, and the loss of each term (terms,), of this replica's part."""
         if self.accumulation == 1:
             return self._micro_batch(batch, [seed[0] for seed in seeds], factors, loss_scale)
         parts = {name: _divide(value, self.accumulation) for name, value in batch.items()}
@@ -165,7 +165,7 @@ class TrainingStep:
         return sums.whole(tape.gradient(scaled, weights), but_tables=self.sparse_embeddings), losses
 
     def _draw_seeds(self, step, replica):
-        """For every seed generator its states, (accumulation, 2)."""
+        """Draw the states of every seed generator, (accumulation, 2)."""
         number = step * self.runtime.num_replicas + tf.cast(replica.replica_id_in_sync_group, tf.int64)
         seeds = tf.random.stateless_uniform(
             (len(self.seed_states), self.accumulation, 2),
@@ -193,7 +193,7 @@ class TrainingStep:
 
 
 def _divide(value, count):
-    """Consecutive parts along a new first axis: (n, ...) -> (count, n / count, ...)."""
+    """Divide a batch into consecutive parts along a new first axis: (n, ...) -> (count, n / count, ...)."""
     shape = tf.shape(value)
     return tf.reshape(value, tf.concat([[count, shape[0] // count], shape[1:]], axis=0))
 
@@ -205,6 +205,6 @@ def _refuse_new_state(variables, scope):
                 "a layer changes a weight that is not trained",
                 where=variable.path,
                 expected="weights that only the optimizer changes",
-                received="a state that follows the batches",
-                remedy="Use a norm that keeps no statistics of batches, such as layer normalization.",
+                received="a state that depends on the batches",
+                remedy="Use a normalization without statistics of batches, such as layer normalization.",
             )

@@ -1,4 +1,4 @@
-"""Several local processes that train together: started, watched, and all started again when one of them is killed."""
+"""Local worker processes: started, watched, and all started again when one of them is killed."""
 
 import json
 import os
@@ -15,26 +15,26 @@ from tfattn.training.interruption import Interruption
 
 RESTARTS = 3
 LOOK_EVERY = 0.1  # seconds
-GRACE = 10.0  # seconds for the others to leave once a worker is gone; they wait for it in vain
-LAST_BYTES = 20_000  # of a failed worker's output, in which its reason is looked for
-OUTSIDE = (signal.SIGKILL, signal.SIGTERM)  # of a process that these end nothing that it printed tells why
+GRACE = 10.0  # seconds for the others to end once a worker is gone
+LAST_BYTES = 20_000  # of a failed worker's output, in which the reason is searched
+OUTSIDE = (signal.SIGKILL, signal.SIGTERM)  # a process that these end has not printed the reason
 TRACEBACK = "Traceback (most recent call last):"
 
 
 def start_workers(count: int, command: Sequence[str], *, restarts: int = RESTARTS) -> int:
-    """Runs a command in `count` processes that find each other through TF_CONFIG, on loopback ports.
+    """Run a command in `count` processes that find each other through TF_CONFIG, on loopback ports.
 
-    What worker 0 prints is shown; of another, only the reason, if it fails. When a worker is killed (no
-    memory left, say) the others are ended too, and all start again, to go on from the last checkpoint. An error that a
-    worker tells of itself would come again: then nothing is started again. SIGTERM and SIGINT are passed on to all.
+    The output of worker 0 is shown; of the others, only the reason of a failure. When a worker is killed (out of
+    memory, say) the others are ended too, and all start again and resume from the last checkpoint. After an error that
+    a worker reports, which would occur again, nothing is started again. SIGTERM and SIGINT are passed on to all.
 
     Args:
-        count: how many processes.
-        command: what each of them runs.
-        restarts: how often at most all are started again.
+        count: the number of processes.
+        command: the command of each of them.
+        restarts: the most times that all are started again.
 
     Returns:
-        The exit status: 0 if all ended well, else that of the first worker that did not.
+        the exit status: 0 if all ended well, else that of the first worker that did not.
 
     Example:
         start_workers(2, [sys.executable, "-m", "tfattn", "train", "pipelines/factory_reports.yaml"])
@@ -77,7 +77,7 @@ class _Workers:
         ]
 
     def watch(self, interruption: Interruption) -> dict[int, int]:
-        """Waits until all have ended; returns the exit codes, by worker, of those that failed first."""
+        """Wait until all have ended; return the exit codes, by worker, of those that failed first."""
         told = False
         try:
             while True:
@@ -122,7 +122,7 @@ class _Workers:
 
 
 def _reason(output: str) -> str:
-    """What a process said of its own end: its errors, else Python's last traceback, else all that it printed."""
+    """Find the reason of a failure in a process's output: its errors, else the last traceback, else all of it."""
     told = [line for line in output.splitlines() if line.startswith("error: ")]
     return "\n".join(told) or output[max(0, output.rfind(TRACEBACK)) :].strip()
 

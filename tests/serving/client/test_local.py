@@ -76,5 +76,5 @@ def test_damage_is_found(models, tmp_path):
         local.load(str(tmp_path / "9"))
     files.write_manifest(tmp_path / "9")
     (tmp_path / "9/saved_model.pb").write_bytes(b"\xff")
-    with pytest.raises(DataError, match="saved_model.pb: the file is cut or grown"):
+    with pytest.raises(DataError, match="saved_model.pb: the file has another size"):
         local.load(str(tmp_path / "9"))

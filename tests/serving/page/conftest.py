@@ -7,21 +7,37 @@ import pytest
 
 from benchmarks.serving.running import running
 from tests.serving.page import browser
-from tests.serving.page.served import CUSTOMERS_CARD, GREETINGS_CARD, Customers, Greetings, Numbers, Reports, save
+from tests.serving.page.served import (
+    CUSTOMERS_CARD,
+    GREETINGS_CARD,
+    PRICES_CARD,
+    TAGS_CARD,
+    Customers,
+    Greetings,
+    Numbers,
+    Prices,
+    Reports,
+    save,
+)
 from tfattn import files
 
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("models")
-    reports, numbers, customers, greetings = Reports(), Numbers(), Customers(), Greetings()
+    reports, numbers, customers, greetings, prices = Reports(), Numbers(), Customers(), Greetings(), Prices()
     save(reports, folder / "reports/7", serving_default=reports.serve, classify=reports.classify)
     save(numbers, folder / "numbers/1", serving_default=numbers.serve)
     save(customers, folder / "customers/1", serving_default=customers.serve)
     save(greetings, folder / "greetings/1767355200", serving_default=greetings.serve, alignment=greetings.align)
+    save(prices, folder / "prices/1", serving_default=prices.predict)
+    save(prices, folder / "tags/1", serving_default=prices.tags)
+    files.write_json(folder / "prices/1/assets.extra/card.json", PRICES_CARD)
+    files.write_json(folder / "tags/1/assets.extra/card.json", TAGS_CARD)
     files.write_json(folder / "customers/1/assets.extra/card.json", CUSTOMERS_CARD)
     files.write_json(folder / "greetings/1767355200/assets.extra/card.json", GREETINGS_CARD)
-    models = {"reports": 'version_labels { key: "in use" value: 7 }', "numbers": "", "customers": "", "greetings": ""}
+    models = {"reports": 'version_labels { key: "in use" value: 7 }', "numbers": "", "customers": ""}
+    models |= {"greetings": "", "prices": "", "tags": ""}
     entries = "".join(
         f'config {{ name: "{name}" base_path: "{folder / name}" model_platform: "tensorflow" {more} }}\n'
         for name, more in models.items()
@@ -61,6 +77,18 @@ def customers(chromium, server) -> browser.Page:
 def greetings(chromium, server) -> browser.Page:
     """The page, ready to type a text to translate."""
     return opened(chromium, server, "greetings")
+
+
+@pytest.fixture
+def prices(chromium, server) -> browser.Page:
+    """The page, ready for a row of which a number is predicted."""
+    return opened(chromium, server, "prices")
+
+
+@pytest.fixture
+def tags(chromium, server) -> browser.Page:
+    """The page, ready for a row that may get any number of labels."""
+    return opened(chromium, server, "tags")
 
 
 def opened(chromium: browser.Browser, server: str, model: str) -> browser.Page:

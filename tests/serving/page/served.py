@@ -92,6 +92,19 @@ class Greetings(tf.Module):
         return {"text": text, "source_tokens": tokens[:, ::-1], "tokens": tokens, "alignment": weights}
 
 
+class Prices(tf.Module):
+    """A house of so many rooms costs a third of a million more for each, and half of it is known by its tags."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, name="rooms")])
+    def predict(self, rooms):
+        return {"prediction": rooms / 3.0, "outside_training_range": tf.where(rooms > 9.0, "rooms", "")}
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, name="rooms")])
+    def tags(self, rooms):
+        scores = tf.stack([rooms / 8.0, 1.0 - rooms / 8.0, tf.fill(tf.shape(rooms), 0.625)], axis=1)
+        return {"scores": scores, "is_label": scores >= 0.625}
+
+
 # Known in this order, which is neither that of letters nor of lengths.
 PLANS = ["yearly", "monthly", '<b onclick="document.title=1">']
 STAYS, LEAVES = "stays", "<i>leaves</i>"
@@ -112,6 +125,31 @@ CUSTOMERS_CARD = {
         "baseline_accuracy": 0.7,
         "roc_auc": 0.875,
     },
+    "measured_on": "test",
+}
+ROOMS = {"rooms": {"kind": "number", "column": "rooms", "may_be_missing": False, "low": 1, "high": 9}}
+PRICES_CARD = {
+    "exported": "2026-01-02T12:00:00+00:00",
+    "inputs": ROOMS,
+    "examples": [{"rooms": 2}],
+    "entries": {},
+    "metrics": {
+        "mean_absolute_error": 0.123456,
+        "mean_absolute_error_low": 0.1,
+        "mean_absolute_error_high": 0.15,
+        "baseline_mean_absolute_error": 0.5,
+        "r2": 0.75,
+    },
+    "measured_on": "test",
+}
+TAGS = ["large", "small", "<i>new</i>"]
+TAGS_CARD = {
+    "exported": "2026-01-02T12:00:00+00:00",
+    "inputs": ROOMS,
+    "examples": [{"rooms": 6}],
+    "entries": {"scores": TAGS, "is_label": TAGS},
+    "threshold": 0.625,
+    "metrics": {"micro_f1": 0.9, "baseline_micro_f1": 0.95},
     "measured_on": "test",
 }
 GREETINGS_CARD = {

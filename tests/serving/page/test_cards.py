@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.serving.page.served import LEAVES, PLANS, STAYS
+from tests.serving.page.served import LEAVES, PLANS, STAYS, TAGS
 
 CONTROL = 2
 NO_VALUE = "(no value)"
@@ -62,6 +62,27 @@ def test_every_number_has_a_name(customers):
     assert customers.run("document.querySelector('#outputs').hidden"), "all of it has been said"
     asked = [one["request"]["url"].rpartition(":")[2] for one in customers.told("Network.requestWillBeSent")]
     assert "classify" not in asked, "the names are known"
+
+
+def test_a_number_is_the_answer(prices):
+    prices.type("5")
+    sent(prices)
+    assert prices.text("#label") == "1.66667" and bars(prices, "#scores") == []
+    assert prices.run("document.querySelector('#outputs').hidden")
+    quality = prices.text("#quality")
+    assert "mean absolute error 0.1235 (0.1 to 0.15), R² 0.750" in quality
+    assert quality.endswith("For comparison: always predicting the mean would reach 0.5.")
+
+
+def test_all_labels_that_are_given_stand_first_and_every_one_has_a_bar(tags):
+    tags.type("6")
+    sent(tags)
+    assert tags.text("#label") == f"large, {TAGS[2]}"
+    assert bars(tags, "#scores") == [("large", "0.750"), (TAGS[2], "0.625"), ("small", "0.250")]
+    assert tags.texts("#scores .chosen .name") == ["large", TAGS[2]]
+    assert tags.text("#threshold") == "A label is given from a score of 0.625 on."
+    assert tags.run("document.querySelector('#outputs').hidden") and tags.texts("#groups h3") == []
+    assert "always giving the most frequent labels would reach 95.0%" in tags.text("#quality")
 
 
 def test_warnings_are_sentences(customers):

@@ -9,13 +9,10 @@ import subprocess
 import urllib.request
 
 import grpc
-import pytest
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
 from benchmarks.serving.running import Running, descendants, wait_until
 from tfattn.serving.api.tensors import strings, to_proto
-
-pytestmark = pytest.mark.alone
 
 
 def predict(server, *texts, model="reports"):

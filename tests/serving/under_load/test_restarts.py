@@ -69,7 +69,9 @@ def restarted(model: Path, texts: Sequence[str], *, times: int) -> Restarts:
         if not loads:
             addresses = {"REST": (server.rest, over_rest), "GRPC": (server.grpc, over_rpc)}
             loads = {
-                protocol: Load(*address, seconds=FOR_EVER, clients=CLIENTS) for protocol, address in addresses.items()
+                # No request is given up: how long a server takes to start again depends on the machine.
+                protocol: Load(*address, seconds=FOR_EVER, clients=CLIENTS, timeout=FOR_EVER)
+                for protocol, address in addresses.items()
             }
         wait_until(lambda server=server: server.figure(REQUESTS) >= LOADED)
         if number == times:

@@ -1,1 +1,1 @@
-"""What TF Serving's API is made of for every side of it: tensors, signatures, failures, tokens."""
+"""The parts of TF Serving's API that server and clients share: tensors, signatures, failures, tokens."""

@@ -1,4 +1,4 @@
-"""Who may ask: whoever knows the token."""
+"""The bearer token that requests must carry, where one is set."""
 
 import hmac
 from pathlib import Path
@@ -20,14 +20,14 @@ class Bearer:
         self._token = read_token(path).encode()
 
     def admits(self, authorization: str) -> bool:
-        """Whether the value of a request's `authorization` is `Bearer` and the token."""
+        """Tell whether the value of a request's `authorization` is `Bearer` and the token."""
         scheme, _, token = authorization.partition(" ")
         # In a time that does not tell how much of it was right.
         return scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self._token)
 
 
 def read_token(path: str | Path) -> str:
-    """The token that a file holds.
+    """Read the token of a file.
 
     Raises:
         ServingError: the file cannot be read, or holds no token.

@@ -1,4 +1,4 @@
-"""Why a request is not answered: a code that both protocols know, and a message for whoever sent it."""
+"""The failure of a request: a code that both protocols know, and a message for the client."""
 
 from grpc import StatusCode
 
@@ -29,7 +29,7 @@ CODES = {code.value[0]: code for code in StatusCode}
 
 
 class Failure(Exception):
-    """A request that is not answered.
+    """A request that fails, with a status and a message.
 
     Args:
         code: what kind of failure it is, in gRPC's terms.
@@ -43,10 +43,10 @@ class Failure(Exception):
 
     @property
     def http_status(self) -> int:
-        """The status of an HTTP response that says the same."""
+        """The HTTP status of the same meaning."""
         return HTTP_STATUS[self.code]
 
 
 def invalid(message: str) -> Failure:
-    """The client's own mistake."""
+    """Make the failure of a request that is wrong."""
     return Failure(StatusCode.INVALID_ARGUMENT, message)

@@ -1,4 +1,4 @@
-"""What a signature takes and gives, as its SignatureDef says: names, types and shapes."""
+"""The inputs and outputs of a signature, as its SignatureDef describes them: names, types and shapes."""
 
 import functools
 from dataclasses import dataclass
@@ -29,14 +29,14 @@ class Tensor:
 
     @classmethod
     def of(cls, info: TensorInfo) -> "Tensor":
-        """Reads it from its message."""
+        """Read it from its message."""
         known = not info.tensor_shape.unknown_rank
         shape = tuple(dim.size for dim in info.tensor_shape.dim) if known else None
         return cls(tf.as_dtype(info.dtype), shape, info.name)
 
     @functools.cached_property
     def numpy_dtype(self) -> np.dtype:
-        """Its type as arrays have it; strings are objects."""
+        """Its type in numpy; strings are objects."""
         return np.dtype(self.dtype.as_numpy_dtype)
 
     @functools.cached_property
@@ -66,7 +66,7 @@ class Signature:
 
     @classmethod
     def of(cls, name: str, message: SignatureDef) -> "Signature":
-        """Reads it from its message."""
+        """Read it from its message."""
         return cls(
             name=name,
             method=message.method_name,
@@ -78,5 +78,5 @@ class Signature:
 
     @functools.cached_property
     def has_rows(self) -> bool:
-        """Whether rows of several requests can go through it together."""
+        """Whether rows of several requests can be computed in one batch."""
         return all(tensor.has_rows for tensor in (*self.inputs.values(), *self.outputs.values()))

@@ -32,7 +32,7 @@ _PLAIN = {
 
 
 def from_proto(name: str, proto: TensorProto) -> np.ndarray:
-    """The array of a message.
+    """Make the array of a message.
 
     Args:
         name: the input's name, for the error.
@@ -59,7 +59,7 @@ def from_proto(name: str, proto: TensorProto) -> np.ndarray:
 
 
 def _plain(proto: TensorProto) -> np.ndarray | None:
-    """The array of numbers that are all there: many times as fast as in general; None for all others."""
+    """Make the array of a complete list of numbers, many times as fast as in general; None for all others."""
     if proto.tensor_shape.unknown_rank:
         return None
     shape = [dim.size for dim in proto.tensor_shape.dim]
@@ -76,14 +76,14 @@ def _plain(proto: TensorProto) -> np.ndarray | None:
 
 
 def to_proto(array: np.ndarray, *, as_content: bool = False) -> TensorProto:
-    """The message of an array; see `fill`."""
+    """Make the message of an array; see `fill`."""
     proto = TensorProto()
     fill(proto, array, as_content=as_content)
     return proto
 
 
 def fill(proto: TensorProto, array: np.ndarray, *, as_content: bool = False) -> None:
-    """Writes an array into an empty message.
+    """Write an array into an empty message.
 
     Args:
         proto: the message.
@@ -107,12 +107,12 @@ def fill(proto: TensorProto, array: np.ndarray, *, as_content: bool = False) -> 
 
 
 def strings(values) -> np.ndarray:
-    """A flat array of `bytes` objects."""
+    """Make a flat array of `bytes` objects."""
     array = np.empty(len(values), object)
     array[:] = values
     return array
 
 
 def type_name(dtype: tf.DType) -> str:
-    """A type as TensorFlow's own errors name it: float, not float32."""
+    """Name a type as TensorFlow's own errors do: float, not float32."""
     return DataType.Name(dtype.as_datatype_enum).removeprefix("DT_").lower()

@@ -1,1 +1,1 @@
-"""Who asks a model: from Python, or a file of rows; of a model in this process, or of one on a server."""
+"""Predictions for Python callers or a file of rows, by a model in this process or on a server."""

@@ -11,7 +11,7 @@ from grpc import StatusCode
 from tfattn import native
 from tfattn.errors import RefusedError, ServingError, nearest
 from tfattn.serving.api.failure import Failure
-from tfattn.serving.client.row_outputs import named
+from tfattn.serving.client.row_outputs import have_labels, named
 from tfattn.serving.client.transports.address import Address, Spec
 from tfattn.serving.client.transports.metadata import Function, Metadata
 from tfattn.serving.client.transports.rest import Rest
@@ -23,11 +23,11 @@ Value = TypeVar("Value")
 
 
 class NotServedError(ServingError):
-    """The server has no such model, or no such version of it."""
+    """Raised when the server has no such model, or no such version of it."""
 
 
 class Transport(Protocol):
-    """A way to a server."""
+    """The contract of a connection to a server."""
 
     def metadata(self, spec: Spec) -> Metadata: ...
 
@@ -41,7 +41,7 @@ class Transport(Protocol):
 
 
 class Client:
-    """A client of one server: the built-in one, TF Serving, or what else speaks its API.
+    """A client of one server: the built-in one, TF Serving, or another with the same API.
 
     It asks a model what it takes and gives, and each request goes to the very version that it knows, so that labels
     and scores belong together. Any number of threads may use one.
@@ -75,7 +75,7 @@ class Client:
         self._labels: dict[tuple[str, int], tuple[str, ...]] = {}
 
     def metadata(self, model: str, *, version: int | None = None, label: str | None = None) -> Metadata:
-        """What a version takes and gives, as the server says now.
+        """Ask the server for the inputs and outputs of a version.
 
         Args:
             model: the model's name.
@@ -88,7 +88,7 @@ class Client:
         return self._renewed(Spec(model, version, label))
 
     def inputs(self, model: str, *, signature: str = "serving_default") -> tuple[str, ...]:
-        """The names of what the newest version of a model reads."""
+        """List the names of the inputs of a model's newest version."""
         return tuple(sorted(self._function(Spec(model), self.metadata(model), signature).inputs))
 
     def predict(
@@ -100,7 +100,7 @@ class Client:
         label: str | None = None,
         signature: str = "serving_default",
     ) -> list[dict[str, Any]]:
-        """Has the predictions of rows computed.
+        """Request the predictions of rows.
 
         Args:
             model: the model's name.
@@ -110,7 +110,8 @@ class Client:
 
         Returns:
             for each row, in their order, the outputs by name. A classifier's are `label`, `label_id`, the `score` of
-            that label, and `scores`, from label name to score.
+            that label, and `scores`, from label name to score; where rows may have any number of labels, those that are
+            given are `labels`.
 
         Raises:
             ServingError: a row lacks an input, or the server cannot be reached or refuses.
@@ -127,7 +128,7 @@ class Client:
         return self._predictions(spec, self._renewed(spec), signature, rows)  # what was the newest is gone by now
 
     def close(self) -> None:
-        """Closes the connections."""
+        """Close the connections."""
         self._transport.close()
 
     def __enter__(self) -> "Client":
@@ -154,7 +155,7 @@ class Client:
         sent = self._sent(spec, function, rows)
         exact = Spec(spec.model, known.version)
         outputs = self._patiently(exact, self._transport.predict, signature, function, sent)
-        labels = self._label_names(exact, known) if {"label", "label_id", "scores"} <= set(function.outputs) else ()
+        labels = self._label_names(exact, known) if have_labels(function.outputs) else ()
         return [named(one, labels) for one in outputs]
 
     def _function(self, spec: Spec, known: Metadata, signature: str) -> Function:
@@ -183,7 +184,7 @@ class Client:
         return [{name: row[name] for name in names} for row in rows]
 
     def _label_names(self, spec: Spec, known: Metadata) -> tuple[str, ...]:
-        """The names of the labels, in the order of the scores: what `classify` says of an empty example."""
+        """Ask for the names of the labels in the order of the scores, which `classify` returns for an empty example."""
         if "classify" not in known.signatures:
             return ()
         key = (spec.model, known.version)

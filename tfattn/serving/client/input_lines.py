@@ -1,4 +1,4 @@
-"""The lines of an input file: decoded, counted, and looked at."""
+"""The lines of an input file: decoded, counted and checked."""
 
 import contextlib
 import io
@@ -39,7 +39,7 @@ class InputLines:
         self._problem: DataError | None = None
 
     def __iter__(self) -> Iterator[str]:
-        """Gives line after line.
+        """Yield line after line.
 
         Raises:
             DataError: the first line is no text, or a line has no end.
@@ -55,16 +55,16 @@ class InputLines:
             yield line
 
     def where(self, ahead: int = 0) -> str:
-        """The line that was read last, or one behind it."""
+        """Return the place of the line that was read last, or of one after it."""
         return f"{self.place}:{self.number + ahead}"
 
     def take_problem(self) -> DataError | None:
-        """What was wrong with the lines since this was last asked."""
+        """Return the problem of the lines since the last call, if there is one."""
         problem, self._problem = self._problem, None
         return problem
 
     def close(self) -> None:
-        """Lets go of the file, which is not closed."""
+        """Release the file without closing it."""
         self._file.detach()
 
     def _next(self) -> str:
@@ -95,7 +95,7 @@ class InputLines:
 
 @contextlib.contextmanager
 def opened(path: str, how: FileFormat) -> Iterator[InputLines]:
-    """The lines of a file, or of standard input where the path is `-`.
+    """Open the lines of a file, or of standard input where the path is `-`.
 
     Raises:
         DataError: the file cannot be read, or is of a kind that is no text.

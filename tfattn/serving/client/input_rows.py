@@ -44,7 +44,7 @@ class InputRow:
 
 
 def read(path: str, trained_on: TrainingFile, *, kind: InputKind | None = None) -> Iterator[InputRow]:
-    """Reads rows without holding more than one of them.
+    """Read rows, one at a time.
 
     A file whose suffix is that of the training file is read as that one was; any other is UTF-8, of the kind that its
     suffix says. A text line is a row, an empty one too, so that line n has its prediction on line n. In csv, tsv and
@@ -151,7 +151,7 @@ def _row(fields: dict[str, str], where: str, lines: InputLines) -> InputRow:
 
 
 def _positions(header: Sequence[str], columns: Mapping[str, str], how: FileFormat, where: str) -> dict[str, int]:
-    """Where the column of each input stands."""
+    """Find the position of the column of each input."""
     present = list(header) if how.header else [str(number) for number in range(1, len(header) + 1)]
     try:
         names = {name: _column(name, wanted, present, where) for name, wanted in columns.items()}
@@ -179,7 +179,7 @@ def _column(name: str, trained_on: str, present: list[str], where: str) -> str:
 
 
 def _other_delimiter(header: Sequence[str], columns: Mapping[str, str], how: FileFormat) -> str:
-    """What to do about a header that is one cell, but would be several with another delimiter."""
+    """Suggest another delimiter where a header is one cell, but would be several with it."""
     likely = likely_delimiter(header, columns.values()) if len(header) == 1 else None
     if likely is None:
         return ""

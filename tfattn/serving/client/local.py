@@ -19,7 +19,7 @@ from tfattn.serving.models import model_store
 
 
 def load(model: str, folder: str | Path = "saved_models", *, allow_operations: Collection[str] = ()) -> "LocalModel":
-    """Loads the newest version of a model.
+    """Load the newest version of a model.
 
     Args:
         model: a version's folder, a model's folder or its name.
@@ -34,7 +34,7 @@ def load(model: str, folder: str | Path = "saved_models", *, allow_operations: C
 
 
 class LocalModel:
-    """A SavedModel and the names of what goes in and what comes out.
+    """A SavedModel with the names of its inputs and outputs.
 
     Args:
         folder: the version's folder, as `SavedModel` takes it.
@@ -83,11 +83,12 @@ class LocalModel:
         self.labels = tuple(labels.read_text(encoding="utf-8").split("\n")[:-1]) if labels.is_file() else ()
 
     def predict(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Computes the predictions of any number of rows, each with the fields named in `inputs`, texts or numbers.
+        """Compute the predictions of any number of rows, each with the fields named in `inputs`, texts or numbers.
 
         Returns:
             for each row, in their order, the outputs by name, as plain Python values. A classifier's are `label`,
-            `label_id`, the `score` of that label, and `scores`, from label name to score.
+            `label_id`, the `score` of that label, and `scores`, from label name to score; where rows may have any
+            number of labels, those that are given are `labels`.
 
         Raises:
             ServingError: a row lacks an input, or has text for a number or a number for text, or TensorFlow fails.
@@ -98,7 +99,7 @@ class LocalModel:
         return [named(one, self.labels) for one in outputs]
 
     def outputs(self, rows: Sequence[Mapping[str, Any]], *, signature: str = DEFAULT) -> dict[str, list[Any]]:
-        """What a signature with the same inputs makes of a batch of rows: by output, a plain value for each row.
+        """Run a signature with the same inputs on a batch of rows: by output, a plain value for each row.
 
         Raises:
             ServingError: the model has no such signature; or as `predict`.

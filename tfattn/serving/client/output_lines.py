@@ -21,7 +21,7 @@ class FailedRow(OutputLine):
 
 
 def format_of(output: str) -> Format:
-    """How lines are written into a file, by the suffix of its name; JSON lines for `-`, standard output.
+    """Choose the format of lines by the suffix of the file's name; JSON lines for `-`, standard output.
 
     Raises:
         ConfigError: the suffix does not say; names those that do.
@@ -30,13 +30,13 @@ def format_of(output: str) -> Format:
 
 
 def json_lines(lines: Iterable[OutputLine]) -> Iterator[str]:
-    """An object for each line."""
+    """Write an object for each line."""
     for line in lines:
         yield json.dumps(line, ensure_ascii=False) + "\n"
 
 
 def table(lines: Iterable[OutputLine], *, delimiter: str) -> Iterator[str]:
-    """A header, and a row of cells for each line: a column for each entry of an object, a cell of JSON for a list.
+    """Write a header, and a row of cells for each line: a column for each entry of an object, lists as JSON.
 
     The columns are those of the first line with a prediction; those before it wait for it.
     """
@@ -52,7 +52,7 @@ def table(lines: Iterable[OutputLine], *, delimiter: str) -> Iterator[str]:
 
 
 def texts(lines: Iterable[OutputLine]) -> Iterator[str]:
-    """What was written, a text a line; an empty line where nothing was."""
+    """Write the texts that the model has written, one per line; an empty line where there is none."""
     for line in lines:
         yield ("" if isinstance(line, FailedRow) else " ".join(line[TEXT].splitlines())) + "\n"
 

@@ -1,4 +1,4 @@
-"""A file of inputs in, a file of predictions out, a line for each row in the same order."""
+"""Predictions of a file of inputs, a line for each row in the same order."""
 
 import itertools
 import math
@@ -34,7 +34,7 @@ class Predictor(Protocol):
 def predict(
     model: Predictor, path: str, output: str, *, kind: InputKind | None = None, batch_size: int = BATCH_SIZE
 ) -> int:
-    """Writes the predictions of a file of inputs.
+    """Write the predictions of a file of inputs.
 
     Args:
         model: the model.
@@ -71,7 +71,7 @@ def predict(
 
 
 def predictions(model: Predictor, rows: Iterable[InputRow], *, batch_size: int = BATCH_SIZE) -> Iterator[OutputLine]:
-    """Computes the predictions of rows, in order, each with its inputs.
+    """Compute the predictions of rows, in order, each with its inputs.
 
     `empty: true` marks a row without anything. A row may have an `error` instead of a prediction: it cannot be read, a
     text is no number where the model reads one, or the model refuses it.
@@ -86,7 +86,7 @@ def predictions(model: Predictor, rows: Iterable[InputRow], *, batch_size: int =
 
 
 def values(row: InputRow, model: Predictor) -> dict[str, Any]:
-    """A row as a model takes it: numbers for the inputs that are numbers, NaN where one is missing.
+    """Convert a row for the model: numbers for numeric inputs, NaN where one is missing.
 
     Raises:
         DataError: a text is no number; names row and column.
@@ -118,7 +118,7 @@ def _read(row: InputRow, model: Predictor) -> dict[str, Any] | TfattnError:
 
 
 def _predicted(model: Predictor, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | RefusedError]:
-    """The outputs of rows, or why the model refuses one; then the others are sent again without it."""
+    """Compute the outputs of rows; if the model refuses one, return the reason and send the others again."""
     if not rows:
         return []
     try:
@@ -142,21 +142,21 @@ def _line(row: InputRow, outputs: dict[str, Any] | TfattnError, *, writes_text: 
 
 
 def _said(error: RefusedError) -> str:
-    """What the model says, without how TensorFlow says it."""
+    """Extract the model's message from TensorFlow's error."""
     first = error.received.splitlines()[0]
     said = re.search(r"assertion failed: \[(.*)\]", first)
     return said[1] if said else first
 
 
 class _Tally:
-    """How many rows there were, and what was wrong with some."""
+    """The number of rows, and the problems of some of them."""
 
     def __init__(self) -> None:
         self.rows = self.failed = 0
         self._first: list[str] = []
 
     def counted(self, lines: Iterable[OutputLine]) -> Iterator[OutputLine]:
-        """The same lines."""
+        """Yield the same lines, and count them."""
         for line in lines:
             self.rows += 1
             if isinstance(line, FailedRow):
@@ -166,7 +166,7 @@ class _Tally:
             yield line
 
     def error(self, output: str) -> DataError:
-        """All that was wrong."""
+        """Make one error of all problems."""
         more = self.failed - len(self._first)
         where = "standard output" if output == "-" else output
         total = f"{where}: {self.failed} of {self.rows} rows have no prediction"

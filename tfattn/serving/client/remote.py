@@ -12,7 +12,7 @@ from tfattn.serving.client.transports.address import with_model
 
 
 class RemoteModel:
-    """Predicts as `LocalModel` does, in another process.
+    """A model on a server, which predicts as `LocalModel` does.
 
     Args:
         address: the server's address with the model's name behind it, such as http://127.0.0.1:8501/reports.
@@ -34,5 +34,5 @@ class RemoteModel:
         self.writes_text = TEXT in function.outputs
 
     def predict(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Has the predictions of rows computed, in their order."""
+        """Request the predictions of rows, in their order."""
         return self._client.predict(self._spec.model, rows, version=self._spec.version, label=self._spec.label)

@@ -1,24 +1,43 @@
-"""The outputs of a row as plain Python values, under the names that a person would use."""
+"""The outputs of a row as plain Python values, under readable names."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from tfattn.features import TEXT
+from tfattn.features import IS_LABEL, TEXT
+
+PREDICTION = "prediction"  # a number
+
+
+def have_labels(outputs: Collection[str]) -> bool:
+    """Tell by the names of outputs whether their scores are those of labels, one or any number of which are given."""
+    return {"label", "label_id", "scores"} <= set(outputs) or {IS_LABEL, "scores"} <= set(outputs)
 
 
 def named(outputs: dict[str, Any], labels: Sequence[str]) -> dict[str, Any]:
-    """The outputs of one row, what was written first; where there are label names, with the scores under them, and the
-    label's own."""
+    """Name the outputs of one row as a person would, what was written or predicted first.
+
+    Args:
+        outputs: by name.
+        labels: the names of the labels in the order of `scores`; none where they are not known, or there are none.
+
+    Returns:
+        where there are labels, `scores` by their names, before them the `label` with its `label_id` and its own
+        `score`, or the list of all `labels` that are given.
+    """
     if not labels:
-        return {name: outputs[name] for name in sorted(outputs, key=lambda name: name != TEXT)}
+        return {name: outputs[name] for name in sorted(outputs, key=lambda name: name not in (TEXT, PREDICTION))}
     scores = dict(zip(labels, outputs["scores"], strict=True))
-    label = outputs["label"]
-    named = {"label": label, "label_id": outputs["label_id"], "score": scores[label], "scores": scores}
-    return named | {name: value for name, value in outputs.items() if name not in named}
+    if IS_LABEL in outputs:
+        given = [label for label, is_label in zip(labels, outputs[IS_LABEL], strict=True) if is_label]
+        named = {"labels": given, "scores": scores}
+    else:
+        label = outputs["label"]
+        named = {"label": label, "label_id": outputs["label_id"], "score": scores[label], "scores": scores}
+    return named | {name: value for name, value in outputs.items() if name not in {*named, IS_LABEL}}
 
 
 def decoded(value: Any) -> Any:
-    """Nested lists with strings in place of bytes."""
+    """Decode the bytes of nested lists to strings."""
     if isinstance(value, list):
         return [decoded(item) for item in value]
     return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else value

@@ -1,1 +1,1 @@
-"""What a server compatible with TF Serving must answer, as checks that run against any server, from outside."""
+"""Checks, run from outside against any server, of what one compatible with TF Serving must answer."""

@@ -1,4 +1,4 @@
-"""A check: one row of the list, or a part of one, what it says in a line, and how a server is held against it."""
+"""A check: one row of the list, or a part of one, with its sentence and its function."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ DEVIATIONS = {
 
 
 class Mismatch(Exception):
-    """The server answered otherwise than expected."""
+    """Raised when the server's answer is not the expected one."""
 
     def __init__(self, expected: str, received: str):
         super().__init__(f"expected {expected}, received {received}")
@@ -28,12 +28,12 @@ class Mismatch(Exception):
 
 
 class Skipped(Exception):
-    """The check cannot be made of this server; the text says what it would take."""
+    """Raised when a check cannot be made of this server; the text names what it would take."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """A check.
+    """A check of a server.
 
     Attributes:
         row: the row of the list that it belongs to.
@@ -48,17 +48,17 @@ class Check:
 
 
 def check(row: int, what: str) -> Callable[[Callable], Check]:
-    """Makes a function a check."""
+    """Make a function a check."""
     return lambda function: Check(row, what, function)
 
 
 def checks_of(module: ModuleType) -> list[Check]:
-    """The checks of a module, in the order in which they are written."""
+    """List the checks of a module, in the order in which they are written."""
     return [value for value in vars(module).values() if isinstance(value, Check)]
 
 
 def either(as_tf_serving: Callable[[], None], deviation: str, otherwise: Callable[[], None]) -> str | None:
-    """Accepts TF Serving's answer or an allowed deviation from it.
+    """Accept TF Serving's answer or an allowed deviation from it.
 
     Args:
         as_tf_serving: raises Mismatch unless the server answered as TF Serving does.

@@ -1,4 +1,4 @@
-"""Rows 55 and 81 to 89: versions as they come and go on the disk, while the server polls it."""
+"""Rows 55 and 81 to 89: versions that are added to and removed from the disk, while the server polls it."""
 
 import contextlib
 import functools
@@ -111,7 +111,7 @@ def ports(server: Server) -> None:
 
 @dataclass(frozen=True)
 class _Visit:
-    """What was seen as version 3 came, with a warm-up request, and went.
+    """The answers seen while version 3 was added, with a warm-up request, and removed.
 
     Attributes:
         coming, going: the versions that were available, look by look.
@@ -138,7 +138,7 @@ def _came_and_went(server: Server) -> _Visit:
 
 @contextlib.contextmanager
 def _added(server: Server, number: int, write: Callable[[Path, str], None]) -> Iterator[None]:
-    """Adds a version; removes it afterwards, and waits until the server is as it was."""
+    """Add a version; remove it afterwards, and wait until the server is as it was."""
     _is_served(server)
     folder = server.models / MODEL
     write(folder, str(number))
@@ -151,7 +151,7 @@ def _added(server: Server, number: int, write: Callable[[Path, str], None]) -> I
 
 @contextlib.contextmanager
 def _hidden(server: Server, *folders: Path) -> Iterator[None]:
-    """Takes folders away, one after the other; puts them back afterwards, the last first."""
+    """Move folders away, one after another, and put them back afterwards, the last first."""
     away = {folder: folder.with_name(f".{folder.name}.away") for folder in folders}
     for folder, place in away.items():
         folder.rename(place)
@@ -164,14 +164,14 @@ def _hidden(server: Server, *folders: Path) -> Iterator[None]:
 
 
 def _is_served(server: Server) -> None:
-    """Waits until the server serves what is written at the start."""
+    """Wait until the server serves the versions that are there at the start."""
     _ = server.models
     expected = "version 2 alone is available"
     server.wait_until(lambda: server.available(MODEL) == {2}, expected, lambda: server.states(MODEL))
 
 
 def _stays(server: Server, version: int) -> None:
-    """For some time, this version alone is available, and answers."""
+    """Check for some time that this version alone is available, and answers."""
     until = time.monotonic() + min(SETTLED, server.patience)
     while time.monotonic() < until:
         equal({version}, server.available(MODEL), "available versions")
@@ -180,7 +180,7 @@ def _stays(server: Server, version: int) -> None:
 
 
 def _looks(server: Server, version: int) -> list[set[int]]:
-    """The available versions, look by look, until this one alone is; meanwhile requests are answered."""
+    """Collect the available versions, look by look, until this one alone is; meanwhile requests are answered."""
     looks: list[set[int]] = []
 
     def is_alone() -> bool:
@@ -199,7 +199,7 @@ def _without_a_gap(looks: list[set[int]]) -> None:
 
 
 def _answering(server: Server) -> int:
-    """Which version answers."""
+    """Find out which version answers."""
     answer = server.call(server.prediction.Predict, request(MODEL, "version", x=[1.0]))
     equal([answer.model_spec.version.value], list(answer.outputs["version"].int64_val), "the version's own number")
     return answer.model_spec.version.value

@@ -1,4 +1,4 @@
-"""How answers are compared: JSON by meaning, messages by a part of them."""
+"""Comparisons of answers: JSON by meaning, messages by a part of them."""
 
 import math
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from tfattn.serving.conformance.server import ANSWER_SECONDS, Answer, Refusal, S
 
 
 def same(expected: Any, received: Any) -> bool:
-    """Whether two JSON values mean the same: 12 and 12.0 do, 1 and true do not."""
+    """Tell whether two JSON values mean the same: 12 and 12.0 do, 1 and true do not."""
     if isinstance(expected, dict) and isinstance(received, dict):
         return expected.keys() == received.keys() and all(same(expected[key], received[key]) for key in expected)
     if isinstance(expected, list) and isinstance(received, list):
@@ -28,14 +28,14 @@ def _is_number(value: Any) -> bool:
 
 
 def answered(answer: Answer, expected: Any) -> None:
-    """Status 200, and JSON of this meaning."""
+    """Expect status 200, and JSON of this meaning."""
     if answer.status != 200 or not same(expected, answer.json):
         raise Mismatch(f"200 {expected}", str(answer))
     is_json(answer)
 
 
 def same_float32(given: list[float], answer: Answer) -> list[float]:
-    """The predictions to expect where floats went through float32: as received, if they stand for the same ones."""
+    """Make the predictions to expect where floats went through float32: as received, if equal in float32."""
     received = answer.json.get("predictions") if isinstance(answer.json, dict) else None
     if not isinstance(received, list) or len(received) != len(given) or not all(map(_is_number, received)):
         return given
@@ -45,14 +45,14 @@ def same_float32(given: list[float], answer: Answer) -> list[float]:
 
 
 def is_json(answer: Answer) -> None:
-    """The content type is JSON."""
+    """Expect JSON as the content type."""
     kind = answer.headers.get("content-type", "none")
     if kind.split(";")[0] != "application/json":
         raise Mismatch("Content-Type: application/json", f"Content-Type: {kind}")
 
 
 def refused(answer: Answer, status: int, *parts: str) -> None:
-    """This status, and {"error": a message with these parts}."""
+    """Expect this status, and {"error": a message with these parts}."""
     shown = " ... ".join(parts)
     if answer.status != status:
         raise Mismatch(f"{status} {shown}", str(answer))
@@ -64,7 +64,7 @@ def refused(answer: Answer, status: int, *parts: str) -> None:
 
 
 def rpc_refused(server: Server, method: Callable, request: Message, code: grpc.StatusCode, *parts: str) -> Refusal:
-    """The call is refused with this code, and a message with these parts."""
+    """Expect that the call is refused with this code, and a message with these parts."""
     expected = " ".join((code.name, " ... ".join(parts))).strip()
     try:
         answer = method(request, timeout=ANSWER_SECONDS)
@@ -78,6 +78,6 @@ def rpc_refused(server: Server, method: Callable, request: Message, code: grpc.S
 
 
 def equal(expected: Any, received: Any, of: str) -> None:
-    """Two values are equal; `of` says what they are."""
+    """Expect that two values are equal; `of` names them."""
     if expected != received:
         raise Mismatch(f"{of} {expected}", str(received))

@@ -31,7 +31,7 @@ VERSIONS: dict[str, tuple[Build, tuple[str, ...]]] = {
 
 
 def write_models(folder: Path) -> None:
-    """Writes the fixture models and their models.config into a folder, where only they should stand.
+    """Write the fixture models and their models.config into a folder, which should hold nothing else.
 
     A version that stands there already is kept: servers may be reading it.
     """
@@ -44,7 +44,7 @@ def write_models(folder: Path) -> None:
 
 
 def write_version(folder: Path, name: str, build: Build, *, warm_up: PredictRequest | None = None) -> None:
-    """Writes a version of a model; it appears whole.
+    """Write a version of a model; it appears whole.
 
     Args:
         folder: the model's folder.
@@ -68,14 +68,14 @@ def write_version(folder: Path, name: str, build: Build, *, warm_up: PredictRequ
 
 
 def write_corrupt_version(folder: Path, name: str) -> None:
-    """Writes what stands where a version should, but is none."""
+    """Write a folder in the place of a version that is not one."""
     hidden = Path(tempfile.mkdtemp(dir=folder, prefix=f".{name}."))
     (hidden / "saved_model.pb").write_bytes(b"not a model")
     os.rename(hidden, folder / name)
 
 
 def model_config(folder: Path, name: str) -> ModelConfig:
-    """A model's entry in models.config; its latest version is served."""
+    """Make a model's entry in models.config; its latest version is served."""
     return ModelConfig(name=name, base_path=str(folder / name), model_platform="tensorflow")
 
 

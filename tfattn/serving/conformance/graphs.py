@@ -1,4 +1,4 @@
-"""The graphs of the fixture models: what their signatures take and compute."""
+"""The graphs of the fixture models: the inputs and outputs of their signatures."""
 
 from collections.abc import Callable, Mapping
 
@@ -18,7 +18,7 @@ ECHOED = {
 
 
 def half_plus_two(version: int) -> Signatures:
-    """y = x / 2 + 2, for tensors and for tf.Examples (there plus their `offset`, 0 where they have none)."""
+    """Compute x / 2 + 2, for tensors and for tf.Examples (there plus their `offset`, 0 by default)."""
     x = v1.placeholder(tf.float32, [None], "x")
     examples = v1.placeholder(tf.string, [None], "examples")
     features = tf.io.parse_example(
@@ -42,7 +42,7 @@ def half_plus_two(version: int) -> Signatures:
 
 
 def counted(version: int) -> Signatures:
-    """Half plus two, and `count`, which tells how often `count` has been computed, this time too."""
+    """Compute half plus two, and `count`, the number of times that `count` has been computed, this one included."""
     signatures = half_plus_two(version)
     x = v1.placeholder(tf.float32, [None], "counted_x")
     count = v1.get_variable("count", [], tf.int64, initializer=v1.zeros_initializer(), use_resource=True)
@@ -51,7 +51,7 @@ def counted(version: int) -> Signatures:
 
 
 def slow(version: int) -> Signatures:
-    """Gives x back after as many milliseconds as the largest of x says, for which it keeps a core busy."""
+    """Return x after as many milliseconds as the largest of x, in which a core is kept busy."""
     del version
     x = v1.placeholder(tf.float32, [None], "x")
     end = tf.timestamp() + tf.cast(tf.reduce_max(x), tf.float64) / 1000.0
@@ -62,7 +62,7 @@ def slow(version: int) -> Signatures:
 
 
 def types(version: int) -> Signatures:
-    """A signature for each type and shape that is worth a look."""
+    """Make a signature for each type and shape to be checked."""
     del version
     signatures = {name: _echo(name, type_) for name, type_ in ECHOED.items()}
     a, b = (v1.placeholder(tf.float32, [None], name) for name in "ab")

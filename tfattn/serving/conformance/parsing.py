@@ -1,4 +1,4 @@
-"""Rows 16 to 33 and 41 to 45: what the body of a predict request may look like."""
+"""Rows 16 to 33 and 41 to 45: the forms of the body of a predict request."""
 
 from typing import Any
 

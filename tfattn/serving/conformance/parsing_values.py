@@ -1,4 +1,4 @@
-"""Rows 34 to 40: which JSON values become which tensors."""
+"""Rows 34 to 40: the tensors of JSON values."""
 
 import math
 

@@ -21,7 +21,7 @@ WARM_UP_TIME = 2000.0  # milliseconds
 
 @contextlib.contextmanager
 def reloaded(server: Server, config: ModelServerConfig) -> Iterator[None]:
-    """Reloads the server with a configuration; afterwards, with the one that it was started with."""
+    """Reload the server with a configuration; afterwards, with the one that it was started with."""
     try:
         reload(server, config)
         yield
@@ -30,7 +30,7 @@ def reloaded(server: Server, config: ModelServerConfig) -> Iterator[None]:
 
 
 def reload(server: Server, config: ModelServerConfig) -> None:
-    """Reloads the server's configuration, which takes until its models are loaded."""
+    """Reload the server's configuration, and wait until its models are loaded."""
     asked = ReloadConfigRequest(config=config)
     answer = server.call(server.model_service.HandleReloadConfigRequest, asked)
     equal(0, answer.status.error_code, "status.error_code")
@@ -112,12 +112,12 @@ def _half_plus_two(config: ModelServerConfig) -> ModelConfig:
 
 
 def _base(config: ModelServerConfig) -> Path:
-    """Where the server sees the models."""
+    """Return the folder in which the server sees the models."""
     return Path(config.model_config_list.config[0].base_path).parent
 
 
 def _states_over_rest(server: Server, until: Callable[[], bool]) -> list[list[str]]:
-    """The states of the versions of `warming`, look by look, from when there are any."""
+    """Collect the states of the versions of `warming`, look by look, from when there are any."""
     seen = []
     deadline = time.monotonic() + server.patience
     while not until() and time.monotonic() < deadline:

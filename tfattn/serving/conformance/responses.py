@@ -1,4 +1,4 @@
-"""Rows 46 to 50: how tensors are answered in JSON."""
+"""Rows 46 to 50: tensors in JSON responses."""
 
 import base64
 import math

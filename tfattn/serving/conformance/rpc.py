@@ -148,7 +148,7 @@ def very_large_message(server: Server) -> str | None:
 
 
 def request(model: str = "half_plus_two", signature: str = "", **inputs: list) -> PredictRequest:
-    """A request to predict; floats as float32."""
+    """Make a request to predict; floats as float32."""
     tensors = {}
     for name, values in inputs.items():
         type_ = tf.string if values and isinstance(values[0], str | bytes) else tf.float32

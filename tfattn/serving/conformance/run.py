@@ -1,4 +1,4 @@
-"""Runs the checks against a server, and says for each what came of it."""
+"""The run of all checks against a server, and their results."""
 
 import contextlib
 import tempfile
@@ -46,7 +46,7 @@ Outcome = Literal["ok", "deviation", "failed", "skipped"]
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a check.
+    """The result of a check.
 
     Attributes:
         check: the check.
@@ -71,7 +71,7 @@ def conformance(
     engine: str = "builtin",
     overrides: Sequence[str] = (),
 ) -> Iterator[Result]:
-    """Checks a server against the whole list; where no address is given, one that is started for it.
+    """Check a server against the whole list; where no address is given, one that is started for it.
 
     Args:
         rest: its address for REST, such as http://127.0.0.1:8501.
@@ -96,7 +96,7 @@ def conformance(
 
 
 def run_check(check: Check, server: Server) -> Result:
-    """Makes one check."""
+    """Run one check."""
     try:
         deviation = check.run(server)
     except Mismatch as mismatch:
@@ -109,7 +109,7 @@ def run_check(check: Check, server: Server) -> Result:
 
 
 def summary(results: Iterable[Result]) -> str:
-    """How many checks came to what, in a line."""
+    """Count the results in a line."""
     counts = Counter(result.outcome for result in results)
     return ", ".join(f"{counts[outcome]} {outcome}" for outcome in ("ok", "deviation", "failed", "skipped"))
 

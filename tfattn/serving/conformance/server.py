@@ -29,7 +29,7 @@ _ANY_SIZE = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_le
 
 @dataclass(frozen=True)
 class Answer:
-    """What an HTTP request was answered."""
+    """The answer to an HTTP request."""
 
     status: int
     headers: Mapping[str, str]  # names in lower case
@@ -50,7 +50,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Refusal:
-    """What a gRPC call was refused with."""
+    """The code and message with which a gRPC call was refused."""
 
     code: grpc.StatusCode
     message: str
@@ -89,27 +89,27 @@ class Server:
         return self._given(self._models, "--models DIR, the folder that the server reads")
 
     def ask(self, method: str, path: str, body: bytes | str = b"", **headers: str) -> Answer:
-        """Sends an HTTP request and reads its answer; underscores of header names stand for hyphens."""
+        """Send an HTTP request and read its answer; underscores of header names stand for hyphens."""
         with self.sent(method, path, body, **headers) as connection:
             return received(connection)
 
     def post(self, path: str, body: Any, **headers: str) -> Answer:
-        """Posts a body: text and bytes as they are, anything else as JSON."""
+        """Post a body: text and bytes as they are, anything else as JSON."""
         return self.ask("POST", path, body if isinstance(body, str | bytes) else json.dumps(body), **headers)
 
     def predict(self, body: Any, model: str = "half_plus_two") -> Answer:
-        """Posts a body to a model's newest version."""
+        """Post a body to a model's newest version."""
         return self.post(f"/v1/models/{model}:predict", body)
 
     def types(self, signature: str, **body: Any) -> Answer:
-        """Asks a signature of the model `types`."""
+        """Ask a signature of the model `types`."""
         return self.predict({"signature_name": signature, **body}, "types")
 
     @contextlib.contextmanager
     def sent(
         self, method: str, path: str, body: bytes | str = b"", **headers: str
     ) -> Iterator[http.client.HTTPConnection]:
-        """Sends an HTTP request; what it yields, `received` reads the answer from."""
+        """Send an HTTP request; `received` reads the answer from the connection that it yields."""
         url = urlsplit(self.rest_url)
         kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
         connection = kind(url.hostname, url.port, timeout=ANSWER_SECONDS)
@@ -138,25 +138,25 @@ class Server:
         return ModelServiceStub(self.channel)
 
     def call(self, method: Callable, request: Message) -> Message:
-        """Calls a method that should answer."""
+        """Call a method that should answer."""
         try:
             return method(request, timeout=ANSWER_SECONDS)
         except grpc.RpcError as error:
             raise Mismatch("OK", str(Refusal(error.code(), error.details() or ""))) from None
 
     def states(self, model: str) -> dict[int, str]:
-        """The versions of a model and their states, as GetModelStatus tells."""
+        """Ask for the versions of a model and their states, by GetModelStatus."""
         request = GetModelStatusRequest()
         request.model_spec.name = model
         answer = self.call(self.model_service.GetModelStatus, request)
         return {one.version: ModelVersionStatus.State.Name(one.state) for one in answer.model_version_status}
 
     def available(self, model: str) -> set[int]:
-        """The versions of a model that answer requests."""
+        """List the versions of a model that answer requests."""
         return {number for number, state in self.states(model).items() if state == "AVAILABLE"}
 
     def wait_until(self, is_so: Callable[[], bool], expected: str, received: Callable[[], object]) -> None:
-        """Waits for something, patiently but not for ever."""
+        """Wait for a condition, up to a limit."""
         until = time.monotonic() + self.patience
         while not is_so():
             if time.monotonic() > until:
@@ -164,14 +164,14 @@ class Server:
             time.sleep(PAUSE)
 
     def config(self) -> ModelServerConfig:
-        """The models.config that the server was started with."""
+        """Read the models.config that the server was started with."""
         path = self.models / "models.config"
         if not path.is_file():
             raise Skipped(f"needs {path}, which --write-models writes")
         return text_format.Parse(path.read_text(encoding="utf-8"), ModelServerConfig())
 
     def close(self) -> None:
-        """Closes the channel."""
+        """Close the channel."""
         if self._grpc is not None:
             self.channel.close()
 
@@ -184,7 +184,7 @@ class Server:
 
 @contextlib.contextmanager
 def broken_is_wrong() -> Iterator[None]:
-    """A connection that breaks, or an answer that is not HTTP, is a wrong answer."""
+    """Turn a connection that breaks, or an answer that is not HTTP, into a mismatch."""
     try:
         yield
     except (OSError, http.client.HTTPException) as error:
@@ -192,7 +192,7 @@ def broken_is_wrong() -> Iterator[None]:
 
 
 def received(connection: http.client.HTTPConnection) -> Answer:
-    """Reads the answer to a request that was sent."""
+    """Read the answer to a request that was sent."""
     with broken_is_wrong():
         response = connection.getresponse()
         headers = {name.lower(): value for name, value in response.getheaders()}

@@ -31,7 +31,7 @@ SETTINGS: dict[str, object] = {
 
 @contextlib.contextmanager
 def started(models: Path, engine: str, overrides: Sequence[str] = ()) -> Iterator[tuple[str, str]]:
-    """Serves a folder of models until the block ends.
+    """Serve a folder of models until the block ends.
 
     Args:
         models: the folder.
@@ -66,7 +66,7 @@ def _settings(engine: str, scratch: Path) -> dict[str, object]:
 
 
 def _addresses(process: subprocess.Popen, log) -> tuple[str, str]:
-    """Reads the line that a server prints once it is ready."""
+    """Read the line that a server prints once it is ready."""
     too_late = threading.Timer(START_SECONDS, process.kill)
     too_late.start()
     try:

@@ -1,4 +1,4 @@
-"""Rows 55 to 61: what a server tells about its models, and what it says of those that it does not have."""
+"""Rows 55 to 61: status and metadata of a server's models, and of models that it does not have."""
 
 from typing import Any
 
@@ -75,7 +75,7 @@ def _available(version: int) -> dict[str, Any]:
 
 
 def _metadata(version: int, received: Any) -> dict[str, Any]:
-    """What is said of half_plus_two; of its signatures but the default one, whatever was received."""
+    """Make the expected metadata of half_plus_two; signatures other than the default one are as received."""
     try:
         others = dict(received["metadata"]["signature_def"]["signature_def"])
     except (KeyError, TypeError, ValueError):

@@ -169,7 +169,7 @@ def _is_html(answer: Answer) -> None:
 
 
 def _requests(server: Server) -> float:
-    """How many successful requests the server says that the model has had."""
+    """Read the server's count of successful requests to the model."""
     answer = server.ask("GET", METRICS)
     if answer.status == 404:
         raise Skipped("needs --monitoring_config_file with prometheus_config { enable: true }")

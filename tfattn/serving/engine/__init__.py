@@ -1,1 +1,1 @@
-"""One version of a model computes: a SavedModel, the process that runs it, and the batches that it is given."""
+"""The computation of one version of a model: a SavedModel, the process that runs it, and its batches."""

@@ -1,4 +1,4 @@
-"""Dynamic batching: rows of several requests go through the model together.
+"""Dynamic batching: rows of several requests are computed together.
 
 What may share a batch: requests of the same signature, wanted outputs and shapes, and texts of about the same length,
 so that little of a batch is padding. A batch that fails is split until the request that fails stands alone. What nobody
@@ -36,13 +36,13 @@ Compute = Callable[[str, Arrays, Sequence[str]], Awaitable[Arrays]]
 
 
 class Observer(Protocol):
-    """What wants to know about batches."""
+    """The contract of what observes batches."""
 
     def batch(self, *, rows: int, seconds: float, queued: list[float]) -> None:
-        """A batch was computed: its rows, the time it took, and how long each of its requests had waited."""
+        """Note a computed batch: its rows, the time it took, and the waiting time of each of its requests."""
 
     def queue(self, *, rows: int) -> None:
-        """The queue has changed: how many rows wait now."""
+        """Note the number of rows that wait now."""
 
 
 @dataclass(eq=False)
@@ -63,12 +63,12 @@ class Waiting:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether somebody still waits for the outputs."""
+        """Whether the client still waits for the outputs."""
         return not self.result.done()
 
 
 class Batcher:
-    """Joins requests into batches and computes a few of them at a time. It lives on one event loop.
+    """Joins requests into batches and computes a few of them at a time, on one event loop.
 
     Args:
         compute: computes the outputs of a signature; raises Failure or Died.
@@ -95,7 +95,7 @@ class Batcher:
     async def run(
         self, signature: Signature, inputs: Arrays, outputs: tuple[str, ...], deadline: float | None
     ) -> Arrays:
-        """Computes a request as if it were alone.
+        """Compute a request as if it were alone.
 
         Args:
             signature: what to compute.
@@ -123,7 +123,7 @@ class Batcher:
                 self._taken([waiting])
 
     async def _run_in_parts(self, whole: Waiting) -> Arrays:
-        """A request of more rows than a batch holds goes through the model batch by batch."""
+        """Compute a request of more rows than a batch holds batch by batch."""
         parts: list[Arrays] = []
         for start in range(0, whole.rows, self._room * self._threads):
             ends = [start + self._room * part for part in range(self._threads + 1)]
@@ -181,7 +181,7 @@ class Batcher:
         self._observer.queue(rows=self._queued_rows)
 
     def _dispatch(self) -> None:
-        """Starts as many batches as there are threads for, the longest waiting first."""
+        """Start as many batches as there are free threads, those that have waited longest first."""
         while self._free and (batch := self._next_batch()):
             self._free -= 1
             task = self._loop.create_task(self._run(batch))
@@ -255,7 +255,7 @@ class Batcher:
                 await self._run([waiting])
 
     async def _failed(self, batch: list[Waiting], failure: Failure) -> None:
-        """Halves a batch until the request that fails is alone."""
+        """Halve a batch until the request that fails is alone."""
         if len(batch) == 1:
             _resolve(batch, failure)
             return
@@ -264,7 +264,7 @@ class Batcher:
         await self._run(batch[middle:])
 
     def _died(self, batch: list[Waiting]) -> None:
-        """Tries each request once more, alone: one of them may have been the cause."""
+        """Try each request once more, alone: one of them may have been the cause."""
         for waiting in batch:
             waiting.deaths += 1
             if waiting.deaths >= MOST_DEATHS:
@@ -275,7 +275,7 @@ class Batcher:
 
 
 def _length(inputs: Arrays) -> int:
-    """About how long the longest text is: 6 for up to 2**6 bytes, 7 for up to 2**7 ...; 0 where there is none."""
+    """Return the order of magnitude of the longest text: 6 for up to 2**6 bytes, 7 for 2**7 ...; 0 for no text."""
     texts = [array for array in inputs.values() if array.dtype == object]
     longest = sum(max(map(len, array.flat), default=0) for array in texts)
     return max(SHORT, (longest - 1).bit_length()) if texts else 0

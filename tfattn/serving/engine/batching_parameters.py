@@ -29,12 +29,12 @@ class BatchingParameters:
 
     @property
     def max_queued_rows(self) -> int:
-        """How many rows may wait."""
+        """The most rows that may wait."""
         return self.max_batch_size * self.max_queued_batches
 
 
 def read(path: Path) -> BatchingParameters:
-    """Reads a file of parameters; what it leaves out is as TF Serving has it, but at most a thread for each core.
+    """Read a file of parameters; missing ones are TF Serving's, but with at most a thread per core.
 
     Raises:
         ServingError: it is not such a file, or a value is out of range; says at which line.
@@ -61,7 +61,7 @@ def read(path: Path) -> BatchingParameters:
 
 
 def find(setting: str, models: Path) -> Path | None:
-    """The file of parameters that is to be read; None where every request is to be computed alone.
+    """Find the file of parameters; None where every request is to be computed alone.
 
     Args:
         setting: `batching` of the server's settings: a file, "beside" or "off".
@@ -76,7 +76,7 @@ def find(setting: str, models: Path) -> Path | None:
 
 
 def _message():
-    """The message BatchingParameters, which TF Serving's package of messages leaves out."""
+    """Make the message class BatchingParameters, which TF Serving's package of messages lacks."""
     value, flag, word = (f".google.protobuf.{name}Value" for name in ("Int64", "Bool", "String"))
     fields = {
         "max_batch_size": (1, value),

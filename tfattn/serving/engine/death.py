@@ -1,4 +1,4 @@
-"""Why a process ended, in one line: of all that it wrote to standard error, only what says so."""
+"""The reason why a process ended, in one line, taken from its standard error."""
 
 import re
 import signal
@@ -16,7 +16,7 @@ VMSTAT = Path("/proc/vmstat")
 
 
 def reason(exit_code: int, errors: str, *, out_of_memory: bool = False) -> str:
-    """Why a process ended.
+    """Find the reason why a process ended.
 
     Args:
         exit_code: as multiprocessing gives it: the exit status, or a signal's number below zero.
@@ -35,7 +35,7 @@ def reason(exit_code: int, errors: str, *, out_of_memory: bool = False) -> str:
 
 
 def out_of_memory_kills() -> int:
-    """How many processes the kernel has ended because memory ran out, since the machine started."""
+    """Count the processes that the kernel has ended because memory ran out, since the machine started."""
     try:
         found = re.search(r"^oom_kill (\d+)$", VMSTAT.read_text(), re.MULTILINE)
     except OSError:
@@ -44,7 +44,7 @@ def out_of_memory_kills() -> int:
 
 
 def _last_line(errors: str) -> str:
-    """What an exception says, or a fatal message, or whatever came last and is no line of a log."""
+    """Find the message of an exception or of a fatal error, or else the last line that is not a log line."""
     lines = errors.splitlines()
     if _TRACEBACK in lines:
         after = lines[len(lines) - lines[::-1].index(_TRACEBACK) :]

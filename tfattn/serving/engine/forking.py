@@ -1,4 +1,4 @@
-"""The process that those of versions are forked from: it loads TensorFlow once, for all of them."""
+"""The process from which those of versions are forked: it loads TensorFlow once, for all of them."""
 
 import multiprocessing
 from multiprocessing import forkserver
@@ -8,6 +8,6 @@ PRELOADED = ["tfattn.serving.engine.preload"]
 
 
 def start() -> None:
-    """Starts it, if it is not running yet; what calls this early can load TensorFlow for itself meanwhile."""
+    """Start it if it is not running; a caller that starts early can load TensorFlow at the same time."""
     FORKS.set_forkserver_preload(PRELOADED)
     forkserver.ensure_running()

@@ -1,4 +1,4 @@
-"""What the process of a version does once its priority is set: load, warm, answer."""
+"""The work of a version's process once its priority is set: load, warm, answer."""
 
 import contextlib
 import threading
@@ -16,7 +16,7 @@ from tfattn.serving.engine.saved_model import SavedModel
 
 
 def host(folder: Path, line: Line, *, threads: int, allow_operations: Collection[str], background: Executor) -> None:
-    """Answers what comes over the line, until that is closed.
+    """Answer the requests of a line until it is closed.
 
     The first frames to the server have the number 0: the signatures, when the model is loaded, and how many warm-up
     requests it has answered; or the failure to do either, after which the process ends.
@@ -61,7 +61,7 @@ def _refuse(line: Line, number: int, failure: Failure) -> None:
 
 
 def _warmed(model: SavedModel) -> list[warm_up.WarmUpRequest]:
-    """Answers the warm-up requests."""
+    """Answer the warm-up requests."""
     requests = list(warm_up.requests(model.folder, model.signatures))
     for request in requests:
         model.run(*request)
@@ -69,7 +69,7 @@ def _warmed(model: SavedModel) -> list[warm_up.WarmUpRequest]:
 
 
 def _warm(model: SavedModel, requests: list[warm_up.WarmUpRequest], pool: ThreadPoolExecutor, threads: int) -> None:
-    """Every thread answers every request: what oneDNN prepares for a shape, it keeps by thread. One after the other."""
+    """Answer every request in every thread, one after another: oneDNN caches what it prepares for a shape by thread."""
     together, turn = threading.Barrier(threads), threading.Lock()
 
     def warm() -> None:

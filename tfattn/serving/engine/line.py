@@ -14,12 +14,12 @@ OK = 0
 
 
 def frame(number: int, code: int, body: bytes) -> bytes:
-    """A frame as bytes."""
+    """Make the bytes of a frame."""
     return HEAD.pack(number, code, len(body)) + body
 
 
 class Line:
-    """The process's end. Any thread may send."""
+    """The process's end of the line to the server; any thread may send."""
 
     def __init__(self, end: socket.socket):
         self._end = end
@@ -27,12 +27,12 @@ class Line:
         self._lock = threading.Lock()
 
     def send(self, number: int, code: int, body: bytes) -> None:
-        """Sends a frame; nobody listens any more once the server is gone."""
+        """Send a frame; nothing is sent once the server is gone."""
         with self._lock:
             self._end.sendall(frame(number, code, body))
 
     def frames(self) -> Iterator[tuple[int, bytes]]:
-        """What the server sends, until it closes the line: numbers and bodies."""
+        """Yield what the server sends, numbers and bodies, until it closes the line."""
         while head := self._file.read(HEAD.size):
             number, _, length = HEAD.unpack(head)
             yield number, self._file.read(length)

@@ -1,4 +1,4 @@
-"""Where links lead: what is served stays inside the folder that somebody named.
+"""Checks of links: everything that is served is inside the configured folder.
 
 Links within the tree are welcome: `current -> v3`, or `..data` of a volume in Kubernetes.
 """
@@ -12,12 +12,12 @@ from tfattn.errors import SavedModelError
 
 
 def stays_inside(path: str | Path, folder: str | Path) -> bool:
-    """Whether a path, once all links are followed, leads to something in a folder."""
+    """Tell whether a path, with all links followed, leads to something in a folder."""
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 def check_files(folder: Path) -> None:
-    """Refuses a version's folder that holds a link to the outside, or something that is no file.
+    """Refuse a version's folder that holds a link to the outside, or something that is not a file.
 
     Args:
         folder: the version's folder, which may be a link itself.
@@ -38,7 +38,7 @@ def check_files(folder: Path) -> None:
 
 
 def check_inside(paths: Iterable[str | Path], folder: Path) -> None:
-    """Refuses paths that lead out of a version's folder.
+    """Refuse paths that lead out of a version's folder.
 
     Raises:
         SavedModelError: names the first such path, and where it leads.

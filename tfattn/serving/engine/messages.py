@@ -1,4 +1,4 @@
-"""Requests and responses as they cross the line between a server and the process of a version."""
+"""Requests and responses between a server and the process of a version."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -13,7 +13,7 @@ Arrays = dict[str, np.ndarray]
 
 
 def request(signature: str, inputs: Mapping[str, np.ndarray], outputs: Sequence[str]) -> bytes:
-    """A request to the process."""
+    """Write a request to the process."""
     message = PredictRequest(output_filter=outputs)
     message.model_spec.signature_name = signature
     for name, array in inputs.items():
@@ -22,14 +22,14 @@ def request(signature: str, inputs: Mapping[str, np.ndarray], outputs: Sequence[
 
 
 def read_request(body: bytes) -> tuple[str, Arrays, tuple[str, ...]]:
-    """Signature, inputs and the names of the outputs that are wanted."""
+    """Read the signature, the inputs and the names of the wanted outputs."""
     message = PredictRequest.FromString(body)
     inputs = {name: from_proto(name, proto) for name, proto in message.inputs.items()}
     return message.model_spec.signature_name, inputs, tuple(message.output_filter)
 
 
 def response(outputs: Mapping[str, np.ndarray]) -> bytes:
-    """A response of the process."""
+    """Write a response of the process."""
     message = PredictResponse()
     for name, array in outputs.items():
         fill(message.outputs[name], array, as_content=True)
@@ -37,16 +37,16 @@ def response(outputs: Mapping[str, np.ndarray]) -> bytes:
 
 
 def read_response(body: bytes) -> Arrays:
-    """The outputs by name."""
+    """Read the outputs by name."""
     return {name: from_proto(name, proto) for name, proto in PredictResponse.FromString(body).outputs.items()}
 
 
 def signatures(known: Iterable[Signature]) -> bytes:
-    """The functions of a model."""
+    """Write the signatures of a model."""
     return SignatureDefMap(signature_def={one.name: one.message for one in known}).SerializeToString()
 
 
 def read_signatures(body: bytes) -> dict[str, Signature]:
-    """The functions of a model by name."""
+    """Read the signatures of a model by name."""
     known = SignatureDefMap.FromString(body).signature_def
     return {name: Signature.of(name, known[name]) for name in sorted(known)}

@@ -1,4 +1,4 @@
-"""What the processes of versions have in common: TensorFlow, loaded once by the process that they are forked from.
+"""TensorFlow for the processes of versions, loaded once by the process from which they are forked.
 
 A process with one thread may be forked without care; the libraries of linear algebra below NumPy would start some.
 """

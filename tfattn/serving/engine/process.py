@@ -22,7 +22,7 @@ ENDING_SECONDS = 10  # for what a process still computes
 
 
 class Died(Exception):
-    """The process ended before it answered."""
+    """Raised when the process ended before it answered."""
 
 
 class Process:
@@ -52,7 +52,7 @@ class Process:
 
     @classmethod
     async def start(cls, folder: Path, *, threads: int, allow_operations: Collection[str], gently: bool) -> "Process":
-        """Starts a process and waits until its model is loaded and warm.
+        """Start a process and wait until its model is loaded and warm.
 
         Args:
             folder: the version's folder.
@@ -78,7 +78,7 @@ class Process:
         return started
 
     async def run(self, signature: str, inputs: Arrays, outputs: Sequence[str]) -> Arrays:
-        """Has outputs computed.
+        """Send inputs to the process and wait for the outputs.
 
         Raises:
             Failure: as TensorFlow says.
@@ -98,7 +98,7 @@ class Process:
         return messages.read_response(body)
 
     async def end(self) -> None:
-        """Closes the line, upon which the process ends; waits for that."""
+        """Close the line, upon which the process ends, and wait for that."""
         self._writer.close()
         try:
             await asyncio.wait_for(asyncio.shield(self._exit), ENDING_SECONDS)
@@ -136,7 +136,7 @@ class Process:
         return number, code, await self._reader.readexactly(length)
 
     async def _listen_to_errors(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
-        """Reads what the process says until it has ended; the reason why it has."""
+        """Read what the process prints until it has ended, and return the reason why it has."""
         said = b""
         with contextlib.suppress(ConnectionError):
             while more := await reader.read(LAST_WORDS):
@@ -151,7 +151,7 @@ class Process:
 
 
 async def _forked(*arguments: object) -> tuple[multiprocessing.Process, socket.socket, socket.socket]:
-    """A process that runs `worker.main`, and the lines to it: for requests, and what it says on standard error."""
+    """Fork a process that runs `worker.main`; return it with the lines for requests and for its standard error."""
     with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
         try:
             forking.start()

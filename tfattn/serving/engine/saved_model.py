@@ -32,7 +32,7 @@ _REMEDY = (
 
 
 class SavedModel:
-    """One version of an exported model in memory: tensors in, tensors out; any number of threads may call it.
+    """One version of an exported model in memory; any number of threads may call it.
 
     Before anything of it runs, it is held against what a SavedModel should do (graphs/operations.py).
 
@@ -90,7 +90,7 @@ class SavedModel:
     def run(
         self, signature: str, inputs: Mapping[str, np.ndarray], outputs: Sequence[str] = ()
     ) -> dict[str, np.ndarray]:
-        """Computes outputs.
+        """Compute outputs.
 
         Args:
             signature: the name of one in `signatures`.
@@ -131,14 +131,14 @@ def _loader(folder: Path) -> SavedModelLoader:
 
 
 def _check_manifest(meta_graph: meta_graph_pb2.MetaGraphDef, folder: Path) -> None:
-    """Refuses an export of ours without its manifest: nobody can tell whether its files are the right ones."""
+    """Refuse an export of ours without its manifest, whose files cannot be verified."""
     path = folder / files.MANIFEST
     if meta_graph.meta_info_def.meta_graph_version == files.SEALED and not path.is_file():
         raise DataError("the file is missing", where=str(path), remedy=EXPORT_AGAIN)
 
 
 def _check_operations(meta_graph: meta_graph_pb2.MetaGraphDef, folder: Path, allow_operations: Collection[str]) -> None:
-    """Refuses what would do more than compute."""
+    """Refuse a model that would do more than compute."""
     try:
         operations.check(meta_graph, allowed=allow_operations, remedy=_REMEDY)
     except SavedModelError as error:

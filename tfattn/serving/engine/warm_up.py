@@ -1,4 +1,4 @@
-"""The requests that a version answers before it counts as available, so that no user waits for a first time."""
+"""The requests that a version answers before it counts as available, so that no client waits for first computations."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -21,7 +21,7 @@ WarmUpRequest = tuple[str, dict[str, Any], tuple[str, ...]]
 
 
 def requests(folder: Path, signatures: Mapping[str, Signature]) -> Iterator[WarmUpRequest]:
-    """The warm-up requests of a version: signature, inputs, outputs; none where there is no such file.
+    """Read the warm-up requests of a version: signature, inputs, outputs; none where there is no such file.
 
     Raises:
         Failure: the file is damaged.

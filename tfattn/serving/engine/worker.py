@@ -25,7 +25,7 @@ def main(
     allow_operations: Collection[str],
     gently: bool,
 ) -> None:
-    """Runs until the server closes the line.
+    """Run until the server closes the line.
 
     Args:
         line: to the server.
@@ -51,5 +51,5 @@ def main(
 
 
 def _run_when_idle(thread: int = 0) -> None:
-    """Gives a thread (this one, where none is named), and those that it starts, what no other of the machine wants."""
+    """Let a thread (this one by default), and those that it starts, run only when the machine is idle."""
     os.sched_setscheduler(thread, os.SCHED_IDLE, os.sched_param(0))

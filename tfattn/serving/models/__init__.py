@@ -1,1 +1,1 @@
-"""Which models there are on the disk, and the versions of them that are served."""
+"""The models on disk, and the versions of them that are served."""

@@ -1,4 +1,4 @@
-"""One model: its versions come and go as their folders do."""
+"""One model, whose versions are loaded and unloaded as their folders appear and disappear."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ FIRST_WAIT, MOST_DOUBLINGS = 1.0, 16  # seconds before a version that died is lo
 
 @dataclass
 class ManagedVersion:
-    """A version that is loaded, or is to be.
+    """A version that is loaded, or that is to be loaded.
 
     Attributes:
         version: the version itself; each try to load it makes a new one.
@@ -85,27 +85,27 @@ class ServedModel:
         self._running = self._loop.create_task(self._run())
 
     def find(self, number: int | None = None) -> Version | None:
-        """The available version of a number, or the newest; None where there is none."""
+        """Find the available version of a number, or the newest; None where there is none."""
         if number is None:
             return max(self._available(), key=lambda version: version.number, default=None)
         managed = self._managed.get(number)
         return managed.version if managed and managed.version.state is VersionState.AVAILABLE else None
 
     def versions(self) -> list[Version]:
-        """All versions, and the last of those that are gone, newest first."""
+        """List all versions, and the last of those that are gone, newest first."""
         current = {number: managed.version for number, managed in self._managed.items()}
         known = {**self._ended, **self._ending, **current}
         return [known[number] for number in sorted(known, reverse=True)]
 
     def change(self, config: ModelConfig) -> None:
-        """Follows another entry of models.config from now on."""
+        """Follow another entry of models.config from now on."""
         self.config = config
         self._is_first_look = True
         self.settled.clear()
         self._changed.set()
 
     async def stop(self) -> None:
-        """Loads nothing more, and unloads every version once nobody uses it."""
+        """Load nothing more, and unload every version once it is not used."""
         self._running.cancel()
         await asyncio.wait([self._running])
         self.settled.set()  # nobody need wait any more
@@ -130,7 +130,7 @@ class ServedModel:
                 await asyncio.wait_for(self._changed.wait(), self._serving.poll_seconds)
 
     async def _step(self) -> bool:
-        """Looks at the disk and loads at most one version; tells whether there was one to load."""
+        """Look at the disk and load at most one version; tell whether there was one to load."""
         if not await self._look() or self._next() is None:
             return False
         async with self._loading:
@@ -140,7 +140,7 @@ class ServedModel:
         return True
 
     async def _look(self) -> bool:
-        """Follows what is on the disk; tells whether it could."""
+        """Follow the versions on disk; tell whether they could be read."""
         config = self.config
         try:
             seen = await asyncio.to_thread(

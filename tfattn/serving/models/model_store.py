@@ -1,4 +1,4 @@
-"""Which exported models there are, and where the newest version of one stands."""
+"""The exported models in a folder, and the newest version of each."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ from tfattn.serving.models import versions_on_disk
 
 
 def find(model: str, folder: str | Path = "saved_models") -> Path:
-    """The folder of a model's newest version.
+    """Find the folder of a model's newest version.
 
     Args:
         model: a version's folder, a model's folder with versions in it, or a model's name.
@@ -36,19 +36,19 @@ def find(model: str, folder: str | Path = "saved_models") -> Path:
 
 
 def _is_version(folder: Path) -> bool:
-    """A version of ours that has lost its graph is damaged: an older one must not answer in its place."""
+    """Tell whether a folder is a version; a damaged one of ours is, so that no older one answers in its place."""
     return any((folder / name).is_file() for name in ("saved_model.pb", files.MANIFEST))
 
 
 def names(folder: str | Path) -> list[str]:
-    """The models of a folder that have a version, by name; not those that are links out of the folder."""
+    """List the models of a folder that have a version, by name; links out of the folder are excluded."""
     if not Path(folder).is_dir():
         return []
     return sorted(path.name for path in Path(folder).iterdir() if versions(path) and stays_inside(path, folder))
 
 
 def strays(folder: Path) -> list[str]:
-    """A line for each model of a folder that is a link out of it; none where there is no folder."""
+    """Describe each model of a folder that is a link out of it, one per line; none where there is no folder."""
     if not folder.is_dir():
         return []
     return [
@@ -59,7 +59,7 @@ def strays(folder: Path) -> list[str]:
 
 
 def versions(folder: Path) -> dict[int, Path]:
-    """A model's versions by number, ascending; none where there is no folder, or none that may be read."""
+    """List a model's versions by number, ascending; none where there is no folder, or none that may be read."""
     try:
         return versions_on_disk.complete(folder)
     except OSError:

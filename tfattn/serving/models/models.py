@@ -67,7 +67,7 @@ class Models:
         return self._labels is not None and all(model.find() for model in self._models.values())
 
     def find(self, name: str, version: int | None = None, label: str | None = None) -> Version:
-        """The available version that a request asks for: by number, by label, or else the newest.
+        """Find the available version that a request names: by number, by label, or else the newest.
 
         Raises:
             Failure: NOT_FOUND, it is not available; INVALID_ARGUMENT, there is no such label; UNAVAILABLE, the server
@@ -84,7 +84,7 @@ class Models:
         return found
 
     def status(self, name: str, version: int | None = None) -> list[Version]:
-        """A model's versions or one of them, in whatever state, newest first; the last ones that are gone as well.
+        """List a model's versions, or one of them, in any state, newest first; the last ones that are gone too.
 
         Raises:
             Failure: NOT_FOUND, there is none.
@@ -98,11 +98,11 @@ class Models:
         return versions
 
     def labels_of(self, name: str) -> dict[str, int]:
-        """The labels by which a model's versions can be asked for, and the version of each."""
+        """List the labels of a model's versions, and the version of each."""
         return dict(sorted((self._labels or {}).get(name, {}).items()))
 
     async def start(self) -> None:
-        """Returns when every version that is wanted has been tried; from now on the disk is looked at for others.
+        """Load every version that is wanted, each with one try; from then on, look for others on the disk.
 
         Labels may be those of versions that do not answer: none does yet.
         """
@@ -111,7 +111,7 @@ class Models:
             self._is_started = True
 
     async def reload(self, config: ModelServerConfig) -> None:
-        """Serves other models, or the same ones otherwise; returns when every version that is wanted has been tried.
+        """Serve other models, or the same ones differently; return when every wanted version has been tried.
 
         A version that fails to load is tried again later, as ever.
 
@@ -128,7 +128,7 @@ class Models:
             _check_available([model for name, model in self._models.items() if name not in before])
 
     async def stop(self) -> None:
-        """Unloads every version, once nobody uses it."""
+        """Unload every version, once it is not used."""
         self._leave(self._models.values())
         self._models = {}
         await asyncio.gather(*self._leaving)

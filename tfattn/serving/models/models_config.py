@@ -1,4 +1,4 @@
-"""What is to be served: a models.config as TF Serving reads it, or the folders that stand at a path."""
+"""The configuration of what is served: a models.config as TF Serving reads it, or the folders at a path."""
 
 import os
 import re
@@ -21,7 +21,7 @@ EXAMPLE = (
 
 
 def read_config(path: Path) -> ModelServerConfig:
-    """Finds the models to serve.
+    """Find the models to serve.
 
     Args:
         path: one of
@@ -63,12 +63,12 @@ def read_config(path: Path) -> ModelServerConfig:
 
 
 def strays(path: Path) -> list[str]:
-    """A line for each link that leads out of a folder of models, and is not served for that."""
+    """Describe each link that leads out of a folder of models and is therefore not served, one per line."""
     return [] if os.path.isfile(path / FILE) else model_store.strays(path)
 
 
 def check(model: ModelConfig, *, earlier: Collection[str]) -> None:
-    """Holds an entry against what a server can serve, with TF Serving's words where it has any.
+    """Check an entry against what a server can serve, with TF Serving's messages where it has any.
 
     Args:
         model: the entry.
@@ -136,7 +136,7 @@ def _check_folder(model: ModelConfig, path: Path) -> None:
 
 
 def _found(base: str, *, beside: Path) -> str:
-    """The folder that a base path means. Whoever writes an absolute one means it; others stay beside the file."""
+    """Find the folder of a base path: absolute paths are kept, others are relative to the file."""
     if os.path.isdir(base) and os.path.isabs(base):
         return base
     for place in (beside / base, beside / Path(base).name):
@@ -153,7 +153,7 @@ def _found(base: str, *, beside: Path) -> str:
 
 
 def _place(path: Path, text: str, *values: str) -> str:
-    """The file, and the last line on which the first value that can be found stands: of two, the second is wrong."""
+    """Find the file and the last line with the first of some values: of two equal ones, the second is wrong."""
     code = [(number, line) for number, line in enumerate(text.splitlines(), 1) if not line.lstrip().startswith("#")]
     for value in values:
         lines = [number for number, line in code if f'"{value}"' in line or f"'{value}'" in line]
@@ -163,7 +163,7 @@ def _place(path: Path, text: str, *values: str) -> str:
 
 
 def _near(path: Path, *more: Path) -> str:
-    """Names what stands nearby under a similar name."""
+    """Name what has a similar name nearby."""
     folders = [folder for folder in (path.parent, *more) if folder.is_dir()]
     return nearest(path.name, [name for folder in folders for name in _inside(folder)])
 

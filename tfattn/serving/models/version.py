@@ -1,4 +1,4 @@
-"""One version of a model that is served: its process, its queue, and what state it is in."""
+"""One version of a model that is served: its process, its queue and its state."""
 
 import asyncio
 import collections
@@ -79,7 +79,7 @@ class Version:
         self._unused = asyncio.Event()
 
     async def load(self, *, gently: bool = False) -> None:
-        """Starts the process, loads the model and warms it, in one try.
+        """Start the process, load the model and warm it, in one try.
 
         Args:
             gently: whether to load when nothing else wants to run: another version answers meanwhile.
@@ -103,12 +103,12 @@ class Version:
             raise
         self.signatures = process.signatures
         self._batcher = Batcher(
-            self._compute, parameters=self._parameters, threads=self._threads, observer=_Observer(self)
+            self._compute, parameters=self._parameters, threads=self._threads, observer=_ModelObserver(self)
         )
         self.state = VersionState.AVAILABLE
 
     async def run(self, signature: str, inputs: Arrays, outputs: tuple[str, ...], deadline: float | None) -> Arrays:
-        """Computes outputs of a signature.
+        """Compute outputs of a signature.
 
         Args:
             signature: its name.
@@ -124,7 +124,7 @@ class Version:
 
     @contextlib.contextmanager
     def use(self) -> Iterator[None]:
-        """Keeps the version from being unloaded while the block runs."""
+        """Keep the version from being unloaded while the block runs."""
         self._users += 1
         try:
             yield
@@ -134,7 +134,7 @@ class Version:
                 self._unused.set()
 
     async def unload(self) -> None:
-        """Waits until nobody uses it, then ends the process."""
+        """Wait until nobody uses it, then end the process."""
         self.state = VersionState.UNLOADING
         while self._users:
             self._unused.clear()
@@ -184,8 +184,8 @@ class Version:
             raise
 
 
-class _Observer:
-    """Tells the metrics which model a batch is of."""
+class _ModelObserver:
+    """Adds the model's name to what metrics are told of batches."""
 
     def __init__(self, version: Version):
         self._model, self._metrics = version.model, version._metrics

@@ -1,4 +1,4 @@
-"""Which versions of a model stand on the disk, and which of them are to be served."""
+"""The versions of a model on disk, and which of them are to be served."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ LARGEST = 2**63 - 1  # a version is an int64 in every message
 
 @dataclass(frozen=True)
 class Found:
-    """A version on the disk.
+    """A version on disk.
 
     Attributes:
         folder: where it stands.
@@ -31,7 +31,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Look:
-    """What one look at a model's folder has shown.
+    """The result of one look at a model's folder.
 
     Attributes:
         wanted: the versions that its policy wants, by number.
@@ -43,7 +43,7 @@ class Look:
 
 
 def look(base: Path, policy: Policy, *, loaded: Collection[int] = ()) -> Look:
-    """Looks which versions are to be served.
+    """Find the versions that are to be served.
 
     A version is a folder whose name is a number, leading zeros or not, and it is there once it has a saved_model.pb.
     It may be a link to a folder within the model's own, and to no other.
@@ -66,7 +66,7 @@ def look(base: Path, policy: Policy, *, loaded: Collection[int] = ()) -> Look:
 
 
 def complete(base: Path) -> dict[int, Path]:
-    """All versions that are there, by number, ascending.
+    """List all complete versions by number, ascending.
 
     Raises:
         OSError: the folder is missing or cannot be read.
@@ -75,7 +75,7 @@ def complete(base: Path) -> dict[int, Path]:
 
 
 def files(folder: Path) -> Files:
-    """What tells whether a version's folder has changed: name, size and time of change of each file."""
+    """List name, size and modification time of each file, by which a change of a version's folder is noticed."""
     found = set()
     for place, _, names in os.walk(folder):
         for path in (os.path.join(place, name) for name in names):
@@ -86,7 +86,7 @@ def files(folder: Path) -> Files:
 
 
 def strays(base: Path) -> list[str]:
-    """A line for each version that is a link out of the model's folder.
+    """Describe each version that is a link out of the model's folder, one per line.
 
     Raises:
         OSError: the folder is missing or cannot be read.
@@ -99,7 +99,7 @@ def strays(base: Path) -> list[str]:
 
 
 def _folders(base: Path) -> dict[int, list[Path]]:
-    """The folders of each number, ascending; of several, TF Serving takes the last by name, which comes first here."""
+    """List the folders of each number, ascending; of several, TF Serving takes the last by name, here the first."""
     folders: dict[int, list[Path]] = {}
     for path in _numbered(base):
         if not path.is_symlink() or stays_inside(path, base):

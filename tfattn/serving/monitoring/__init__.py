@@ -1,1 +1,1 @@
-"""What the server tells of itself: its log, and its metrics as Prometheus reads them."""
+"""The server's log, and its metrics for Prometheus."""

@@ -1,4 +1,4 @@
-"""What the server did, one JSON object a line, for machines to collect."""
+"""The server's log, one JSON object per line, for machines to collect."""
 
 import enum
 import json
@@ -13,7 +13,7 @@ MOST_FRAMES = 4
 
 
 class Log:
-    """Writes lines that are whole or not at all, and never waits for whoever reads them.
+    """A log whose lines are written whole or not at all, and which never waits for its reader.
 
     A line of up to a page goes into a pipe in one piece, and at once where the pipe has room. Where it has none, the
     line is lost: requests matter more. The next line that is written says how many were.
@@ -32,7 +32,7 @@ class Log:
         self._lost = 0
 
     def __call__(self, event: str, **facts: object) -> None:
-        """Writes one line.
+        """Write one line.
 
         Args:
             event: what happened, such as "version_available".
@@ -61,7 +61,7 @@ log = Log()
 
 
 class Problems:
-    """Says what is wrong when it turns up, and no more of it for as long as it lasts.
+    """Logs problems when they turn up, and not again for as long as they last.
 
     Args:
         event: under which it is said.
@@ -73,7 +73,7 @@ class Problems:
         self._known: frozenset[str] = frozenset()
 
     def tell(self, *problems: str) -> None:
-        """Takes all that is wrong now, and says what is new of it."""
+        """Take all present problems, and log the new ones."""
         for problem in problems:
             if problem not in self._known:
                 log(self._event, **self._facts, problem=problem)
@@ -81,7 +81,7 @@ class Problems:
 
 
 def log_error(error: BaseException, **facts: object) -> None:
-    """Writes what went wrong in the server itself and where, innermost first, but not what the error says.
+    """Log an error of the server itself and its place, innermost first, but not its message.
 
     Args:
         error: what was raised; its own text may quote a request.
@@ -91,7 +91,7 @@ def log_error(error: BaseException, **facts: object) -> None:
 
 
 class Errors:
-    """Says what goes wrong in the server itself, where it may go wrong each time that something is tried.
+    """Logs errors of the server itself, where they may occur on every try.
 
     The same error is said the first time, the tenth, the hundredth, and so on, with how often it has come.
 
@@ -104,7 +104,7 @@ class Errors:
         self._last, self._times = "", 0
 
     def came(self, error: BaseException) -> None:
-        """Counts an error, and says it or not."""
+        """Count an error, and log it or not."""
         what = f"{type(error).__name__} {_place(error)}"
         self._times = self._times + 1 if what == self._last else 1
         self._last = what
@@ -112,7 +112,7 @@ class Errors:
             log_error(error, **self._facts, times=self._times)
 
     def ended(self) -> None:
-        """What was tried went well."""
+        """Note that a try has succeeded."""
         self._last, self._times = "", 0
 
 

@@ -1,4 +1,4 @@
-"""What the server counts and times, under the names that TF Serving gives it.
+"""The server's counters and histograms, under TF Serving's names.
 
 All of it happens on the event loop, so that nothing is locked. Times are in microseconds, as TF Serving's are.
 """
@@ -24,7 +24,7 @@ _MOST_VERSIONS = 20
 
 
 class Metrics:
-    """The server's figures.
+    """The server's metrics.
 
     Callers name only models that are served, or "" for a request that named none of them: whoever sends requests
     must not be able to add series.
@@ -69,7 +69,7 @@ class Metrics:
         code: StatusCode,
         seconds: float,
     ) -> None:
-        """Counts a request that has been answered or refused; its latency counts where it was answered.
+        """Count a request that has been answered or refused; its latency counts where it was answered.
 
         Args:
             model: the model's name, "" if the request named none that is served.
@@ -88,7 +88,7 @@ class Metrics:
             self._latency[model, api, entrypoint].add(seconds * 1e6)
 
     def batch(self, model: str, *, rows: int, seconds: float, queued: Iterable[float]) -> None:
-        """Counts a batch that has gone through a model.
+        """Count a batch that a model has computed.
 
         Args:
             model: the model's name.
@@ -104,11 +104,11 @@ class Metrics:
             queuing.add(wait * 1e6)
 
     def queue(self, model: str, rows: int) -> None:
-        """Notes how many rows wait for a model."""
+        """Note the number of rows that wait for a model."""
         self._queued[model,] = rows
 
     def loaded(self, folder: Path, *, seconds: float, ok: bool) -> None:
-        """Counts a try to load a version.
+        """Count an attempt to load a version.
 
         Args:
             folder: the version's folder.
@@ -120,7 +120,7 @@ class Metrics:
             self._load_times[str(folder),] += round(seconds * 1e6)
 
     def warmed(self, folder: Path, *, records: int, seconds: float, code: StatusCode = StatusCode.OK) -> None:
-        """Counts a warm-up.
+        """Count a warm-up.
 
         Args:
             folder: the version's folder.
@@ -132,6 +132,6 @@ class Metrics:
         self._warm_up_records[str(folder), code.name] += records
 
     def text(self) -> bytes:
-        """All of it as Prometheus reads it, and memory, processor time and open files of this process."""
+        """Write all metrics in Prometheus' format, with memory, processor time and open files of this process."""
         lines = [line for series in self._series for line in series.lines()]
         return "".join(f"{line}\n" for line in lines).encode() + generate_latest(self._process)

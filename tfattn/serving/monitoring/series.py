@@ -1,4 +1,4 @@
-"""Series of figures, printed for Prometheus to the letter as TF Serving prints them.
+"""Time series for Prometheus, printed exactly as TF Serving prints them.
 
 The client library of Prometheus would end the names of counters in `_total`, which TF Serving's do not.
 """
@@ -10,7 +10,7 @@ from typing import Literal
 
 
 class Series(dict):
-    """Figures under one name: a key is the values of the labels.
+    """The values of one metric, by the values of its labels.
 
     Args:
         name: the name, such as `:tensorflow:serving:request_count`.
@@ -37,7 +37,7 @@ class Series(dict):
         return 0
 
     def lines(self) -> Iterator[str]:
-        """What Prometheus reads; nothing as long as there are no figures."""
+        """Write the lines for Prometheus; none as long as there are no values."""
         if self:
             yield self._head
         for key, value in self.items():
@@ -54,7 +54,7 @@ class Series(dict):
 
 
 class Distributions(Series):
-    """How values are distributed: how many there were up to each of some limits.
+    """Histograms of one metric: the number of values up to each of some limits.
 
     Args:
         name, labels, most: as of `Series`.
@@ -89,7 +89,7 @@ class Distributions(Series):
 
 
 class Distribution:
-    """The values of one key.
+    """The histogram of one key.
 
     Attributes:
         counts: how many values there were up to each limit and above the one before, and above the last.
@@ -104,7 +104,7 @@ class Distribution:
         self.sum = 0.0
 
     def add(self, value: float) -> None:
-        """Counts one value."""
+        """Count one value."""
         self.counts[bisect.bisect_left(self._limits, value)] += 1
         self.sum += value
 

@@ -1,1 +1,1 @@
-"""The page at /: its files, and what it shows beside what the API tells."""
+"""The page at /: its files, and the data that it shows beside the API's."""

@@ -14,23 +14,26 @@ const TITLES = {
 /** Shows what was answered: a row of outputs, and [label, score] pairs where the model classifies. */
 export function showAnswer(row, scores, card, { text, milliseconds }) {
   const ranked = descending(scores);
-  const headline = String(row.label ?? (isText(row.text) ? row.text : ranked[0]?.[0]) ?? "Answer");
+  const given = labelsOf(row, scores);
+  const headline = given ? given.join(", ") || "(no label)" : headlineOf(row, ranked);
   part("label").textContent = headline || "(an empty text)";
   part("label").classList.toggle("long", headline.length > LONG);
   part("milliseconds").textContent = `${milliseconds.toFixed(milliseconds < 100 ? 1 : 0)} ms`;
   const warnings = Object.entries(row).flatMap(([name, value]) => WARNINGS[name]?.(value, card) ?? []);
   part("warnings").replaceChildren(...warnings.map((words) => element("p", { className: "warning" }, words)));
-  part("scores").replaceChildren(...bars(ranked, { whole: Math.max(1, ...numbers(ranked)), chosen: headline }));
+  part("scores").replaceChildren(...bars(ranked, { whole: Math.max(1, ...numbers(ranked)), chosen: given ?? [headline] }));
   part("more").textContent = ranked.length > MOST_BARS ? leftOut(ranked) : "";
-  part("threshold").textContent = threshold(card);
+  part("threshold").textContent = threshold(card, given);
 
   const groups = Object.entries(row).map(([name, value]) => [name, named(name, value, card)]);
-  const shown = groups.filter(([name, pairs]) => name !== "scores" && pairs.length);
+  const shown = groups.filter(([name, pairs]) => name !== "scores" && name !== "is_label" && pairs.length);
   part("groups").replaceChildren(...shown.map(([name, pairs]) => group(name, pairs)));
   const told = new Set([...shown.map(([name]) => name), ...Object.keys(WARNINGS)]);
   if ("label" in row) told.add("label").add("label_id");
   else if (isText(row.text)) told.add("text");
   if (scores.length) told.add("scores").add("probability"); // which is one of them
+  if (given) told.add("is_label");
+  if (isNumber(row.prediction)) told.add("prediction");
   const others = Object.entries(row).filter(([name]) => !told.has(name));
   part("outputs").hidden = !others.length;
   part("outputs").tBodies[0].replaceChildren(...others.map(([name, value]) => outputRow(name, value)));
@@ -66,13 +69,29 @@ const WARNINGS = {
   },
 };
 
+/** The labels that a row gets of those with scores; undefined where the model gives one alone, or none. */
+const labelsOf = ({ is_label: isLabel }, scores) =>
+  Array.isArray(isLabel) && isLabel.length === scores.length
+    ? scores.filter((_, place) => isLabel[place]).map(([name]) => name)
+    : undefined;
+
+/** What a model answers above all: a label, a number or a text. */
+function headlineOf(row, ranked) {
+  if (isNumber(row.prediction)) return String(Number(Number(row.prediction).toPrecision(6)));
+  return String(row.label ?? (isText(row.text) ? row.text : ranked[0]?.[0]) ?? "Answer");
+}
+
 const isText = (value) => typeof value === "string";
+const isNumber = (value) => typeof value === "number" || (isText(value) && value !== "" && Number.isFinite(Number(value)));
 const numbers = (pairs) => pairs.map(([, number]) => Math.abs(number));
 const descending = (pairs) => pairs.toSorted(([, one], [, other]) => other - one);
 const listed = (value) => (isText(value) && value ? value.split(", ") : []);
 const leftOut = (pairs) => `and ${pairs.length - MOST_BARS} more with smaller numbers`;
 
-function threshold(card) {
+function threshold(card, given) {
+  if (given && typeof card?.threshold === "number") {
+    return `A label is given from a score of ${card.threshold.toPrecision(3)} on.`;
+  }
   if (typeof card?.threshold !== "number" || !isText(card.positive)) return "";
   return `“${card.positive}” is given from a score of ${card.threshold.toPrecision(3)} on.`;
 }
@@ -87,14 +106,14 @@ function group(output, pairs) {
 }
 
 /** A line for each pair: name, bar, number. A bar as long as its place is `whole`. */
-function bars(pairs, { whole, chosen }) {
+function bars(pairs, { whole, chosen = [] }) {
   return pairs.slice(0, MOST_BARS).map(([name, number]) => {
     const filled = element("span", { className: "filled" });
     filled.style.inlineSize = `${(100 * Math.abs(number)) / whole}%`;
     const words = element("span", { className: "name", dir: "auto" }, name);
     const track = element("span", { className: "track", ariaHidden: "true" }, filled);
     const line = element("li", {}, words, track, element("span", { className: "number" }, short(number)));
-    line.classList.toggle("chosen", name === chosen);
+    line.classList.toggle("chosen", chosen.includes(name));
     line.classList.toggle("negative", number < 0);
     return line;
   });

@@ -7,9 +7,21 @@ const NAMES = {
   chrf: "chrF",
   roc_auc: "ROC AUC",
   exact_match: "equal to the reference",
+  mean_absolute_error: "mean absolute error",
+  micro_f1: "micro F1",
+  macro_f1: "macro F1",
+  r2: "R²",
 };
 // What a model should be better than, by the figure that tells: its name in metrics.json begins with `baseline_`.
-const BASELINES = { __proto__: null, accuracy: "always giving the most frequent label", bleu: "copying the source" };
+const BASELINES = {
+  __proto__: null,
+  accuracy: "always giving the most frequent label",
+  bleu: "copying the source",
+  mean_absolute_error: "always predicting the mean",
+  micro_f1: "always giving the most frequent labels",
+};
+/** Of which less is better. */
+const isError = (name) => name.endsWith("_error");
 const DATE = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
 
 /** Whether a version's number is the second in which it was exported. */
@@ -21,8 +33,12 @@ function date(number, card) {
   return isTime(number) ? DATE.format(new Date(number * 1000)) : "";
 }
 
-/** A figure as it is read: BLEU and chrF are of 100, the others shares. */
-const shown = (name, value) => (/^(bleu|chrf)$/.test(name) ? value.toFixed(1) : `${(100 * value).toFixed(1)}%`);
+/** A figure as it is read: BLEU and chrF are of 100, errors in the unit of the data, correlations plain, others shares. */
+function shown(name, value) {
+  if (/^(bleu|chrf)$/.test(name)) return value.toFixed(1);
+  if (isError(name)) return String(Number(value.toPrecision(4)));
+  return /^(r2|pearson|spearman)$/.test(name) ? value.toFixed(3) : `${(100 * value).toFixed(1)}%`;
+}
 
 /** The figures of a card, without the ends of their intervals and without baselines. */
 function figures({ metrics }) {
@@ -33,7 +49,8 @@ function figures({ metrics }) {
 function compared({ metrics }) {
   return figures({ metrics }).flatMap(([name, value]) => {
     const baseline = metrics[`baseline_${name}`];
-    return baseline === undefined ? [] : [{ name, baseline, isBetter: (metrics[`${name}_low`] ?? value) > baseline }];
+    const [low, high] = [metrics[`${name}_low`] ?? value, metrics[`${name}_high`] ?? value];
+    return baseline === undefined ? [] : [{ name, baseline, isBetter: isError(name) ? high < baseline : low > baseline }];
   });
 }
 

@@ -1,4 +1,4 @@
-"""The card of a version, which its export wrote: what a person wants to know who tries it (tfattn/export/card.py)."""
+"""The card of a version, which its export has written for the page (tfattn/export/card.py)."""
 
 from datetime import datetime
 from pathlib import Path
@@ -11,7 +11,7 @@ LARGEST = 1 << 20  # bytes
 
 
 class CardPart(BaseModel):
-    """Takes what the schema says, of the types that it says, and passes the rest over."""
+    """A part of a card: keys of the schema with the right types are kept, others are ignored."""
 
     model_config = ConfigDict(strict=True)
 
@@ -43,7 +43,7 @@ class Card(CardPart):
 
 
 def read(folder: Path) -> Card | None:
-    """The card of a version; None where it has none that can be read, as a SavedModel from elsewhere.
+    """Read the card of a version; None where it has none that can be read, as a SavedModel from elsewhere.
 
     Args:
         folder: the version's folder.

@@ -1,4 +1,4 @@
-"""The page at /: its files, from memory, and what it asks for beside TF Serving's API.
+"""The page at /: its files, from memory, and the data that it reads beside TF Serving's API.
 
 /models.json                  a list of models: name, versions (those that answer, newest first), labels
 /cards/<name>/<version>.json  what card.py reads; null where the version has no card
@@ -49,11 +49,11 @@ class Page:
         self._models = models
 
     def has_data(self, path: bytes) -> bool:
-        """Whether a path is one of what it asks for: only those may who may ask the models."""
+        """Tell whether a path is one of the page's data, which only clients may read that may ask the models."""
         return path == _MODELS or _CARD.fullmatch(path) is not None
 
     async def data(self, path: bytes) -> bytes:
-        """The JSON at such a path.
+        """Return the JSON at a path of the page's data.
 
         Raises:
             Failure: NOT_FOUND, there is no such version.

@@ -1,4 +1,4 @@
-"""What both protocols do with a request: hold it against the signature, run it, and check what comes back.
+"""The part of a request that both protocols share: check it against the signature, run it, check the outputs.
 
 Codes and messages are TF Serving's, so that a client which reads them cannot tell the servers apart. Whoever awaits
 something else between finding a version and asking it holds `version.use()` meanwhile.
@@ -34,7 +34,7 @@ async def predict(
     outputs: Sequence[str] = (),
     deadline: float | None,
 ) -> tuple[str, dict[str, np.ndarray]]:
-    """Computes outputs of any signature, whatever its method.
+    """Compute outputs of any signature, whatever its method.
 
     Args:
         version: what answers.
@@ -58,7 +58,7 @@ async def predict(
 
 
 def find_signature(version: Version, name: str) -> Signature:
-    """A signature by its name, the default one by an empty name.
+    """Find a signature by its name, the default one by an empty name.
 
     Raises:
         Failure: FAILED_PRECONDITION, there is no such signature.
@@ -70,7 +70,7 @@ def find_signature(version: Version, name: str) -> Signature:
 
 
 def check_inputs(signature: Signature, names: Collection[str]) -> None:
-    """Holds the names of inputs against a signature; all that TF Serving looks at before it makes tensors of them.
+    """Check the names of inputs against a signature, as TF Serving does before it makes tensors of them.
 
     Raises:
         Failure: INVALID_ARGUMENT, they are not those that it takes.
@@ -98,7 +98,7 @@ def check_inputs(signature: Signature, names: Collection[str]) -> None:
 async def classify(
     version: Version, signature_name: str, examples: Sequence[bytes], *, deadline: float | None
 ) -> list[list[tuple[str, float]]]:
-    """Classifies serialized tf.Examples by a signature with the output `classes`, `scores` or both.
+    """Classify serialized tf.Examples by a signature with the output `classes`, `scores` or both.
 
     Returns:
         for each example its classes, each a label (empty where the model gives none) and a float32 score (0 likewise).
@@ -133,7 +133,7 @@ async def classify(
 async def regress(
     version: Version, signature_name: str, examples: Sequence[bytes], *, deadline: float | None
 ) -> list[float]:
-    """Computes a float32 number for each serialized tf.Example, by a signature with the one output `outputs`.
+    """Compute a float32 number for each serialized tf.Example, by a signature with the one output `outputs`.
 
     Raises:
         Failure: INVALID_ARGUMENT, there is no such signature, it does not regress, or there are no examples; or why it
@@ -157,7 +157,7 @@ async def regress(
 
 
 def metadata(version: Version) -> GetModelMetadataResponse:
-    """What a version takes and gives: all its signatures."""
+    """Describe the inputs and outputs of a version: all its signatures."""
     response = GetModelMetadataResponse()
     response.model_spec.name = version.model
     response.model_spec.version.value = version.number
@@ -169,7 +169,7 @@ def metadata(version: Version) -> GetModelMetadataResponse:
 
 
 def model_status(models: Models, name: str, version: int | None = None) -> GetModelStatusResponse:
-    """The states of a model's versions, newest first, or of one of them.
+    """Describe the states of a model's versions, newest first, or of one of them.
 
     Raises:
         Failure: NOT_FOUND, there is no such version.
@@ -199,7 +199,7 @@ async def _run(
 
 
 def _complete(signature: Signature, inputs: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
-    """The inputs, with the signature's own values for those that were not given."""
+    """Complete the inputs with the signature's default values for those that were not given."""
     missing = signature.defaults - inputs.keys()
     return {**inputs, **{name: from_proto(name, signature.message.defaults[name]) for name in missing}}
 

@@ -1,4 +1,4 @@
-"""Whether the server lives, and whether it should be sent requests."""
+"""Health: whether the server is alive, and whether it is ready for requests."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from tfattn.serving.models.models import Models
 
 @dataclass
 class Health:
-    """What probes ask for.
+    """The answers to health probes.
 
     Attributes:
         models: what is served.
@@ -19,5 +19,5 @@ class Health:
 
     @property
     def ready(self) -> bool:
-        """Whether every model answers and the server goes on."""
+        """Whether every model is available and the server is not stopping."""
         return self.models.ready and not self.draining

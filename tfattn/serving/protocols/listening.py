@@ -1,4 +1,4 @@
-"""Sockets to listen on, and one clear error where that cannot be."""
+"""Sockets to listen on, and one clear error where that is not possible."""
 
 import socket
 
@@ -8,7 +8,7 @@ BACKLOG = 2048
 
 
 def listen(host: str, port: int, *, key: str) -> socket.socket:
-    """A socket that listens.
+    """Open a socket that listens.
 
     Args:
         host: the address to listen on.
@@ -26,7 +26,7 @@ def listen(host: str, port: int, *, key: str) -> socket.socket:
 
 
 def cannot_listen(host: str, port: int, *, key: str, why: str) -> ServingError:
-    """The error that says why not, and what to do."""
+    """Make the error of an address that cannot be used, with its reason and remedy."""
     return ServingError(
         f"cannot listen ({why})",
         where=f"{shown(host)}:{port}",
@@ -35,5 +35,5 @@ def cannot_listen(host: str, port: int, *, key: str, why: str) -> ServingError:
 
 
 def shown(host: str) -> str:
-    """A host as it stands before a port."""
+    """Write a host as it stands before a port."""
     return f"[{host}]" if ":" in host else host

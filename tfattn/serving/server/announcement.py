@@ -1,4 +1,4 @@
-"""What a server says of itself when it is ready: what it serves, where, and how to try it."""
+"""The announcement of a server that is ready: models, addresses, and a command to try it."""
 
 import contextlib
 import json
@@ -11,7 +11,7 @@ from tfattn.serving.models.models import Models
 
 @dataclass(frozen=True)
 class Announcement:
-    """What a running server serves, and where.
+    """The models and addresses of a running server.
 
     Attributes:
         models: the models.
@@ -24,7 +24,7 @@ class Announcement:
     grpc: str
 
     def rows(self) -> list[tuple[str, int, str]]:
-        """Each version of each model, and its state or why it has none."""
+        """List each version of each model, with its state or the reason why it has none."""
         versions = []
         for name in self.models.names:
             with contextlib.suppress(Failure):  # there is none yet
@@ -35,7 +35,7 @@ class Announcement:
         ]
 
     def curl(self) -> str:
-        """A command to try the first model with; nothing where none answers."""
+        """Write a command to try the first model with; empty where no model is available."""
         for name in self.models.names:
             with contextlib.suppress(Failure):
                 signature = self.models.find(name).signatures[DEFAULT]
@@ -46,7 +46,7 @@ class Announcement:
 
 
 def _example(tensor: Tensor) -> object:
-    """A value of one row: text, or zeros of its shape."""
+    """Make an example value of one row: text, or zeros of its shape."""
     value: object = "some text" if tensor.dtype.name == "string" else tensor.dtype.as_numpy_dtype(0).item()
     for size in reversed((tensor.shape or ())[1:]):
         value = [value] * max(1, size)

@@ -37,7 +37,7 @@ TURN_AWAY_SECONDS = 0.5
 
 
 def serve(path: Path, serving: Serving, announce: Callable[[Announcement], None]) -> None:
-    """Serves models until SIGTERM or SIGINT, then answers what it has accepted and returns.
+    """Serve models until SIGTERM or SIGINT, then answer what has been accepted and return.
 
     What is served follows `path`: a model that is added to its models.config, or as a folder, is served within
     `config_poll_seconds`.
@@ -108,7 +108,7 @@ async def _serve(
 
 
 async def _follow(path: Path, config: ModelServerConfig, models: Models, serving: Serving) -> None:
-    """Serves what the file or folder says, whenever it says something else."""
+    """Serve what the file or folder tells, whenever it changes."""
     refused, on_disk = Problems("config_refused", path=path), Problems("problem_on_disk", path=path)
     while True:
         try:
@@ -130,7 +130,7 @@ async def _stop(rpc: grpc.aio.Server, serving: Serving) -> None:
 
 
 class _ToLog(logging.Handler):
-    """What libraries have to say as lines of our log: where it comes from, no message, which may quote a request."""
+    """Turns log records of libraries into lines of our log, without messages, which may quote a request."""
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[0].__name__ if record.exc_info and record.exc_info[0] else ""

@@ -1,4 +1,4 @@
-"""File descriptors: enough for the processes of versions, whatever the connections take."""
+"""The limit of file descriptors: enough for the processes of versions beside the connections."""
 
 import resource
 
@@ -12,7 +12,7 @@ PROTOCOLS = 2  # REST and gRPC, each with connections of its own
 
 
 def connections(wanted: int, *, models: int) -> int:
-    """Makes room for connections beside what the server itself needs; raises the process's limit where it may.
+    """Make room for connections beside what the server itself needs; raise the process's limit where possible.
 
     Args:
         wanted: how many connections there may be at a time, of each protocol.
@@ -45,7 +45,7 @@ def connections(wanted: int, *, models: int) -> int:
 
 
 def _raised(needed: int) -> int:
-    """The limit of this process, as high as it may be where that is needed."""
+    """Raise the limit of this process as far as needed and allowed, and return it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     unlimited = resource.RLIM_INFINITY
     if soft == unlimited or soft >= needed:

@@ -1,4 +1,4 @@
-"""TF Serving's own server, where it is installed: told what the built-in one would be told, as far as it can be."""
+"""TF Serving's own server, where it is installed, with the flags of the same settings as far as it has them."""
 
 import contextlib
 import json
@@ -39,18 +39,18 @@ Announce = Callable[[str | None, str], None]
 
 
 def find() -> Path | None:
-    """Where it is installed; None where it is not on the PATH."""
+    """Find the program; None where it is not on the PATH."""
     path = shutil.which(NAME)
     return Path(path) if path else None
 
 
 def is_wanted(engine: str) -> bool:
-    """Whether `--engine` means it: by its name, or by "auto" where it is installed."""
+    """Tell whether `--engine` selects it: by its name, or by "auto" where it is installed."""
     return engine == NAME or (engine == "auto" and find() is not None)
 
 
 def serve(path: Path, serving: Serving, announce: Announce) -> None:
-    """Runs it until it ends; SIGTERM and SIGINT are passed on to it.
+    """Run it until it ends; SIGTERM and SIGINT are passed on to it.
 
     Args:
         path: what to serve, as the built-in server takes it.
@@ -88,7 +88,7 @@ def serve(path: Path, serving: Serving, announce: Announce) -> None:
 
 
 def _listening(serving: Serving, scratch: Path) -> dict[str, int | Path]:
-    """The flags about ports. It speaks TLS over gRPC only: where TLS is wanted, REST is off rather than readable."""
+    """Make the flags of ports. It speaks TLS over gRPC only: where TLS is wanted, REST is off."""
     flags = {"port": serving.grpc_port or _free_port(), "rest_api_port": serving.rest_port or _free_port()}
     if not serving.tls_certificate:
         return flags
@@ -100,7 +100,7 @@ def _listening(serving: Serving, scratch: Path) -> dict[str, int | Path]:
 
 
 def _serving(path: Path, serving: Serving, scratch: Path) -> dict[str, object]:
-    """The flags about models, and how patiently they are loaded and asked."""
+    """Make the flags of models, and of the patience with which they are loaded and asked."""
     models, monitoring = scratch / "models.config", scratch / "monitoring.config"
     models.write_text(text_format.MessageToString(read_config(path)))
     monitoring.write_text("prometheus_config { enable: true }\n")
@@ -136,14 +136,14 @@ def _notes(serving: Serving, unknown: list[str]) -> Iterator[str]:
 
 
 def _known_flags(program: Path) -> set[str]:
-    """The flags of this release, of which older ones have fewer; an unknown one would end it."""
+    """List the flags of this release; older ones have fewer, and an unknown one would end it."""
     usage = subprocess.run([program, "--help"], capture_output=True, text=True)
     return set(re.findall(r"--(\w+)=", usage.stdout + usage.stderr))
 
 
 @contextlib.contextmanager
 def _started(command: list[str]) -> Iterator[tuple[subprocess.Popen, list[int]]]:
-    """The running process, and the signals that it was asked to end with."""
+    """Yield the running process, and the signals that it was asked to end with."""
     processes: list[subprocess.Popen] = []
     asked: list[int] = []
 
@@ -164,7 +164,7 @@ def _started(command: list[str]) -> Iterator[tuple[subprocess.Popen, list[int]]]
 
 
 def _listens(process: subprocess.Popen, port: object) -> bool:
-    """Waits until it listens, which it does once its first versions are loaded; false if it ends before."""
+    """Wait until it listens, which it does once its first versions are loaded; False if it ends before."""
     while process.poll() is None:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", int(port)), timeout=1):
             return True

@@ -1,1 +1,1 @@
-"""The two ways of a client to a server: REST and gRPC."""
+"""The two transports of a client: REST and gRPC."""

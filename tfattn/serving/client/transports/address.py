@@ -1,4 +1,4 @@
-"""Where a server listens, and which of its models is meant."""
+"""The address of a server, and the name of one of its models."""
 
 import re
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Spec:
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server listens.
+    """The address of a server.
 
     Attributes:
         scheme: http, https, grpc or grpcs.
@@ -50,7 +50,7 @@ class Address:
 
     @classmethod
     def of(cls, url: str) -> "Address":
-        """Reads a URL.
+        """Read a URL.
 
         Raises:
             ServingError: it is none, or of another kind.
@@ -66,7 +66,7 @@ class Address:
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether TLS is spoken."""
+        """Whether the server uses TLS."""
         return self.scheme in ("https", "grpcs")
 
     @property
@@ -79,12 +79,12 @@ class Address:
 
 
 def is_address(model: str) -> bool:
-    """Whether what a user calls a model is one on a server."""
+    """Tell whether a user's name of a model is one on a server."""
     return model.split("://")[0] in PORTS and "://" in model
 
 
 def with_model(url: str) -> tuple[str, Spec]:
-    """The address of a server, and the model that stands behind it.
+    """Split a URL into the address of a server and the model that follows it.
 
     Args:
         url: such as http://127.0.0.1:8501/reports, grpc://127.0.0.1:8500/reports/versions/3, or what curl is given:

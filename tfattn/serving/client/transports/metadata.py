@@ -1,11 +1,11 @@
-"""What a version on a server takes and gives."""
+"""The inputs and outputs of a version on a server."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Function:
-    """One signature.
+    """The inputs and outputs of one signature.
 
     Attributes:
         inputs: name to type, such as DT_STRING.
@@ -20,7 +20,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Metadata:
-    """One version.
+    """The signatures of one version.
 
     Attributes:
         version: its number.

@@ -46,7 +46,7 @@ class Rest:
         self._idle: list[http.client.HTTPConnection] = []
 
     def metadata(self, spec: Spec) -> Metadata:
-        """What a version takes and gives."""
+        """Ask for the inputs and outputs of a version."""
         response = self._ask("GET", f"{_path(spec)}/metadata")
         with _as_tf_serving():
             signatures = response["metadata"]["signature_def"]["signature_def"]
@@ -65,7 +65,7 @@ class Rest:
     def predict(
         self, spec: Spec, name: str, function: Function, rows: Sequence[Mapping[str, Any]]
     ) -> list[dict[str, Any]]:
-        """The outputs of each row by name."""
+        """Request the outputs of each row by name."""
         response = self._ask("POST", f"{_path(spec)}:predict", {"signature_name": name, "instances": rows})
         with _as_tf_serving():
             if len(function.outputs) == 1:
@@ -73,14 +73,14 @@ class Rest:
             return [{name: row[name] for name in sorted(row)} for row in response["predictions"]]
 
     def labels(self, spec: Spec, example: Mapping[str, Any]) -> tuple[str, ...]:
-        """The names of the classes, in their order."""
+        """Ask for the names of the classes, in their order."""
         request = {"signature_name": "classify", "examples": [example]}
         response = self._ask("POST", f"{_path(spec)}:classify", request)
         with _as_tf_serving():
             return tuple(label for label, _ in response["results"][0])
 
     def close(self) -> None:
-        """Closes the connections."""
+        """Close the connections."""
         while self._idle:
             self._idle.pop().close()
 
@@ -149,14 +149,14 @@ def _as_tf_serving() -> Iterator[None]:
 
 
 def _unwrapped(value: dict[str, Any]) -> Any:
-    """Text that came as base64, as text that need not be UTF-8 does."""
+    """Decode text that was sent as base64, as text that need not be UTF-8 is."""
     if value.keys() == {"b64"} and isinstance(value["b64"], str):
         return base64.b64decode(value["b64"]).decode(errors="replace")
     return value
 
 
 def _plain(value: Any) -> Any:
-    """Bytes as TF Serving takes them, and arrays as lists."""
+    """Convert bytes to TF Serving's base64 objects, and arrays to lists."""
     if isinstance(value, bytes):
         return {"b64": base64.b64encode(value).decode()}
     return value.tolist()

@@ -55,7 +55,7 @@ class Rpc:
         self._service = PredictionServiceStub(self._channel)
 
     def metadata(self, spec: Spec) -> Metadata:
-        """What a version takes and gives."""
+        """Ask for the inputs and outputs of a version."""
         request = GetModelMetadataRequest(model_spec=_message(spec), metadata_field=["signature_def"])
         response = self._ask(self._service.GetModelMetadata, request)
         known = SignatureDefMap()
@@ -75,7 +75,7 @@ class Rpc:
     def predict(
         self, spec: Spec, name: str, function: Function, rows: Sequence[Mapping[str, Any]]
     ) -> list[dict[str, Any]]:
-        """The outputs of each row by name."""
+        """Request the outputs of each row by name."""
         request = PredictRequest(model_spec=_message(spec, name))
         for key in rows[0]:
             request.inputs[key].CopyFrom(to_proto(_column(key, function.inputs[key], [row[key] for row in rows])))
@@ -87,7 +87,7 @@ class Rpc:
         return [{key: column[index] for key, column in columns.items()} for index in range(len(rows))]
 
     def labels(self, spec: Spec, example: Mapping[str, Any]) -> tuple[str, ...]:
-        """The names of the classes, in their order."""
+        """Ask for the names of the classes, in their order."""
         request = ClassificationRequest(model_spec=_message(spec, "classify"))
         features = request.input.example_list.examples.add().features.feature
         for name, value in example.items():
@@ -101,7 +101,7 @@ class Rpc:
         return tuple(one.label for one in classes.classes)
 
     def close(self) -> None:
-        """Closes the channel."""
+        """Close the channel."""
         self._channel.close()
 
     def _ask(self, method: Callable, request: Any) -> Any:

@@ -1,4 +1,4 @@
-"""REST as an ASGI application: TF Serving's paths, health, metrics, and what else it is given."""
+"""REST as an ASGI application: TF Serving's paths, health, metrics, and the page."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 class BrowserPage(Protocol):
-    """What a browser is shown beside TF Serving's paths: files, and data for those who may ask the models."""
+    """The contract of the page for browsers: files, and data for clients that may ask the models."""
 
     files: Mapping[bytes, Response]
 
@@ -98,7 +98,7 @@ class Application:
         return await self._called(method, path + b"?" + query if query else path, headers, receive)
 
     async def _called(self, method: str, target: bytes, headers: Mapping[bytes, bytes], receive: Receive) -> Response:
-        """The response of one of TF Serving's paths."""
+        """Make the response of one of TF Serving's paths."""
         start = time.perf_counter()  # uvloop's own time stands still within a turn
         request, code = RestRequest(), StatusCode.OK
         try:
@@ -159,7 +159,7 @@ class Application:
             raise Failure(StatusCode.UNAUTHENTICATED, "A bearer token that this server knows is needed")
 
     def _tell(self, request: RestRequest, code: StatusCode, seconds: float) -> None:
-        """Counts and logs a request, of which only what the server knows may be told."""
+        """Count and log a request, of which only what the server knows may be logged."""
         api = request.route.api if request.route else ""
         model = request.route.model if request.route and request.route.model in self._models.names else ""
         number = request.version.number if request.version else None

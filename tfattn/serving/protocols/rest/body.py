@@ -1,4 +1,4 @@
-"""The body of a request: all of it, inflated, and no more than the server takes."""
+"""The body of a request, read whole and inflated, within limits."""
 
 import asyncio
 import zlib
@@ -16,13 +16,13 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 
 class Disconnected(Exception):
-    """The client has gone."""
+    """Raised when the client has gone."""
 
 
 async def read_body(
     receive: Receive, headers: Mapping[bytes, bytes], serving: Serving, patience: asyncio.Timeout
 ) -> bytes:
-    """Reads a body.
+    """Read a body.
 
     Args:
         receive: as ASGI gives it.

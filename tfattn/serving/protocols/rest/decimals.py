@@ -1,4 +1,4 @@
-"""The shortest decimals that say what float32 numbers are.
+"""The shortest decimals of float32 numbers.
 
 Written as doubles, 0.1 in float32 would read 0.10000000149011612. The double that is nearest to the shortest decimal
 reads 0.1, and is as good: in float32 it is the same number.
@@ -13,7 +13,7 @@ _FEW = 48  # numbers, up to which it is faster to look at each
 
 
 def shortest(numbers: np.ndarray) -> np.ndarray:
-    """The doubles to write for float32 numbers.
+    """Find the doubles to write for float32 numbers, those with the fewest digits.
 
     Args:
         numbers: float32, of any shape.
@@ -41,7 +41,7 @@ def shortest(numbers: np.ndarray) -> np.ndarray:
 
 
 def _rounded(numbers: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """The doubles nearest to the numbers rounded to so many decimal places, where the powers of ten are exact."""
+    """Round numbers to so many decimal places, as doubles, where the powers of ten are exact."""
     power = 10 ** np.abs(places)
     return np.where(places >= 0, np.rint(numbers * power) / power, np.rint(numbers / power) * power)
 

@@ -31,7 +31,7 @@ _NARROW = (tf.int8, tf.int16, tf.uint8)  # what TF Serving reads as int32, and c
 
 
 def dense(value: Any, dtype: tf.DType, *, cut_integers: bool) -> np.ndarray | None:
-    """The array of a value.
+    """Make the array of a JSON value.
 
     Args:
         value: as `parse` gives it.
@@ -57,7 +57,7 @@ def dense(value: Any, dtype: tf.DType, *, cut_integers: bool) -> np.ndarray | No
 
 
 def check(value: Any, dtype: tf.DType, *, cut_integers: bool) -> tuple[int, list[int]]:
-    """Walks through a value from its beginning to find what is wrong with it.
+    """Walk through a value from its beginning to find what is wrong with it.
 
     Args:
         value, dtype, cut_integers: as for `dense`.
@@ -79,12 +79,12 @@ def check(value: Any, dtype: tf.DType, *, cut_integers: bool) -> tuple[int, list
 
 
 def is_b64(value: Any) -> bool:
-    """Whether a value is a string of bytes in base64: an object of the one key b64, which holds a string."""
+    """Tell whether a value is base64 bytes: an object with the one key b64, which holds a string."""
     return type(value) is dict and len(value) == 1 and type(value.get("b64")) is str
 
 
 def decode_b64(value: Any) -> bytes:
-    """The bytes of such an object; padding and white space do not matter.
+    """Decode the bytes of such an object; padding and white space do not matter.
 
     Raises:
         Failure: INVALID_ARGUMENT, it is no such object, or what it holds is not base64.

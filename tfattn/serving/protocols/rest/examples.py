@@ -18,7 +18,7 @@ _INT64, _UINT64 = np.iinfo(np.int64), np.iinfo(np.uint64)
 
 
 def read(document: Mapping[str, Any], *, max_rows: int) -> list[bytes]:
-    """The examples of a body, each with the features of its `context` where its own do not say otherwise.
+    """Read the examples of a body, each with the features of its `context` that it has not itself.
 
     Args:
         document: as `parse` gives it.
@@ -44,7 +44,7 @@ def read(document: Mapping[str, Any], *, max_rows: int) -> list[bytes]:
 
 
 def write_classes(classes: Sequence[Sequence[tuple[str, float]]]) -> bytes:
-    """The answer to a request to classify.
+    """Write the response to a request to classify.
 
     Args:
         classes: for each example its labels and float32 scores.
@@ -54,7 +54,7 @@ def write_classes(classes: Sequence[Sequence[tuple[str, float]]]) -> bytes:
 
 
 def write_values(values: Sequence[float]) -> bytes:
-    """The answer to a request to regress.
+    """Write the response to a request to regress.
 
     Args:
         values: a float32 number for each example.
@@ -94,7 +94,7 @@ def _add(value: Any, name: str, feature: Feature) -> None:
 
 
 def _values(feature: Feature, wanted: str, name: str) -> Any:
-    """The list of a feature's values, of the kind that it has if it has any."""
+    """Return the list of a feature's values, of the kind that it has if it has any."""
     present = feature.WhichOneof("kind")
     if present not in (None, f"{wanted}_list"):
         expected = present.removesuffix("_list")

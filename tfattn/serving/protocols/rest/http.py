@@ -22,15 +22,15 @@ _UPGRADE = re.compile(rb"\r\nupgrade[ \t]*:", re.IGNORECASE)
 
 
 class _TooLarge(Exception):
-    """The head of a request is larger than the server takes."""
+    """Raised when the head of a request is larger than the server accepts."""
 
 
 class _TooMany(Exception):
-    """The client sends and sends, and does not wait for answers."""
+    """Raised when the client sends more and more requests without waiting for responses."""
 
 
 def http_protocol(serving: Serving) -> Callable[..., asyncio.Protocol]:
-    """What uvicorn makes a connection with, for `Config(http=...)`, to go with `ws="none"`.
+    """Make the class of uvicorn's connections, for `Config(http=...)`, to go with `ws="none"`.
 
     Args:
         serving: the settings.
@@ -39,7 +39,7 @@ def http_protocol(serving: Serving) -> Callable[..., asyncio.Protocol]:
 
 
 class HttpProtocol(HttpToolsProtocol):
-    """One connection.
+    """One HTTP connection.
 
     Malformed HTTP is answered with 400, a head that is too large with 431, one that is not complete in time with 408,
     a connection too many with 503; whoever does not read an answer in time is cut off.
@@ -143,7 +143,7 @@ class HttpProtocol(HttpToolsProtocol):
             raise _TooLarge
 
     def _keep_time(self) -> None:
-        """While it is the client's turn, a timer runs: uvicorn's between requests, and ours once it sends something."""
+        """Run a timer while it is the client's turn: uvicorn's between requests, ours once it sends something."""
         is_clients_turn = self._in_head or self.cycle is None or self.cycle.response_complete
         if not is_clients_turn and self._late is not None:
             self._late.cancel()
@@ -158,7 +158,7 @@ class HttpProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def _refuse(self, status: int, message: str) -> None:
-        """Reads no more of this connection, and closes it once all is answered."""
+        """Read no more of this connection, and close it once all requests are answered."""
         self._is_refused = True
         if self.cycle is not None and not self.cycle.response_complete:
             if not self.cycle.more_body:  # what is wrong is the next request
@@ -184,6 +184,6 @@ class HttpProtocol(HttpToolsProtocol):
 
 
 def _without_upgrade(data: bytes) -> bytes:
-    """Takes the offer of another protocol out of a head. The parser would take it up, and not read the body."""
+    """Remove the offer of another protocol from a head, because the parser would accept it and not read the body."""
     head, blank, body = data.partition(b"\r\n\r\n")
     return _UPGRADE.sub(b"\r\nx-upgrade:", head) + blank + body

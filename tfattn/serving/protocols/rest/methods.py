@@ -1,4 +1,4 @@
-"""What each of TF Serving's paths answers."""
+"""The methods behind TF Serving's paths."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ Value = TypeVar("Value")
 
 @dataclass
 class RestRequest:
-    """One request.
+    """One request over REST.
 
     Attributes:
         route: what it asks for; None where that makes no sense.
@@ -41,7 +41,7 @@ class RestRequest:
 
 
 class Methods:
-    """Answers the requests of TF Serving's API.
+    """The methods of TF Serving's REST API.
 
     Args:
         models: what is served.
@@ -62,7 +62,7 @@ class Methods:
         }
 
     async def respond(self, request: RestRequest) -> bytes:
-        """The body of the response.
+        """Make the body of the response.
 
         Raises:
             Failure: the request cannot be answered; says why.
@@ -131,7 +131,7 @@ class Methods:
     async def _convert(
         self, is_large: bool, function: Callable[..., Value], *arguments: object, **options: object
     ) -> Value:
-        """Calls a function: here, or in a thread where it takes long."""
+        """Call a function: here, or in a thread where it takes long."""
         if not is_large:
             return function(*arguments, **options)
         async with self._aside:

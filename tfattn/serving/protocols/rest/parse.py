@@ -1,4 +1,4 @@
-"""A request's body as a value, as RapidJSON reads it for TF Serving.
+"""Parsing of a request's body, as RapidJSON does it for TF Serving.
 
 Python's own scanner reads it, with a few differences: of equal keys the first counts; what follows the value is
 ignored; `Inf`, `-Inf` and `-NaN` are numbers as `Infinity`, `-Infinity` and `NaN` are. Escapes that are half of a
@@ -29,14 +29,14 @@ _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")  # as signed bytes: 1 dee
 
 
 class Spelled(float):
-    """NaN or an infinity that the text spells out, unlike one that comes of a number too big."""
+    """A NaN or infinity that is spelled in the text, unlike one that comes of a number too large."""
 
 
 _SPELLED = {token: Spelled(token) for token in ("NaN", "Infinity", "-Infinity")}
 
 
 def parse(body: bytes, *, max_nesting: int) -> dict[str, Any]:
-    """Reads a JSON object.
+    """Parse a JSON object.
 
     Args:
         body: its text in UTF-8.
@@ -67,7 +67,7 @@ def parse(body: bytes, *, max_nesting: int) -> dict[str, Any]:
 
 
 def check_size(number: float) -> None:
-    """Refuses a number that was too big.
+    """Refuse a number that was too large.
 
     Raises:
         Failure: INVALID_ARGUMENT, it is beyond what a double can say.
@@ -135,7 +135,7 @@ def _check_pairs(text: str) -> None:
 
 
 def _depth(body: bytes) -> int:
-    """How deep the first value is nested."""
+    """Return the depth of nesting of the first value."""
     marks = body.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _NO_MARKS)
     marks = _QUOTED.sub(b"", marks)
     levels = np.frombuffer(marks.translate(_STEPS), np.int8).cumsum(dtype=np.int64)

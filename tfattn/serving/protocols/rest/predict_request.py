@@ -1,4 +1,4 @@
-"""What a predict request asks for: rows under `instances`, or columns under `inputs`, as arrays by the input's name."""
+"""Parsing of a predict request: rows under `instances`, or columns under `inputs`, as arrays by the input's name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from tfattn.serving.protocols.rest.quoting import quote
 
 @dataclass(frozen=True)
 class PredictRequest:
-    """Inputs, and how the answer is to be written.
+    """The inputs of a request, and the format of its response.
 
     Attributes:
         by_rows: whether they came in rows.
@@ -26,7 +26,7 @@ class PredictRequest:
 
 
 def signature_name(document: Mapping[str, Any]) -> str:
-    """The name of the signature that a request asks for; empty for the default.
+    """Read the name of the signature that a request asks for; empty for the default.
 
     Raises:
         Failure: INVALID_ARGUMENT, it is not a text.
@@ -40,7 +40,7 @@ def signature_name(document: Mapping[str, Any]) -> str:
 
 
 def find_signature(signatures: Mapping[str, Signature], name: str) -> Signature:
-    """The signature of that name; the default where it is empty.
+    """Find the signature of a name; the default where it is empty.
 
     Raises:
         Failure: INVALID_ARGUMENT, there is none.
@@ -52,7 +52,7 @@ def find_signature(signatures: Mapping[str, Signature], name: str) -> Signature:
 
 
 class InputParser:
-    """Reads the inputs of a signature.
+    """The parser of the inputs of a signature.
 
     Args:
         signature: what is to be computed.
@@ -67,7 +67,7 @@ class InputParser:
         self._cut_integers = cut_integers
 
     def parse(self, document: Mapping[str, Any]) -> PredictRequest:
-        """The inputs that a body holds.
+        """Parse the inputs of a body.
 
         Args:
             document: as `parse` gives it.
@@ -107,7 +107,7 @@ class InputParser:
         return arrays
 
     def _transposed(self, rows: list[Any]) -> dict[str, list[Any]]:
-        """The columns; none where the rows are not objects of just the inputs' names."""
+        """Transpose rows to columns; none where the rows are not objects with exactly the inputs' names."""
         if set(map(type, rows)) != {dict} or set(map(len, rows)) != {len(self._tensors)}:
             return {}
         try:
@@ -116,7 +116,7 @@ class InputParser:
             return {}
 
     def _check_rows(self, rows: list[Any]) -> None:
-        """Walks through the rows to find what is wrong with them."""
+        """Walk through the rows to find what is wrong with them."""
         named = _is_named(rows[0])
         only = next(iter(self._tensors))
         sizes: dict[str, tuple[int, list[int]]] = {}
@@ -170,7 +170,7 @@ class InputParser:
         return arrays
 
     def _check_column(self, name: str, value: Any) -> None:
-        """Walks through a column to find what is wrong with it."""
+        """Walk through a column to find what is wrong with it."""
         try:
             check(value, self._tensors[name].dtype, cut_integers=self._cut_integers)
         except Failure as failure:
@@ -186,7 +186,7 @@ class InputParser:
 
 
 def _is_named(value: Any) -> bool:
-    """Whether a value is an object with inputs as its keys."""
+    """Tell whether a value is an object with inputs as its keys."""
     return type(value) is dict and not is_b64(value)
 
 

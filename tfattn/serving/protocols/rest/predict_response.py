@@ -1,4 +1,4 @@
-"""Outputs as the body of an answer: rows under `predictions`, or columns under `outputs`."""
+"""The body of a predict response: rows under `predictions`, or columns under `outputs`."""
 
 import base64
 import json
@@ -25,7 +25,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 
 
 def write(outputs: Mapping[str, np.ndarray], *, by_rows: bool, texts_as_b64: bool) -> bytes:
-    """The body of an answer.
+    """Write the body of a response.
 
     Args:
         outputs: name to array; the name of a single one is left out.
@@ -59,7 +59,7 @@ def write(outputs: Mapping[str, np.ndarray], *, by_rows: bool, texts_as_b64: boo
 
 
 def is_large(outputs: Mapping[str, np.ndarray]) -> bool:
-    """Whether it takes long to write them."""
+    """Tell whether writing outputs takes long."""
     arrays = outputs.values()
     if sum(array.size for array in arrays) > _LARGE_COUNT:
         return True
@@ -67,7 +67,7 @@ def is_large(outputs: Mapping[str, np.ndarray]) -> bool:
 
 
 def _text_of(value: Any) -> str:
-    """Its JSON, a long list's in slices: while one is written, no other thread can do anything."""
+    """Write JSON, long lists in slices, because no other thread can run while one is written."""
     if type(value) is not list or len(value) <= _SLICE:
         return _encode(value)
     slices = (value[start : start + _SLICE] for start in range(0, len(value), _SLICE))

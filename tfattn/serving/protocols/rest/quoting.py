@@ -10,7 +10,7 @@ _encoder = json.JSONEncoder(ensure_ascii=False)
 
 
 def quote(value: Any) -> str:
-    """The beginning of a value's text.
+    """Write the beginning of a value's text.
 
     Example:
         >>> quote({"x": [1, 2.0]})
@@ -26,7 +26,7 @@ def quote(value: Any) -> str:
 
 
 def kind(value: Any) -> str:
-    """The type of a value: Null, True, False, Number, String, Array or Object."""
+    """Name the type of a value: Null, True, False, Number, String, Array or Object."""
     if isinstance(value, bool):
         return str(value)
     return _KINDS.get(type(value), "Number")

@@ -1,4 +1,4 @@
-"""What is sent back over HTTP."""
+"""HTTP responses, those of failures included."""
 
 import json
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Response:
 
 
 class HttpFailure(Failure):
-    """A failure for which HTTP has a status of its own.
+    """A failure for which HTTP has a special status.
 
     Args:
         status: the HTTP status.
@@ -48,11 +48,11 @@ class HttpFailure(Failure):
 
 
 def error_body(message: str) -> bytes:
-    """The body of every response that is a failure."""
+    """Write the body of every response that is a failure."""
     return json.dumps({"error": message}).encode()
 
 
 def failure_response(failure: Failure) -> Response:
-    """The response that tells of a failure."""
+    """Make the response of a failure."""
     headers = ((b"www-authenticate", b"Bearer"),) if failure.code is StatusCode.UNAUTHENTICATED else ()
     return Response(failure.http_status, error_body(failure.message), headers=headers)

@@ -1,4 +1,4 @@
-"""Which request asks for what, by its method and path, as TF Serving matches them."""
+"""Routes: the model and method of a request, by its method and path, as TF Serving matches them."""
 
 import re
 import urllib.parse
@@ -20,7 +20,7 @@ _LAST_VERSION = 2**63 - 1
 
 @dataclass(frozen=True)
 class Route:
-    """What a request asks for.
+    """The model and method that a request's path names.
 
     Attributes:
         api: one of CALLS, STATUS or METADATA.
@@ -36,12 +36,12 @@ class Route:
 
 
 def is_api(target: bytes) -> bool:
-    """Whether a path is one of TF Serving's, or would be if it were right."""
+    """Tell whether a path is one of TF Serving's, or would be if it were right."""
     return target[: len(_PREFIX)].lower() == _PREFIX
 
 
 def route(method: str, target: bytes) -> Route:
-    """What a request under /v1/ asks for.
+    """Find the route of a path under /v1/.
 
     Args:
         method: of HTTP.
@@ -70,7 +70,7 @@ def route(method: str, target: bytes) -> Route:
 
 
 def decoded(name: bytes | None) -> str | None:
-    """A part of a path without its percent signs."""
+    """Decode the percent signs of a part of a path."""
     return None if name is None else urllib.parse.unquote_to_bytes(name).decode(errors="replace")
 
 

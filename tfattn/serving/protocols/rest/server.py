@@ -1,4 +1,4 @@
-"""The REST server: uvicorn, without its signals and with a gentler end."""
+"""The REST server: uvicorn, without its signal handlers and with a graceful end."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ LINGER = 1.0  # seconds that idle connections stay open at the end: a request ma
 
 
 class RestServer(uvicorn.Server):
-    """Serves an ASGI application.
+    """The server of an ASGI application.
 
     Args:
         app: the application.
@@ -53,17 +53,17 @@ class RestServer(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leaves signals to whoever runs this server."""
+        """Leave signals to the program that runs this server."""
         yield
 
     async def start(self) -> None:
-        """Returns when it accepts connections."""
+        """Start the server, and return once it accepts connections."""
         self._running = asyncio.create_task(self.serve(sockets=[self._listening]))
         while not self.started and not self._running.done():
             await asyncio.sleep(0.01)
 
     async def stop(self) -> None:
-        """Accepts no more connections, answers what comes on those that there are, and ends."""
+        """Accept no more connections, answer the requests on those that there are, and end."""
         for server in self.servers:
             server.close()
         with contextlib.suppress(TimeoutError):

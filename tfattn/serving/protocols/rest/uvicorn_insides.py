@@ -1,4 +1,4 @@
-"""What the REST server relies on of uvicorn beyond what uvicorn documents, by name.
+"""The undocumented parts of uvicorn that the REST server relies on, by name.
 
 A release that lacks one of them is refused before it serves anything, rather than failing at the first slow client.
 """
@@ -31,7 +31,7 @@ INSIDES: dict[type, frozenset[str]] = {
 
 
 def check() -> None:
-    """Refuses a release of uvicorn without them.
+    """Refuse a release of uvicorn without them.
 
     Raises:
         ServingError: names what it lacks.
@@ -49,6 +49,6 @@ def check() -> None:
 
 
 def attributes(kind: type) -> set[str]:
-    """The attributes of a class, and those that its methods give to its objects."""
+    """List the attributes of a class, and those that its methods set on its objects."""
     methods = [value for value in vars(kind).values() if inspect.isfunction(value)]
     return set(dir(kind)).union(*(method.__code__.co_names for method in methods))

@@ -1,4 +1,4 @@
-"""One call: bytes in, bytes out, and every failure a status that says whose fault it was."""
+"""One gRPC call: bytes in, bytes out, and a status for every failure."""
 
 import asyncio
 import time
@@ -27,7 +27,7 @@ Value = TypeVar("Value")
 
 @dataclass(slots=True)
 class RpcCall:
-    """What is known of a call.
+    """The context of a gRPC call.
 
     Attributes:
         models: what is served.
@@ -46,7 +46,7 @@ class RpcCall:
     version: Version | None = None
 
     def find(self, request: Any) -> Version:
-        """The version that a request asks for in its `model_spec`.
+        """Find the version that a request names in its `model_spec`.
 
         Raises:
             Failure: it asks for none, or for one that is not available.
@@ -66,7 +66,7 @@ class RpcCall:
 
 
 class HandlerFactory:
-    """Makes handlers of methods.
+    """Makes the handlers of methods.
 
     Args:
         models: what is served.
@@ -92,7 +92,7 @@ class HandlerFactory:
         *,
         counted: bool = True,
     ) -> grpc.RpcMethodHandler:
-        """A handler of one method.
+        """Make the handler of one method.
 
         Args:
             api: what the metrics call it.
@@ -145,12 +145,12 @@ class HandlerFactory:
 
 
 async def aside(size: int, function: Callable[..., Value], *arguments: object) -> Value:
-    """Converts so many bytes: here, or in a thread where that takes long."""
+    """Convert so many bytes: here, or in a thread where that takes long."""
     return function(*arguments) if size < LARGE else await asyncio.to_thread(function, *arguments)
 
 
 def shortened(message: str) -> str:
-    """A message that fits into a status."""
+    """Shorten a message so that it fits into a status."""
     encoded = message.encode(errors="replace")
     if len(encoded) <= LONGEST_MESSAGE:
         return encoded.decode()

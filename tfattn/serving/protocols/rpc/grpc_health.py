@@ -1,4 +1,4 @@
-"""grpc.health.v1: grpc-health-checking's own servicer, told what the server says of itself."""
+"""grpc.health.v1: grpc-health-checking's own servicer, with the server's readiness."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -20,7 +20,7 @@ LAST_WORD_SECONDS = 0.1  # in which those who watch hear that the server ends
 
 
 class HealthService(aio.HealthServicer):
-    """Says of all services that they are as ready as the server is.
+    """gRPC's health service, which reports that all services are as ready as the server.
 
     Args:
         health: what the server says of itself.
@@ -32,7 +32,7 @@ class HealthService(aio.HealthServicer):
         self._watching: set[asyncio.Task] = set()
 
     async def follow(self) -> None:
-        """Tells those who watch of changes; returns once the server drains and they have been let go."""
+        """Tell watchers of changes; return once the server drains and they have been released."""
         while not self._health.draining:
             await self._tell()
             await asyncio.sleep(POLL_SECONDS)
@@ -42,12 +42,12 @@ class HealthService(aio.HealthServicer):
             watching.cancel()
 
     async def Check(self, request: HealthCheckRequest, context: grpc.aio.ServicerContext) -> HealthCheckResponse:
-        """The status as it is now."""
+        """Return the present status."""
         await self._tell()
         return await super().Check(request, context)
 
     async def Watch(self, request: HealthCheckRequest, context: grpc.aio.ServicerContext) -> None:
-        """The status whenever it changes. The library's own goes on for ever, and a server that ends would wait."""
+        """Yield the status whenever it changes, and end with the server, which the library's own does not."""
         await self._tell()
         watching = asyncio.create_task(super().Watch(request, context))
         self._watching.add(watching)
@@ -66,7 +66,7 @@ class HealthService(aio.HealthServicer):
 
 
 def handlers(service: HealthService) -> dict[str, grpc.RpcMethodHandler]:
-    """Method name to handler."""
+    """Make the handlers by method name."""
     written = {"response_serializer": HealthCheckResponse.SerializeToString}
     return {
         "Check": grpc.unary_unary_rpc_method_handler(_reading(service.Check), **written),
@@ -75,7 +75,7 @@ def handlers(service: HealthService) -> dict[str, grpc.RpcMethodHandler]:
 
 
 def _reading(method: Callable[..., Awaitable]) -> Callable[..., Awaitable]:
-    """A method of bytes: gRPC would call a message that it cannot read the server's own failure."""
+    """Wrap a method so that it takes bytes: gRPC would blame the server for a message that it cannot parse."""
 
     async def read(body: bytes, context: grpc.aio.ServicerContext) -> HealthCheckResponse | None:
         try:

@@ -28,7 +28,7 @@ NAME = "tensorflow.serving.PredictionService"
 
 
 def handlers(factory: HandlerFactory) -> dict[str, grpc.RpcMethodHandler]:
-    """Method name to handler."""
+    """Make the handlers by method name."""
     return {
         "Predict": factory.handler("predict", PredictRequest, predict),
         "Classify": factory.handler("classify", ClassificationRequest, classify),
@@ -39,7 +39,7 @@ def handlers(factory: HandlerFactory) -> dict[str, grpc.RpcMethodHandler]:
 
 
 async def predict(request: PredictRequest, call: RpcCall) -> bytes:
-    """Tensors to tensors."""
+    """Compute output tensors of input tensors."""
     version = call.find(request)
     signature = core.find_signature(version, request.model_spec.signature_name)
     core.check_inputs(signature, request.inputs)  # before tensors are made: a short message may stand for many
@@ -54,7 +54,7 @@ async def predict(request: PredictRequest, call: RpcCall) -> bytes:
 
 
 async def classify(request: ClassificationRequest, call: RpcCall) -> bytes:
-    """Examples to classes."""
+    """Classify examples."""
     version = call.find(request)
     response = ClassificationResponse(model_spec=_answering(request.model_spec, version))
     with version.use():
@@ -64,7 +64,7 @@ async def classify(request: ClassificationRequest, call: RpcCall) -> bytes:
 
 
 async def regress(request: RegressionRequest, call: RpcCall) -> bytes:
-    """Examples to numbers."""
+    """Compute a number for each example."""
     version = call.find(request)
     response = RegressionResponse(model_spec=_answering(request.model_spec, version))
     with version.use():
@@ -74,7 +74,7 @@ async def regress(request: RegressionRequest, call: RpcCall) -> bytes:
 
 
 async def multi_inference(request: MultiInferenceRequest, call: RpcCall) -> bytes:
-    """The same examples through several signatures of a version: that of the first task."""
+    """Run the same examples through several signatures of a version, that of the first task."""
     version = call.find(request.tasks[0] if request.tasks else InferenceTask(model_spec=ModelSpec()))
     _check_tasks(request.tasks, version)
     response = MultiInferenceResponse()
@@ -90,7 +90,7 @@ async def multi_inference(request: MultiInferenceRequest, call: RpcCall) -> byte
 
 
 async def metadata(request: GetModelMetadataRequest, call: RpcCall) -> bytes:
-    """What a version takes and gives."""
+    """Return the inputs and outputs of a version."""
     if request.HasField("model_spec"):  # what else is wrong comes after its absence
         if not request.metadata_field:
             raise invalid("GetModelMetadataRequest must specify at least one metadata_field")
@@ -112,14 +112,14 @@ def _prediction(asked: ModelSpec, version: Version, outputs: dict[str, np.ndarra
 
 
 def _answering(asked: ModelSpec, version: Version) -> ModelSpec:
-    """Who answers, where the request left it open."""
+    """Name the version that answers, where the request did not."""
     spec = ModelSpec(name=asked.name, signature_name=asked.signature_name or DEFAULT)
     spec.version.value = version.number
     return spec
 
 
 def _examples(message: Input, max_rows: int) -> list[bytes]:
-    """Serialized examples, each with what the context adds: joined messages are merged ones."""
+    """Serialize examples, each joined with its context: joined messages are merged ones."""
     with_context = message.WhichOneof("kind") == "example_list_with_context"
     given = message.example_list_with_context if with_context else message.example_list
     _check_rows(len(given.examples), max_rows)

@@ -1,4 +1,4 @@
-"""All gRPC services on a server: what it takes, over what, and how patiently."""
+"""All gRPC services of a server, with its options and credentials."""
 
 import ssl
 from pathlib import Path
@@ -20,7 +20,7 @@ MOST_OFTEN_SECONDS = 5  # between two such questions of a client
 def add_services(
     server: grpc.aio.Server, models: Models, serving: Serving, *, metrics: Metrics, health: Health
 ) -> grpc_health.HealthService:
-    """Adds PredictionService, ModelService and health to a server that has not been started.
+    """Add PredictionService, ModelService and health to a server that has not been started.
 
     Args:
         server: the server.
@@ -48,7 +48,7 @@ def add_services(
 
 
 def server_options(serving: Serving) -> list[tuple[str, int]]:
-    """The options of a server, as `grpc.aio.server` takes them."""
+    """Make the options of a server for `grpc.aio.server`."""
     head = serving.max_header_kib * 1024
     return [
         ("grpc.so_reuseport", 0),  # or a second server would share the port in silence
@@ -66,7 +66,7 @@ def server_options(serving: Serving) -> list[tuple[str, int]]:
 
 
 def server_credentials(serving: Serving) -> grpc.ServerCredentials | None:
-    """The certificate of a server that speaks TLS; None for one that does not.
+    """Read the certificate of a server that uses TLS; None for one that does not.
 
     Raises:
         ServingError: certificate or key cannot be read, or they do not belong together.

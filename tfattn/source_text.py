@@ -17,7 +17,7 @@ from typing import Any
 
 # What annotations are made of, and is quick to import.
 LIGHT = {*sys.stdlib_module_names, "annotated_types", "pydantic", "typing_extensions"}
-LIGHT |= {"tfattn.config.relations", "tfattn.config.types"}
+LIGHT |= {"tfattn.catalog", "tfattn.config.relations", "tfattn.config.types"}
 
 
 class Unread(Exception):

@@ -1,10 +1,13 @@
 """Class labels: found in training rows, refused elsewhere."""
 
+import json
+
 import pytest
 
+from tfattn.data.class_targets import Classes, seem_numbers
+from tfattn.data.coded import Coded
 from tfattn.data.source import Row
-from tfattn.data.targets import Classes, seem_numbers
-from tfattn.errors import DataError
+from tfattn.errors import ConfigError, DataError
 
 
 def rows(*labels):
@@ -13,18 +16,16 @@ def rows(*labels):
 
 def fitted(target, *labels):
     """The target, told the strata of training rows with these labels."""
-    target.fit({target.stratum(row) for row in rows(*labels)}, iter(()))
+    target.fit(Coded.of(target.stratum(row) for row in rows(*labels)), iter(()))
     return target
 
 
-def test_classes_are_numbered_in_alphabetical_order(tmp_path):
+def test_classes_are_numbered_in_alphabetical_order():
     target = Classes()
     fitted(target, "noise", "leak", " leak ", "two\n  lines")
-    target.save(tmp_path)
     again = Classes()
-    again.load(tmp_path)
-    assert target.names == again.names == ["leak", "noise", "two lines"]
-    assert (tmp_path / "labels.txt").read_text() == "leak\nnoise\ntwo lines\n"
+    again.use(json.loads(json.dumps(target.facts)))
+    assert target.facts == again.facts == {"labels": ["leak", "noise", "two lines"], "counts": [2, 1, 1]}
     for one in (target, again):
         assert [one.encode(row)["label_ids"] for row in rows("noise", "two lines", "leak")] == [1, 2, 0]
 
@@ -44,7 +45,7 @@ def test_many_numbers_are_no_classes(written):
     values = [text for number in range(21) for text in written.format(number).split(",")]
     assert seem_numbers(values)
     target = fitted(Classes(), *values)
-    with pytest.raises(DataError, match="received '77'. Numbers are no classes: name another column in `fields.label`"):
+    with pytest.raises(DataError, match="received '77'. Numbers are no classes: take a task that predicts numbers"):
         target.check_known("77", "x.csv:2")
 
 
@@ -60,19 +61,32 @@ def test_one_class_is_nothing_to_learn():
 
 
 def test_labels_that_are_listed_keep_their_order():
-    target = fitted(Classes(["noise", "leak", "fire"]), "leak", "leak")
-    assert target.names == ["noise", "leak", "fire"]
+    target = fitted(Classes(labels=["noise", "leak", "fire"]), "leak", "leak")
+    assert target.facts == {"labels": ["noise", "leak", "fire"], "counts": [0, 2, 0]}
     assert [target.encode(row)["label_ids"] for row in rows("fire", " leak ")] == [2, 1]
 
 
 def test_a_label_that_is_not_listed_is_located():
-    target = Classes(["noise", "leak"])
+    target = Classes(labels=["noise", "leak"])
     target.check(rows("leak")[0])
     with pytest.raises(DataError) as error:
         target.check(rows("leak", "Leak")[1])
     assert str(error.value) == (
-        "x.csv:3: not a label of `data.labels`: expected one of noise, leak, received 'Leak'. Did you mean `leak`?"
+        "x.csv:3: not a label of `data.targets.labels`: expected one of noise, leak, received 'Leak'. "
+        "Did you mean `leak`?"
     )
     with pytest.raises(DataError, match="received '2'. Correct the row, or list the label"):
         target.check(rows("2")[0])
     Classes().check(rows("2")[0])
+
+
+@pytest.mark.parametrize("labels", [["a"], ["a", "b", "a"], []])
+def test_labels_that_are_no_list_of_classes_are_refused(labels):
+    with pytest.raises(ConfigError, match="not a list of classes: expected at least two, each once") as error:
+        Classes(labels=labels)
+    assert error.value.key == "labels"
+
+
+def test_before_rows_are_read_there_may_be_two_classes():
+    assert Classes().facts == {"labels": None, "counts": [1, 1]}
+    assert Classes(labels=["a", "b", "c"]).facts == {"labels": ["a", "b", "c"], "counts": [1, 1, 1]}

@@ -1,4 +1,4 @@
-"""What exported classifiers have in common: names of labels and files, examples, and what is refused."""
+"""What exports that give labels have in common: names of labels and files, examples, and what is refused."""
 
 from types import SimpleNamespace
 
@@ -6,7 +6,9 @@ import pytest
 import tensorflow as tf
 
 from tfattn.errors import ExportError
-from tfattn.export.classifier import Classifier, example
+from tfattn.export.label_outputs import LabelOutputs
+from tfattn.export.served_rows import ServedRows, example
+from tfattn.export.text_inputs import TextInputs
 from tfattn.trained.ensemble import TrainedEnsemble
 
 
@@ -18,14 +20,26 @@ def preprocessor(said):
     return SimpleNamespace(fields=("a", "b"), save=save)
 
 
-def task(compute_dtype="float32"):
-    return SimpleNamespace(compute_dtype=compute_dtype, weights=[])
+def task(compute_dtype="float32", labels=("no", "ja, ß")):
+    head, model = SimpleNamespace(positive_id=None), SimpleNamespace(max_sequence_length=8)
+    return SimpleNamespace(compute_dtype=compute_dtype, weights=[], labels=list(labels), head=head, model=model)
 
 
-def served(*names, labels=("no", "ja, ß"), **options):
-    return Classifier(
-        TrainedEnsemble([(preprocessor(name), task(**options)) for name in names], labels=labels), name="tiny"
-    )
+class Columns(TextInputs):
+    """Whose members have files of their own."""
+
+    def __init__(self, ensemble):
+        super().__init__(ensemble)
+        self.preprocessors = ensemble.preprocessors
+
+
+def serve(members):
+    ensemble = TrainedEnsemble(members)
+    return ServedRows(ensemble, Columns(ensemble), LabelOutputs(ensemble), name="tiny")
+
+
+def served(*names, **options):
+    return serve([(preprocessor(name), task(**options)) for name in names])
 
 
 def written(folder):
@@ -51,7 +65,7 @@ def test_files_of_several_members_have_names_of_their_own(tmp_path):
 
 def test_inputs_and_labels_are_known():
     assert served("x", "y").inputs == ("a", "b")
-    assert served("x").labels == ("no", "ja, ß")
+    assert served("x").output_side.labels == ("no", "ja, ß")
 
 
 @pytest.mark.parametrize("label", ["", "a\nb", "a\rb", "a\u2028b"])
@@ -63,7 +77,7 @@ def test_a_label_that_is_no_line_is_refused(label):
 def test_every_member_must_compute_in_float32():
     members = [(preprocessor("x"), task()), (preprocessor("y"), task("bfloat16"))]
     with pytest.raises(ExportError, match="expected float32, received bfloat16"):
-        Classifier(TrainedEnsemble(members, labels=("a", "b")), name="tiny")
+        serve(members)
 
 
 def test_an_example_holds_numbers_and_texts():

@@ -1,10 +1,11 @@
-"""What tasks with labels share: predictions of several models together, and weights of labels."""
+"""One label for each row: predictions of several models together, and weights of labels."""
 
 import keras
 import numpy as np
 import pytest
 
-from tfattn.tasks.classes import combined, weights_of_classes
+from tfattn.tasks.multi_class_head import MultiClassHead, weights_of_classes
+from tfattn.tasks.operating_point import OperatingPoint
 
 FIRST = np.array([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125], [0.25, 0.25, 0.5]], "float32")
 SECOND = np.array([[0.0, 0.75, 0.25], [0.125, 0.25, 0.625], [0.25, 0.25, 0.5]], "float32")
@@ -12,6 +13,13 @@ SECOND = np.array([[0.0, 0.75, 0.25], [0.125, 0.25, 0.625], [0.25, 0.25, 0.5]], 
 
 def prediction(scores, **others):
     return {"scores": scores, "label_ids": scores.argmax(-1).astype("int32"), **others}
+
+
+def combined(predictions, positive_id=None, threshold=None):
+    """What a head makes of several predictions, at the operating point of a threshold where one is given."""
+    targets = {"labels": None, "counts": [1] * predictions[0]["scores"].shape[1]}
+    head = MultiClassHead(width=2, targets=targets, class_weights=None, label_smoothing=0.0, positive_id=positive_id)
+    return head.combined(predictions, None if threshold is None else OperatingPoint(threshold, {}))
 
 
 def arrays(predictions):
@@ -65,7 +73,7 @@ def test_the_threshold_is_held_against_the_mean():
 
 def test_balanced_labels_count_the_same_in_total_and_one_without_rows_has_a_weight():
     def balanced(counts):
-        return weights_of_classes("balanced", num_classes=len(counts), labels=None, class_counts=counts)
+        return weights_of_classes("balanced", labels=None, counts=counts)
 
     assert balanced([2, 6]) == [2.0, pytest.approx(8 / 12)]
     assert np.isfinite(balanced([2, 6, 0])).all()

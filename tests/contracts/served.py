@@ -1,0 +1,85 @@
+"""What every export keeps, whatever it answers."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfattn.export.served import Served
+from tfattn.trained.ensemble import TrainedEnsemble
+
+SERVING_DEFAULT = "serving_default"
+
+
+def check_served(
+    served_class: type[Served], ensemble: TrainedEnsemble, rows: Sequence[Mapping[str, str]], *, folder: Path
+) -> dict[str, np.ndarray]:
+    """Holds what is exported against the contract of all exports.
+
+    Args:
+        served_class: the class, called with the ensemble alone.
+        ensemble: trained models.
+        rows: at least two raw rows of unequal lengths.
+        folder: an empty folder to write a SavedModel to.
+
+    Returns:
+        the outputs of serving_default for these rows, as the SavedModel gives them.
+    """
+    served = served_class(ensemble)
+    functions, request = served.signatures(), served.request(rows)
+    assert set(request) == set(served.inputs) and all(len(values) == len(rows) for values in request.values())
+
+    # It is saved and loaded without any of our code, and answers as the trained models do.
+    served.save_assets(folder)
+    assert all(path.is_file() for path in folder.iterdir())
+    tf.saved_model.save(served, str(folder / "1"), signatures=functions)
+    loaded = tf.saved_model.load(str(folder / "1"))
+    assert set(loaded.signatures) == set(functions) >= {SERVING_DEFAULT, *served.methods}
+    outputs = _called(loaded, SERVING_DEFAULT, request)
+    comparison = served.compared(ensemble.predict(rows), _plain(outputs), tolerance=1e-5)
+    assert not comparison.wrong.any(), comparison.words
+    assert set(comparison.report) and comparison.expected(0) and comparison.received(0)
+
+    # An output has a value for each row, which does not depend on the other rows; no name promises bytes.
+    for number in range(len(rows)):
+        one = {name: values[number : number + 1] for name, values in request.items()}
+        alone = _called(loaded, SERVING_DEFAULT, one)
+        for name, values in outputs.items():
+            assert len(values) == len(rows) and not name.endswith("_bytes")
+            if values.dtype.kind == "f":
+                np.testing.assert_allclose(alone[name][0], values[number], rtol=1e-4, atol=1e-4)
+            else:
+                np.testing.assert_array_equal(alone[name][0], values[number])
+
+    # Another answer is found out.
+    rolled = {name: np.roll(values, 1, axis=0) for name, values in outputs.items()}
+    assert served.compared(ensemble.predict(rows), _plain(rolled), tolerance=1e-9).wrong.any()
+
+    # The warm-up asks every signature, with inputs that it takes.
+    requests = list(served.warm_up(rows))
+    assert {name for name, _ in requests} == set(functions)
+    for name in functions:
+        _called(loaded, name, next(inputs for signature, inputs in reversed(requests) if signature == name))
+
+    # What is said of it speaks of inputs and outputs that it has, entry by entry.
+    about = served.about()
+    assert list(about["inputs"]) == list(served.inputs)
+    for output, entries in about["entries"].items():
+        assert output not in outputs or len(entries) == outputs[output].shape[1]
+    assert served.shown_metrics
+    return outputs
+
+
+def _called(loaded: Any, signature: str, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    sent = {name: values if isinstance(values, tf.Tensor) else tf.constant(values) for name, values in inputs.items()}
+    return {name: value.numpy() for name, value in loaded.signatures[signature](**sent).items()}
+
+
+def _plain(outputs: Mapping[str, np.ndarray]) -> dict[str, list[Any]]:
+    """As the parity check receives them."""
+    return {
+        name: [item.decode() if isinstance(item, bytes) else item for item in values.tolist()]
+        for name, values in outputs.items()
+    }

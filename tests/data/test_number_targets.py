@@ -1,0 +1,49 @@
+"""Numbers as targets: read as files have them, refused with their place where they are none."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tfattn.data.coded import Coded
+from tfattn.data.number_targets import Numbers
+from tfattn.data.source import Row
+from tfattn.errors import DataError
+
+
+def row(value, line=2):
+    return Row({"target": value}, f"x.csv:{line}")
+
+
+def fitted(*values):
+    target = Numbers()
+    target.fit(Coded.of([""] * len(values)), map(row, values))
+    return target
+
+
+def test_mean_and_deviation_are_those_of_the_training_rows():
+    target = fitted("10", " 2e1 ", "+30")
+    assert target.facts == pytest.approx({"mean": 20, "deviation": np.std([10, 20, 30]), "low": 10, "high": 30})
+    again = Numbers()
+    again.use(json.loads(json.dumps(target.facts)))
+    assert again.facts == target.facts
+    assert target.encode(row("-.5")) == {"target_values": -0.5}
+
+
+@pytest.mark.parametrize("value", ["many", "inf", "1e400", "nan", "?", "0x10", "1,5"])
+def test_what_is_no_number_is_located(value):
+    with pytest.raises(DataError) as error:
+        Numbers().check(row(value, line=7))
+    assert str(error.value).startswith("x.csv:7: the target is no finite number: expected a number, or nothing")
+    assert f"received {value!r}" in str(error.value) and "`fields.target`" in error.value.remedy
+    Numbers().check(row(" 7.25 "))
+
+
+def test_a_number_that_is_always_the_same_is_nothing_to_learn():
+    with pytest.raises(DataError, match="nothing to predict: .*received 3 times 5. Check which column"):
+        fitted("5", "5.0", "5")
+
+
+def test_rows_are_not_told_apart_by_their_number():
+    assert Numbers().stratum(row("1")) == Numbers().stratum(row("2")) == "" and not Numbers().is_stratified
+    assert list(Numbers().classes(row("1"))) == []

@@ -1,0 +1,83 @@
+"""Every export of the catalog keeps the contract."""
+
+import keras
+import numpy as np
+import pytest
+
+from tests.contracts.served import check_served
+from tfattn import catalog
+from tfattn.models.bert import Bert
+from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
+from tfattn.models.transformer import Transformer
+from tfattn.preprocessing.sentencepiece import SentencePiece
+from tfattn.preprocessing.table import TableColumns
+from tfattn.preprocessing.wordpiece import WordPiece
+from tfattn.trained.ensemble import TrainedEnsemble
+
+SIZES = {"hidden_dim": 8, "num_layers": 1, "num_heads": 2, "intermediate_dim": 8}
+LABELS = {"labels": ["leak", "noise", "ß"], "counts": [3, 2, 1]}
+TARGETS = {
+    "classification": LABELS,
+    "multi_label_classification": LABELS | {"rows": 4},
+    "regression": {"mean": 40.0, "deviation": 12.0},
+}
+TEXTS = [{"text": "the sorter leaks"}, {"text": "it is loud"}, {"text": ""}, {"text": "leaks leaks it the it"}]
+PAIRS = [{"source": row["text"] or "it", "target": "loud sorter"} for row in TEXTS]
+JOBS = ["a", "", "Straße"]
+TABLE = [
+    {"age": str(20 + 7 * number), "size": "?" if number == 2 else str(number**2), "job": JOBS[number % 3]}
+    for number in range(6)
+]
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "sorter", "leaks", "it", "is", "loud"]
+
+
+def text_model(number, folder):
+    vocabulary = folder / "vocab.txt"
+    vocabulary.write_text("".join(f"{word}\n" for word in WORDS))
+    reader = WordPiece(vocabulary=str(vocabulary), max_length=8)
+    reader.fit([])
+    return reader, Bert(vocabulary_size=len(WORDS), max_sequence_length=8, initializer_range=0.5, **SIZES)
+
+
+def table_model(number, folder):
+    reader = TableColumns(numeric=("age", "size"), categorical=("job",), scaling="quantile")
+    reader.fit(TABLE[number:])
+    sizes = {name: value for name, value in SIZES.items() if name != "intermediate_dim"}
+    return reader, FeatureTokenizerTransformer(**reader.sizes, **sizes)
+
+
+def translator(number, folder):
+    reader = SentencePiece(model_type="word", vocabulary_size=14, max_length=8)
+    reader.fit(PAIRS)
+    return reader, Transformer(**reader.sizes, max_sequence_length=8, dropout=0.0, **SIZES)
+
+
+def ensemble(name, model, folder, models):
+    members = []
+    for number in range(models):
+        keras.utils.set_random_seed(number)
+        reader, built = model(number, folder)
+        kind = name.partition("_")[2]
+        known = {"targets": TARGETS[kind]} if kind in TARGETS else {"preprocessor": reader}
+        task = catalog.find("tasks", name)(model=built, **known)
+        if kind in TARGETS:
+            task.head.kernel.assign(np.random.default_rng(number).normal(size=task.head.kernel.shape))
+        members.append((reader, task))
+    return TrainedEnsemble(members)
+
+
+@pytest.mark.parametrize("name", catalog.names("served"))
+def test_it_keeps_the_contract(name, tmp_path):
+    model, rows, models = {
+        "text": (text_model, TEXTS, 1),
+        "tabular": (table_model, TABLE, 2),
+        "translation": (translator, PAIRS, 1),
+    }[name.partition("_")[0]]
+    (tmp_path / "export").mkdir()
+    outputs = check_served(
+        catalog.find("served", name), ensemble(name, model, tmp_path, models), rows, folder=tmp_path / "export"
+    )
+    if name.endswith("regression"):
+        assert outputs["prediction"].shape == (len(rows),) and np.ptp(outputs["prediction"]) > 0
+    if name.endswith("multi_label_classification"):
+        assert outputs["is_label"].dtype == bool and outputs["scores"].shape == (len(rows), 3)

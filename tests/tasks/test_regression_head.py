@@ -1,0 +1,62 @@
+"""A number for each row: losses in standard deviations, predictions and metrics in the unit of the file."""
+
+import keras
+import numpy as np
+import pytest
+from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
+
+from tfattn.tasks.regression_head import RegressionHead
+
+TARGETS = {"mean": 40.0, "deviation": 10.0}
+LOGITS = np.array([[0.5], [-1.0], [2.0], [9.0]], "float32")
+BATCH = {
+    "target_values": np.array([40.0, 30.0, 35.0, 0.0], "float32"),  # errors of 0.5, 0 and 2.5 deviations
+    "weights": np.array([1, 1, 1, 0], "float32"),
+}
+
+
+def head(loss="mean_squared_error"):
+    return RegressionHead(width=2, targets=TARGETS, loss=loss)
+
+
+def array(value):
+    return keras.ops.convert_to_numpy(value)
+
+
+@pytest.mark.parametrize(
+    ("loss", "expected"),
+    [
+        ("mean_squared_error", [0.25, 0, 6.25]),
+        ("mean_absolute_error", [0.5, 0, 2.5]),
+        ("huber", [0.125, 0, 2.0]),
+    ],
+)
+def test_losses_by_hand(loss, expected):
+    (losses,) = head(loss).loss_terms({"logits": LOGITS}, BATCH).values()
+    np.testing.assert_allclose(array(losses)[:3], expected, rtol=1e-6)
+    assert head(loss).loss_names == (loss,)
+
+
+def test_predictions_are_in_the_unit_of_the_file():
+    np.testing.assert_allclose(array(head().predictions({"logits": LOGITS})["predictions"]), [45, 30, 60, 130])
+
+
+def test_several_predict_their_mean():
+    some = [{"predictions": np.array(values, "float32")} for values in ([1.0, 2.0], [3.0, 8.0])]
+    np.testing.assert_array_equal(array(head().combined(some)["predictions"]), [2, 5])
+
+
+def test_metrics_are_those_of_scikit_learn_over_the_rows_that_count():
+    statistics = {name: array(value) for name, value in head().statistics({"logits": LOGITS}, BATCH).items()}
+    rows = {name: array(value)[:3] for name, value in head().of_each_row({"logits": LOGITS}, BATCH).items()}
+    true, predicted = BATCH["target_values"][:3], [45.0, 30.0, 60.0]
+    assert head().metrics_from(statistics, rows) == pytest.approx(
+        {
+            "mean_absolute_error": mean_absolute_error(true, predicted),
+            "root_mean_squared_error": root_mean_squared_error(true, predicted),
+            "r2": r2_score(true, predicted),
+            "pearson": np.corrcoef(true, predicted)[0, 1],
+            "spearman": 0.5,  # of the ranks 3, 1, 2 and 2, 1, 3
+        },
+        rel=1e-5,
+    )

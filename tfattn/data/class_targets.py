@@ -1,0 +1,120 @@
+"""One class for each row."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from tfattn.data.coded import Coded
+from tfattn.data.encoding import Feature
+from tfattn.data.source import Row
+from tfattn.data.targets import Target
+from tfattn.errors import ConfigError, DataError, listed, nearest
+from tfattn.features import LABEL, LABEL_IDS
+from tfattn.formats.numbers import MISSING, read
+
+MANY_CLASSES = 10  # more would be odd where they are numbers
+NUMBERS = (
+    "Numbers are no classes: take a task that predicts numbers, such as tabular_regression, or name another column in "
+    "`fields.label`."
+)
+
+
+class Classes(Target):
+    """One class for each row, from the role `label`.
+
+    Args:
+        labels: the classes that there are; a row with another one is an error. By default whatever training rows have,
+            in alphabetical order.
+
+    Raises:
+        ConfigError: they are fewer than two, or one is there twice.
+    """
+
+    roles = text_roles = (LABEL,)
+    is_stratified = True
+
+    def __init__(self, *, labels: list[str] | None = None):
+        check_list(labels)
+        self._known = labels
+        self.use({"labels": labels, "counts": [1] * len(labels or "ab")})
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Return `labels`, in the order of their ids, and `counts`, the training rows of each.
+
+        Before `fit` a class counts for 1, and where the classes are not known there are two, and `labels` is None.
+        """
+        return self._facts
+
+    def use(self, facts: dict[str, Any]) -> None:
+        self._facts = facts
+        self._ids = {name: number for number, name in enumerate(facts["labels"] or ())}
+
+    @property
+    def features(self) -> dict[str, Feature]:
+        return {LABEL_IDS: Feature("int64", role="target")}
+
+    def check(self, row: Row) -> None:
+        """Refuse a class that is not known, where it was said which there are."""
+        name = self.stratum(row)
+        if self._known and name not in self._known:
+            raise DataError(
+                "not a label of `data.targets.labels`",
+                where=row.where,
+                expected=f"one of {listed(self._known)}",
+                received=repr(name),
+                remedy=nearest(name, self._known) or "Correct the row, or list the label.",
+            )
+
+    def stratum(self, row: Row) -> str:
+        """Return the class of a row as it stands in the file, spaces and line breaks made single spaces."""
+        return " ".join(row.fields[LABEL].split())
+
+    def classes(self, row: Row) -> Sequence[str]:
+        return (self.stratum(row),)
+
+    def fit(self, strata: Coded, rows: Iterable[Row]) -> None:
+        """Find and count the classes.
+
+        Raises:
+            DataError: there are fewer than two.
+        """
+        labels = self._known or strata.names
+        self.use({"labels": labels, "counts": [strata.counts.get(name, 0) for name in labels]})
+        if len(self._ids) < 2:
+            raise DataError(
+                "there is nothing to tell apart",
+                expected="at least 2 classes among the training rows",
+                received=", ".join(map(repr, self._ids)) or "none",
+                remedy="Check which column `fields.label` names.",
+            )
+
+    def check_known(self, stratum: str, where: str) -> None:
+        if stratum not in self._ids:
+            remedy = NUMBERS if seem_numbers(self._ids) else nearest(stratum, self._ids)
+            raise DataError(
+                "a label that no training row has",
+                where=where,
+                expected=f"one of {listed(self._ids)}",
+                received=repr(stratum),
+                remedy=remedy,
+            )
+
+    def encode(self, row: Row) -> dict[str, Any]:
+        return {LABEL_IDS: self._ids[self.stratum(row)]}
+
+
+def check_list(labels: list[str] | None) -> None:
+    """Refuse a list of classes that is none.
+
+    Raises:
+        ConfigError: they are fewer than two, or one is there twice.
+    """
+    if labels is not None and len(set(labels)) != max(2, len(labels)):
+        raise ConfigError(
+            "not a list of classes", key="labels", expected="at least two, each once", received=", ".join(labels)
+        )
+
+
+def seem_numbers(classes: Collection[str]) -> bool:
+    """Tell whether classes seem to be what a numeric column holds: many, and all numbers, but what is missing."""
+    return len(classes) > MANY_CLASSES and all(read(name) is not None for name in classes if name not in MISSING)

@@ -1,0 +1,113 @@
+"""Any number of classes for each row, none of them included."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from tfattn.data.class_targets import check_list
+from tfattn.data.coded import Coded
+from tfattn.data.encoding import Feature
+from tfattn.data.source import Row
+from tfattn.data.targets import Target
+from tfattn.errors import DataError, listed, nearest
+from tfattn.features import LABEL_INDICATORS, LABELS
+
+
+class LabelSets(Target):
+    """A set of classes for each row, from the role `labels`: several, one, or none, which an empty value says.
+
+    Args:
+        labels: the classes that there are; a row with another one is an error. By default whatever training rows have,
+            in alphabetical order.
+        separator: what stands between the classes of a row in a table. In JSON lines they may be a list.
+
+    Raises:
+        ConfigError: the classes are fewer than two, or one is there twice.
+    """
+
+    roles = (LABELS,)
+    may_be_empty = True
+
+    def __init__(self, *, labels: list[str] | None = None, separator: Annotated[str, Field(min_length=1)] = "|"):
+        check_list(labels)
+        self._known = labels
+        self._separator = separator
+        self.use({"labels": labels, "counts": [1] * len(labels or "ab"), "rows": 2})
+
+    @property
+    def features(self) -> dict[str, Feature]:
+        return {LABEL_INDICATORS: Feature("int64", (len(self._facts["counts"]),), role="target")}
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Return `labels`, in the order of their ids, `counts`, the training rows that have each, and all `rows`.
+
+        Before `fit`, and where the classes are not known, there are two, and `labels` is None.
+        """
+        return self._facts
+
+    def use(self, facts: dict[str, Any]) -> None:
+        self._facts = facts
+        self._ids = {name: number for number, name in enumerate(facts["labels"] or ())}
+
+    def check(self, row: Row) -> None:
+        """Refuse what is no list of classes, and a class that is not known where it was said which there are."""
+        value = row.fields[LABELS]
+        if not isinstance(value, str) and not (isinstance(value, list) and all(type(name) is str for name in value)):
+            raise DataError(
+                "the value of `labels` is no list of classes",
+                where=row.where,
+                expected=f"a list of texts, or a text with {self._separator!r} between them",
+                received=json.dumps(value, ensure_ascii=False)[:40],
+            )
+        if self._known:
+            self._check(self.classes(row), self._known, row.where, what="not a label of `data.targets.labels`")
+
+    def classes(self, row: Row) -> Sequence[str]:
+        """List the different classes of a row, sorted; spaces and line breaks in them made single spaces."""
+        value = row.fields[LABELS]
+        names = value.split(self._separator) if isinstance(value, str) else value
+        return sorted({" ".join(name.split()) for name in names} - {""})
+
+    def stratum(self, row: Row) -> str:
+        return json.dumps(self.classes(row), ensure_ascii=False)
+
+    def fit(self, strata: Coded, rows: Iterable[Row]) -> None:
+        """Find and count the classes.
+
+        Raises:
+            DataError: there are fewer than two.
+        """
+        counts: dict[str, int] = dict.fromkeys(self._known or (), 0)
+        for stratum, number in strata.counts.items():
+            for name in json.loads(stratum):
+                counts[name] = counts.get(name, 0) + number
+        labels = self._known or sorted(counts)
+        if len(labels) < 2:
+            raise DataError(
+                "there is nothing to tell apart",
+                expected="at least 2 classes among the training rows",
+                received=", ".join(map(repr, labels)) or "none",
+                remedy="Check which column `fields.labels` names, and `data.targets.separator`.",
+            )
+        self.use({"labels": labels, "counts": [counts[name] for name in labels], "rows": len(strata)})
+
+    def check_known(self, stratum: str, where: str) -> None:
+        self._check(json.loads(stratum), self._ids, where, what="a label that no training row has")
+
+    def encode(self, row: Row) -> dict[str, Any]:
+        present = set(self.classes(row))
+        return {LABEL_INDICATORS: [int(name in present) for name in self._ids]}
+
+    def _check(self, names: Iterable[str], known: Iterable[str], where: str, *, what: str) -> None:
+        for name in names:
+            if name not in known:
+                raise DataError(
+                    what,
+                    where=where,
+                    expected=f"some of {listed(known)}",
+                    received=repr(name),
+                    remedy=nearest(name, known),
+                )

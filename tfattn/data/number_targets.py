@@ -1,0 +1,70 @@
+"""A number for each row."""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from tfattn.data.coded import Coded
+from tfattn.data.encoding import Feature
+from tfattn.data.source import Row
+from tfattn.data.targets import Target
+from tfattn.errors import DataError
+from tfattn.features import TARGET, TARGET_VALUES
+from tfattn.formats.numbers import read
+
+
+class Numbers(Target):
+    """A number for each row, from the role `target`, in the unit of the file.
+
+    It is read as float32; infinity is none. Rows are not stratified by it.
+    """
+
+    roles = text_roles = (TARGET,)
+
+    def __init__(self) -> None:
+        self.use({"mean": 0.0, "deviation": 1.0, "low": 0.0, "high": 1.0})
+
+    @property
+    def features(self) -> dict[str, Feature]:
+        return {TARGET_VALUES: Feature("float32", role="target")}
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Return `mean` and `deviation` of the training rows, and `low` and `high`, the least and the greatest."""
+        return self._facts
+
+    def use(self, facts: dict[str, Any]) -> None:
+        self._facts = facts
+
+    def check(self, row: Row) -> None:
+        """Refuse a value that is no finite number."""
+        if read(row.fields[TARGET]) is None:
+            raise DataError(
+                "the target is no finite number",
+                where=row.where,
+                expected="a number, or nothing: then the row is left out",
+                received=repr(row.fields[TARGET]),
+                remedy="Correct the row, or name another column in `fields.target`.",
+            )
+
+    def fit(self, strata: Coded, rows: Iterable[Row]) -> None:
+        """Learn mean and deviation.
+
+        Raises:
+            DataError: all rows have the same number.
+        """
+        numbers = np.fromiter((read(row.fields[TARGET]) for row in rows), np.float64)
+        mean, deviation = float(numbers.mean()), float(numbers.std())
+        if math.isclose(mean + deviation, mean, rel_tol=1e-9, abs_tol=1e-30):
+            raise DataError(
+                "there is nothing to predict",
+                expected="training rows whose targets differ",
+                received=f"{len(numbers):,} times {numbers[0]:g}",
+                remedy="Check which column `fields.target` names.",
+            )
+        self.use({"mean": mean, "deviation": deviation, "low": float(numbers.min()), "high": float(numbers.max())})
+
+    def encode(self, row: Row) -> dict[str, Any]:
+        return {TARGET_VALUES: read(row.fields[TARGET])}

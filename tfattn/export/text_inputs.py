@@ -1,0 +1,121 @@
+"""Texts, or pairs of them, as requests hold them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfattn.export.lengths import one_of_each_length
+from tfattn.export.served import Columns
+from tfattn.export.served_rows import Features, Inputs, ServedRows
+from tfattn.features import ENCODED, EXAMPLE_ROWS, PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
+from tfattn.ops.segments import mean_by_row
+from tfattn.preprocessing.padding import padded
+from tfattn.trained.ensemble import TrainedEnsemble
+
+TOKENS = (TOKEN_IDS, PADDING_MASK, SEGMENT_IDS)
+
+
+class TextInputs(Inputs):
+    """Raw texts; and two more signatures.
+
+        features   as serving_default -> encoded (B, D) float32, what the head reads; of several members, one after the
+                   other
+        tokens     token_ids, padding_mask, segment_ids, each (B, T) int32 -> the outputs of serving_default but
+                   `truncated`; more tokens than the model takes are refused
+
+    Batches are padded to their longest row. Empty text is predicted like any other. `truncated` (B,) bool says whether
+    a text was too long and its end was not read. Of a text that is read in windows, predictions are the mean of those
+    of its windows.
+
+    Masks: `tokens` ignores what stands where padding_mask is 0. It also ignores a run of a row's first token at the end
+    of that row: a server that batches requests of unequal length pads each input, the mask too, with its first element.
+
+    Args:
+        ensemble: the trained models, which read tokens of the same vocabulary.
+    """
+
+    def __init__(self, ensemble: TrainedEnsemble):
+        self.preprocessors = ensemble.preprocessors[:1]  # all of them have the same
+        self.names = tuple(ensemble.preprocessor.fields)
+        self._models = len(ensemble.tasks)
+        self._max_length = min(task.model.max_sequence_length for task in ensemble.tasks)
+
+    def type_of(self, name: str) -> tf.DType:
+        return tf.string
+
+    def read(self, columns: Sequence[tf.Tensor]) -> tuple[list[Features], dict[str, tf.Tensor]]:
+        fields = dict(zip(self.names, columns, strict=True))
+        return self._for_each(self._features(fields)), {"truncated": self.preprocessors[0].truncated(fields)}
+
+    def about(self) -> dict[str, Any]:
+        text = {"kind": "text", "max_tokens": self.preprocessors[0].max_tokens}
+        return {"inputs": {name: dict(text) for name in self.names}, "entries": {}}
+
+    def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
+        return {name: [row[name] for row in rows] for name in self.names}
+
+    def warm_up(self, rows: Sequence[Mapping[str, str]]) -> list[Columns]:
+        """Choose a row of every length there may be, each alone and all together."""
+        chosen = one_of_each_length(self._lengths, self.request(rows))
+        alone = [
+            {name: [values[place]] for name, values in chosen.items()} for place in range(len(chosen[self.names[0]]))
+        ]
+        return [*alone, chosen]
+
+    def signatures(self, served: ServedRows) -> dict[str, Any]:
+        def encode(*texts: tf.Tensor) -> dict[str, tf.Tensor]:
+            features, _ = self.read(texts)
+            encoded = tf.concat([outputs[ENCODED] for outputs in served.run(features)], axis=1)
+            rows = features[0].get(EXAMPLE_ROWS)
+            return {ENCODED: encoded if rows is None else mean_by_row(encoded, rows, tf.size(texts[0]))}
+
+        def answer(token_ids: tf.Tensor, padding_mask: tf.Tensor, segment_ids: tf.Tensor) -> dict[str, tf.Tensor]:
+            features = self._of_tokens(token_ids, padding_mask, segment_ids)
+            return served.answered(self._for_each(features), tf.shape(token_ids)[0])
+
+        texts = [tf.TensorSpec([None], tf.string, name=name) for name in self.names]
+        tokens = [tf.TensorSpec([None, None], tf.int32, name=name) for name in TOKENS]
+        return {
+            "features": tf.function(encode, input_signature=texts, autograph=False),
+            "tokens": tf.function(answer, input_signature=tokens, autograph=False),
+        }
+
+    def warm_up_signatures(self, columns: Columns) -> Iterator[tuple[str, Columns]]:
+        yield "features", columns
+        yield "tokens", self.tokens(columns)
+
+    def tokens(self, fields: Columns) -> dict[str, tf.Tensor]:
+        """Raw fields, B values each, as the signature `tokens` takes them, each (B, T) int32."""
+        features = self._features({name: tf.constant(fields[name], tf.string) for name in self.names})
+        return {name: tf.cast(features[name], tf.int32) for name in TOKENS}
+
+    def _lengths(self, fields: Columns) -> np.ndarray:
+        return np.sum(self.tokens(fields)[PADDING_MASK], axis=1)
+
+    def _features(self, fields: Mapping[str, tf.Tensor]) -> Features:
+        return padded(self.preprocessors[0](fields))
+
+    def _for_each(self, features: Features) -> list[Features]:
+        return [features] * self._models
+
+    def _of_tokens(self, token_ids: tf.Tensor, padding_mask: tf.Tensor, segment_ids: tf.Tensor) -> Features:
+        length = tf.shape(token_ids)[1]
+        too_long = f"sequences may be up to {self._max_length} tokens long"
+        with tf.control_dependencies([tf.debugging.assert_less_equal(length, self._max_length, too_long)]):
+            real = tf.logical_and(tf.cast(padding_mask, tf.bool), tf.logical_not(_padded_by_server(token_ids)))
+        # Whatever was sent for padding, it need not be a token of the vocabulary.
+        return {
+            TOKEN_IDS: tf.where(real, token_ids, 0),
+            PADDING_MASK: real,
+            SEGMENT_IDS: tf.where(real, segment_ids, 0),
+        }
+
+
+def _padded_by_server(token_ids: tf.Tensor) -> tf.Tensor:
+    """Find where a row ends in repetitions of its first token; no text does, it ends in another: (B, T) -> (B, T)."""
+    repeats = tf.cast(tf.equal(token_ids, token_ids[:, :1]), tf.int32)
+    run = tf.math.cumprod(repeats, axis=1, reverse=True)
+    first = tf.equal(tf.range(tf.shape(token_ids)[1]), 0)
+    return tf.logical_and(tf.cast(run, tf.bool), tf.logical_not(first))

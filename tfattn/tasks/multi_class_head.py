@@ -1,0 +1,192 @@
+"""One of C labels for each row: cross-entropy, weights of labels, counts, and a label that may be looked for."""
+
+import difflib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from keras import ops
+
+from tfattn.errors import ConfigError
+from tfattn.features import LABEL_IDS, LOGITS, WEIGHTS
+from tfattn.tasks.head import Head, mean_of
+from tfattn.tasks.label_metrics import counts_of, roc_auc
+from tfattn.tasks.operating_point import OperatingPoint, choose
+
+CROSS_ENTROPY = "cross_entropy"  # the one term of the loss
+
+
+class MultiClassHead(Head):
+    """Predicts one label for each row.
+
+    Args:
+        width: D, of the vectors that it reads.
+        targets: the C `labels` in the order of their ids, None until they are read, and `counts`, the training rows of
+            each.
+        class_weights: how much a row counts in the loss, by its label: "balanced" lets every label count the same in
+            total, a table gives the weight of some labels (others weigh 1), None changes nothing.
+        label_smoothing: the part of each target that is spread evenly over all labels.
+        positive_id: the label that is looked for, which sensitivity, specificity and ROC AUC are about; None where no
+            label matters more than the others.
+        specificity: the least fraction of the other rows that must not get that label, by which the score from which on
+            a row gets it is chosen; None gives the label with the best score.
+
+    Raises:
+        ConfigError: class_weights names a label that the data do not have, or there is no positive label for
+            `specificity`.
+
+    Source: label smoothing: Szegedy et al. 2016, "Rethinking the inception architecture", section 7.
+    """
+
+    loss_names = (CROSS_ENTROPY,)
+    monitor = "accuracy"
+    monitor_mode = "max"
+
+    def __init__(
+        self,
+        *,
+        width: int,
+        targets: dict[str, Any],
+        class_weights: str | dict[str, float] | None,
+        label_smoothing: float,
+        positive_id: int | None = None,
+        specificity: float | None = None,
+    ):
+        super().__init__(width=width, units=len(targets["counts"]))
+        self.labels = targets["labels"]
+        self.positive_id = positive_id
+        self.label_smoothing = label_smoothing
+        self.specificity = specificity
+        self.has_operating_point = specificity is not None
+        self.weight_of_class = weights_of_classes(class_weights, **targets)
+        if specificity is not None and positive_id is None:
+            raise ConfigError("there is no positive label to find", key="positive", expected="one of the labels")
+
+    @property
+    def metric_names(self) -> tuple[str, ...]:
+        if self.positive_id is None:
+            return ("accuracy", "macro_precision", "macro_recall", "macro_f1")
+        of_positive = [f"{name}{end}" for name in ("sensitivity", "specificity") for end in ("", "_low", "_high")]
+        return ("accuracy", "accuracy_low", "accuracy_high", *of_positive, "roc_auc")
+
+    def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """(B,), by the label of each row."""
+        weights = ops.cast(batch[WEIGHTS], "float32")
+        if self.weight_of_class is not None:
+            weights = weights * ops.take(ops.convert_to_tensor(self.weight_of_class, "float32"), batch[LABEL_IDS])
+        return {CROSS_ENTROPY: weights}
+
+    def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """Cross-entropy of each row, (B,)."""
+        targets = ops.one_hot(batch[LABEL_IDS], self.units, dtype="float32")
+        targets = targets * (1.0 - self.label_smoothing) + self.label_smoothing / self.units
+        return {CROSS_ENTROPY: -ops.sum(targets * ops.log_softmax(outputs[LOGITS], axis=-1), axis=-1)}
+
+    def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
+        """`scores` (B, C) float32, which sum to 1, and `label_ids` (B,) int32, the best of each."""
+        scores = ops.softmax(outputs[LOGITS], axis=-1)
+        return {"scores": scores, LABEL_IDS: ops.cast(ops.argmax(scores, axis=-1), "int32")}
+
+    def combined(
+        self, predictions: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
+    ) -> dict[str, Any]:
+        """Average all, and choose the label by that; at an operating point its threshold decides that."""
+        together = mean_of(predictions, but=[LABEL_IDS])
+        scores = together["scores"]
+        if operating_point is None:
+            label_ids = ops.argmax(scores, axis=-1)
+        else:
+            is_positive = ops.one_hot(self.positive_id, scores.shape[-1], dtype="float32")
+            others = ops.argmax(scores - 2.0 * is_positive, axis=-1)
+            reaches = ops.sum(scores * is_positive, axis=-1) >= operating_point.threshold
+            label_ids = ops.where(reaches, self.positive_id, others)
+        return {**together, LABEL_IDS: ops.cast(label_ids, "int32")}
+
+    def choose_operating_point(
+        self, predictions: dict[str, np.ndarray], targets: dict[str, np.ndarray]
+    ) -> OperatingPoint:
+        """Choose the lowest score that `specificity` allows; see `operating_point.choose`."""
+        scores = predictions["scores"][:, self.positive_id]
+        return choose(scores, targets[LABEL_IDS] == self.positive_id, specificity=self.specificity)
+
+    def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """How often each label was the right one (`true`), was given (`given`) and both (`right`): (C,) each."""
+        counts = ops.cast(batch[WEIGHTS] > 0, "float32")[:, None]
+        true = ops.one_hot(batch[LABEL_IDS], self.units, dtype="float32") * counts
+        given = ops.one_hot(self.predictions(outputs)[LABEL_IDS], self.units, dtype="float32") * counts
+        return {"true": ops.sum(true, axis=0), "given": ops.sum(given, axis=0), "right": ops.sum(true * given, axis=0)}
+
+    def of_each_row(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """Return the score of the positive label, and whether it is the right one, (B,) each; nothing where none is."""
+        if self.positive_id is None:
+            return {}
+        scores = self.predictions(outputs)["scores"]
+        return {"score": scores[:, self.positive_id], "is_positive": batch[LABEL_IDS] == self.positive_id}
+
+    def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
+        """Accuracy with the means over the labels or, of a positive label, sensitivity, specificity and roc_auc.
+
+        Accuracy, sensitivity and specificity come with the 95 % interval `_low` to `_high`; see LabelCounts.
+        """
+        counts = counts_of(statistics)
+        metrics = counts.metrics()
+        if self.positive_id is not None:
+            metrics |= counts.detection(self.positive_id) | {"roc_auc": roc_auc(rows["is_positive"], rows["score"])}
+        return {name: metrics[name] for name in self.metric_names}
+
+
+def weights_of_classes(
+    class_weights: str | dict[str, float] | None, *, labels: list[str] | None, counts: list[int]
+) -> list[float] | None:
+    """How much a row of each label counts in the loss, or None where all count the same.
+
+    Args:
+        class_weights: as of MultiClassHead.
+        labels: the C labels in the order of their ids; None where they are not known yet, and all weigh the same.
+        counts: training rows of each label, in the same order.
+
+    Raises:
+        ConfigError: the table names a label that the data do not have.
+    """
+    if class_weights is None:
+        return None
+    if class_weights == "balanced":
+        # As scikit-learn's "balanced": rows / (classes * rows of the class). A label that was listed may have no rows.
+        return [sum(counts) / (len(counts) * max(count, 1)) for count in counts]
+    for label in class_weights:
+        check_label(label, labels, key="class_weights", expected="some of")
+    return None if labels is None else [float(class_weights.get(label, 1.0)) for label in labels]
+
+
+def positive_id_of(positive: str | None, targets: dict[str, Any]) -> int | None:
+    """Return the id of the label that is looked for: of two labels the second, if it is not named.
+
+    Args:
+        positive: its name, or None.
+        targets: as of MultiClassHead.
+
+    Raises:
+        ConfigError: the data do not have it.
+    """
+    if positive is None:
+        return 1 if len(targets["counts"]) == 2 else None
+    check_label(positive, targets["labels"], key="positive")
+    return 0 if targets["labels"] is None else targets["labels"].index(positive)
+
+
+def check_label(label: str, labels: list[str] | None, *, key: str, expected: str = "one of") -> None:
+    """Refuse a label that the data do not have, if it is known which they have.
+
+    Raises:
+        ConfigError: `key` names it; suggests the nearest.
+    """
+    if labels is not None and label not in labels:
+        spelled = {name.lower(): name for name in labels}
+        near = difflib.get_close_matches(label.lower(), spelled, n=1)
+        raise ConfigError(
+            "the data have no such label",
+            key=key,
+            expected=f"{expected} {', '.join(labels)}",
+            received=repr(label),
+            remedy=f"Did you mean `{spelled[near[0]]}`?" if near else "",
+        )

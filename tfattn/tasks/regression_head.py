@@ -1,0 +1,78 @@
+"""A number for each row: learned in standard deviations of the training targets, predicted in the unit of the file."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from keras import ops
+
+from tfattn.features import LOGITS, PREDICTIONS, TARGET_VALUES, WEIGHTS
+from tfattn.tasks.head import Head, mean_of
+from tfattn.tasks.number_metrics import NumberSums, spearman
+from tfattn.tasks.operating_point import OperatingPoint
+
+Loss = Literal["mean_squared_error", "mean_absolute_error", "huber"]
+
+
+class RegressionHead(Head):
+    """Predicts a number for each row.
+
+    Args:
+        width: D, of the vectors that it reads.
+        targets: `mean` and `deviation` of the training targets, in the unit of the file.
+        loss: what is minimized, of errors in standard deviations of the training targets: "mean_squared_error",
+            "mean_absolute_error" or "huber", which is squared up to 1 and absolute beyond.
+
+    Source: Huber 1964, "Robust estimation of a location parameter".
+    """
+
+    metric_names = ("mean_absolute_error", "root_mean_squared_error", "r2", "pearson", "spearman")
+    monitor = "root_mean_squared_error"
+    monitor_mode = "min"
+
+    def __init__(self, *, width: int, targets: dict[str, Any], loss: Loss):
+        super().__init__(width=width, units=1)
+        self.mean: float = targets["mean"]
+        self.deviation: float = targets["deviation"]
+        self.loss_names = (loss,)
+
+    def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """1 for each row, (B,)."""
+        return {name: ops.cast(batch[WEIGHTS], "float32") for name in self.loss_names}
+
+    def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """Compute the loss of each row, (B,), in standard deviations or their squares."""
+        [loss] = self.loss_names
+        error = outputs[LOGITS][:, 0] - self._standardized(batch)
+        if loss == "mean_squared_error":
+            return {loss: ops.square(error)}
+        size = ops.abs(error)
+        return {loss: size if loss == "mean_absolute_error" else ops.where(size <= 1, size * size / 2, size - 0.5)}
+
+    def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
+        """`predictions` (B,) float32, in the unit of the file."""
+        return {PREDICTIONS: outputs[LOGITS][:, 0] * self.deviation + self.mean}
+
+    def combined(
+        self, predictions: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
+    ) -> dict[str, Any]:
+        """Average all."""
+        return mean_of(predictions)
+
+    def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """Compute the sums of NumberSums, in standard deviations: there squares keep their digits."""
+        counts = ops.cast(batch[WEIGHTS] > 0, "float32")
+        true, predicted = self._standardized(batch), outputs[LOGITS][:, 0]
+        return {name: ops.sum(values * counts) for name, values in NumberSums.terms(true, predicted).items()}
+
+    def of_each_row(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """Return targets and predictions, (B,) each: ranks are no sums."""
+        return {"true": batch[TARGET_VALUES], **self.predictions(outputs)}
+
+    def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
+        """Compute the metrics of NumberSums, and the rank correlation `spearman`."""
+        metrics = NumberSums(**{name: float(value) for name, value in statistics.items()}).metrics(unit=self.deviation)
+        return {**metrics, "spearman": spearman(rows["true"], rows[PREDICTIONS])}
+
+    def _standardized(self, batch: dict[str, Any]) -> Any:
+        return (batch[TARGET_VALUES] - self.mean) / self.deviation

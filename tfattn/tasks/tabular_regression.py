@@ -1,0 +1,38 @@
+"""Tabular regression: a number for a row of a table."""
+
+from typing import Any
+
+from tfattn.config.types import Given
+from tfattn.models.contracts import TableEncoder
+from tfattn.tasks.backbone import TableBackbone
+from tfattn.tasks.regression_head import Loss, RegressionHead
+from tfattn.tasks.row_task import RowTask
+
+
+class TabularRegression(RowTask):
+    """Predicts a number by a linear map of the vector that a model makes of each row.
+
+    Args:
+        model: what reads the rows.
+        targets: known from the data: `mean` and `deviation` of the training targets.
+        loss: "mean_squared_error", "mean_absolute_error", or "huber", which is squared up to one standard deviation of
+            the training targets and absolute beyond.
+
+    Returns:
+        as RowTask; `predictions` are those of RegressionHead.
+
+    Example:
+        >>> from tfattn.models.feature_map_transformer import FeatureMapTransformer
+        >>> model = FeatureMapTransformer(num_numeric=14, category_counts=[])
+        >>> task = TabularRegression(model=model, targets={"mean": 40.0, "deviation": 12.0})
+        >>> task.predictions(task({"numeric": keras.random.normal((1, 14))}))["predictions"].shape
+        TensorShape([1])
+    """
+
+    def __init__(
+        self, *, model: Given[TableEncoder], targets: Given[dict[str, Any]], loss: Loss = "mean_squared_error"
+    ):
+        backbone = TableBackbone(model)
+        super().__init__(
+            backbone, RegressionHead(width=backbone.width, targets=targets, loss=loss), name="tabular_regression"
+        )

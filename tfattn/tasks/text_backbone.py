@@ -1,0 +1,85 @@
+"""One vector of each text or pair of texts, pooled from what an encoder makes of its tokens."""
+
+from typing import Any, Literal
+
+from keras import ops
+
+from tfattn.errors import ConfigError
+from tfattn.features import ENCODED, HIDDEN_STATES, PADDING_MASK, POOLED_OUTPUT, SEQUENCE_OUTPUT
+from tfattn.layers.dropout import Dropout
+from tfattn.models.contracts import Encoder
+from tfattn.ops import pooling as pool
+from tfattn.tasks.backbone import Backbone
+
+
+class TextBackbone(Backbone):
+    """Pools an encoder's output into one vector.
+
+    Masks: padding changes nothing, whatever the pooling.
+
+    Args:
+        model: the encoder that reads the texts.
+        encoder: "fine_tune" trains the encoder; "frozen" does not.
+        pooling: how a text becomes one vector: "mean" of its tokens, the vector of "cls", or BERT's "pooler" over it.
+        pooled_layers: how many of the encoder's topmost layers give such a vector, "all" for each and the embeddings.
+            Several are brought to mean 0 and variance 1, so that none outweighs the others, and stand side by side.
+        dropout: the part of that vector that is dropped while training.
+
+    Raises:
+        ConfigError: pooled_layers are more than the encoder has, or than the pooler reads.
+
+    Source: Devlin et al. 2018, "BERT", section 4.1, and 5.3 of several layers; mean pooling as in Reimers and Gurevych
+    2019, "Sentence-BERT".
+    """
+
+    def __init__(
+        self, model: Encoder, *, encoder: str, pooling: str, pooled_layers: int | Literal["all"], dropout: float
+    ):
+        # Not cast to the compute type on entry: vectors that were computed before are read as they were stored.
+        super().__init__(name="backbone", autocast=False)
+        self.model = model
+        self.pooled_layers = _checked(pooled_layers, pooling, available=model.num_layers + 1)
+        self.width = model.hidden_dim * self.pooled_layers
+        self.is_frozen = encoder == "frozen"
+        self.pooling = pooling
+        model.trainable = not self.is_frozen
+        model.pooler.trainable = pooling == "pooler" and not self.is_frozen
+        self.head_dropout = Dropout(dropout, name="head_dropout", dtype="float32")
+        self.head_dropout.build((None, self.width))
+        self.built = True
+
+    def encode(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        outputs = self.model(features, training=training and not self.is_frozen)
+        if self.pooling == "pooler":
+            return {ENCODED: ops.cast(outputs[POOLED_OUTPUT], "float32")}
+        mask = features.get(PADDING_MASK)
+        if self.pooled_layers == 1:
+            return {ENCODED: self._pooled(outputs[SEQUENCE_OUTPUT], mask)}
+        vectors = [_standardized(self._pooled(x, mask)) for x in outputs[HIDDEN_STATES][-self.pooled_layers :]]
+        return {ENCODED: ops.concatenate(vectors, axis=-1)}
+
+    def dropped(self, encoded: Any, training: bool = False) -> Any:
+        return self.head_dropout(encoded, training=training)
+
+    def _pooled(self, x: Any, padding_mask: Any) -> Any:
+        return ops.cast(pool.first(x), "float32") if self.pooling == "cls" else pool.mean(x, padding_mask)
+
+
+def _standardized(x: Any) -> Any:
+    """Bring each vector to mean 0 and variance 1: (B, D) -> (B, D)."""
+    centered = x - ops.mean(x, axis=-1, keepdims=True)
+    return centered * ops.rsqrt(ops.mean(centered * centered, axis=-1, keepdims=True) + 1e-6)
+
+
+def _checked(layers: int | Literal["all"], pooling: str, *, available: int) -> int:
+    """Return how many layers are pooled."""
+    if pooling == "pooler" and layers != 1:
+        raise ConfigError("the pooler reads the topmost layer", key="pooled_layers", expected="1", received=str(layers))
+    if layers != "all" and layers > available:
+        raise ConfigError(
+            "the encoder has fewer layers",
+            key="pooled_layers",
+            expected=f"at most {available}, the embeddings included, or all",
+            received=str(layers),
+        )
+    return available if layers == "all" else layers

@@ -1,0 +1,59 @@
+"""Multi-label classification of texts: any number of labels for a text or a pair of texts."""
+
+from typing import Any, Literal
+
+from pydantic import PositiveFloat, PositiveInt
+
+from tfattn.config.types import Fraction, Given, Rate
+from tfattn.models.contracts import Encoder
+from tfattn.tasks.multi_label_head import MultiLabelHead
+from tfattn.tasks.row_task import RowTask
+from tfattn.tasks.text_backbone import TextBackbone
+
+
+class TextMultiLabelClassification(RowTask):
+    """Pools an encoder's output into one vector and tells by a linear map of it which labels a text has.
+
+    Args:
+        model: the encoder that reads the texts.
+        targets: known from the data: the C `labels` in the order of their ids, None until they are read, `counts`, the
+            training rows that have each, and all `rows`.
+        encoder: "fine_tune" trains encoder and head; "frozen" computes the encoder's vectors once and trains the head.
+        pooling: how a text becomes one vector: "mean" of its tokens, the vector of "cls", or BERT's "pooler" over it.
+        pooled_layers: how many of the encoder's topmost layers give such a vector, "all" for each and the embeddings.
+        dropout: the part of that vector that is dropped while training.
+        class_weights: how much a row that has a label counts for it in the loss: "balanced" lets, of each label, the
+            rows that have it count the same in total as those that do not, a table such as {Leak: 2.0} gives the weight
+            of some labels (others weigh 1).
+        threshold: the score from which on a row gets a label.
+
+    Returns:
+        as RowTask; `predictions` are those of MultiLabelHead.
+
+    Raises:
+        ConfigError: class_weights names a label that the data do not have.
+
+    Example:
+        >>> from tfattn.models.bert import Bert
+        >>> encoder = Bert(vocabulary_size=100, hidden_dim=8, num_layers=2, num_heads=2, intermediate_dim=32)
+        >>> targets = {"labels": ["a", "b", "c"], "counts": [5, 3, 2], "rows": 9}
+        >>> task = TextMultiLabelClassification(model=encoder, targets=targets)
+        >>> task.predictions(task({"token_ids": keras.ops.ones((1, 5), "int32")}))["is_label"].shape
+        TensorShape([1, 3])
+    """
+
+    def __init__(
+        self,
+        *,
+        model: Given[Encoder],
+        targets: Given[dict[str, Any]],
+        encoder: Literal["fine_tune", "frozen"] = "fine_tune",
+        pooling: Literal["mean", "cls", "pooler"] = "mean",
+        pooled_layers: PositiveInt | Literal["all"] = 1,
+        dropout: Rate = 0.1,
+        class_weights: Literal["balanced"] | dict[str, PositiveFloat] | None = None,
+        threshold: Fraction = 0.5,
+    ):
+        backbone = TextBackbone(model, encoder=encoder, pooling=pooling, pooled_layers=pooled_layers, dropout=dropout)
+        head = MultiLabelHead(width=backbone.width, targets=targets, class_weights=class_weights, threshold=threshold)
+        super().__init__(backbone, head, name="text_multi_label_classification")

@@ -1,0 +1,70 @@
+"""Variables of a task by path, in groups that checkpoints hold, and the assignment of tensors to them."""
+
+from collections.abc import Mapping
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfattn.errors import CheckpointError, listed
+from tfattn.tasks.task import Task
+
+NAMED = 5  # tensors that an error lists
+
+Group = Mapping[str, tf.Variable]
+
+
+def trained(task: Task) -> Group:
+    """Collect a task's trained weights by path."""
+    return _by_path(task.trainable_weights)
+
+
+def frozen(task: Task) -> Group:
+    """Collect a task's other weights by path."""
+    return _by_path(task.non_trainable_weights)
+
+
+def values(variables: Group) -> dict[str, np.ndarray]:
+    """Read the values of variables by path."""
+    return {name: tf.convert_to_tensor(variable).numpy() for name, variable in variables.items()}
+
+
+def assign(variables: Group, tensors: Mapping[str, np.ndarray], *, where: str) -> None:
+    """Assign tensors to the variables of the same names, all or none of them.
+
+    Args:
+        variables: by name.
+        tensors: by name.
+        where: the checkpoint, for the message.
+
+    Raises:
+        CheckpointError: names or shapes differ; names the tensors.
+    """
+    missing = [name for name in variables if name not in tensors]
+    unknown = [name for name in tensors if name not in variables]
+    different = [
+        f"{name} {tuple(tensors[name].shape)} for {tuple(variable.shape)}"
+        for name, variable in variables.items()
+        if name in tensors and tuple(variable.shape) != tuple(tensors[name].shape)
+    ]
+    faults = {"missing": missing, "not in the model": unknown, "of another shape": different}
+    received = "; ".join(f"{kind}: {listed(names, NAMED)}" for kind, names in faults.items() if names)
+    if received:
+        raise CheckpointError(
+            "the checkpoint does not fit the model",
+            where=where,
+            expected=f"{len(variables)} tensors of the model's shapes",
+            received=received,
+            remedy="Use the configuration that the checkpoint was made with, or delete it to train anew.",
+        )
+    for name, variable in variables.items():
+        variable.assign(tensors[name])
+
+
+def _by_path(variables: list[keras.Variable]) -> Group:
+    group = {variable.path: variable.value for variable in variables}
+    if len(group) != len(variables):
+        paths = [variable.path for variable in variables]
+        twice = sorted({path for path in paths if paths.count(path) > 1})
+        raise CheckpointError("two weights share a path", where=listed(twice, NAMED), remedy="Give their layers names.")
+    return group
