@@ -88,7 +88,7 @@ def disk_errors(target: Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        # TensorFlow, safetensors and numpy raise errors of their own that only say it in words.
+        # TensorFlow, safetensors and numpy raise errors of their own, which only tell it in their messages.
         said = os.strerror(errno.ENOSPC) in str(error) or _CUT_ARRAY.fullmatch(str(error))
         if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or said:
             remedy = "Free some space, or choose another folder; what was there before is unchanged."

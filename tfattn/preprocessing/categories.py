@@ -15,10 +15,10 @@ def distinct(name: str, different: Set[str], missing: Sequence[str], *, rows: in
     """Sort the values of a column, without the texts that stand for no value.
 
     Args:
-        name: of the column.
-        different: the values of its training rows.
+        name: of the column, for the message.
+        different: the different values of its training rows.
         missing: the texts that stand for no value.
-        rows: the number of training rows, for the message.
+        rows: how many training rows there are, for the message.
 
     Raises:
         DataError: all values are equal.
