@@ -10,8 +10,9 @@ from benchmarks.results import Table
 from benchmarks.timing import comparison, medians
 from tfattn import files
 from tfattn.data.batching import Batching
+from tfattn.data.encoding import Feature, described
 from tfattn.data.reader import Reader
-from tfattn.data.records import Feature, described, write_records
+from tfattn.data.records import write_records
 
 ROWS, LENGTH, BATCH, ROUNDS = 50_000, 128, 256, 5
 FEATURES = {

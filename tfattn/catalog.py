@@ -97,7 +97,8 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         ),
     },
     "engines": {
-        "local": "tfattn.data.engine:Local",
+        "beam": "tfattn.data.beam_engine:Beam",
+        "local": "tfattn.data.local_engine:Local",
     },
     "sources": {
         "csv": "tfattn.data.csv_files:CsvFile",

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.data.small_parts import PART_BYTES
 from tfattn import files
-from tfattn.data.records import Feature, described, write_records
+from tfattn.data import parts
+from tfattn.data.encoding import Feature, described
+from tfattn.data.records import write_records
 from tfattn.preprocessing.preprocessor import Preprocessor
 
 FEATURES = {
@@ -83,3 +86,9 @@ class Words(Preprocessor):
 def words() -> type[Words]:
     """The class of the smallest preprocessor."""
     return Words
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    """Cuts files into many parts; by a fixture, so that other tests have them as they are."""
+    monkeypatch.setattr(parts, "PART_BYTES", PART_BYTES)

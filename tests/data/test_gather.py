@@ -5,9 +5,9 @@ import pytest
 import tensorflow as tf
 
 from tfattn.data import gather
+from tfattn.data.encoding import Feature, serialized
 from tfattn.data.gather import shards
 from tfattn.data.parts import Part
-from tfattn.data.records import Feature, serialized
 from tfattn.data.scatter import SCATTERED
 from tfattn.data.units import Rows, Work
 

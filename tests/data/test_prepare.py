@@ -1,16 +1,23 @@
 """Prepare: raw files in, one whole folder out; what is wrong is located and leaves what stood there untouched."""
 
+import functools
 import json
+import shutil
+import subprocess
+import sys
 
 import pytest
 
+from tests.data.small_parts import section as small_section
+from tests.data.small_parts import write
 from tfattn import files
+from tfattn.data import prepare as preparing
 from tfattn.data.batching import Batching
 from tfattn.data.class_targets import Classes
 from tfattn.data.csv_files import CsvFile
-from tfattn.data.engine import Local
 from tfattn.data.examples import Examples
 from tfattn.data.jsonl_files import JsonLinesFile
+from tfattn.data.local_engine import Local
 from tfattn.data.prepare import prepare
 from tfattn.data.reader import Reader
 from tfattn.data.section import Data
@@ -341,3 +348,82 @@ def test_held_out_rows_of_a_validation_file_are_test_rows_too(people, tmp_path):
 def test_what_is_held_out_must_be_there_and_leave_something(people, tmp_path, hold_out, message):
     with pytest.raises(DataError, match=f"people.csv: .*{message}"):
         prepare(people(split=Split(hold_out=hold_out)), tmp_path / "prepared", seed=3)
+
+
+FULL = """
+import subprocess
+import sys
+from pathlib import Path
+from tests.data.small_parts import prepared, section, write
+from tfattn.data.local_engine import Local
+from tfattn.data.prepare import prepare
+from tfattn.errors import TfattnError
+
+folder, disk = Path(sys.argv[1]), Path(sys.argv[1]) / "disk"
+disk.mkdir()
+subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", disk], check=True)
+make = lambda: section(folder, Local(processes=1))
+try:
+    prepare(make(), disk / "prepared", seed=3, identity="it")
+except TfattnError as error:
+    print(error)
+done = {path: path.stat().st_ino for path in disk.glob(".prepared.parts/survey/*")}
+subprocess.run(["mount", "-o", "remount,size=64m", disk], check=True)
+kept = {}
+link = Path.rename
+def watched(*arguments):
+    kept.update({path: path.stat().st_ino for path in done})
+    return link(*arguments)
+Path.rename = watched
+prepare(make(), disk / "prepared", seed=3, identity="it")
+Path.rename = link
+print(len(done) > 4 and kept == done)
+prepare(make(), folder / "whole", seed=3)
+print((disk / "prepared/manifest.json").read_text() == (folder / "whole/manifest.json").read_text())
+"""
+
+
+def test_a_full_disk_is_one_message_and_what_is_done_is_kept(tmp_path):
+    """On a disk of 400 kB, which then grows; in a namespace of its own, so that nothing stays mounted."""
+    own = ["unshare", "--user", "--map-root-user", "--mount"]
+    if shutil.which("unshare") is None or subprocess.run([*own, "true"], capture_output=True).returncode:
+        pytest.skip("this system lets no test mount a small disk (unshare --user --mount)")
+    write(tmp_path)
+    done = subprocess.run([*own, sys.executable, "-c", FULL, tmp_path], capture_output=True, text=True)
+    message, kept, same = done.stdout.strip().splitlines() or [done.stderr]
+    assert "disk/.prepared.parts" in message and "no space left on the disk. Free some space" in message
+    assert (kept, same) == ("True", "True"), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("step", "name", "damage"),
+    [
+        ("survey", "survey/000001/texts.npy", "cut"),
+        ("survey", "survey/000000/found.json", "missing"),
+        ("scatter", "assignment/splits.npy", "cut"),
+        ("gather", "scatter/000002/train.records", "cut"),
+        ("gather", "scatter/000001/train.rows.npy", "missing"),
+        ("gather", "gather/train-00000-of-00001/train-00000-of-00001.tfrecord", "missing"),
+    ],
+)
+def test_a_damaged_result_of_a_killed_preparation_is_one_message_and_then_begins_anew(
+    tmp_path, monkeypatch, small_parts, step, name, damage
+):
+    write(tmp_path)
+    make = functools.partial(small_section, tmp_path, Local(processes=1))
+    done = getattr(preparing, step)
+
+    def damaging(work, unit):
+        path = work.folder / name
+        if step == "survey":
+            done(work, unit)
+        if path.exists():
+            path.write_bytes(path.read_bytes()[:20]) if damage == "cut" else path.unlink()
+        if step != "survey":
+            done(work, unit)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(preparing, step, functools.wraps(done)(damaging))
+        with pytest.raises(DataError, match="what is done already has been damaged.*Run the same command again"):
+            prepare(make(), tmp_path / "prepared", seed=3, identity="it")
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]

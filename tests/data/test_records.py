@@ -1,4 +1,4 @@
-"""Records: what is written is what is parsed, files of others can be read, damage is found and located."""
+"""Records: what is written is what is parsed, damage is found and located."""
 
 import json
 
@@ -7,16 +7,9 @@ import pytest
 import tensorflow as tf
 
 from tfattn import files
-from tfattn.data.records import Feature, Records, described, parse, write_encoded, write_records
+from tfattn.data.encoding import Feature, described, parse
+from tfattn.data.records import Records, write_encoded, write_records
 from tfattn.errors import DataError, TfattnError
-
-# A file of google-research/bert's run_classifier.py: every row padded to max_seq_length.
-GOOGLE_BERT = {
-    "input_ids": Feature("int64", (None,)),
-    "input_mask": Feature("int64", (None,)),
-    "segment_ids": Feature("int64", (None,)),
-    "label_ids": Feature("int64", role="target"),
-}
 
 
 def stored(paths):
@@ -39,84 +32,6 @@ def test_parsing_gives_what_was_written(make_folder, examples):
         assert batch["segment_ids"][row].numpy()[mask].tolist() == example["segment_ids"]
         assert not batch["token_ids"][row].numpy()[~mask].any()
         assert batch["label_ids"][row] == example["label_ids"]
-
-
-def test_padded_files_of_other_tools_are_trimmed_by_their_mask(tmp_path):
-    padded = [
-        {
-            "input_ids": [101, 7, 8, 102, 0, 0],
-            "input_mask": [1, 1, 1, 1, 0, 0],
-            "segment_ids": [0, 0, 1, 1, 0, 0],
-            "label_ids": 1,
-        },
-        {"input_ids": [101, 102, 0, 0, 0, 0], "input_mask": [1, 1, 0, 0, 0, 0], "segment_ids": [0] * 6, "label_ids": 0},
-    ]
-    write_records(tmp_path, "train", padded, features=GOOGLE_BERT, num_rows=2)
-    batch = parse(stored(tmp_path.glob("*.tfrecord")), GOOGLE_BERT)
-    assert sorted(batch) == ["label_ids", "padding_mask", "segment_ids", "token_ids"]
-    assert batch["token_ids"].numpy().tolist() == [[101, 7, 8, 102], [101, 102, 0, 0]]
-    assert batch["padding_mask"].numpy().sum(axis=1).tolist() == [4, 2]
-    assert batch["segment_ids"].numpy().tolist() == [[0, 0, 1, 1], [0, 0, 0, 0]]
-
-
-def test_other_names_of_the_same_features_are_understood(tmp_path):
-    features = {"input_word_ids": Feature("int64", (None,)), "input_type_ids": Feature("int64", (None,))}
-    write_records(tmp_path, "train", [{"input_word_ids": [5], "input_type_ids": [1]}], features=features, num_rows=1)
-    batch = parse(stored(tmp_path.glob("*.tfrecord")), features, tf.constant([[1]]))
-    assert batch["token_ids"].numpy().tolist() == [[5]]
-    assert batch["segment_ids"].numpy().tolist() == [[1]]
-
-
-def test_source_and_target_are_padded_each_to_its_own_width(tmp_path):
-    features = {
-        "input_ids": Feature("int64", (None,)),
-        "target_ids": Feature("int64", (None,), mask="target_padding_mask", role="target"),
-    }
-    rows = [{"input_ids": [5, 6, 7], "target_ids": [8]}, {"input_ids": [9], "target_ids": [1, 2]}]
-    write_records(tmp_path, "train", rows, features=features, num_rows=2)
-    lengths = np.load(tmp_path / "train-00000-of-00001.lengths.npy")
-    assert lengths.tolist() == [[3, 1], [1, 2]]
-    batch = parse(stored(tmp_path.glob("*.tfrecord")), features, lengths)
-    assert batch["token_ids"].numpy().tolist() == [[5, 6, 7], [9, 0, 0]]
-    assert batch["target_ids"].numpy().tolist() == [[8, 0], [1, 2]]
-    assert batch["padding_mask"].numpy().sum(axis=1).tolist() == [3, 1]
-    assert batch["target_padding_mask"].numpy().sum(axis=1).tolist() == [1, 2]
-
-
-def test_values_of_any_shape_come_back_padded_to_the_longest(tmp_path):
-    features = {
-        "characters": Feature("int64", (None, None), mask="word_mask"),
-        "boxes": Feature("float32", (None, 2), mask="box_mask"),
-        "spans": Feature("int64", (None, None, 2), mask="word_mask", role="target"),
-        "picture": Feature("bytes"),
-        "names": Feature("bytes", (None,), mask="word_mask"),
-        "grid": Feature("int64", (2, 2), role="target"),
-    }
-    rows = [
-        {
-            "characters": [[1, 2], [], [3]],
-            "boxes": [[0.5, 1.5]],
-            "spans": [[[1, 2]], [], [[3, 4], [5, 6]]],
-            "picture": b"\x00\xff",
-            "names": [b"a", b"", b"c"],
-            "grid": [[1, 2], [3, 4]],
-        },
-        {"characters": [[7]], "boxes": [], "spans": [[]], "picture": b"", "names": [b"d"], "grid": [[5, 6], [7, 8]]},
-    ]
-    write_records(tmp_path, "train", rows, features=features, num_rows=2)
-    lengths = np.load(tmp_path / "train-00000-of-00001.lengths.npy")
-    assert lengths.tolist() == [[1, 3], [0, 1]]  # box_mask, word_mask
-    batch = {
-        name: value.numpy() for name, value in parse(stored(tmp_path.glob("*.tfrecord")), features, lengths).items()
-    }
-    assert batch["characters"].tolist() == [[[1, 2], [0, 0], [3, 0]], [[7, 0], [0, 0], [0, 0]]]
-    assert batch["boxes"].tolist() == [[[0.5, 1.5]], [[0.0, 0.0]]]
-    assert batch["spans"][0].tolist() == [[[1, 2], [0, 0]], [[0, 0], [0, 0]], [[3, 4], [5, 6]]]
-    assert not batch["spans"][1].any()
-    assert batch["picture"].tolist() == [b"\x00\xff", b""]
-    assert batch["names"].tolist() == [[b"a", b"", b"c"], [b"d", b"", b""]]
-    assert batch["grid"].tolist() == [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]
-    assert batch["word_mask"].sum(axis=1).tolist() == [3, 1]
 
 
 def test_inputs_targets_and_masks_are_told_apart_by_what_features_say(make_folder):

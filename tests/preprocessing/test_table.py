@@ -2,6 +2,7 @@
 
 import json
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -287,3 +288,18 @@ def test_values_that_no_training_row_has_are_counted_and_missing_ones_are_not():
         "town": (2, {"z": 1}),
     }
     assert fitted(categorical=()).unknown(columns(ROWS)) == {}
+
+
+def test_texts_of_rows_are_not_kept_while_it_learns():
+    def learn(count):
+        rows = ({"age": f"{row}.{'0' * 1000}", "job": "ab"[row % 2] + " " * 1000} for row in range(count))
+        TableColumns(numeric=("age",), categorical=("job",)).fit(rows)
+
+    learn(2)
+    tracemalloc.start()
+    try:
+        learn(2000)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 2000 * 500

@@ -85,12 +85,12 @@ def test_workers_that_are_asked_to_stop_save_together_and_go_on(process, tmp_pat
     while running.poll() is None and not list(tmp_path.glob("run/checkpoints/step-*")):
         time.sleep(0.05)
     running.send_signal(signal.SIGTERM)
-    assert running.wait(100) == 143, running.output.read_text()[-3000:]
+    assert running.wait(300) == 143, running.output.read_text()[-3000:]
     assert "stopped on request at step" in running.output.read_text()
     rest = process(workers=2, task="bag", runs=runs)
-    assert rest.wait(100) == 0, rest.output.read_text()[-3000:]
+    assert rest.wait(300) == 0, rest.output.read_text()[-3000:]
     whole = process(task="bag", runs={str(tmp_path / "whole"): {**TRAINING, "epochs": 6}})
-    assert whole.wait(100) == 0, whole.output.read_text()[-3000:]
+    assert whole.wait(300) == 0, whole.output.read_text()[-3000:]
     expected = last_tensors(tmp_path / "whole")
     for key, tensor in last_tensors(tmp_path / "run").items():
         np.testing.assert_allclose(tensor, expected[key], atol=1e-5, err_msg=key)

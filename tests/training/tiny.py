@@ -24,8 +24,9 @@ from keras import ops
 
 from tfattn import catalog, files
 from tfattn.data.batching import Batching
+from tfattn.data.encoding import Feature, described
 from tfattn.data.reader import Reader
-from tfattn.data.records import Feature, described, write_records
+from tfattn.data.records import write_records
 from tfattn.features import LABEL_IDS, LOGITS, PADDING_MASK, TOKEN_IDS, WEIGHTS
 from tfattn.layers.dropout import Dropout
 from tfattn.models.bert import Bert

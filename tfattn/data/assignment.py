@@ -7,14 +7,14 @@ import numpy as np
 
 from tfattn.data.division import SPLITS, keys
 from tfattn.data.split import TRAIN
-from tfattn.data.units import Rows
+from tfattn.data.units import Rows, reading
 
 FOLDER = "assignment"
 
 
 @dataclass(frozen=True)
 class Assigned:
-    """What is known of the n complete rows of a part.
+    """The assignment of the n complete rows of a part.
 
     Attributes:
         split_of_row: (n,) int8, places in SPLITS.
@@ -30,7 +30,7 @@ class Assigned:
 
 
 def write(folder: Path, *, starts: np.ndarray, split_of_row: np.ndarray, is_leaked: np.ndarray) -> None:
-    """Writes what `read` reads, into the folder of a `Work`.
+    """Write what `read` reads, into the folder of a `Work`.
 
     Args:
         folder: where to.
@@ -47,13 +47,15 @@ def write(folder: Path, *, starts: np.ndarray, split_of_row: np.ndarray, is_leak
 
 
 def read(folder: Path, unit: Rows, seed: int) -> Assigned:
-    """Reads what is known of the rows of a part."""
+    """Read the assignment of the rows of a part."""
 
     def load(name: str) -> np.ndarray:
         return np.load(folder / FOLDER / f"{name}.npy", mmap_mode="r")
 
-    begin, end = load("starts")[unit.number : unit.number + 2]
-    split_of_row, before = np.array(load("splits")[begin:end]), load("before")[unit.number]
+    with reading(folder / FOLDER):
+        begin, end = load("starts")[unit.number : unit.number + 2]
+        split_of_row, before = np.array(load("splits")[begin:end]), load("before")[unit.number]
+        is_leaked = np.array(load("leaked")[begin:end])
     rows = np.arange(begin, end)
     numbers = np.empty(len(rows), np.int64)
     for split in range(len(SPLITS)):
@@ -64,5 +66,5 @@ def read(folder: Path, unit: Rows, seed: int) -> Assigned:
         split_of_row=split_of_row,
         keys=np.where(is_training, keys(rows, seed), rows.astype(np.uint64)),
         numbers=numbers,
-        is_leaked=np.array(load("leaked")[begin:end]),
+        is_leaked=is_leaked,
     )

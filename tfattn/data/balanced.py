@@ -10,7 +10,7 @@ from tfattn.errors import ConfigError
 def balanced_batches(
     rows: np.ndarray, label_ids: np.ndarray, *, batch_size: int, batches: int | None, generator: np.random.Generator
 ) -> Iterator[np.ndarray]:
-    """Draws batches with equal parts of each class, whose rows come in random order, again and again.
+    """Draw batches with equal parts of each class, whose rows come in random order, again and again.
 
     A row comes a second time only when all others of its class have come once.
 

@@ -31,7 +31,7 @@ class Window:
 
 @dataclass(frozen=True, kw_only=True)
 class Batching:
-    """Cuts the rows of an epoch into batches of a number of rows, or of a number of tokens with padding.
+    """The batches of an epoch: of a number of rows each, or of a number of tokens with padding.
 
     Shards come in a random order and a few of them form a window. The rows of a window are shuffled, sorted by length
     (not quite exactly, so that batches differ between epochs) and cut into batches, which are shuffled in turn. Every
@@ -70,7 +70,7 @@ class Batching:
         shuffle: bool,
         label_ids: Sequence[np.ndarray] | None = None,
     ) -> list[Window]:
-        """The batches of one epoch.
+        """Plan the batches of one epoch.
 
         Args:
             lengths: for each shard (n,), the tokens of each of its records, or (n, k) of its k sequences; records are
@@ -110,7 +110,7 @@ class Batching:
         return windows
 
     def _windows(self, order: np.ndarray, lengths: Sequence[np.ndarray]) -> Iterator[list[int]]:
-        """Consecutive shards, as many as it takes to hold `window` records."""
+        """Group consecutive shards, as many as it takes to hold `window` records."""
         shards, held = [], 0
         for shard in order:
             shards.append(int(shard))
@@ -121,9 +121,9 @@ class Batching:
         if shards:
             yield shards
 
-    def _balanced(self, rows, classes, share: float, generator: np.random.Generator) -> list[np.ndarray]:
-        """The batches of a window that holds a share of all rows."""
-        count = self.batches_per_epoch and max(1, round(self.batches_per_epoch * share))
+    def _balanced(self, rows, classes, fraction: float, generator: np.random.Generator) -> list[np.ndarray]:
+        """Draw the batches of a window that holds a fraction of all rows."""
+        count = self.batches_per_epoch and max(1, round(self.batches_per_epoch * fraction))
         batches = balanced_batches(rows, classes, batch_size=self.batch_size, batches=count, generator=generator)
         return list(batches)
 
@@ -145,13 +145,13 @@ class Batching:
             begin = end
 
     def _fitting(self, tokens: np.ndarray) -> int:
-        """How many of the next rows fill `max_tokens`: rows times the longest so far only ever grows."""
+        """Count the next rows that fill `max_tokens`: rows times the longest so far only ever grows."""
         padded = np.maximum.accumulate(tokens).sum(axis=1) * np.arange(1, len(tokens) + 1)
         return int(np.searchsorted(padded, self.max_tokens, side="right"))
 
 
 def _from_long_to_short(tokens: np.ndarray) -> np.ndarray:
-    """The order of rows (n, k) by their last sequence, and of those of about the same length by the one before it."""
+    """Order rows (n, k) by their last sequence, and of those of about the same length by the one before it."""
     *others, last = -tokens.T
     return np.lexsort([*others, np.round(last) if others else last])
 

@@ -10,7 +10,7 @@ MOST_CLASSES = 40
 
 @styled
 def class_bars(classes: dict[str, dict[str, int]]) -> Figure:
-    """A bar per class, divided by split; the most frequent come first, and of very many only those are drawn.
+    """Draw a bar per class, divided by split: the most frequent first, and of very many only those.
 
     Args:
         classes: for each class, rows per split, in the order in which they are to be drawn.

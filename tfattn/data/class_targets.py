@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from tfattn.data.coded import Coded
-from tfattn.data.records import Feature
+from tfattn.data.encoding import Feature
 from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, DataError, listed, nearest

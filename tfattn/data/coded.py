@@ -24,14 +24,14 @@ class Coded:
 
     @staticmethod
     def of(texts: Iterable[str]) -> "Coded":
-        """Numbers the texts of rows."""
+        """Number the texts of rows."""
         places: dict[str, int] = {}
         codes = np.fromiter((places.setdefault(text, len(places)) for text in texts), np.int32)
         return Coded.joined([Coded(list(places), codes)])
 
     @staticmethod
     def joined(parts: Sequence["Coded"]) -> "Coded":
-        """Puts parts behind one another; their names need not be sorted."""
+        """Concatenate parts; their names need not be sorted."""
         names = sorted({name for part in parts for name in part.names})
         places = {name: place for place, name in enumerate(names)}
         codes = [np.array([places[name] for name in part.names], np.int32)[part.codes] for part in parts]
@@ -41,7 +41,7 @@ class Coded:
         return len(self.codes)
 
     def __getitem__(self, rows: np.ndarray) -> "Coded":
-        """Takes some rows, with the names that they have."""
+        """Take some rows, with the names that they have."""
         codes = self.codes[rows]
         present = np.flatnonzero(np.bincount(codes, minlength=len(self.names)))
         places = np.zeros(len(self.names), np.int32)
@@ -49,10 +49,10 @@ class Coded:
         return Coded([self.names[place] for place in present], places[codes])
 
     def texts(self) -> Iterator[str]:
-        """Gives the text of each row."""
+        """Iterate over the text of each row."""
         return (self.names[code] for code in self.codes)
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many rows have each text."""
+        """The number of rows that have each text."""
         return dict(zip(self.names, np.bincount(self.codes, minlength=len(self.names)).tolist(), strict=True))

@@ -5,13 +5,14 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import chain, islice
-from pathlib import Path
 from typing import Any, BinaryIO
 
+from tfattn import files
 from tfattn.data.parts import Part, Span, rest_of_line
 from tfattn.data.source import Row, Source
 from tfattn.data.text_files import check_encoding, lines, parts
 from tfattn.errors import ConfigError, DataError, listed, nearest
+from tfattn.files import AnyPath
 from tfattn.formats.delimiters import likely_delimiter
 from tfattn.formats.limits import LONGEST_ROW, LONGEST_TEXT, too_long
 from tfattn.formats.training_file import FileFormat
@@ -20,10 +21,10 @@ SNIFFED_LINES = 20
 
 
 class CsvFile(Source):
-    """Reads a table, such as a spreadsheet saves it. A field may have 1,048,576 characters, a row 16,777,216.
+    """A table, such as a spreadsheet saves it. A field may have 1,048,576 characters, a row 16,777,216.
 
     Args:
-        path: the file.
+        path: the file, or its address: gs://bucket/rows.csv.
         fields: what each column is for, role: column. Roles are `text`, or `text_a` and `text_b`, and `label`; a
             column is named as in the header, or counted from 1 where there is none.
         delimiter: what stands between fields; by default a tab where the file's name ends in .tsv, else a comma.
@@ -52,7 +53,7 @@ class CsvFile(Source):
         header: bool = True,
     ):
         check_encoding(encoding)
-        self.path = Path(path)
+        self.path = files.path_of(path)
         self.fields = {role: str(column) for role, column in fields.items()}
         self.delimiter = delimiter or ("\t" if self.path.suffix.lower() == ".tsv" else ",")
         self.encoding = encoding
@@ -76,7 +77,7 @@ class CsvFile(Source):
         return (Part((span,)) for span in parts(self.path, self.encoding, finish=self._rest_of_row))
 
     def rows(self, part: Part | None = None) -> Iterator[Row]:
-        """Reads every row that is not blank, in the order of the file."""
+        """Read every row that is not blank, in the order of the file."""
         columns: dict[str, int] | None = None
         width = count = 0
         [span] = (part or Part()).spans
@@ -100,7 +101,7 @@ class CsvFile(Source):
             )
 
     def _rest_of_row(self, chunk: bytes, file: BinaryIO) -> bytes | None:
-        """What of the last row in a chunk stands behind it in the file; None where it cannot be read."""
+        """Read the rest of the last row of a chunk; None where that cannot be told."""
         behind = file.tell()
         rest = rest_of_line(file)
         if rest is None or not self.quoting or b'"' not in chunk and b'"' not in rest:
@@ -145,7 +146,7 @@ class CsvFile(Source):
         return {"delimiter": self.delimiter, "quoting": csv.QUOTE_MINIMAL if self.quoting else csv.QUOTE_NONE}
 
     def _unreadable(self, row: "_RowLines", error: str) -> DataError:
-        """The error that a row gives, with the place where the field begins that is to blame."""
+        """Make the error of an unreadable row, with the place where the wrong field begins."""
         quotes = "if quotes are plain text, set `quoting: false`."
         if error.startswith("field larger"):
             line, column = self._unfinished(row)
@@ -162,7 +163,7 @@ class CsvFile(Source):
         return DataError(f"the row cannot be read ({error})", where=row.where, remedy=remedy)
 
     def _unfinished(self, row: "_RowLines") -> tuple[int, int]:
-        """Line and column, from 1, of the field that is too long, or else of the last, which does not end."""
+        """Return line and column, from 1, of the field that is too long, or else of the last, which does not end."""
         csv.field_size_limit(2 * LONGEST_ROW)
         [fields] = csv.reader(row.lines, **self._dialect)
         column = next((place for place, field in enumerate(fields) if len(field) > LONGEST_TEXT), len(fields) - 1)
@@ -170,7 +171,7 @@ class CsvFile(Source):
         return row.first + lines_before, column + 1
 
     def _ragged(self, record: list[str], width: int, where: str) -> DataError:
-        """The error of a row that has another number of fields than the first."""
+        """Make the error of a row that has another number of fields than the first."""
         if len(record) == width + 1 and not record[-1]:
             remedy = "The row ends in a delimiter and the first row does not: let both of them, or neither."
         elif any(field != field.lstrip() and field.lstrip().startswith('"') for field in record):
@@ -185,7 +186,7 @@ class CsvFile(Source):
         )
 
     def _columns(self, first: list[str], where: str) -> dict[str, int]:
-        """Where the column of each role stands."""
+        """Find the column of each role."""
         names = first if self.header else [str(number) for number in range(1, len(first) + 1)]
         places: dict[str, list[int]] = {}
         for place, name in enumerate(names):
@@ -210,7 +211,7 @@ class CsvFile(Source):
         return {role: places[column][0] for role, column in self.fields.items()}
 
     def _remedy(self, column: str, first: list[str]) -> str:
-        """What to do where a column is not found among the fields of the first row."""
+        """Suggest what to do where a column is not found among the fields of the first row."""
         start = first[0].lstrip().lower()
         if start.startswith("{"):
             return "The file seems to hold JSON lines: set `name: jsonl`."
@@ -234,7 +235,7 @@ class _RowLines:
         first: the number of the first of them.
     """
 
-    def __init__(self, path: Path, encoding: str, span: Span | None):
+    def __init__(self, path: AnyPath, encoding: str, span: Span | None):
         self.lines: list[str] = []
         self.first = span.line if span else 1
         self._path = path
@@ -246,7 +247,7 @@ class _RowLines:
         return f"{self._path}:{self.first}"
 
     def begin(self) -> None:
-        """The next line is the first of a row."""
+        """Begin a row with the next line."""
         self.first += len(self.lines)
         self.lines.clear()
         self._size = 0

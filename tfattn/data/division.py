@@ -12,7 +12,7 @@ SPLITS = (TRAIN, VALIDATION, TEST)
 
 
 def divide(data: Data, survey: Survey, seed: int) -> np.ndarray:
-    """Divides all rows.
+    """Assign every row to a split.
 
     Args:
         data: the `data` section.
@@ -49,7 +49,7 @@ def divide(data: Data, survey: Survey, seed: int) -> np.ndarray:
 
 
 def keys(rows: np.ndarray, seed: int) -> np.ndarray:
-    """Numbers of training rows to what they are sorted by, uint64: random, and the same whoever computes it.
+    """Map numbers of training rows to sort keys, uint64: random, and the same in every process.
 
     Source: Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators", section 4 (SplitMix64).
     """
@@ -94,7 +94,7 @@ def _check_complete(data: Data, survey: Survey) -> None:
 
 
 def _check_held_out(data: Data, survey: Survey) -> None:
-    """A value that no row has is a slip, by which rows would train that are to be kept aside."""
+    """Refuse a value that no row has: it is a slip, by which rows would train that are to be kept aside."""
     for role, values in (data.split.hold_out or {}).items():
         present = survey.values[role]
         for value in values:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tfattn.data.records import STORED_NAMES, Feature
+from tfattn.data.encoding import STORED_NAMES, Feature
 from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.features import EXAMPLE_ROWS, MASKS, PADDING_MASK

@@ -23,7 +23,7 @@ _WORDS = {
 
 
 def findings(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """What was found that concerns some rows, in words; what matters most comes first."""
+    """Say in words what was found that concerns some rows; what matters most comes first."""
     words = _WORDS[summary["made_of"]]
     found = {
         # Such rows were not really unseen.
@@ -38,7 +38,7 @@ def findings(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def sentences(summary: dict[str, Any]) -> list[str]:
-    """What is to be said of the data beside the findings: what is unknown, or that nothing was found."""
+    """Say what else is to be said of the data: what is unknown, or that nothing was found."""
     words = _WORDS[summary["made_of"]]
     said = [] if findings(summary) else [words["nothing"]]
     for name, splits in summary["unknown"].items():

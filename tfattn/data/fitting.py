@@ -12,7 +12,7 @@ import numpy as np
 
 from tfattn import files
 from tfattn.data.division import SPLITS, keys
-from tfattn.data.records import Feature, described
+from tfattn.data.encoding import Feature, described
 from tfattn.data.section import Data
 from tfattn.data.source import Row
 from tfattn.data.split import TRAIN
@@ -27,7 +27,7 @@ FITTED = "fitted"
 
 @dataclass(frozen=True)
 class Make:
-    """Makes the `Work` of a preparation in another process.
+    """A function that makes the `Work` of a preparation in another process.
 
     Args:
         data: makes the `data` section.
@@ -75,7 +75,7 @@ def _fitted(work: Work) -> Work:
 
 
 def _training_rows(work: Work, surveyed: Survey, split_of_row: np.ndarray) -> Iterator[Row]:
-    """Reads the training rows, or of very many as many as are learnt from, in the order of the files."""
+    """Read the training rows in the order of the files; of very many, as many as are learned from."""
     is_read = split_of_row == SPLITS.index(TRAIN)
     if np.count_nonzero(is_read) > MOST_FITTED:
         drawn = keys(np.arange(len(is_read)), work.seed)
@@ -86,7 +86,7 @@ def _training_rows(work: Work, surveyed: Survey, split_of_row: np.ndarray) -> It
 
 
 def _check_strata(work: Work, surveyed: Survey, split_of_row: np.ndarray) -> None:
-    """Lets the target refuse what stands only in rows that measure."""
+    """Let the target refuse what only rows that measure have."""
     is_training = split_of_row == SPLITS.index(TRAIN)
     trained = np.bincount(surveyed.strata.codes[is_training], minlength=len(surveyed.strata.names))
     for number, split in enumerate(SPLITS[1:], start=1):

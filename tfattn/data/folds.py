@@ -10,7 +10,7 @@ from tfattn.errors import ConfigError, DataError, listed
 
 
 def fold_of_rows(classes: Coded, groups: Coded | None, *, folds: int, seed: int, stratify: bool) -> np.ndarray:
-    """Divides rows at random into parts of about the same size: the number of each row's part, (N,) from 0.
+    """Divide rows at random into parts of about the same size: the number of each row's part, (N,) from 0.
 
     Args:
         classes: the class of each row.

@@ -8,7 +8,7 @@ import numpy as np
 
 from tfattn.data.records import ROWS_PER_SHARD, shard_name, write_shard
 from tfattn.data.scatter import SCATTERED
-from tfattn.data.units import Rows, Work, result
+from tfattn.data.units import Rows, Work, reading, result
 from tfattn.features import LABEL_IDS
 
 GATHERED = "gather"
@@ -39,7 +39,7 @@ class Shards:
 
 
 def shards(folder: Path, split: str, parts: Sequence[Rows]) -> Iterator[Shards]:
-    """Cuts the records of a split, in the order of their keys, into shards of the same size.
+    """Divide the records of a split, in the order of their keys, into shards of the same size.
 
     Args:
         folder: of the `Work` of `scatter`.
@@ -56,11 +56,13 @@ def shards(folder: Path, split: str, parts: Sequence[Rows]) -> Iterator[Shards]:
 
 
 def gather(work: Work, unit: Shards) -> None:
-    """Writes some shards, from what all parts hold of them."""
-    parts = [_Part(work.folder / SCATTERED / name, unit.split) for name in unit.parts]
+    """Write some shards, from what all parts hold of them."""
+    with reading(work.folder / SCATTERED):
+        parts = [_Part(work.folder / SCATTERED / name, unit.split) for name in unit.parts]
     with result(work.folder / GATHERED, unit.name) as folder:
         for number, (low, high) in enumerate(zip(unit.bounds, unit.bounds[1:], strict=False), start=unit.first):
-            found = [part.between(low, high) for part in parts]
+            with reading(work.folder / SCATTERED):
+                found = [part.between(low, high) for part in parts]
             found = [(some, columns) for some, columns in found if some]
             columns = {name: np.concatenate([one[name] for _, one in found]) for name in found[0][1]}
             records = [record for some, _ in found for record in some]
@@ -83,7 +85,7 @@ class _Part:
         self._offsets = np.load(folder / f"{split}.offsets.npy", mmap_mode="r")
 
     def between(self, low: int, high: int | None) -> tuple[list[bytes], dict[str, np.ndarray]]:
-        """The records from one key to below another, and their columns."""
+        """Read the records from one key to below another, and their columns."""
         keys = self._columns["keys"]
         begin = int(np.searchsorted(keys, np.uint64(low)))
         end = len(keys) if high is None else int(np.searchsorted(keys, np.uint64(high)))
@@ -91,6 +93,8 @@ class _Part:
         with open(self._records, "rb") as file:
             file.seek(int(offsets[0]))
             data = file.read(int(offsets[-1] - offsets[0]))
+        if len(data) != offsets[-1] - offsets[0]:
+            raise EOFError(f"{self._records} ends too soon")
         cuts = (offsets - offsets[0]).tolist()
         records = [data[start:stop] for start, stop in zip(cuts, cuts[1:], strict=False)]
         return records, {name: values[begin:end] for name, values in self._columns.items()}

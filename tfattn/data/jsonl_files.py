@@ -1,8 +1,8 @@
 """Rows of a file that holds a JSON object per line."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
+from tfattn import files
 from tfattn.data.parts import Part
 from tfattn.data.source import Row, Source
 from tfattn.data.text_files import check_encoding, lines, parts
@@ -12,13 +12,13 @@ from tfattn.formats.training_file import FileFormat
 
 
 class JsonLinesFile(Source):
-    """Reads a JSON object per line; numbers and booleans become text, null an empty value; lists and objects stay
+    """A JSON object per line; numbers and booleans become text, null an empty value; lists and objects stay
     what they are, for targets that are made of them.
 
     A value may have 1,048,576 characters, a line 16,777,216.
 
     Args:
-        path: the file.
+        path: the file, or its address: gs://bucket/rows.csv.
         fields: what each key is for, role: key. Roles are `text`, or `text_a` and `text_b`, and `label`.
         encoding: the encoding of the file; a byte-order mark is left out.
 
@@ -33,7 +33,7 @@ class JsonLinesFile(Source):
 
     def __init__(self, *, path: str, fields: dict[str, str], encoding: str = "utf-8"):
         check_encoding(encoding)
-        self.path = Path(path)
+        self.path = files.path_of(path)
         self.fields = fields
         self.encoding = encoding
         self.format = FileFormat("jsonl", encoding)
@@ -42,7 +42,7 @@ class JsonLinesFile(Source):
         return (Part((span,)) for span in parts(self.path, self.encoding))
 
     def rows(self, part: Part | None = None) -> Iterator[Row]:
-        """Reads the object of every line that is not blank, in the order of the file."""
+        """Read the object of every line that is not blank, in the order of the file."""
         count = 0
         [span] = (part or Part()).spans
         for number, line in enumerate(lines(self.path, self.encoding, span=span), start=span.line if span else 1):

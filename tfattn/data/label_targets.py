@@ -8,7 +8,7 @@ from pydantic import Field
 
 from tfattn.data.class_targets import check_list
 from tfattn.data.coded import Coded
-from tfattn.data.records import Feature
+from tfattn.data.encoding import Feature
 from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.errors import DataError, listed, nearest

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfattn.data.coded import Coded
-from tfattn.data.records import Feature
+from tfattn.data.encoding import Feature
 from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.errors import DataError

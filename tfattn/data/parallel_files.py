@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import Iterator
 from itertools import islice, zip_longest
-from pathlib import Path
 
 from tfattn import files
 from tfattn.data import parts
@@ -12,6 +11,7 @@ from tfattn.data.source import Row, Source
 from tfattn.data.text_files import check_encoding, check_is_file, fingerprint, lines
 from tfattn.errors import DataError
 from tfattn.features import SOURCE, TARGET
+from tfattn.files import AnyPath
 from tfattn.formats.limits import LONGEST_TEXT
 from tfattn.formats.training_file import FileFormat
 
@@ -19,13 +19,13 @@ SHOWN_CHARACTERS = 60
 
 
 class ParallelFiles(Source):
-    """Reads sentences and their translations from two plain text files, one a line.
+    """Sentences and their translations, in two plain text files, one a line.
 
     Only a line feed ends a line, alone or behind a carriage return; other characters that may break lines, such as
     U+2028, are text. An empty line is an empty value, and none may have more than 1,048,576 characters.
 
     Args:
-        path: the file of sources.
+        path: the file of sources, or its address: gs://bucket/train.en.
         target_path: the file of targets, of as many lines.
         encoding: the encoding of both files; a byte-order mark is left out.
 
@@ -40,21 +40,21 @@ class ParallelFiles(Source):
 
     def __init__(self, *, path: str, target_path: str, encoding: str = "utf-8"):
         check_encoding(encoding)
-        self.path = Path(path)
-        self.target_path = Path(target_path)
+        self.path = files.path_of(path)
+        self.target_path = files.path_of(target_path)
         self.encoding = encoding
         self.format = FileFormat("text", encoding)
         self.fields = {SOURCE: path, TARGET: target_path}
 
     def parts(self) -> Iterator[Part]:
-        """Cuts both files behind the same lines; where one ends sooner, nothing is cut, and `rows` tells it."""
+        """Divide both files behind the same lines; where one ends sooner, it is one part, and `rows` tells it."""
         for path, key in ((self.path, "path"), (self.target_path, "target_path")):
             with _naming(key):
                 check_is_file(path)
         yield from (is_divisible(self.encoding) and self._pairs()) or [Part((None, None))]
 
     def rows(self, part: Part | None = None) -> Iterator[Row]:
-        """Reads every pair of lines, in the order of the files.
+        """Read every pair of lines, in the order of the files.
 
         Raises:
             DataError: a file is missing, empty or not text, has changed, or one has more lines than the other.
@@ -71,10 +71,10 @@ class ParallelFiles(Source):
             yield Row({SOURCE: source, TARGET: target}, f"{self.path}:{number}")
 
     def _pairs(self) -> list[Part] | None:
-        """Spans of as many lines of both files; None where one has more lines."""
+        """List spans of as many lines of both files; None where one has more lines."""
         found = []
         begins, line = (0, 0), 1
-        with open(self.path, "rb") as sources, open(self.target_path, "rb") as targets:
+        with self.path.open("rb") as sources, self.target_path.open("rb") as targets:
             while source := sources.read(parts.PART_BYTES) + sources.readline():
                 count = source.count(b"\n") + (not source.endswith(b"\n"))
                 written = list(islice(targets, count))
@@ -86,7 +86,7 @@ class ParallelFiles(Source):
             return None if targets.read(1) else found
 
     def fingerprint(self) -> str:
-        """The SHA-256 of both files together.
+        """Compute the SHA-256 of both files together.
 
         Raises:
             DataError: one of them cannot be read.
@@ -96,7 +96,7 @@ class ParallelFiles(Source):
             return files.digest({SOURCE: source, TARGET: fingerprint(self.target_path)})
 
 
-def _sentences(path: Path, encoding: str, span: Span | None, key: str) -> Iterator[str]:
+def _sentences(path: AnyPath, encoding: str, span: Span | None, key: str) -> Iterator[str]:
     with _naming(key):
         for line in lines(path, encoding, span=span, end="\n", longest=LONGEST_TEXT):
             text = line.removesuffix("\n").removesuffix("\r")
@@ -112,7 +112,7 @@ def _sentences(path: Path, encoding: str, span: Span | None, key: str) -> Iterat
 
 @contextlib.contextmanager
 def _naming(key: str) -> Iterator[None]:
-    """Lets errors name the setting that a path comes from."""
+    """Let errors name the setting that a path comes from."""
     try:
         yield
     except DataError as error:
@@ -120,7 +120,7 @@ def _naming(key: str) -> Iterator[None]:
         raise
 
 
-def _unequal(longer: Path, shorter: Path, number: int, odd: str, *, count: int) -> DataError:
+def _unequal(longer: AnyPath, shorter: AnyPath, number: int, odd: str, *, count: int) -> DataError:
     shown = repr(odd if len(odd) <= SHOWN_CHARACTERS else f"{odd[:SHOWN_CHARACTERS]}...")
     return DataError(
         "this line has no counterpart",

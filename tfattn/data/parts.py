@@ -9,10 +9,10 @@ import hashlib
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import BinaryIO
 
 from tfattn.errors import DataError
+from tfattn.files import AnyPath
 
 PART_BYTES = 8 << 20
 MOST_REST = 64 << 20  # bytes of one line: as many as the longest row may have
@@ -47,7 +47,7 @@ class Span:
 
     @staticmethod
     def of(data: bytes, begin: int, line: int) -> "Span":
-        """Describes bytes that stand at a place in a file."""
+        """Describe bytes that stand at a place in a file."""
         return Span(begin, begin + len(data), line, hashlib.sha256(data).hexdigest())
 
 
@@ -59,18 +59,18 @@ class Part:
 
 
 def is_divisible(encoding: str) -> bool:
-    """Whether a file in an encoding can be cut behind the byte of a line feed."""
+    """Tell whether a file in an encoding can be divided behind the byte of a line feed."""
     name = codecs.lookup(encoding).name.replace("_", "-")
     return not name.startswith(_INDIVISIBLE) and "\n".encode(encoding).endswith(b"\n")
 
 
 def spans(
-    path: Path,
+    path: AnyPath,
     *,
     whole: bool = False,
     finish: Callable[[bytes, BinaryIO], bytes | None] | None = None,
 ) -> Iterator[Span]:
-    """Cuts a file into consecutive spans.
+    """Divide a file into consecutive spans.
 
     Args:
         path: the file.
@@ -83,7 +83,7 @@ def spans(
     """
     finish = finish or (lambda _, file: rest_of_line(file))
     begin, line = 0, 1
-    with open(path, "rb") as file:
+    with path.open("rb") as file:
         while not whole and (chunk := file.read(PART_BYTES)):
             rest = finish(chunk, file)
             if rest is None:
@@ -98,25 +98,25 @@ def spans(
 
 
 def rest_of_line(file: BinaryIO) -> bytes | None:
-    """Reads what is left of a line; None where that is more than any line may have."""
+    """Read the rest of a line; None where it is longer than any line may be."""
     rest = file.readline(MOST_REST)
     return None if len(rest) == MOST_REST and not rest.endswith(b"\n") else rest
 
 
-def open_span(path: Path, span: Span | None) -> BinaryIO:
-    """Opens a file, or one span of it, to be read once from its begin to its end.
+def open_span(path: AnyPath, span: Span | None) -> BinaryIO:
+    """Open a file, or one span of it, to be read once from its begin to its end.
 
     Raises, as it is read:
         DataError: the bytes are no longer those that the span was made of.
     """
-    file = open(path, "rb")  # noqa: SIM115 (the caller closes it)
+    file = path.open("rb")
     return io.BufferedReader(_SpanBytes(file, path, span), 1 << 20) if span else file
 
 
 class _SpanBytes(io.RawIOBase):
     """The bytes of a span, held against its SHA-256 when they have all been read."""
 
-    def __init__(self, file: BinaryIO, path: Path, span: Span):
+    def __init__(self, file: BinaryIO, path: AnyPath, span: Span):
         self._file, self._path, self._span = file, path, span
         self._left = span.end - span.begin
         self._read = hashlib.sha256()
@@ -144,5 +144,5 @@ class _SpanBytes(io.RawIOBase):
 
 
 def _count_lines(data: bytes) -> int:
-    """Line feeds, carriage returns, and pairs of them as one; no span begins within a pair."""
+    """Count line feeds, carriage returns, and pairs of them as one; no span begins within a pair."""
     return data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")

@@ -26,20 +26,23 @@ from tfattn.console import note
 from tfattn.data import assignment
 from tfattn.data.class_plot import class_bars
 from tfattn.data.division import SPLITS, divide
+from tfattn.data.encoding import described
 from tfattn.data.findings import COLUMNS, TEXTS
 from tfattn.data.fitting import FITTED, Make, fit
-from tfattn.data.gather import GATHERED, gather, shards
-from tfattn.data.records import PREPARE_AGAIN, Stored, StoredSplit, described
+from tfattn.data.gather import GATHERED, Shards, gather, shards
+from tfattn.data.records import PREPARE_AGAIN, Stored, StoredSplit, shard_name
 from tfattn.data.repeats import repeats
 from tfattn.data.scatter import SCATTERED, scatter
 from tfattn.data.section import Data
 from tfattn.data.split import TRAIN
 from tfattn.data.summary import SUMMARY, SplitFindings, show, summarize
-from tfattn.data.survey import Places, Survey, survey
-from tfattn.data.units import Rows, Work, fit_in_one_part, numbered_parts
+from tfattn.data.survey import SURVEY, Places, Survey, survey
+from tfattn.data.units import Rows, Work, fit_in_one_part, numbered_parts, reading
 from tfattn.drawing.figures import svg
 from tfattn.errors import ConfigError, DataError
 from tfattn.preprocessing.unknown import Unknown
+
+_MARK = "of-"  # and an identity: what the intermediate results are of
 
 
 class PreparedSplit(StoredSplit):
@@ -75,7 +78,7 @@ def prepare(
     make: Callable[[], Data] | None = None,
     identity: str = "",
 ) -> None:
-    """Reads, checks and divides the rows, fits the preprocessing on training rows, and writes the whole as one folder.
+    """Read, check and divide the rows, fit the preprocessing on training rows, and write all of it as one folder.
 
     The folder holds TFRecord shards of each split, the raw rows of validation and test (`validation.jsonl`, in the
     order of the file), `preprocessing/`, `summary.json`, `classes.svg` and `manifest.json` with its `Facts`.
@@ -91,15 +94,19 @@ def prepare(
 
     Raises:
         DataError: a file, row or class is not as it should be, or a file changes meanwhile; names the place.
+        ConfigError: the engine cannot work as its options say.
     """
-    engine, sources = data.engine, data.fingerprints()
+    engine = data.engine
+    engine.check()
+    sources = data.fingerprints()
     units = list(numbered_parts(data))
     with _workplace(Path(folder), identity) as place:
         work = Work(data, place, seed)
         # Other processes take seconds to start, which is more than a few rows take.
-        elsewhere = Make(make, place, seed) if make and not fit_in_one_part(units) else None
+        elsewhere = Make(make, place.absolute(), seed) if make and not fit_in_one_part(units) else None
         engine.run(survey, units, work, elsewhere)
-        surveyed = Survey(data, place, units)
+        with reading(place / SURVEY):
+            surveyed = Survey(data, place, units)
         split_of_row = divide(data, surveyed, seed)
         found = repeats(surveyed.texts, surveyed.strata.codes, split_of_row == SPLITS.index(TRAIN))
         assignment.write(place, starts=surveyed.starts, split_of_row=split_of_row, is_leaked=found.is_leaked)
@@ -107,10 +114,11 @@ def prepare(
 
         engine.run(scatter, units, work, elsewhere)
         present = [split for number, split in enumerate(SPLITS) if (split_of_row == number).any()]
-        splits = {split: _joined(place, split, units) for split in present}
+        with reading(place / SCATTERED):
+            splits = {split: _joined(place, split, units) for split in present}
+            gathered = {split: list(shards(place, split, units)) for split in present}
         _check_training(data, splits[TRAIN])
-        shares = {split: list(shards(place, split, units)) for split in present}
-        engine.run(gather, [some for of_split in shares.values() for some in of_split], work, elsewhere)
+        engine.run(gather, [some for of_split in gathered.values() for some in of_split], work, elsewhere)
 
         # The manifest is written when the block ends, with what has been put in by then.
         written: dict[str, PreparedSplit] = {}
@@ -125,14 +133,15 @@ def prepare(
         with files.atomic_folder(folder, splits=written, **facts) as new:
             shutil.copytree(place / FITTED / "preprocessing", new / "preprocessing")
             for split in present:
-                for path in place.glob(f"{GATHERED}/{split}-*/*"):
-                    os.link(path, new / path.name)
+                with reading(place / GATHERED):
+                    _link(place / GATHERED, new, gathered[split])
                 if split != TRAIN:
-                    _write_raw(new, split, [place / SCATTERED / unit.name for unit in units])
+                    with reading(place / SCATTERED):
+                        _write_raw(new, split, [place / SCATTERED / unit.name for unit in units])
                 written[split] = {
                     "rows": splits[split]["rows"],
                     "records": sum(len(lengths) for lengths in _lengths(new, split)),
-                    "shards": shares[split][0].total,
+                    "shards": gathered[split][0].total,
                     "truncated": splits[split]["truncated"]["rows"],
                 }
             measuring = {split: found.is_leaked & (split_of_row == SPLITS.index(split)) for split in present[1:]}
@@ -153,7 +162,7 @@ def prepare(
 
 
 def read_facts(folder: str | Path) -> Facts:
-    """Reads what was written down about a prepared folder.
+    """Read the facts of a prepared folder.
 
     Raises:
         DataError: its manifest is missing or damaged.
@@ -163,25 +172,33 @@ def read_facts(folder: str | Path) -> Facts:
 
 @contextlib.contextmanager
 def _workplace(folder: Path, identity: str) -> Iterator[Path]:
-    """Yields the folder of intermediate results, with what a killed process that did the same has left there."""
+    """Yield the folder of intermediate results, with what a killed process that did the same has left there."""
     place = folder.with_name(f".{folder.name}.parts")
-    mark = place / f"of-{identity}"
+    mark = place / f"{_MARK}{identity}"
     if identity and mark.exists():
         note(f"goes on with what is done already: {place}")
     else:
-        shutil.rmtree(place, ignore_errors=True)
+        _remove(place)
     with files.disk_errors(place):
         place.mkdir(parents=True, exist_ok=True)
         mark.touch()
     try:
-        yield place
+        with files.disk_errors(place):
+            yield place
     except (DataError, ConfigError):
-        shutil.rmtree(place, ignore_errors=True)
+        _remove(place)
         raise
     except BaseException:
         if not identity:
-            shutil.rmtree(place, ignore_errors=True)
+            _remove(place)
         raise
+    _remove(place)
+
+
+def _remove(place: Path) -> None:
+    """Remove what is done: its mark first, because a process that is killed meanwhile leaves a part of it."""
+    for mark in place.glob(f"{_MARK}*"):
+        mark.unlink()
     shutil.rmtree(place, ignore_errors=True)
 
 
@@ -196,7 +213,7 @@ def _check_training(data: Data, found: SplitFindings) -> None:
 
 
 def _joined(folder: Path, split: str, units: Sequence[Rows]) -> SplitFindings:
-    """What was found in all parts."""
+    """Add what was found in all parts."""
     parts = [json.loads((folder / SCATTERED / unit.name / f"{split}.json").read_text("utf-8")) for unit in units]
     unknown: dict[str, Unknown] = {}
     for part in parts:
@@ -212,8 +229,19 @@ def _joined(folder: Path, split: str, units: Sequence[Rows]) -> SplitFindings:
     }
 
 
+def _link(gathered: Path, folder: Path, units: Sequence[Shards]) -> None:
+    """Link all shards of a split into a folder."""
+    for unit in units:
+        for path in (gathered / unit.name).iterdir():
+            os.link(path, folder / path.name)
+        for number in range(unit.first, unit.first + len(unit.bounds) - 1):
+            shard = folder / shard_name(unit.split, number, unit.total)
+            for path in (shard, shard.with_suffix(".lengths.npy"), shard.with_suffix(".rows.npy")):
+                path.stat()  # raises where somebody has taken it away
+
+
 def _write_raw(folder: Path, split: str, parts: Sequence[Path]) -> None:
-    """Puts the raw rows of all parts behind one another, and which of them are leaked."""
+    """Concatenate the raw rows of all parts, and which of them are leaked."""
     with open(folder / f"{split}.jsonl", "wb") as whole:
         for part in parts:
             with open(part / f"{split}.jsonl", "rb") as lines:
@@ -226,7 +254,7 @@ def _lengths(folder: Path, split: str) -> list[np.ndarray]:
 
 
 def _tokens(folder: Path, splits: Sequence[str]) -> dict[str, np.ndarray]:
-    """Tokens of each record of a split; of source and target where there are both."""
+    """Read the number of tokens of each record of a split; of source and target where there are both."""
     lengths = {}
     for split in splits:
         columns = np.concatenate(_lengths(folder, split)).T

@@ -12,12 +12,12 @@ from tfattn.data.source import Row
 
 
 def line_of_row(row: Row) -> str:
-    """A line of `<split>.jsonl`: the fields of a row, and as `row` its file and line."""
+    """Make a line of `<split>.jsonl`: the fields of a row, and as `row` its file and line."""
     return json.dumps({"row": row.where, **row.fields}, ensure_ascii=False) + "\n"
 
 
 def read_rows(folder: str | Path, split: str) -> list[dict[str, Any]]:
-    """Reads the raw rows of a split of a prepared folder.
+    """Read the raw rows of a split of a prepared folder.
 
     Raises:
         DataError: the file is missing or damaged.
@@ -27,7 +27,7 @@ def read_rows(folder: str | Path, split: str) -> list[dict[str, Any]]:
 
 
 def read_leaked(folder: str | Path, split: str) -> np.ndarray:
-    """Reads which of these rows, (N,) bool, say the same as a training row.
+    """Read which of these rows, (N,) bool, say the same as a training row.
 
     Raises:
         DataError: the file is missing or damaged.

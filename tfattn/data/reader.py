@@ -8,8 +8,9 @@ import numpy as np
 import tensorflow as tf
 
 from tfattn.data.batching import Batching, Window
+from tfattn.data.encoding import parse
 from tfattn.data.raw_rows import read_rows
-from tfattn.data.records import Records, parse
+from tfattn.data.records import Records
 from tfattn.data.transforms import Transform, seeds_of
 from tfattn.features import WEIGHTS
 
@@ -19,7 +20,7 @@ PARSED_AT_ONCE = 4  # batches
 
 
 class Reader:
-    """Reads one split of a prepared folder, batch by batch.
+    """The batches of one split of a prepared folder.
 
     The order of an epoch is a function of the seed and the epoch alone. The records of a window of shards are loaded, a
     batch is gathered from them by number and parsed at once, all of it in TensorFlow's graph; the next window is loaded
@@ -78,7 +79,7 @@ class Reader:
         self.plan(0)  # an impossible plan is said at once, not after hours
 
     def texts(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """Give what should be predicted for rows in words, where that is text: (n,) texts by field.
+        """Return the target texts of rows, where targets are texts: (n,) by field.
 
         Args:
             rows: (n,), numbers of rows that measure.
@@ -92,11 +93,11 @@ class Reader:
         return read_rows(self._folder, self._split)
 
     def num_batches(self, epoch: int) -> int:
-        """How many batches `dataset(epoch)` holds, before they are divided among replicas."""
+        """Count the batches of `dataset(epoch)`, before they are divided among replicas."""
         return sum(len(window.batches) for window in self.plan(epoch))
 
     def waste(self, epoch: int) -> float:
-        """The share of padding among the tokens of an epoch's batches."""
+        """Compute the fraction of padding among the tokens of an epoch's batches."""
         batches = [self._lengths[rows] for window in self.plan(epoch) for rows in window.batches]
         padded = sum(len(tokens) * int(tokens.max(axis=0).sum()) for tokens in batches)
         return 1.0 - sum(int(tokens.sum()) for tokens in batches) / padded
@@ -110,7 +111,7 @@ class Reader:
         accumulation: int = 1,
         local: range | None = None,
     ) -> tf.data.Dataset:
-        """The batches of an epoch from batch `start` on, each cut into `replicas` equal consecutive parts.
+        """Return the batches of an epoch from batch `start` on, each divided into `replicas` equal consecutive parts.
 
         A batch is first filled up to a multiple of `replicas` times `accumulation` with copies of its first row, whose
         weight is 0 and whose record id is -1. The real rows of batch k are the same for any number of replicas.
@@ -203,7 +204,7 @@ class _Order:
 
 
 def _filled(count: tf.Tensor, parts: tf.Tensor, replicas: int, accumulation: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Which rows of a batch of `count` the parts hold, part after part, and whether it is real or fills."""
+    """Compute which rows of a batch of `count` the parts hold, part after part, and whether each is real or fills."""
     whole = replicas * accumulation
     size = -(-count // whole) * accumulation
     slots = tf.reshape(parts[:, None] * size + tf.range(size), [-1])

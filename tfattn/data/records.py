@@ -1,106 +1,33 @@
-"""Rows as TFRecord files: written in shards, checked when opened, parsed a batch at a time.
+"""TFRecord files of records: written in shards, and checked when they are opened.
 
-The names in the files are those that BERT's own tools write (`input_ids`, `segment_ids`, `label_ids`): others can read
-ours, and we can read theirs; parsing gives the names that models read. Beside each shard `x.tfrecord` stands
-`x.lengths.npy`, the tokens of each sequence of each of its records, `x.rows.npy`, the source row of each, and where
-they have labels `x.label_ids.npy`: batches are planned without reading the records.
+Beside each shard `x.tfrecord` stands `x.lengths.npy`, the tokens of each sequence of each of its records, `x.rows.npy`,
+the source row of each, and where they have labels `x.label_ids.npy`: batches are planned without reading the records.
 """
 
 import contextlib
 import errno
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from itertools import chain, islice
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, NotRequired
+from typing import Any, NotRequired
 
 import numpy as np
 import tensorflow as tf
 from typing_extensions import TypedDict
 
 from tfattn import files
+from tfattn.data.encoding import MODEL_NAMES, Feature, by_mask, described, lengths_of, serialized
 from tfattn.errors import DataError
-from tfattn.features import ENCODED, LABEL_IDS, PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
+from tfattn.features import ENCODED, LABEL_IDS
 
-INPUT_MASK = "input_mask"  # in files that others padded: 1 at real tokens
-STORED_NAMES = {TOKEN_IDS: "input_ids"}  # what a model reads -> the name in our files, where they differ
-MODEL_NAMES = {"input_ids": TOKEN_IDS, "input_word_ids": TOKEN_IDS, "input_type_ids": SEGMENT_IDS}
 ROWS_PER_SHARD = 8192
 PREPARE_AGAIN = "Prepare the data again: `tfattn prepare PIPELINE --force`."
 
 
-@dataclass(frozen=True)
-class Feature:
-    """What a record holds under one name.
-
-    Args:
-        dtype: "int64", "float32" or "bytes".
-        shape: of one record's value; None where an axis is as long as the record says. A batch is padded with 0, or
-            with empty bytes, to its longest.
-        mask: where the first axis is None, the feature that says which of its elements are real; those that share a
-            mask are equally long.
-        role: whether models read it, or are taught it.
-
-    Example:
-        Feature("int64", (None,))  # token ids
-        Feature("int64", (None, None), mask="word_mask")  # the characters of each word
-        Feature("float32", (14,), role="target")  # always 14 numbers
-    """
-
-    dtype: Literal["int64", "float32", "bytes"]
-    shape: tuple[int | None, ...] = ()
-    mask: str = PADDING_MASK
-    role: Literal["input", "target"] = "input"
-
-    @property
-    def is_sequence(self) -> bool:
-        """Whether records have different numbers of elements."""
-        return bool(self.shape) and self.shape[0] is None
-
-    def spec(self, name: str) -> Any:
-        """How TensorFlow parses it."""
-        dtype = tf.string if self.dtype == "bytes" else tf.as_dtype(self.dtype)
-        if not self.is_sequence:
-            return tf.io.FixedLenFeature(self.shape, dtype)
-        if None not in self.shape[1:]:
-            return tf.io.FixedLenSequenceFeature(self.shape[1:], dtype, allow_missing=True)
-        inner = [
-            tf.io.RaggedFeature.RowLengths(_row_lengths(name, axis))
-            if size is None
-            else tf.io.RaggedFeature.UniformRowLength(size)
-            for axis, size in enumerate(self.shape[1:], start=1)
-        ]
-        return tf.io.RaggedFeature(dtype, value_key=name, partitions=inner)
-
-    def encode(self, name: str, value: Any) -> dict[str, tf.train.Feature]:
-        """One value as the protocol buffer's: its elements, and how many there are along each ragged axis but one."""
-        encoded = {}
-        elements = [value]
-        for axis, size in enumerate(self.shape):
-            if axis and size is None:
-                encoded[_row_lengths(name, axis)] = _feature("int64", [len(some) for some in elements])
-            elements = list(chain.from_iterable(elements))
-        return {name: _feature(self.dtype, elements), **encoded}
-
-
-def serialized(values: Mapping[str, Any], features: Mapping[str, Feature]) -> bytes:
-    """A record: the values of an example by the names of its features."""
-    encoded = {}
-    for name, feature in features.items():
-        encoded |= feature.encode(name, values[name])
-    example = tf.train.Example(features=tf.train.Features(feature=encoded))
-    return example.SerializeToString(deterministic=True)
-
-
-def lengths_of(values: Mapping[str, Any], features: Mapping[str, Feature]) -> list[int]:
-    """How long the k sequences of an example are, in the order of the names of their masks; 1 where there are none."""
-    return [max(len(values[name]) for name in names) for names in _by_mask(features).values()] or [1]
-
-
 def shard_name(split: str, number: int, total: int) -> str:
-    """The name of a shard, which says how many belong together."""
+    """Return the name of a shard, which says how many belong together."""
     return f"{split}-{number:05d}-of-{total:05d}.tfrecord"
 
 
@@ -112,7 +39,7 @@ def write_shard(
     rows: np.ndarray | None = None,
     label_ids: np.ndarray | None = None,
 ) -> None:
-    """Writes a shard, and what is known of each of its records beside it.
+    """Write a shard, and what is known of each of its records beside it.
 
     Args:
         path: of the shard, in an existing folder.
@@ -139,7 +66,7 @@ def write_records(
     num_rows: int,
     rows_per_shard: int = ROWS_PER_SHARD,
 ) -> dict[str, int]:
-    """Writes the shards of one split, an example for each row, into an existing folder (that of an `atomic_folder`).
+    """Write the shards of one split, an example for each row, into an existing folder (that of an `atomic_folder`).
 
     Args:
         folder: where to.
@@ -170,7 +97,7 @@ def write_records(
 
 
 def write_encoded(folder: str | Path, splits: dict[str, dict[str, np.ndarray]], *, targets: dict[str, Feature]) -> None:
-    """Writes what a frozen encoder answered, once, as records that the same Reader reads in place of tokens.
+    """Write the vectors of a frozen encoder, once, as records that the same Reader reads in place of tokens.
 
     Args:
         folder: written as a whole or not at all.
@@ -210,11 +137,6 @@ class Stored(files.Manifest):
     target_fields: NotRequired[list[str]]
 
 
-def described(features: dict[str, Feature]) -> dict[str, dict[str, Any]]:
-    """The features as a manifest holds them."""
-    return {name: asdict(feature) for name, feature in features.items()}
-
-
 class Records:
     """One split of a folder of records, held against its manifest when opened.
 
@@ -251,87 +173,20 @@ class Records:
         self.lengths, self.rows = self._beside(".lengths.npy"), self._beside(".rows.npy")
         self.features = self.manifest["features"]
         self.inputs, self.targets = (self._of_role(role) for role in ("input", "target"))
-        self.masks = tuple(_by_mask(self.features))
+        self.masks = tuple(by_mask(self.features))
         self.label_ids = self._beside(".label_ids.npy") if LABEL_IDS in self.features else None
 
     def _of_role(self, role: str) -> tuple[str, ...]:
         chosen = {name: feature for name, feature in self.features.items() if feature.role == role}
-        return (*(MODEL_NAMES.get(name, name) for name in chosen), *_by_mask(chosen))
+        return (*(MODEL_NAMES.get(name, name) for name in chosen), *by_mask(chosen))
 
     def _beside(self, suffix: str) -> list[np.ndarray]:
         return [np.load(path.with_suffix(suffix), allow_pickle=False) for path in self.paths]
 
 
-def parse(
-    serialized: tf.Tensor,
-    features: dict[str, Feature],
-    lengths: tf.Tensor | None = None,
-    widths: tf.Tensor | None = None,
-) -> dict[str, tf.Tensor]:
-    """Parses a batch of records at once, in the graph.
-
-    Files of other tools, in which every row is padded to one length (`max_seq_length` of google-research/bert) and
-    which say so by an `input_mask`, are read too: name it among `features`.
-
-    Args:
-        serialized: (B,) strings.
-        features: what a record holds, by the names in the file.
-        lengths: (B, k) tokens of the k sequences of each row; taken from the file's `input_mask` where not given.
-        widths: (k,), to which they are padded; the longest of each where not given.
-
-    Returns:
-        Features under the names that models read: integers as int32, sequences (B, T), and the masks of sequences
-        (B, T) bool.
-    """
-    parsed = tf.io.parse_example(serialized, {name: feature.spec(name) for name, feature in features.items()})
-    mask = parsed.pop(INPUT_MASK, None)
-    if lengths is None and mask is not None:
-        lengths = tf.cast(tf.reduce_sum(mask, axis=1), tf.int32)[:, None]
-    if widths is None and lengths is not None:
-        widths = tf.reduce_max(lengths, axis=0)
-    batch = {}
-    for name, value in parsed.items():
-        value = value.to_tensor() if isinstance(value, tf.RaggedTensor) else value
-        value = tf.cast(value, tf.int32) if features[name].dtype == "int64" else value
-        batch[MODEL_NAMES.get(name, name)] = value
-    for place, (mask_name, names) in enumerate(_by_mask(features).items()):
-        for name in (MODEL_NAMES.get(name, name) for name in names if name != INPUT_MASK):
-            batch[name] = _of_width(batch[name], widths[place])
-        batch[mask_name] = tf.sequence_mask(lengths[:, place], widths[place])
-    return batch
-
-
-def _by_mask(features: Mapping[str, Feature]) -> dict[str, list[str]]:
-    """The sequences that share a mask, by its name, in alphabetical order."""
-    sequences = [(feature.mask, name) for name, feature in features.items() if feature.is_sequence]
-    return {mask: [name for one, name in sequences if one == mask] for mask in sorted({mask for mask, _ in sequences})}
-
-
-def _of_width(value: tf.Tensor, width: tf.Tensor) -> tf.Tensor:
-    """(B, T, ...) -> (B, width, ...), cut or padded."""
-    value = value[:, :width]
-    rest = [[0, 0]] * (value.shape.rank - 2)
-    return tf.pad(
-        value, [[0, 0], [0, width - tf.shape(value)[1]], *rest], constant_values="" if value.dtype == tf.string else 0
-    )
-
-
-def _row_lengths(name: str, axis: int) -> str:
-    """Where a record says how long each part along an inner axis is."""
-    return f"{name}/row_lengths_{axis}"
-
-
-def _feature(dtype: str, elements: Sequence[Any]) -> tf.train.Feature:
-    if dtype == "bytes":
-        return tf.train.Feature(bytes_list=tf.train.BytesList(value=elements))
-    if dtype == "int64":
-        return tf.train.Feature(int64_list=tf.train.Int64List(value=elements))
-    return tf.train.Feature(float_list=tf.train.FloatList(value=elements))
-
-
 @contextlib.contextmanager
 def _disk_errors(path: Path) -> Iterator[None]:
-    """TensorFlow's writer has an error of its own for a full disk; `files` says what to do about Python's."""
+    """Raise Python's error of a full disk instead of TensorFlow's own; `files` says what to do about it."""
     try:
         yield
     except tf.errors.ResourceExhaustedError:
@@ -349,7 +204,7 @@ def _verified(folder: Path, split: str) -> Stored:
 
 
 def _first_damage(path: Path) -> int:
-    """Where the first record, or its data, begins that cannot be read; else the file lacks records at its end."""
+    """Find where the first unreadable record, or its data, begins; else the file lacks records at its end."""
     try:
         for _ in tf.data.TFRecordDataset(str(path)):
             pass

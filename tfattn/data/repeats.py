@@ -7,7 +7,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Repeats:
-    """What is true of each of N rows.
+    """Which of N rows repeat others.
 
     Attributes:
         is_duplicate: an earlier row says the same.
@@ -21,7 +21,7 @@ class Repeats:
 
 
 def repeats(texts: np.ndarray, strata: np.ndarray, is_training: np.ndarray) -> Repeats:
-    """Compares all rows.
+    """Compare all rows.
 
     Args:
         texts: (N,) uint64, equal where rows say the same.

@@ -11,9 +11,9 @@ import numpy as np
 
 from tfattn.data import assignment
 from tfattn.data.division import SPLITS
+from tfattn.data.encoding import lengths_of, serialized
 from tfattn.data.examples import fields_of
 from tfattn.data.raw_rows import line_of_row
-from tfattn.data.records import lengths_of, serialized
 from tfattn.data.source import Row
 from tfattn.data.split import TRAIN
 from tfattn.data.survey import Places, complete_rows
@@ -30,7 +30,7 @@ _DTYPES = {"keys": np.uint64, "rows": np.int64, "lengths": np.int32, "label_ids"
 
 
 def scatter(work: Work, unit: Rows) -> None:
-    """Encodes the rows of a part, and writes the records of each split in the order of their keys.
+    """Encode the rows of a part, and write the records of each split in the order of their keys.
 
     Raises:
         DataError: the file has changed since it was surveyed.
@@ -59,7 +59,7 @@ class _Box:
         self._unknown: dict[str, Unknown] = {}
 
     def add(self, rows: Sequence[Row], *, keys: np.ndarray, numbers: np.ndarray) -> None:
-        """Encodes some rows."""
+        """Encode some rows."""
         preprocessing, targets = self._data.preprocessing, self._data.targets
         if self.split == TRAIN:
             is_out = preprocessing.excluded(fields_of(rows, preprocessing)).numpy()
@@ -84,7 +84,7 @@ class _Box:
                 column.append(value)
 
     def write(self, folder: Path, *, is_leaked: np.ndarray) -> None:
-        """Writes all of it."""
+        """Write all records and findings."""
         columns = {name: np.array(values, _DTYPES[name]) for name, values in self._columns.items()}
         columns["lengths"] = columns["lengths"].reshape(len(self._records), -1) if self._records else np.empty((0, 1))
         order = np.argsort(columns["keys"], kind="stable")
@@ -112,7 +112,7 @@ class _Box:
 def _batches(
     rows: Iterator[Row], split_of_row: np.ndarray, boxes: list[_Box]
 ) -> Iterator[tuple[_Box, list[int], list[Row]]]:
-    """Rows of one split at a time, as many as are encoded together, and their places in the part."""
+    """Group rows of one split, as many as are encoded together, with their places in the part."""
     waiting: list[tuple[list[int], list[Row], list[int]]] = [([], [], [0]) for _ in boxes]
     for place, row in enumerate(rows):
         places, some, [characters] = waiting[split_of_row[place]]

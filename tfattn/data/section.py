@@ -2,8 +2,9 @@
 
 from tfattn.config.types import OfTask, Part, Section
 from tfattn.data.batching import Batching
-from tfattn.data.engine import Engine, Local
+from tfattn.data.engine import Engine
 from tfattn.data.examples import Examples
+from tfattn.data.local_engine import Local
 from tfattn.data.source import Source
 from tfattn.data.split import TEST, VALIDATION, Split
 from tfattn.data.targets import Target

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from tfattn.data.parts import Part
 from tfattn.data.text_files import fingerprint
+from tfattn.files import AnyPath
 from tfattn.formats.training_file import FileFormat
 
 
@@ -25,7 +25,7 @@ class Row:
 
 
 class Source:
-    """Gives the rows of a file, each value under the role that it plays.
+    """The contract: a source reads the rows of a file, each value under its role.
 
     Attributes:
         path: the file.
@@ -33,12 +33,12 @@ class Source:
         format: how rows stand in the file, so that `tfattn predict` can read others like it; None where it cannot.
     """
 
-    path: Path
+    path: AnyPath
     fields: dict[str, str]
     format: FileFormat | None = None
 
     def parts(self) -> Iterator[Part]:
-        """Divides the rows into parts that can be read each for itself: one at least, one alone if it cannot tell.
+        """Divide the rows into parts that can be read each for itself; one part where the file cannot be divided.
 
         Raises:
             DataError: the file cannot be read.
@@ -46,7 +46,7 @@ class Source:
         yield Part()
 
     def rows(self, part: Part | None = None) -> Iterator[Row]:
-        """Reads every row, or those of a part, in the order of the file.
+        """Read every row, or those of a part, in the order of the file.
 
         Raises:
             DataError: the file is missing or empty, has changed since it was divided, or a row cannot be read; names
@@ -55,7 +55,7 @@ class Source:
         raise NotImplementedError
 
     def fingerprint(self) -> str:
-        """The SHA-256 of the file.
+        """Compute the SHA-256 of the file.
 
         Raises:
             DataError: it cannot be read.

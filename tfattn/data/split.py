@@ -15,22 +15,22 @@ from tfattn.data.folds import fold_of_rows
 from tfattn.errors import ConfigError, DataError, listed
 
 TRAIN, VALIDATION, TEST = "train", "validation", "test"
-# The most parts that groups are divided into to meet a share, so that each part has its share of the classes.
+# The most parts that groups are divided into to meet a fraction, so that each part has its part of the classes.
 MOST_PARTS = 20
 SHOWN_NUMBERS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """Divides rows at random into training, validation and test rows: always the same for the same seed and labels.
+    """The division of rows at random into training, validation and test rows: the same for the same seed and labels.
 
     Args:
-        validation: share of the rows that measure during training; not used when the data have a `validation_source`,
-            nor with `folds`.
-        test: share of the rows that are kept aside for the end.
-        stratify: whether each class is divided by the same shares, with a row in each part where it has enough.
+        validation: fraction of the rows that measure during training; not used where the data have a
+            `validation_source`, nor with `folds`.
+        test: fraction of the rows that are kept aside for the end.
+        stratify: whether each class is divided by the same fractions, with a row in each part where it has enough.
         group: a role of the source, such as `sample`: rows that have the same value there stay in one part, so that
-            none is measured on what training has seen of it. Shares are then met as well as whole groups can.
+            none is measured on what training has seen of it. Fractions are then met as well as whole groups can.
         hold_out: rows that are kept aside for the end by what stands in them, role: values, such as `panel: [LODC]`;
             instead of `test`.
         folds: divides what is not kept aside into so many parts, one of which measures; instead of `validation`.
@@ -67,7 +67,7 @@ class Split:
         return (*([self.group] if self.group else []), *(self.hold_out or {}))
 
     def is_held_out(self, fields: dict[str, str]) -> bool:
-        """Whether a row is kept aside for the end by what stands in it."""
+        """Tell whether a row is kept aside for the end by what stands in it."""
         return any(fields[role].strip() in values for role, values in (self.hold_out or {}).items())
 
     def assign(
@@ -79,7 +79,7 @@ class Split:
         with_validation: bool = True,
         groups: Sequence[str] | Coded | None = None,
     ) -> dict[str, np.ndarray]:
-        """Divides rows.
+        """Divide rows.
 
         Args:
             classes: the class of each row.
@@ -104,21 +104,21 @@ class Split:
             return self._by_rows(classes, seed, self.validation if with_validation else 0.0)
         rows = {TRAIN: np.arange(len(classes))} if groups is not None else self._by_rows(classes, seed, 0.0)
         if self.test and groups is not None:
-            self._take(rows, TEST, classes, groups, seed, share=self.test)
+            self._take(rows, TEST, classes, groups, seed, fraction=self.test)
         if with_validation and (self.validation or self.folds):
-            share = self.validation * len(classes) / len(rows[TRAIN])
-            self._take(rows, VALIDATION, classes, groups, seed, share=share, folds=self.folds)
+            fraction = self.validation * len(classes) / len(rows[TRAIN])
+            self._take(rows, VALIDATION, classes, groups, seed, fraction=fraction, folds=self.folds)
         return rows
 
-    def _take(self, rows, part, classes, groups, seed, *, share: float, folds: int | None = None) -> None:
-        """Moves one fold of the training rows to another part, or about a share of them."""
+    def _take(self, rows, part, classes, groups, seed, *, fraction: float, folds: int | None = None) -> None:
+        """Move one fold of the training rows to another part, or about a fraction of them."""
         some = rows[TRAIN]
         classes = classes[some]
         groups = None if groups is None else groups[some]
         taken = [self.fold]
         if not folds:
             most = min(len(groups.names), max(classes.counts.values()) if self.stratify else len(classes))
-            count, folds = _nearest(share, most)
+            count, folds = _nearest(fraction, most)
             taken = list(range(count))
         is_taken = np.isin(fold_of_rows(classes, groups, folds=folds, seed=seed, stratify=self.stratify), taken)
         rows[part], rows[TRAIN] = some[is_taken], some[~is_taken]
@@ -126,8 +126,8 @@ class Split:
     def _by_rows(self, classes: Coded, seed: int, validation: float) -> dict[str, np.ndarray]:
         stratum_of_row = classes.codes if self.stratify else np.zeros(len(classes), np.int32)
         counts = np.bincount(stratum_of_row)
-        num_validation = _shares(counts, validation, counts - 1)
-        num_test = _shares(counts, self.test, counts - 1 - num_validation)
+        num_validation = _apportioned(counts, validation, counts - 1)
+        num_test = _apportioned(counts, self.test, counts - 1 - num_validation)
         shuffled = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed]))).permutation(len(classes))
         by_stratum = shuffled[np.argsort(stratum_of_row[shuffled], kind="stable")]
         parts: dict[str, list[np.ndarray]] = {TRAIN: [], VALIDATION: [], TEST: []}
@@ -140,22 +140,22 @@ class Split:
         return {name: np.sort(np.concatenate(rows)) for name, rows in parts.items() if sum(map(len, rows))}
 
 
-def _nearest(share: float, most: int) -> tuple[int, int]:
-    """How many parts of how many equal ones come nearest to a share: at least one, and not all."""
-    parts = range(2, max(2, min(most, max(MOST_PARTS, round(1 / share)))) + 1)
+def _nearest(fraction: float, most: int) -> tuple[int, int]:
+    """Find how many of how many equal parts come nearest to a fraction: at least one, and not all."""
+    parts = range(2, max(2, min(most, max(MOST_PARTS, round(1 / fraction)))) + 1)
     return min(
-        ((min(max(round(share * number), 1), number - 1), number) for number in parts),
-        key=lambda pair: abs(pair[0] / pair[1] - share),
+        ((min(max(round(fraction * number), 1), number - 1), number) for number in parts),
+        key=lambda pair: abs(pair[0] / pair[1] - fraction),
     )
 
 
-def _shares(counts: np.ndarray, share: float, most: np.ndarray) -> np.ndarray:
-    """`share` of all rows, divided among strata by largest remainder: at least one row of each, at most `most`."""
-    exact = counts * share
+def _apportioned(counts: np.ndarray, fraction: float, most: np.ndarray) -> np.ndarray:
+    """Divide a fraction of all rows among strata by largest remainder: at least one row of each, at most `most`."""
+    exact = counts * fraction
     rows = np.floor(exact).astype(np.int64)
     missing = round(float(exact.sum())) - int(rows.sum())
     rows[np.argsort(rows - exact, kind="stable")[:missing]] += 1
-    return np.minimum(np.maximum(rows, int(share > 0)), most)
+    return np.minimum(np.maximum(rows, int(fraction > 0)), most)
 
 
 def _check_classes(classes: Coded, places: Sequence[str] | None) -> None:

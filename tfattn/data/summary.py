@@ -99,7 +99,7 @@ def summarize(
     lengths: dict[str, np.ndarray],
     unknown_remedy: str,
 ) -> Summary:
-    """Collects what `show` prints and summary.json keeps.
+    """Collect what `show` prints and summary.json keeps.
 
     Args:
         splits: by name.
@@ -126,7 +126,7 @@ def summarize(
 
 
 def show(summary: Summary) -> None:
-    """Prints a summary for people."""
+    """Print a summary for people."""
     splits = list(summary["rows"])
     classes = [[name, *counts.values()] for name, counts in summary["classes"].items()]
     more = [[f"... {len(classes) - SHOWN_CLASSES} more", *[""] * len(splits)]] if len(classes) > SHOWN_CLASSES else []
@@ -149,7 +149,7 @@ def show(summary: Summary) -> None:
 
 
 def read_summary(folder: str | Path) -> Summary:
-    """The summary of a prepared folder.
+    """Read the summary of a prepared folder.
 
     Raises:
         DataError: the file, or the manifest beside it, is missing or damaged.

@@ -23,7 +23,7 @@ MOST_VALUES = 1000  # of a role that rows are kept aside by, for a message
 
 
 class Places:
-    """Counts lines, and remembers the first."""
+    """A count of rows, and the places of the first."""
 
     def __init__(self) -> None:
         self.rows, self.first = 0, list[str]()
@@ -35,13 +35,13 @@ class Places:
 
     @staticmethod
     def joined(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """Adds what `vars` gave of several, in the order of the rows."""
+        """Add what `vars` gave of several, in the order of the rows."""
         first = [place for part in parts for place in part["first"]]
         return {"rows": sum(part["rows"] for part in parts), "first": first[:SHOWN_ROWS]}
 
 
 def survey(work: Work, unit: Rows) -> None:
-    """Checks the rows of a part, and writes down what is to be known of each that is complete.
+    """Check the rows of a part, and write down what is to be known of each that is complete.
 
     Raises:
         DataError: a row cannot be read; names the place.
@@ -119,7 +119,7 @@ class Survey:
         return int(self.starts[-1])
 
     def __getitem__(self, row: int) -> str:
-        """The place of a row: file and line."""
+        """Return the place of a row: file and line."""
         part = int(np.searchsorted(self.starts, row, side="right")) - 1
         return f"{self._paths[part]}:{self._lines(part)[row - self.starts[part]]}"
 
@@ -129,7 +129,7 @@ class Survey:
         return np.repeat([unit.source != "source" for unit in self.units], np.diff(self.starts))
 
     def finding(self, rows: np.ndarray) -> dict[str, Any]:
-        """How many of some rows (N,) bool there are, and the places of the first."""
+        """Count some rows, (N,) bool, and name the places of the first."""
         numbers = np.flatnonzero(rows)
         return {"rows": len(numbers), "first": [self[row] for row in numbers[:SHOWN_ROWS]]}
 
@@ -138,7 +138,7 @@ class Survey:
 
 
 def complete_rows(data: Data, unit: Rows, dropped: dict[str, Places] | None = None) -> Iterator[Row]:
-    """Reads the rows of a part; those that lack what is needed are left out, and counted.
+    """Read the rows of a part; those that lack what is needed are left out, and counted.
 
     Raises:
         DataError: a row cannot be read, or a value that should be text is none; names the place.
@@ -162,17 +162,17 @@ def complete_rows(data: Data, unit: Rows, dropped: dict[str, Places] | None = No
 
 
 def is_empty(value: Any) -> bool:
-    """Whether a role has no value in a row."""
+    """Tell whether a role has no value in a row."""
     return not value.strip() if isinstance(value, str) else value is None
 
 
 def line_of(place: str) -> int:
-    """The line of a place, which is file and line."""
+    """Return the line of a place, which is file and line."""
     return int(place.rpartition(":")[2])
 
 
 def normalized(row: Row, roles: Sequence[str]) -> str:
-    """A text as it is compared: case, width and spaces make no difference."""
+    """Return a row's text as it is compared: case, width and spaces make no difference."""
     return "\n".join(_plain(row.fields[role]) for role in roles)
 
 
@@ -182,5 +182,5 @@ def _plain(text: str) -> str:
 
 
 def _hash(text: str) -> int:
-    """64 bits: of 10 million different texts, two are taken for the same once in 370,000 times."""
+    """Compute 64 bits: of 10 million different texts, two are taken for the same once in 370,000 times."""
     return int.from_bytes(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "little")

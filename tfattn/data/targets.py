@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tfattn.data.coded import Coded
-from tfattn.data.records import Feature
+from tfattn.data.encoding import Feature
 from tfattn.data.source import Row
 
 

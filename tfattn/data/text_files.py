@@ -9,6 +9,7 @@ from typing import BinaryIO, Literal
 from tfattn import files
 from tfattn.data.parts import Span, is_divisible, open_span, spans
 from tfattn.errors import ConfigError, DataError
+from tfattn.files import AnyPath
 from tfattn.formats.file_kinds import NUL, Place, check_kind, first_undecodable, not_text
 from tfattn.formats.limits import LONGEST_ROW, too_long
 
@@ -24,7 +25,7 @@ _OTHERS = {
 
 
 def check_encoding(encoding: str) -> None:
-    """Refuses what Python does not know as an encoding of text.
+    """Refuse what Python does not know as an encoding of text.
 
     Raises:
         ConfigError: there is no such encoding.
@@ -40,8 +41,8 @@ def check_encoding(encoding: str) -> None:
         ) from None
 
 
-def fingerprint(path: Path) -> str:
-    """The SHA-256 of a file.
+def fingerprint(path: AnyPath) -> str:
+    """Compute the SHA-256 of a file.
 
     Raises:
         DataError: it is not a regular file, or cannot be read.
@@ -54,9 +55,9 @@ def fingerprint(path: Path) -> str:
 
 
 def parts(
-    path: Path, encoding: str, *, finish: Callable[[bytes, BinaryIO], bytes | None] | None = None
+    path: AnyPath, encoding: str, *, finish: Callable[[bytes, BinaryIO], bytes | None] | None = None
 ) -> Iterator[Span | None]:
-    """Cuts a text file into spans for `lines`, see `spans`; an empty one gives None, the whole.
+    """Divide a text file into spans for `lines`, see `spans`; an empty one gives None, the whole.
 
     Raises:
         DataError: the file is missing, or not a regular file.
@@ -71,14 +72,14 @@ def parts(
 
 
 def lines(
-    path: Path,
+    path: AnyPath,
     encoding: str,
     *,
     span: Span | None = None,
     end: Literal["", "\n"] = "",
     longest: int = LONGEST_ROW,
 ) -> Iterator[str]:
-    """Reads the lines of a text file with their ends; byte-order marks are left out.
+    """Read the lines of a text file with their ends; byte-order marks are left out.
 
     Args:
         path: the file.
@@ -115,8 +116,8 @@ def lines(
         raise _unreadable(path, error) from None
 
 
-def check_is_file(path: Path) -> None:
-    """Refuses what is not a file that can be read again and again.
+def check_is_file(path: AnyPath) -> None:
+    """Refuse what is not a file that can be read again and again.
 
     Raises:
         DataError: it is missing, or something else.
@@ -135,6 +136,6 @@ def check_is_file(path: Path) -> None:
         )
 
 
-def _unreadable(path: Path, error: OSError) -> DataError:
+def _unreadable(path: AnyPath, error: OSError) -> DataError:
     remedy = "Check `path`." if path.is_absolute() else f"Check `path`; it counts from {Path.cwd()}."
     return DataError(f"cannot read the file ({error.strerror})", where=str(path), remedy=remedy)

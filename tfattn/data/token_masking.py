@@ -13,7 +13,7 @@ MASKED, KEPT = 0.8, 0.1  # of the chosen tokens; the others become random ones
 
 
 class TokenMasking(Transform):
-    """Chooses some tokens of each row to be told again, and hides most of them, as BERT's own tools do.
+    """Masking of some tokens of each row, which are to be predicted, as BERT's own tools do.
 
     Of the chosen ones 80 % become the mask, 10 % a random token, and 10 % stay. Neither padding nor special tokens are
     chosen or put in another's place. A row that has any other token has at least one to tell.
@@ -73,7 +73,7 @@ class TokenMasking(Transform):
         }
 
     def _choose(self, token_ids, real, seeds):
-        """Positions in rising order, (B, P) int32, and which of them count, (B, P) bool."""
+        """Draw positions in rising order, (B, P) int32, and which of them count, (B, P) bool."""
         width = tf.shape(token_ids)[1]
         may_be_chosen = real & tf.reduce_all(token_ids[..., None] != tf.constant(self.special_ids, tf.int32), axis=-1)
         order = tf.where(may_be_chosen, uniform(seeds, width), 1.0)
@@ -85,12 +85,12 @@ class TokenMasking(Transform):
         return tf.where(chosen, positions, 0), chosen
 
     def _count(self, length):
-        """How many tokens are chosen of so many."""
+        """Count the tokens that are chosen of so many."""
         count = tf.maximum(1, tf.cast(tf.round(tf.cast(length, tf.float32) * self.masked_lm_prob), tf.int32))
         return count if self.max_predictions_per_seq is None else tf.minimum(count, self.max_predictions_per_seq)
 
     def _instead(self, ids, seeds):
-        """What stands in the places of the chosen tokens."""
+        """Draw what replaces the chosen tokens."""
         kind, which = (uniform(seeds, tf.shape(ids)[1], draw=draw) for draw in (1, 2))
         ordinary = [number for number in range(self.vocabulary_size) if number not in set(self.special_ids)]
         random_ids = tf.gather(tf.constant(ordinary, tf.int32), tf.cast(which * len(ordinary), tf.int32))

@@ -14,9 +14,10 @@ from pathlib import Path
 
 from tfattn import files
 from tfattn.data import parts
+from tfattn.data.encoding import Feature
 from tfattn.data.parts import Part
-from tfattn.data.records import Feature
 from tfattn.data.section import Data
+from tfattn.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Rows:
 
 
 def numbered_parts(data: Data) -> Iterator[Rows]:
-    """Divides all sources.
+    """Divide all sources into parts, numbered through.
 
     Raises:
         DataError: a file cannot be read.
@@ -66,14 +67,32 @@ def numbered_parts(data: Data) -> Iterator[Rows]:
 
 
 def fit_in_one_part(units: Sequence[Rows]) -> bool:
-    """Whether all rows together are known to be no more than one part of a large file has."""
+    """Tell whether all rows together are known to be no more than one part of a large file has."""
     spans = [span for unit in units for span in unit.part.spans]
     return all(spans) and sum(span.end - span.begin for span in spans) <= parts.PART_BYTES
 
 
 @contextlib.contextmanager
+def reading(folder: Path) -> Iterator[None]:
+    """Say plainly that the results of a step are missing or damaged.
+
+    Raises:
+        DataError: one of them is missing or damaged.
+    """
+    try:
+        yield
+    except (FileNotFoundError, EOFError, ValueError) as error:
+        raise DataError(
+            "what is done already has been damaged",
+            where=str(getattr(error, "filename", None) or folder),
+            received=str(getattr(error, "strerror", None) or error),
+            remedy="Run the same command again: it begins anew.",
+        ) from None
+
+
+@contextlib.contextmanager
 def result(folder: Path, name: str) -> Iterator[Path]:
-    """Yields a new folder, which becomes the one of this name when the block ends well."""
+    """Yield a new folder, which becomes the one of this name when the block ends well."""
     folder.mkdir(parents=True, exist_ok=True)
     with files.disk_errors(folder):
         new = Path(tempfile.mkdtemp(dir=folder, prefix="."))

@@ -19,6 +19,7 @@ from tfattn.files.manifests import (
     write_manifest,
 )
 from tfattn.files.reading import read_json, read_json_lines
+from tfattn.files.remote import AnyPath, RemotePath, path_of
 from tfattn.files.suffixes import by_suffix
 from tfattn.files.writing import (
     atomic_file,
@@ -31,9 +32,11 @@ from tfattn.files.writing import (
 )
 
 __all__ = [
+    "AnyPath",
     "MANIFEST",
-    "SEALED",
     "Manifest",
+    "RemotePath",
+    "SEALED",
     "atomic_file",
     "atomic_folder",
     "atomic_link",
@@ -43,6 +46,7 @@ __all__ = [
     "disk_errors",
     "lock",
     "numbered",
+    "path_of",
     "read_json",
     "read_json_lines",
     "read_manifest",

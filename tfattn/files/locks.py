@@ -8,6 +8,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from tfattn.errors import TfattnError
 LOCK = ".lock"
 UNFINISHED = ".unfinished"
 
+_CUT_ARRAY = re.compile(r"\d+ requested and \d+ written")
 _UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG)
 
 
@@ -86,8 +88,9 @@ def disk_errors(target: Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        # TensorFlow and safetensors raise errors of their own, which only tell it in their messages.
-        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error):
+        # TensorFlow, safetensors and numpy raise errors of their own, which only tell it in their messages.
+        said = os.strerror(errno.ENOSPC) in str(error) or _CUT_ARRAY.fullmatch(str(error))
+        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or said:
             remedy = "Free some space, or choose another folder; what was there before is unchanged."
             raise TfattnError("no space left on the disk", where=str(target), remedy=remedy) from None
         if getattr(error, "errno", None) in _UNWRITABLE:

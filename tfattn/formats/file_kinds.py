@@ -3,9 +3,9 @@
 import codecs
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from tfattn.errors import DataError
+from tfattn.files import AnyPath
 
 HEAD = 4096  # bytes, by which a kind is recognized
 CHUNK = 1 << 16  # bytes that are decoded at once
@@ -51,7 +51,7 @@ class Place:
     received: str
 
 
-def check_kind(path: Path) -> None:
+def check_kind(path: AnyPath) -> None:
     """Refuse a file that begins as one of a kind that is not text.
 
     Raises:
@@ -70,7 +70,7 @@ def check_kind(path: Path) -> None:
             )
 
 
-def not_text(path: Path, encoding: str, place: Place) -> DataError:
+def not_text(path: AnyPath, encoding: str, place: Place) -> DataError:
     """Make the error of a line that cannot be decoded; its remedy names the encoding that the file seems to have."""
     likely = likely_encoding(_head(path), encoding)
     if likely:
@@ -88,11 +88,11 @@ def not_text(path: Path, encoding: str, place: Place) -> DataError:
     )
 
 
-def first_undecodable(path: Path, encoding: str) -> Place:
+def first_undecodable(path: AnyPath, encoding: str) -> Place:
     """Find the line in which decoding a file fails, which Python, reading ahead, does not tell."""
     decoder = codecs.getincrementaldecoder(encoding)()
     line = 1
-    with open(path, "rb") as file:
+    with path.open("rb") as file:
         while True:
             chunk = file.read(CHUNK)
             state = decoder.getstate()
@@ -108,8 +108,8 @@ def first_undecodable(path: Path, encoding: str) -> Place:
                 return Place(line, "something else")
 
 
-def _head(path: Path) -> bytes:
-    with open(path, "rb") as file:
+def _head(path: AnyPath) -> bytes:
+    with path.open("rb") as file:
         return file.read(HEAD)
 
 

@@ -1,6 +1,6 @@
 """The categorical columns of a table: an id for each value that training rows have."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 
 import tensorflow as tf
 
@@ -11,23 +11,23 @@ UNKNOWN_ID, EMPTY_ID, FIRST_ID = 0, 1, 2
 _BETWEEN = "\x1f"  # column and value
 
 
-def distinct(name: str, texts: Sequence[str], missing: Sequence[str]) -> list[str]:
-    """Collect the different values of a column's training rows, sorted, without the texts that stand for no value.
+def distinct(name: str, different: Set[str], missing: Sequence[str], *, rows: int) -> list[str]:
+    """Sort the values of a column, without the texts that stand for no value.
 
     Args:
         name: of the column, for the message.
-        texts: the values of all training rows.
+        different: the different values of its training rows.
         missing: the texts that stand for no value.
+        rows: how many training rows there are, for the message.
 
     Raises:
         DataError: all values are equal.
     """
-    different = set(texts)
     if len(different - set(missing)) + (not different.isdisjoint(missing)) < 2:
         raise DataError(
             f"the column `{name}` is constant",
             expected="at least 2 different values among the training rows",
-            received=f"{texts[0]!r} in all {len(texts)} rows",
+            received=f"{min(different)!r} in all {rows} rows",
             remedy="Remove it from `categorical`.",
         )
     return sorted(different - set(missing))

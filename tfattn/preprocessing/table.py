@@ -1,6 +1,7 @@
 """Features of a table's columns: numbers scaled and encoded, categories as ids."""
 
 import math
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -97,27 +98,33 @@ class TableColumns(Preprocessor):
         Raises:
             DataError: there are no rows, a numeric column holds text, or a column is constant; names it.
         """
-        columns: dict[str, list[str]] = {name: [] for name in self.fields}
-        for place, row in enumerate(rows, start=1):
-            self.check(row, f"training row {place}")
-            for name, values in columns.items():
-                values.append(stripped(row[name]))
-        if not columns[self.fields[0]]:
+        # Numbers, and different texts: the texts of many rows would take a hundred times as much memory.
+        numbers = {name: array("d") for name in self.numeric}
+        texts: dict[str, set[str]] = {name: set() for name in self.categorical}
+        count = 0
+        for count, row in enumerate(rows, start=1):
+            self.check(row, f"training row {count}")
+            for name, values in numbers.items():
+                text = stripped(row[name])
+                values.append(math.nan if text in self.missing else read(text))
+            for name, different in texts.items():
+                different.add(stripped(row[name]))
+        if not count:
             raise DataError("there are no training rows", expected="some, to learn scales and categories from")
         caps, factors = self.caps or {}, self.multiply or {}
         numeric = {
             name: NumericColumn.learn(
                 name,
-                [math.nan if text in self.missing else read(text) for text in columns[name]],
+                values,
                 cap=caps.get(name),
                 factor=factors.get(name, 1.0),
                 scaling=self.scaling,
                 bins=self.bins,
             )
-            for name in self.numeric
+            for name, values in numbers.items()
         }
-        categories = {name: distinct(name, columns[name], self.missing) for name in self.categorical}
-        self._use(numeric, categories, [name for name in self.categorical if set(self.missing) & set(columns[name])])
+        categories = {name: distinct(name, different, self.missing, rows=count) for name, different in texts.items()}
+        self._use(numeric, categories, [name for name, different in texts.items() if different & set(self.missing)])
 
     def check(self, row: dict[str, str], where: str) -> None:
         """Refuse a row that has no finite number in a numeric column.

@@ -1,0 +1,48 @@
+"""A table that is prepared in many small parts, by any engine, in this process or in others."""
+
+import functools
+from pathlib import Path
+from typing import Any
+
+from tfattn import files
+from tfattn.data import parts
+from tfattn.data.batching import Batching
+from tfattn.data.class_targets import Classes
+from tfattn.data.csv_files import CsvFile
+from tfattn.data.engine import Engine
+from tfattn.data.examples import Examples
+from tfattn.data.prepare import prepare
+from tfattn.data.section import Data
+from tfattn.data.split import Split
+from tfattn.preprocessing.table import TableColumns
+
+PART_BYTES = 256  # of about 35 rows
+
+
+def write(folder: Path, *, rows: int = 200, changed: int | None = None) -> None:
+    """Writes a table, sorted by class; one row of it may be wrong."""
+    lines = [f"{number % 7},{number % 5},{'no' if number < rows / 2 else 'yes'}" for number in range(rows)]
+    if changed:
+        lines[changed] = "old,1,no"
+    (folder / "rows.csv").write_text("\n".join(["age,score,label", *lines, ""]))
+
+
+def section(folder: Path | str, engine: Engine) -> Data:
+    """Makes the section of the table, in any process: parts must be as small there."""
+    parts.PART_BYTES = PART_BYTES
+    return Data(
+        source=CsvFile(path=f"{folder}/rows.csv", fields={"label": "label"}),
+        preprocessing=TableColumns(numeric=("age", "score")),
+        batching=Batching(batch_size=4),
+        split=Split(validation=0.2),
+        targets=Classes(),
+        examples=Examples(),
+        engine=engine,
+    )
+
+
+def prepared(folder: Path, name: str, engine: Engine, *, identity: str = "") -> dict[str, Any]:
+    """Prepares the table, and returns the manifest of what has come of it."""
+    make = functools.partial(section, folder, engine)
+    prepare(make(), folder / name, seed=3, make=make, identity=identity)
+    return files.verify(folder / name)

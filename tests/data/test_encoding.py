@@ -1,0 +1,92 @@
+"""What records hold: values of any shape come back as they were, and files of other tools can be read."""
+
+import tensorflow as tf
+
+from tfattn.data.encoding import Feature, lengths_of, parse, serialized
+
+# A file of google-research/bert's run_classifier.py: every row padded to max_seq_length.
+GOOGLE_BERT = {
+    "input_ids": Feature("int64", (None,)),
+    "input_mask": Feature("int64", (None,)),
+    "segment_ids": Feature("int64", (None,)),
+    "label_ids": Feature("int64", role="target"),
+}
+
+
+def stored(rows, features):
+    return tf.constant([serialized(row, features) for row in rows])
+
+
+def test_padded_files_of_other_tools_are_trimmed_by_their_mask():
+    padded = [
+        {
+            "input_ids": [101, 7, 8, 102, 0, 0],
+            "input_mask": [1, 1, 1, 1, 0, 0],
+            "segment_ids": [0, 0, 1, 1, 0, 0],
+            "label_ids": 1,
+        },
+        {"input_ids": [101, 102, 0, 0, 0, 0], "input_mask": [1, 1, 0, 0, 0, 0], "segment_ids": [0] * 6, "label_ids": 0},
+    ]
+    batch = parse(stored(padded, GOOGLE_BERT), GOOGLE_BERT)
+    assert sorted(batch) == ["label_ids", "padding_mask", "segment_ids", "token_ids"]
+    assert batch["token_ids"].numpy().tolist() == [[101, 7, 8, 102], [101, 102, 0, 0]]
+    assert batch["padding_mask"].numpy().sum(axis=1).tolist() == [4, 2]
+    assert batch["segment_ids"].numpy().tolist() == [[0, 0, 1, 1], [0, 0, 0, 0]]
+
+
+def test_other_names_of_the_same_features_are_understood():
+    features = {"input_word_ids": Feature("int64", (None,)), "input_type_ids": Feature("int64", (None,))}
+    rows = [{"input_word_ids": [5], "input_type_ids": [1]}]
+    batch = parse(stored(rows, features), features, tf.constant([[1]]))
+    assert batch["token_ids"].numpy().tolist() == [[5]]
+    assert batch["segment_ids"].numpy().tolist() == [[1]]
+
+
+def test_source_and_target_are_padded_each_to_its_own_width():
+    features = {
+        "input_ids": Feature("int64", (None,)),
+        "target_ids": Feature("int64", (None,), mask="target_padding_mask", role="target"),
+    }
+    rows = [{"input_ids": [5, 6, 7], "target_ids": [8]}, {"input_ids": [9], "target_ids": [1, 2]}]
+    lengths = [lengths_of(row, features) for row in rows]
+    assert lengths == [[3, 1], [1, 2]]
+    batch = parse(stored(rows, features), features, tf.constant(lengths))
+    assert batch["token_ids"].numpy().tolist() == [[5, 6, 7], [9, 0, 0]]
+    assert batch["target_ids"].numpy().tolist() == [[8, 0], [1, 2]]
+    assert batch["padding_mask"].numpy().sum(axis=1).tolist() == [3, 1]
+    assert batch["target_padding_mask"].numpy().sum(axis=1).tolist() == [1, 2]
+
+
+def test_values_of_any_shape_come_back_padded_to_the_longest():
+    features = {
+        "characters": Feature("int64", (None, None), mask="word_mask"),
+        "boxes": Feature("float32", (None, 2), mask="box_mask"),
+        "spans": Feature("int64", (None, None, 2), mask="word_mask", role="target"),
+        "picture": Feature("bytes"),
+        "names": Feature("bytes", (None,), mask="word_mask"),
+        "grid": Feature("int64", (2, 2), role="target"),
+    }
+    rows = [
+        {
+            "characters": [[1, 2], [], [3]],
+            "boxes": [[0.5, 1.5]],
+            "spans": [[[1, 2]], [], [[3, 4], [5, 6]]],
+            "picture": b"\x00\xff",
+            "names": [b"a", b"", b"c"],
+            "grid": [[1, 2], [3, 4]],
+        },
+        {"characters": [[7]], "boxes": [], "spans": [[]], "picture": b"", "names": [b"d"], "grid": [[5, 6], [7, 8]]},
+    ]
+    lengths = [lengths_of(row, features) for row in rows]
+    assert lengths == [[1, 3], [0, 1]]  # box_mask, word_mask
+    batch = {
+        name: value.numpy() for name, value in parse(stored(rows, features), features, tf.constant(lengths)).items()
+    }
+    assert batch["characters"].tolist() == [[[1, 2], [0, 0], [3, 0]], [[7, 0], [0, 0], [0, 0]]]
+    assert batch["boxes"].tolist() == [[[0.5, 1.5]], [[0.0, 0.0]]]
+    assert batch["spans"][0].tolist() == [[[1, 2], [0, 0]], [[0, 0], [0, 0]], [[3, 4], [5, 6]]]
+    assert not batch["spans"][1].any()
+    assert batch["picture"].tolist() == [b"\x00\xff", b""]
+    assert batch["names"].tolist() == [[b"a", b"", b"c"], [b"d", b"", b""]]
+    assert batch["grid"].tolist() == [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]
+    assert batch["word_mask"].sum(axis=1).tolist() == [3, 1]

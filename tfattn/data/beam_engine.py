@@ -1,0 +1,49 @@
+"""Apache Beam as the engine of preparation; what stands here is known without loading it."""
+
+import importlib.util
+from typing import Any
+
+from tfattn.data.engine import Elsewhere, Engine, Step
+from tfattn.errors import ConfigError
+
+Option = str | bool | int | float | list[str]
+
+
+class Beam(Engine):
+    """Apache Beam: Dataflow, Flink, Spark, or another of its runners; also on this machine alone.
+
+    All workers need this package, and must find the files of the data and the folder of the run under the same paths
+    as this process: on a disk that they share, and named by whole paths.
+
+    Args:
+        options: Beam's own, by their names, such as `runner: FlinkRunner` and `flink_master: host:8081`. By default
+            the runner is FnApiRunner, which needs no cluster; `direct_running_mode: multi_processing` and
+            `direct_num_workers: 8` let it use processes of this machine. Those that install or start code are refused.
+
+    Raises, when data are prepared:
+        ConfigError: Beam is not installed, there is no such runner, or an option is unknown, wrong or refused.
+
+    Example:
+        engine: {name: beam, options: {runner: FlinkRunner, flink_master: "host:8081", parallelism: 64}}
+    """
+
+    def __init__(self, *, options: dict[str, Option] | None = None):
+        self.options = options or {}
+
+    def check(self) -> None:
+        if importlib.util.find_spec("apache_beam") is None:
+            raise ConfigError(
+                "Apache Beam is not installed",
+                where="data.engine",
+                expected="the package apache-beam, for `name: beam`",
+                received="no such package",
+                remedy="`pip install 'tfattn[beam]'`, or set `name: local`.",
+            )
+        from tfattn.data.beam_options import checked  # loads Beam
+
+        checked(self.options)
+
+    def do(self, step: Step, units: list[Any], work: Any, elsewhere: Elsewhere, *, total: int) -> None:
+        from tfattn.data.beam_pipeline import run  # loads Beam
+
+        run(step, units, work, elsewhere, self.options)

@@ -1,0 +1,103 @@
+"""The units of a step as a pipeline of Apache Beam, which gives each to a worker."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import apache_beam as beam
+from apache_beam.runners.runner import PipelineState
+
+from tfattn import errors, files
+from tfattn.data.beam_options import DEFAULT_RUNNER, checked
+from tfattn.data.engine import Elsewhere, Step
+from tfattn.errors import TfattnError
+
+FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An error of a unit as a file, by which a worker tells it to whoever started the step."""
+
+    kind: str
+    what: str
+    where: str
+    expected: str
+    received: str
+    remedy: str
+
+    @staticmethod
+    def of(error: TfattnError) -> "Failure":
+        """Write down an error."""
+        kind, details = type(error).__name__, (error.where, error.expected, error.received, error.remedy)
+        return Failure(kind, error.what, *details)
+
+    def error(self) -> TfattnError:
+        """Make the error again."""
+        kind = getattr(errors, self.kind, TfattnError)
+        details = {"where": self.where, "expected": self.expected, "received": self.received, "remedy": self.remedy}
+        return kind(self.what, **details)
+
+
+class DoUnits(beam.DoFn):
+    """The units that one worker does.
+
+    Args:
+        step: what is done with each.
+        elsewhere: what the worker needs.
+        failed: where an error is told: it would not end otherwise if done again, as Beam does with what fails.
+    """
+
+    def __init__(self, step: Step, elsewhere: Elsewhere, failed: Path):
+        self._step, self._elsewhere, self._failed = step, elsewhere, failed
+
+    def setup(self) -> None:
+        self._work = self._elsewhere.begin()
+
+    def process(self, unit: Any) -> Iterator[None]:
+        if not any(self._failed.iterdir()):
+            try:
+                self._step(self._work, unit)
+            except TfattnError as error:
+                files.write_json(self._failed / f"{unit.name}.json", asdict(Failure.of(error)))
+        yield from ()
+
+
+def run(step: Step, units: list[Any], work: Any, elsewhere: Elsewhere, options: dict[str, Any]) -> None:
+    """Do units, and wait until all are done.
+
+    Raises:
+        TfattnError: a unit cannot be done, or the runner fails.
+    """
+    failed = (work.folder / FAILED).absolute()
+    shutil.rmtree(failed, ignore_errors=True)
+    failed.mkdir()
+    settings, runner = checked(options)
+    pipeline = beam.Pipeline(runner, options=settings)
+    _ = (
+        pipeline
+        | "units" >> beam.Create(units)
+        | "to all workers" >> beam.Reshuffle()
+        | step.__name__ >> beam.ParDo(DoUnits(step, elsewhere, failed))
+    )
+    try:
+        state = pipeline.run().wait_until_finish()
+    except Exception as error:  # each runner has its own
+        raise _of_runner(options, f"{type(error).__name__}: {error}") from error
+    told = sorted(failed.glob("*.json"))
+    if told:
+        raise files.read_json(told[0], Failure).error()
+    if state != PipelineState.DONE:
+        raise _of_runner(options, f"a job that is {state}")
+
+
+def _of_runner(options: dict[str, Any], received: str) -> TfattnError:
+    """Make the error of a runner; those of Beam hold whole tracebacks, of which the last line says it."""
+    return TfattnError(
+        "Apache Beam could not run the step",
+        where=f"data.engine.options.runner: {options.get('runner', DEFAULT_RUNNER)}",
+        received=received.strip().splitlines()[-1][:300],
+        remedy="Look into the logs of its workers; the same command goes on with what is done.",
+    )

@@ -1,0 +1,158 @@
+"""What a record holds: features, encoded as an example of TensorFlow and parsed a batch at a time.
+
+The names in the files are those that BERT's own tools write (`input_ids`, `segment_ids`, `label_ids`): others can read
+ours, and we can read theirs; parsing gives the names that models read.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import chain
+from typing import Any, Literal
+
+import tensorflow as tf
+
+from tfattn.features import PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
+
+INPUT_MASK = "input_mask"  # in files that others padded: 1 at real tokens
+STORED_NAMES = {TOKEN_IDS: "input_ids"}  # what a model reads -> the name in our files, where they differ
+MODEL_NAMES = {"input_ids": TOKEN_IDS, "input_word_ids": TOKEN_IDS, "input_type_ids": SEGMENT_IDS}
+
+
+@dataclass(frozen=True)
+class Feature:
+    """What a record holds under one name.
+
+    Args:
+        dtype: "int64", "float32" or "bytes".
+        shape: of one record's value; None where an axis is as long as the record says. A batch is padded with 0, or
+            with empty bytes, to its longest.
+        mask: where the first axis is None, the feature that says which of its elements are real; those that share a
+            mask are equally long.
+        role: whether models read it, or are taught it.
+
+    Example:
+        Feature("int64", (None,))  # token ids
+        Feature("int64", (None, None), mask="word_mask")  # the characters of each word
+        Feature("float32", (14,), role="target")  # always 14 numbers
+    """
+
+    dtype: Literal["int64", "float32", "bytes"]
+    shape: tuple[int | None, ...] = ()
+    mask: str = PADDING_MASK
+    role: Literal["input", "target"] = "input"
+
+    @property
+    def is_sequence(self) -> bool:
+        """Whether records have different numbers of elements."""
+        return bool(self.shape) and self.shape[0] is None
+
+    def spec(self, name: str) -> Any:
+        """Return how TensorFlow parses it."""
+        dtype = tf.string if self.dtype == "bytes" else tf.as_dtype(self.dtype)
+        if not self.is_sequence:
+            return tf.io.FixedLenFeature(self.shape, dtype)
+        if None not in self.shape[1:]:
+            return tf.io.FixedLenSequenceFeature(self.shape[1:], dtype, allow_missing=True)
+        inner = [
+            tf.io.RaggedFeature.RowLengths(_row_lengths(name, axis))
+            if size is None
+            else tf.io.RaggedFeature.UniformRowLength(size)
+            for axis, size in enumerate(self.shape[1:], start=1)
+        ]
+        return tf.io.RaggedFeature(dtype, value_key=name, partitions=inner)
+
+    def encode(self, name: str, value: Any) -> dict[str, tf.train.Feature]:
+        """Encode one value: its elements, and how many there are along each ragged axis but the first."""
+        encoded = {}
+        elements = [value]
+        for axis, size in enumerate(self.shape):
+            if axis and size is None:
+                encoded[_row_lengths(name, axis)] = _feature("int64", [len(some) for some in elements])
+            elements = list(chain.from_iterable(elements))
+        return {name: _feature(self.dtype, elements), **encoded}
+
+
+def serialized(values: Mapping[str, Any], features: Mapping[str, Feature]) -> bytes:
+    """Encode the values of an example, by the names of its features, as a record."""
+    encoded = {}
+    for name, feature in features.items():
+        encoded |= feature.encode(name, values[name])
+    example = tf.train.Example(features=tf.train.Features(feature=encoded))
+    return example.SerializeToString(deterministic=True)
+
+
+def lengths_of(values: Mapping[str, Any], features: Mapping[str, Feature]) -> list[int]:
+    """Measure the k sequences of an example, in the order of the names of their masks; 1 where there are none."""
+    return [max(len(values[name]) for name in names) for names in by_mask(features).values()] or [1]
+
+
+def described(features: dict[str, Feature]) -> dict[str, dict[str, Any]]:
+    """Return the features as a manifest holds them."""
+    return {name: asdict(feature) for name, feature in features.items()}
+
+
+def parse(
+    serialized: tf.Tensor,
+    features: dict[str, Feature],
+    lengths: tf.Tensor | None = None,
+    widths: tf.Tensor | None = None,
+) -> dict[str, tf.Tensor]:
+    """Parse a batch of records at once, in the graph.
+
+    Files of other tools, in which every row is padded to one length (`max_seq_length` of google-research/bert) and
+    which say so by an `input_mask`, are read too: name it among `features`.
+
+    Args:
+        serialized: (B,) strings.
+        features: what a record holds, by the names in the file.
+        lengths: (B, k) tokens of the k sequences of each row; taken from the file's `input_mask` where not given.
+        widths: (k,), to which they are padded; the longest of each where not given.
+
+    Returns:
+        Features under the names that models read: integers as int32, sequences (B, T), and the masks of sequences
+        (B, T) bool.
+    """
+    parsed = tf.io.parse_example(serialized, {name: feature.spec(name) for name, feature in features.items()})
+    mask = parsed.pop(INPUT_MASK, None)
+    if lengths is None and mask is not None:
+        lengths = tf.cast(tf.reduce_sum(mask, axis=1), tf.int32)[:, None]
+    if widths is None and lengths is not None:
+        widths = tf.reduce_max(lengths, axis=0)
+    batch = {}
+    for name, value in parsed.items():
+        value = value.to_tensor() if isinstance(value, tf.RaggedTensor) else value
+        value = tf.cast(value, tf.int32) if features[name].dtype == "int64" else value
+        batch[MODEL_NAMES.get(name, name)] = value
+    for place, (mask_name, names) in enumerate(by_mask(features).items()):
+        for name in (MODEL_NAMES.get(name, name) for name in names if name != INPUT_MASK):
+            batch[name] = _of_width(batch[name], widths[place])
+        batch[mask_name] = tf.sequence_mask(lengths[:, place], widths[place])
+    return batch
+
+
+def by_mask(features: Mapping[str, Feature]) -> dict[str, list[str]]:
+    """Group the sequences that share a mask, by its name, in alphabetical order."""
+    sequences = [(feature.mask, name) for name, feature in features.items() if feature.is_sequence]
+    return {mask: [name for one, name in sequences if one == mask] for mask in sorted({mask for mask, _ in sequences})}
+
+
+def _of_width(value: tf.Tensor, width: tf.Tensor) -> tf.Tensor:
+    """Cut or pad sequences: (B, T, ...) -> (B, width, ...)."""
+    value = value[:, :width]
+    rest = [[0, 0]] * (value.shape.rank - 2)
+    return tf.pad(
+        value, [[0, 0], [0, width - tf.shape(value)[1]], *rest], constant_values="" if value.dtype == tf.string else 0
+    )
+
+
+def _row_lengths(name: str, axis: int) -> str:
+    """Return the name of the lengths of each part along an inner axis."""
+    return f"{name}/row_lengths_{axis}"
+
+
+def _feature(dtype: str, elements: Sequence[Any]) -> tf.train.Feature:
+    if dtype == "bytes":
+        return tf.train.Feature(bytes_list=tf.train.BytesList(value=elements))
+    if dtype == "int64":
+        return tf.train.Feature(int64_list=tf.train.Int64List(value=elements))
+    return tf.train.Feature(float_list=tf.train.FloatList(value=elements))
