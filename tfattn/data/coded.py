@@ -24,7 +24,7 @@ class Coded:
 
     @staticmethod
     def of(texts: Iterable[str]) -> "Coded":
-        """Number the texts of rows."""
+        """Assign numbers to the texts of rows."""
         places: dict[str, int] = {}
         codes = np.fromiter((places.setdefault(text, len(places)) for text in texts), np.int32)
         return Coded.joined([Coded(list(places), codes)])

@@ -70,7 +70,7 @@ class Examples:
 
 
 def fields_of(rows: Sequence[Row], preprocessor: Preprocessor) -> dict[str, tf.Tensor]:
-    """The raw fields of some rows that a preprocessor reads, each (B,)."""
+    """Collect the raw fields of some rows that a preprocessor reads, each (B,)."""
     roles = (*preprocessor.fields, *preprocessor.target_fields)
     return {role: tf.constant([row.fields[role] for row in rows]) for role in roles}
 

@@ -66,7 +66,7 @@ def fit(work: Work, surveyed: Survey, split_of_row: np.ndarray) -> Work:
 
 
 def _fitted(work: Work) -> Work:
-    """Takes over what `fit` has written."""
+    """Take over what `fit` has written."""
     folder = work.folder / FITTED
     work.data.preprocessing.load(folder / "preprocessing")
     work.data.targets.use(files.read_json(folder / "targets.json", dict[str, Any]))

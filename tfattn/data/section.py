@@ -75,7 +75,7 @@ class Data:
             )
 
     def remedy_of_new_class(self, split: str) -> str:
-        """What to do where rows of a split have a class that no training row has."""
+        """Say what to do where rows of a split have a class that no training row has."""
         if split == VALIDATION and self.validation_source is not None:
             return "Add rows of this class to `source`, or take them out of `validation_source`."
         if split == TEST and self.split.hold_out:
@@ -110,7 +110,7 @@ class Data:
         return {key: source for key, source in both.items() if source is not None}
 
     def fingerprints(self) -> dict[str, str]:
-        """The SHA-256 of each file, under its key.
+        """Compute the SHA-256 of each file, under its key.
 
         Raises:
             DataError: a file cannot be read.
