@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from unittest import mock
@@ -56,13 +56,14 @@ class Answer:
 
 
 def tfattn(*arguments: str) -> Answer:
-    """The command line, in this process."""
+    """The command line, in this process; plugins that it is given are forgotten when it ends."""
     from tfattn import cli, console
 
     output, errors = io.StringIO(), io.StringIO()
     status = 0
     console.console.file = errors
     with (
+        _no_plugins_left(),
         mock.patch.object(sys, "argv", ["tfattn", *map(str, arguments)]),
         contextlib.redirect_stdout(output),
         contextlib.redirect_stderr(errors),
@@ -73,6 +74,24 @@ def tfattn(*arguments: str) -> Answer:
             status = left.code or 0
     console.console.file = None  # that is: standard error, whatever it is by then
     return Answer(status, output.getvalue(), errors.getvalue())
+
+
+@contextlib.contextmanager
+def _no_plugins_left() -> Iterator[None]:
+    """Leaves the catalog as it was, and no module of the current folder."""
+    from tfattn import catalog
+
+    before = {name: dict(entries) for name, entries in catalog.CATALOGS.items()}, list(catalog.PLUGINS)
+    try:
+        yield
+    finally:
+        catalog.CATALOGS.clear()
+        catalog.CATALOGS.update(before[0])
+        catalog.PLUGINS[:] = before[1]
+        for name, module in list(sys.modules.items()):
+            path = getattr(module, "__file__", None)
+            if path and Path(path).parent == Path.cwd():
+                del sys.modules[name]
 
 
 @pytest.fixture(scope="session")

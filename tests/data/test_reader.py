@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tfattn.data.batching import Batching
+from tfattn.data.encoding import Feature
 from tfattn.data.reader import Reader
 from tfattn.data.records import write_encoded
 from tfattn.errors import ConfigError
@@ -102,7 +103,7 @@ def test_a_later_start_ends_with_the_epoch(reader):
     assert elements(reader.dataset(0, start=reader.num_batches(0))) == []
 
 
-def test_waste_is_the_share_of_padding(reader):
+def test_waste_is_the_fraction_of_padding(reader):
     batches = elements(reader.dataset(0))
     padded = sum(batch["padding_mask"].size for batch in batches)
     assert reader.waste(0) == pytest.approx(1 - sum(batch["padding_mask"].sum() for batch in batches) / padded)
@@ -115,7 +116,8 @@ def test_the_longest_row_must_fit(make_folder):
 
 def test_cached_vectors_are_read_in_the_same_way(tmp_path):
     vectors = np.arange(21, dtype=np.float32).reshape(7, 3)
-    write_encoded(tmp_path / "encoded", {"train": {"encoded": vectors, "label_ids": np.arange(7) % 2}})
+    columns = {"train": {"encoded": vectors, "label_ids": np.arange(7) % 2}}
+    write_encoded(tmp_path / "encoded", columns, targets={"label_ids": Feature("int64", role="target")})
     reader = Reader(tmp_path / "encoded", "train", batching=Batching(batch_size=4), seed=0, shuffle=True)
     batches = elements(reader.dataset(0, replicas=2))
     assert sorted(real_rows(batches)) == list(range(7))

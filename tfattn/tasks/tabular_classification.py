@@ -35,6 +35,7 @@ class TabularClassification(RowTask):
             for `specificity`.
 
     Example:
+        >>> import keras
         >>> from tfattn.models.feature_map_transformer import FeatureMapTransformer
         >>> model = FeatureMapTransformer(num_numeric=14, category_counts=[])
         >>> task = TabularClassification(model=model, targets={"labels": ["no", "yes"], "counts": [5, 3]})

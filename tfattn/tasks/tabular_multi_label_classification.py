@@ -30,6 +30,7 @@ class TabularMultiLabelClassification(RowTask):
         ConfigError: class_weights names a label that the data do not have.
 
     Example:
+        >>> import keras
         >>> from tfattn.models.feature_map_transformer import FeatureMapTransformer
         >>> model = FeatureMapTransformer(num_numeric=14, category_counts=[])
         >>> targets = {"labels": ["a", "b", "c"], "counts": [5, 3, 2], "rows": 9}

@@ -22,6 +22,7 @@ class TabularRegression(RowTask):
         as RowTask; `predictions` are those of RegressionHead.
 
     Example:
+        >>> import keras
         >>> from tfattn.models.feature_map_transformer import FeatureMapTransformer
         >>> model = FeatureMapTransformer(num_numeric=14, category_counts=[])
         >>> task = TabularRegression(model=model, targets={"mean": 40.0, "deviation": 12.0})

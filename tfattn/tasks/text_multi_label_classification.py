@@ -34,6 +34,7 @@ class TextMultiLabelClassification(RowTask):
         ConfigError: class_weights names a label that the data do not have.
 
     Example:
+        >>> import keras
         >>> from tfattn.models.bert import Bert
         >>> encoder = Bert(vocabulary_size=100, hidden_dim=8, num_layers=2, num_heads=2, intermediate_dim=32)
         >>> targets = {"labels": ["a", "b", "c"], "counts": [5, 3, 2], "rows": 9}

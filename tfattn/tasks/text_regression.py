@@ -28,6 +28,7 @@ class TextRegression(RowTask):
         as RowTask; `predictions` are those of RegressionHead.
 
     Example:
+        >>> import keras
         >>> from tfattn.models.bert import Bert
         >>> encoder = Bert(vocabulary_size=100, hidden_dim=8, num_layers=2, num_heads=2, intermediate_dim=32)
         >>> task = TextRegression(model=encoder, targets={"mean": 2.5, "deviation": 1.5})
