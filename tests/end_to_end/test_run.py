@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tfattn import catalog, files
+from tfattn import files
 
 
 @pytest.fixture(autouse=True)
@@ -115,15 +115,14 @@ def test_the_program_starts_as_a_process():
     assert "prepare" in done.stdout and "export" in done.stdout
 
 
-def test_a_plugin_joins_the_catalog_without_a_fork(project, command, monkeypatch):
-    monkeypatch.setattr(catalog, "PLUGINS", [])  # for this process as well, but not for other tests
-    monkeypatch.setitem(catalog.CATALOGS, "models", dict(catalog.CATALOGS["models"]))
+def test_a_plugin_joins_the_catalog_without_a_fork(project, command):
     (project / "my_model.py").write_text(
         "from tfattn.models.bert import Bert\n\n\nclass Mine(Bert):\n    '''A model of my own.'''\n"
     )
     answer = command("check", "tiny.yaml", "--set", "model.name=mine", "--plugin", "models.mine=my_model:Mine")
     assert answer.status == 0, answer.errors
-    assert "mine" in command("list", "models").output
+    assert "mine" in command("list", "models", "--plugin", "models.mine=my_model:Mine").output
+    assert "mine" not in command("list", "models").output
     refused = command("check", "tiny.yaml", "--plugin", "my_model:Mine")
     assert refused.status == 2 and "CATALOG.NAME=MODULE:CLASS" in refused.errors
 
