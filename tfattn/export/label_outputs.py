@@ -1,6 +1,6 @@
 """One label for each row, as exports answer it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,14 +103,39 @@ def compared(
     expected_ids, differences = np.asarray(expected["label_ids"]), score_differences(expected, received)
     agree = np.asarray([labels[index] for index in expected_ids]) == np.asarray(received["label"])
     agree &= expected_ids == np.asarray(received["label_id"])
+    return comparison(
+        agree,
+        differences,
+        tolerance=tolerance,
+        expected=lambda row: repr(labels[expected_ids[row]]),
+        received=lambda row: repr(received["label"][row]),
+    )
+
+
+def comparison(
+    agree: np.ndarray,
+    differences: np.ndarray,
+    *,
+    tolerance: float,
+    expected: Callable[[int], str],
+    received: Callable[[int], str],
+) -> Comparison:
+    """Make the comparison of labels and scores.
+
+    Args:
+        agree: (N,) bool, whether the labels of a row are the same.
+        differences: (N,), the largest difference of a score of each row.
+        tolerance: the largest that is allowed.
+        expected, received: the labels of a row in words.
+    """
     largest = float(differences.max())
     return Comparison(
         wrong=~agree | ~(differences <= tolerance),  # so written, NaN is wrong too
         report={"label_agreement": float(agree.mean()), "max_score_difference": largest},
         words=f"labels agree on {agree.sum()} of {len(agree)} rows, "
         f"scores differ by at most {largest:.2g} (allowed: {tolerance:g})",
-        expected=lambda row: f"{labels[expected_ids[row]]!r} and scores within {tolerance:g}",
-        received=lambda row: f"{received['label'][row]!r} and a score off by {differences[row]:.3g}",
+        expected=lambda row: f"{expected(row)} and scores within {tolerance:g}",
+        received=lambda row: f"{received(row)} and a score off by {differences[row]:.3g}",
     )
 
 

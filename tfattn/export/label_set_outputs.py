@@ -11,6 +11,7 @@ from tfattn.export.label_outputs import (
     CLASSIFY,
     check_labels,
     classes_of,
+    comparison,
     explanations,
     score_differences,
     write_labels,
@@ -64,14 +65,12 @@ class LabelSetOutputs(Outputs):
         differences, wanted = score_differences(expected, received), np.asarray(expected[IS_LABEL])
         is_near = np.abs(np.asarray(expected["scores"]) - self._threshold) <= tolerance
         agree = ((np.asarray(received[IS_LABEL], bool) == wanted) | is_near).all(axis=1)
-        largest = float(differences.max())
-        return Comparison(
-            wrong=~agree | ~(differences <= tolerance),  # so written, NaN is wrong too
-            report={"label_agreement": float(agree.mean()), "max_score_difference": largest},
-            words=f"labels agree on {agree.sum()} of {len(agree)} rows, "
-            f"scores differ by at most {largest:.2g} (allowed: {tolerance:g})",
-            expected=lambda row: f"{self._words(wanted[row])} and scores within {tolerance:g}",
-            received=lambda row: f"{self._words(received[IS_LABEL][row])} and a score off by {differences[row]:.3g}",
+        return comparison(
+            agree,
+            differences,
+            tolerance=tolerance,
+            expected=lambda row: self._words(wanted[row]),
+            received=lambda row: self._words(received[IS_LABEL][row]),
         )
 
     def save_assets(self, folder: Path) -> None:

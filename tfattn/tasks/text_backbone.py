@@ -9,6 +9,7 @@ from tfattn.features import ENCODED, HIDDEN_STATES, PADDING_MASK, POOLED_OUTPUT,
 from tfattn.layers.dropout import Dropout
 from tfattn.models.contracts import Encoder
 from tfattn.ops import pooling as pool
+from tfattn.ops.normalization import layer_normalization
 from tfattn.tasks.backbone import Backbone
 
 
@@ -55,7 +56,9 @@ class TextBackbone(Backbone):
         mask = features.get(PADDING_MASK)
         if self.pooled_layers == 1:
             return {ENCODED: self._pooled(outputs[SEQUENCE_OUTPUT], mask)}
-        vectors = [_standardized(self._pooled(x, mask)) for x in outputs[HIDDEN_STATES][-self.pooled_layers :]]
+        vectors = [self._pooled(x, mask) for x in outputs[HIDDEN_STATES][-self.pooled_layers :]]
+        ones, zeros = ops.ones(self.model.hidden_dim), ops.zeros(self.model.hidden_dim)
+        vectors = [layer_normalization(x, ones, zeros, epsilon=1e-6) for x in vectors]
         return {ENCODED: ops.concatenate(vectors, axis=-1)}
 
     def dropped(self, encoded: Any, training: bool = False) -> Any:
@@ -63,12 +66,6 @@ class TextBackbone(Backbone):
 
     def _pooled(self, x: Any, padding_mask: Any) -> Any:
         return ops.cast(pool.first(x), "float32") if self.pooling == "cls" else pool.mean(x, padding_mask)
-
-
-def _standardized(x: Any) -> Any:
-    """Bring each vector to mean 0 and variance 1: (B, D) -> (B, D)."""
-    centered = x - ops.mean(x, axis=-1, keepdims=True)
-    return centered * ops.rsqrt(ops.mean(centered * centered, axis=-1, keepdims=True) + 1e-6)
 
 
 def _checked(layers: int | Literal["all"], pooling: str, *, available: int) -> int:
