@@ -150,9 +150,9 @@ def test_whole_words_are_hidden_together(tokenizer):
 
 def test_records_have_a_length_of_their_tokens_alone(examples, rows, tokenizer):
     features = SentencePairs().features(rows[0], tokenizer, Target())
-    for _, values in examples[:20]:
-        assert features.keys() == values.keys()
-        assert lengths_of(values, features) == [len(values["input_ids"])]
+    some = [values for _, values in examples[:20]]
+    assert all(features.keys() == values.keys() for values in some)
+    assert lengths_of(some, features).tolist() == [[len(values["input_ids"])] for values in some]
 
 
 def test_unknown_words_are_counted_once_each(tokenizer):

@@ -14,6 +14,7 @@ from tfattn.data.wikitext import paragraphs_of
         ("By [http://a.b his site]. And http://c.d", ["By his site. And"]),
         ("== History. ==\nOld.<ref name=a>Book, p. 3.</ref> Yes.<!-- no. --><ref name=b/>", ["Old. Yes."]),
         ("{| class=x\n! Head.\n|-\n| Cell.\n{| inner.\n|}\n|}\nAfter.", ["After."]),
+        ("Before. {{Box|a=\n{|\n| Cell.\n|}}} After.", ["Before. After."]),
         ("One.<br/>Two.\n\nThree.\n* entry\n* A whole entry.", ["One.", "Two.", "Three.", "A whole entry."]),
         ("x<sub>2</sub> &amp; y&nbsp;&eacute;. <math>a. b</math> <nowiki>[[a.]]</nowiki>", ["x2 & y é."]),
         ("__NOTOC__ Unclosed ''quote. {{open [[also. <div>", ["Unclosed quote. {{open [[also. <div>"]),
