@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from tfattn import __version__, catalog
+from tfattn import __version__, catalog, registry
 from tfattn.errors import ConfigError, TfattnError
 
 LISTS = (*catalog.CATALOGS, "targets", "examples", "sections")
@@ -184,7 +184,7 @@ def sample(
     seed: Annotated[int, typer.Option("--seed", help="Another seed gives other rows.")] = 7,
 ) -> None:
     """Write a sample data set to try a pipeline on."""
-    catalog.find("samples", name)(path, seed=seed)
+    registry.find("samples", name)(path, seed=seed)
     print(path)
 
 
@@ -226,7 +226,7 @@ def list_(
     if kind not in LISTS:
         raise ConfigError("no such list", expected=f"one of {', '.join(LISTS)}", received=kind)
     if name is None:
-        for entry in catalog.names(kind):
+        for entry in registry.names(kind):
             print(f"{entry:<24} {_summary(kind, entry)}")
         return
     from tfattn.config.show import key_lines
@@ -273,7 +273,7 @@ def _stages(plugins: list[str] | None = None) -> Any:
     """Import the stages, with the user's own classes in the catalog."""
     stages = _with_tensorflow("tfattn.stages")
     for entry in _register(plugins):
-        catalog.find(*entry)  # not only when it is needed, which may be after hours of training
+        registry.find(*entry)  # not only when it is needed, which may be after hours of training
     return stages
 
 
@@ -283,7 +283,7 @@ def _register(plugins: list[str] | None) -> list[tuple[str, str]]:
 
     if plugins:
         sys.path.insert(0, "")  # they may stand in the current folder
-    entries = [catalog.register(plugin) for plugin in plugins or ()]
+    entries = [registry.register(plugin) for plugin in plugins or ()]
     for entry in entries:
         constructor(*entry)
     return entries

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tfattn import catalog, console, files, pretrained
+from tfattn import console, files, pretrained, registry
 from tfattn.checks import check, check_prepared
 from tfattn.config.build import build
 from tfattn.config.resolve import resolve
@@ -106,7 +106,7 @@ def evaluate(run: Run, *, force: bool = False, workers: int = 1) -> None:
             ensemble = load(run)
             choose_operating_point(run, ensemble)
             predicted = predict_split(run, ensemble, measuring_split(run))
-            report = catalog.find("report", run.config.values["task"]["name"])
+            report = registry.find("report", run.config.values["task"]["name"])
             write_evaluation(report(ensemble, predicted), run, split=predicted.split, chosen=_chosen(run, ensemble))
 
 
@@ -125,7 +125,7 @@ def export(run: Run, *, force: bool = False) -> None:
         elif needed:
             ensemble = load(run)
             rows, expected = predict_for_parity(run, ensemble)
-            served = catalog.find("served", run.config.values["task"]["name"])(ensemble)
+            served = registry.find("served", run.config.values["task"]["name"])(ensemble)
             write_export(
                 served,
                 name=run.name,
@@ -237,7 +237,7 @@ def _trained_on(run: Run, served: Served) -> TrainingFile:
 
 
 def _train_in_workers(run: Run, workers: int) -> None:
-    plugins = [word for plugin in catalog.PLUGINS for word in ("--plugin", plugin)]
+    plugins = [word for plugin in registry.PLUGINS for word in ("--plugin", plugin)]
     command = [sys.executable, "-m", "tfattn", "train", str(run.records.write_config()), *plugins]
     status = start_workers(workers, command)
     if status:

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from tfattn import catalog
+from tfattn import registry
 from tfattn.config.arguments import REQUIRED
 from tfattn.config.constructors import constructor, contract_of
 from tfattn.config.read import KeyPath
@@ -46,7 +46,7 @@ def located(config: Config, *path: str) -> Iterator[None]:
 def _build(config: Config, mark: Mark, path: KeyPath, given: dict[str, Any]) -> Any:
     values = config.at(*path)
     entry = mark.entry(values, config.values)
-    found, signature = catalog.find(*entry), constructor(*entry)
+    found, signature = registry.find(*entry), constructor(*entry)
     keywords: dict[str, Any] = {}
     for name, argument in signature.arguments.items():
         if name in values:
