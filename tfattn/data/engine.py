@@ -51,6 +51,9 @@ class Engine:
             ConfigError: something is not installed, or an option is wrong.
         """
 
+    def close(self) -> None:
+        """End what was started for units, once all steps are done."""
+
     def run(self, step: Step, units: Sequence[Unit], work: Any, make: Callable[[], Any] | None) -> None:
         """Do all units that are not done yet.
 
