@@ -116,6 +116,18 @@ app.command("translate", help="Translate a file or standard input: `tfattn predi
 
 
 @app.command()
+def glue(
+    task: Annotated[str, typer.Argument(help="CoLA, SST-2, MRPC, STS-B, QQP, MNLI-m, MNLI-mm, QNLI, RTE, WNLI or AX.")],
+    model: Annotated[str, typer.Argument(help="An export or a server's model that is trained on it, as of predict.")],
+    input: Annotated[str, typer.Option("--input", help="The task's test file, as it comes: test.tsv.")],
+    output: Annotated[Path, typer.Option("--output", help="The folder for what is sent in.")] = Path("glue"),
+    folder: Annotated[Path, typer.Option("--folder", help="Where exports stand.")] = Path("saved_models"),
+) -> None:
+    """Predict a test file of GLUE, and write the predictions as its website takes them."""
+    _serving().glue(model, task, input, output, folder=folder, print=_print)
+
+
+@app.command()
 def attention(
     model: Annotated[str, typer.Argument(help="A translator's export: its folder, or its name under saved_models/.")],
     text: Annotated[str, typer.Option("--text", help="What to translate.")],

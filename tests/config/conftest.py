@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from tfattn import catalog
+from tfattn import catalog, registry
 
 
 @pytest.fixture
