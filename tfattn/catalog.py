@@ -90,9 +90,14 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "local": "tfattn.data.local_engine:Local",
     },
     "sources": {
+        "bert_records": "tfattn.data.bert_records:BertRecords",
         "csv": "tfattn.data.csv_files:CsvFile",
+        "documents": "tfattn.data.document_files:DocumentFiles",
         "jsonl": "tfattn.data.jsonl_files:JsonLinesFile",
+        "mediawiki": "tfattn.data.mediawiki:MediaWikiDump",
         "parallel": "tfattn.data.parallel_files:ParallelFiles",
+        "several": "tfattn.data.several:Several",
+        "xml": "tfattn.data.xml_files:XmlFiles",
     },
     "preprocessors": {
         "sentencepiece": "tfattn.preprocessing.sentencepiece:SentencePiece",

@@ -34,6 +34,7 @@ def check(config: Config) -> Config:
     sizes = {key: stated.get(key, size) for key, size in preprocessor.sizes.items()}
     model = outline(lambda: build(config, "model", **sizes))
     task = outline(lambda: build_task(config, model, preprocessor, data.targets.facts))
+    _check_measuring(config, data)
     _check_task(config, task, parts["training"], sizes)
     _check_length(config, preprocessor, model)
     _check_ensemble(config, task, data)
@@ -88,6 +89,18 @@ def _check_length(config: Config, preprocessor: Preprocessor, model: Any) -> Non
     with located(config):
         for problem in broken(constructor("sections", config.section).relations, limits):
             raise problem
+
+
+def _check_measuring(config: Config, data: Data) -> None:
+    """Refuse data of which all rows train."""
+    if data.validation_source is None and data.split.validation == 0 and not data.split.folds:
+        with located(config, "data"):
+            raise ConfigError(
+                "no rows are left to measure",
+                key="split.validation",
+                expected="a fraction above 0, or a `validation_source`",
+                received="0",
+            )
 
 
 def _check_ensemble(config: Config, task: Task, data: Data) -> None:

@@ -14,7 +14,7 @@ from tfattn.config.build import build
 from tfattn.config.constructors import constructor
 from tfattn.config.read import KeyPath
 from tfattn.config.schema import Config
-from tfattn.config.types import Mark, SectionMark
+from tfattn.config.types import Mark, PartsMark, SectionMark
 from tfattn.data.section import Data
 from tfattn.runs.ensemble import ensemble_of
 
@@ -119,6 +119,10 @@ def code_of(kind: str, name: str) -> str:
 def _parts(config: Config, mark: Mark, path: KeyPath) -> Iterator[tuple[KeyPath, str, str]]:
     """Yield every section whose class is a choice: its key path, the catalog, the name."""
     values = config.at(*path)
+    if isinstance(mark, PartsMark):
+        for name in values:
+            yield from _parts(config, mark.each, (*path, name))
+        return
     entry = mark.entry(values, config.values)
     if not isinstance(mark, SectionMark):
         yield path, *entry
