@@ -97,7 +97,10 @@ def _fits(config: Config, path: KeyPath, contract: Any, given: Any) -> None:
 
 def _lacking(given: Any, contract: type) -> list[str]:
     """List the attributes that a contract declares, and the methods it leaves abstract, that an object lacks."""
-    attributes = [f"`{name}`" for name in vars(contract).get("__annotations__", ()) if not hasattr(given, name)]
+    # A contract may widen another one, which stands beside it.
+    contracts = [base for base in contract.__mro__ if base.__module__ == contract.__module__]
+    declared = [name for base in contracts for name in vars(base).get("__annotations__", ())]
+    attributes = [f"`{name}`" for name in declared if not hasattr(given, name)]
     methods = [
         name for name in vars(contract) if getattr(getattr(type(given), name, None), "__isabstractmethod__", False)
     ]
