@@ -104,7 +104,7 @@ def test_the_optimizer_and_averages_count(checked):
         (
             TEXTS,
             ["training.monitor=acuracy"],
-            "expected one of loss, accuracy, macro_precision, macro_recall, macro_f1",
+            "expected one of loss, accuracy, macro_precision, macro_recall, macro_f1, matthews_correlation",
         ),
         (TEXTS, ["training.monitor=acuracy"], "--set training.monitor: training.monitor: the task has no such metric"),
         (TEXTS, ["training.monitor=sensitivity"], "the task has no such metric"),

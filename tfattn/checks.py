@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tfattn import catalog
+from tfattn import registry
 from tfattn.config.build import build, located
 from tfattn.config.constructors import constructor
 from tfattn.config.relations import broken
@@ -24,11 +24,11 @@ def check(config: Config) -> Config:
     data: Data = parts["data"]
     preprocessor = data.preprocessing
     name = config.values["task"]["name"]
-    kind = catalog.kind(name)
+    kind = registry.kind(name)
     if kind.served:
-        catalog.find("served", name).check_fields(preprocessor.fields)
+        registry.find("served", name).check_fields(preprocessor.fields)
     if kind.report:
-        catalog.find("report", name)
+        registry.find("report", name)
     # True sizes and targets are known from the data; any will do to check the others.
     stated = config.values["model"]
     sizes = {key: stated.get(key, size) for key, size in preprocessor.sizes.items()}

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from tfattn import __version__, catalog
+from tfattn import __version__, catalog, registry
 from tfattn.errors import ConfigError, TfattnError
 
 LISTS = (*catalog.CATALOGS, "targets", "examples", "sections")
@@ -123,6 +123,18 @@ app.command("translate", help="Translate a file or standard input: `tfattn predi
 
 
 @app.command()
+def glue(
+    task: Annotated[str, typer.Argument(help="CoLA, SST-2, MRPC, STS-B, QQP, MNLI-m, MNLI-mm, QNLI, RTE, WNLI or AX.")],
+    model: Annotated[str, typer.Argument(help="An export or a server's model that is trained on it, as of predict.")],
+    input: Annotated[str, typer.Option("--input", help="The task's test file, as it comes: test.tsv.")],
+    output: Annotated[Path, typer.Option("--output", help="The folder for what is sent in.")] = Path("glue"),
+    folder: Annotated[Path, typer.Option("--folder", help="Where exports stand.")] = Path("saved_models"),
+) -> None:
+    """Predict a test file of GLUE, and write the predictions as its website takes them."""
+    _serving().glue(model, task, input, output, folder=folder, print=_print)
+
+
+@app.command()
 def attention(
     model: Annotated[str, typer.Argument(help="A translator's export: its folder, or its name under saved_models/.")],
     text: Annotated[str, typer.Option("--text", help="What to translate.")],
@@ -191,7 +203,7 @@ def sample(
     seed: Annotated[int, typer.Option("--seed", help="Another seed gives other rows.")] = 7,
 ) -> None:
     """Write a sample data set to try a pipeline on."""
-    catalog.find("samples", name)(path, seed=seed)
+    registry.find("samples", name)(path, seed=seed)
     print(path)
 
 
@@ -280,7 +292,7 @@ def list_(
     if kind not in LISTS:
         raise ConfigError("no such list", expected=f"one of {', '.join(LISTS)}", received=kind)
     if name is None:
-        for entry in catalog.names(kind):
+        for entry in registry.names(kind):
             print(f"{entry:<24} {_summary(kind, entry)}")
         return
     from tfattn.config.show import key_lines
@@ -327,7 +339,7 @@ def _stages(plugins: list[str] | None = None) -> Any:
     """Import the stages, with the user's own classes in the catalog."""
     stages = _with_tensorflow("tfattn.stages")
     for entry in _register(plugins):
-        catalog.find(*entry)  # not only when it is needed, which may be after hours of training
+        registry.find(*entry)  # not only when it is needed, which may be after hours of training
     return stages
 
 
@@ -337,7 +349,7 @@ def _register(plugins: list[str] | None) -> list[tuple[str, str]]:
 
     if plugins:
         sys.path.insert(0, "")  # they may stand in the current folder
-    entries = [catalog.register(plugin) for plugin in plugins or ()]
+    entries = [registry.register(plugin) for plugin in plugins or ()]
     for entry in entries:
         constructor(*entry)
     return entries

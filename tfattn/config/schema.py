@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from tfattn import catalog
+from tfattn import registry
 from tfattn.config.arguments import REQUIRED, Argument
 from tfattn.config.constructors import constructor
 from tfattn.config.read import KeyPath, Tree
@@ -144,7 +144,7 @@ class _Checker:
             return self._parts(mark, value, path)
         named = isinstance(mark, PartMark)
         if named and (not isinstance(value, dict) or "name" not in value):
-            options = ", ".join(catalog.names(mark.catalog))
+            options = ", ".join(registry.names(mark.catalog))
             self._problem(
                 path,
                 "a part needs its name",
@@ -173,7 +173,7 @@ class _Checker:
 
     def _has_task(self) -> bool:
         task = self.tree.values.get("task")
-        return isinstance(task, dict) and task.get("name") in catalog.names("tasks")
+        return isinstance(task, dict) and task.get("name") in registry.names("tasks")
 
     def _fits(self, argument: Argument, value: Any, path: KeyPath) -> bool:
         wrong = argument.check(value)

@@ -100,7 +100,7 @@ def prepare(
     engine.check()
     sources = data.fingerprints()
     units = list(numbered_parts(data))
-    with _workplace(Path(folder), identity) as place:
+    with _workplace(Path(folder), identity) as place, contextlib.closing(engine):
         work = Work(data, place, seed)
         # Other processes take seconds to start, which is more than a few rows take.
         elsewhere = Make(make, place.absolute(), seed) if make and not fit_in_one_part(units) else None
