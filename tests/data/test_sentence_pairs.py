@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.data.small_documents import WORDS
 from tfattn.data.encoding import lengths_of
 from tfattn.data.examples import Drawing
 from tfattn.data.sentence_pairs import SentencePairs
@@ -11,7 +12,6 @@ from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, DataError
 from tfattn.preprocessing.wordpiece import WordPiece
 
-WORDS = [f"w{number}" for number in range(300)]
 MAX_LENGTH = 32
 
 

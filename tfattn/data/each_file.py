@@ -2,6 +2,7 @@
 
 import glob
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from tfattn import files
 from tfattn.data.parts import Part, Span
@@ -52,7 +53,7 @@ class EachFile(Source):
                     "no file matches",
                     where=pattern,
                     expected="a pattern of files that there are",
-                    remedy="Check `path`.",
+                    remedy=f"It counts from {Path.cwd()}.",
                 )
             found |= dict.fromkeys(names)
         return [files.unpacked(name) for name in found]
