@@ -68,11 +68,11 @@ def main(arguments: argparse.Namespace) -> list[Table]:
         commands = _commands(arguments)
         runs: dict[str, list[tuple[Run, Run, int]]] = {name: [] for name in commands}
         for number, (name, command) in itertools.product(range(arguments.rounds), commands.items()):
-            output = Path(scratch) / f"{name} {number}.tfrecord"
+            output = _output(scratch, name, number)
             start = _run(command, few, Path(scratch) / "few.tfrecord")
             whole = _run(command, text, output)
             runs[name].append((whole, start, sum(1 for _ in tf.data.TFRecordDataset(str(output)))))
-        held = [_held(name, Path(scratch) / f"{name} 0.tfrecord") for name in commands]
+        held = [_held(name, _output(scratch, name, 0)) for name in commands]
         size = text.stat().st_size
     rates, rows = [], []
     for name, some in runs.items():
@@ -132,6 +132,10 @@ def _commands(arguments: argparse.Namespace) -> dict[str, list[str]]:
 def _run(command: list[str], text: Path, output: Path) -> Run:
     tree = Path(__file__).parent.parent
     return measured([*command, f"--input_file={text}", f"--output_file={output}"], tree, output.parent)
+
+
+def _output(scratch: str, name: str, number: int) -> Path:
+    return Path(scratch) / f"{name.replace('/', '_')}_{number}.tfrecord"
 
 
 def _held(name: str, path: Path) -> list[str]:

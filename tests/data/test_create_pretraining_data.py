@@ -72,9 +72,9 @@ def test_the_seed_alone_makes_the_difference(create, tmp_path):
         ({"input_file": "none*.txt"}, "error: none*.txt: no file matches"),
         ({"input_file": "none.txt"}, "error: none.txt: cannot read the file"),
         ({"input_file": "empty.txt"}, "error: empty.txt: the file is empty"),
-        ({"input_file": "blank.txt"}, "error: blank.txt: "),
+        ({"input_file": "blank.txt"}, "error: blank.txt: the file holds no rows"),
         ({"vocab_file": "maskless.txt"}, "error: data.preprocessing.vocabulary: the vocabulary has no mask"),
-        ({"max_predictions_per_seq": 0}, "0 is not in the range x>=1"),
+        ({"max_predictions_per_seq": 0}, "Invalid value for '--max_predictions_per_seq'"),
         ({"do_lower_case": "maybe"}, "true or false"),
     ],
 )

@@ -67,8 +67,12 @@ class EachFile(Source):
         if part is not None:
             yield from self.rows_of(files.unpacked(part.path), part.spans[0])
             return
+        row = None
         for path in self.files():
-            yield from self.rows_of(path, None)
+            for row in self.rows_of(path, None):
+                yield row
+        if row is None:
+            raise DataError("the file holds no rows", where=", ".join(self.patterns), remedy="Check `path`.")
 
     def fingerprint(self) -> str:
         """Compute the SHA-256 of all files together."""
