@@ -10,7 +10,8 @@ from pathlib import Path
 from tfattn import console, native
 from tfattn.config.build import build
 from tfattn.config.resolve import resolve_section
-from tfattn.serving.client import output_lines
+from tfattn.serving.client import masked_texts, output_lines
+from tfattn.serving.client.predict import Predictor
 from tfattn.serving.client.predict import predict as predict_rows
 from tfattn.serving.client.remote import RemoteModel
 from tfattn.serving.client.transports.address import is_address
@@ -34,12 +35,16 @@ def predict(
 ) -> None:
     """Write the predictions of an export, or of a model on a server, for a file of inputs."""
     output_lines.format_of(output)  # what cannot be written is refused before anything is loaded
-    if is_address(model):
-        predictor = RemoteModel(model, token_file=token_file)
-    else:
-        local = native.with_tensorflow("tfattn.serving.client.local")
-        predictor = local.load(model, folder, allow_operations=allow_operations)
+    predictor = _opened(model, folder=folder, token_file=token_file, allow_operations=allow_operations)
     predict_rows(predictor, input, output, kind=format, batch_size=batch_size)
+
+
+def fill_mask(model: str, text: str, *, top_k: int, folder: Path, token_file: Path | None, print: Print) -> None:
+    """Print the likeliest tokens for each [MASK] of a text, with their probabilities and the text that they make."""
+    masked_texts.check(text)
+    predictor = _opened(model, folder=folder, token_file=token_file)
+    for line in masked_texts.lines(predictor, text, top_k=top_k):
+        print(line)
 
 
 def serve(models: str, *, with_engine: str, config: Path | None, overrides: list[str] | None, print: Print) -> None:
@@ -59,6 +64,13 @@ def serve(models: str, *, with_engine: str, config: Path | None, overrides: list
     read_config(path)
     forking.start()  # it loads TensorFlow while this process does
     native.with_tensorflow("tfattn.serving.server.builtin").serve(path, serving, announce)
+
+
+def _opened(model: str, *, folder: Path, token_file: Path | None, allow_operations: Collection[str] = ()) -> Predictor:
+    """Load an export, or connect to a server that serves it."""
+    if is_address(model):
+        return RemoteModel(model, token_file=token_file)
+    return native.with_tensorflow("tfattn.serving.client.local").load(model, folder, allow_operations=allow_operations)
 
 
 def conformance(
