@@ -85,15 +85,17 @@ class FillMask(Served):
     def compared(
         self, expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]], *, tolerance: float
     ) -> Comparison:
-        """Scores are to be about the same, and so are the tokens, but those of about the same score."""
+        """Scores are to be about the same, and tokens the same, but those that are about as likely as a neighbour."""
         wanted, scores = (np.asarray(expected[name])[:, 0] for name in ("token_ids", "scores"))
         tokens = np.asarray(received["token"])
         differences = np.abs(np.asarray(received["score"], np.float64) - scores).max(axis=1)
         agree = (tokens == wanted).all(axis=1)
-        gaps = np.abs(np.diff(scores, axis=1)).min(axis=1) if scores.shape[1] > 1 else np.zeros(len(scores))
-        wrong = ~(differences <= tolerance) | (~agree & (gaps > 2 * tolerance))
+        # To the one before and the one behind; behind the last stands one that is not told.
+        gaps = np.pad(-np.diff(scores, axis=1), [(0, 0), (1, 0)], constant_values=np.inf)
+        nearest = np.minimum(gaps, np.pad(gaps[:, 1:], [(0, 0), (0, 1)]))
+        is_other = (tokens != wanted) & (nearest > 2 * tolerance)
         return Comparison(
-            wrong=wrong,
+            wrong=~(differences <= tolerance) | is_other.any(axis=1),  # so written, NaN is wrong too
             report={"token_agreement": float(agree.mean()), "max_score_difference": float(differences.max())},
             words=f"tokens agree on {agree.sum()} of {len(agree)} texts, "
             f"scores differ by at most {differences.max():.2g} (allowed: {tolerance:g})",

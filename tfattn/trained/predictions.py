@@ -136,13 +136,15 @@ def _measured(run: Run, ensemble: TrainedEnsemble, split: str, runtime: Runtime)
     )
 
 
-def predict_for_parity(run: Run, ensemble: TrainedEnsemble, asked: Asked) -> tuple[list[dict[str, str]], Columns]:
+def predict_for_parity(
+    run: Run, ensemble: TrainedEnsemble, asked: Asked | None = None
+) -> tuple[list[dict[str, str]], Columns]:
     """Predict with all models for rows that at least one was not trained on: what an export has to predict as well.
 
     Args:
         run: what the ensemble was loaded from.
         ensemble: its models.
-        asked: the export, which makes questions of rows where the task predicts nothing of rows.
+        asked: the export, needed where the task predicts nothing of rows: it makes questions of them.
 
     Returns:
         N raw rows, or questions, and by name the predictions, each (N, ...).
