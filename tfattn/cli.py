@@ -122,6 +122,22 @@ def predict(
 app.command("translate", help="Translate a file or standard input: `tfattn predict` under another name.")(predict)
 
 
+@app.command("fill-mask")
+def fill_mask(
+    model: Annotated[str, typer.Argument(help="A masked language model: as `tfattn predict` takes it.")],
+    text: Annotated[str, typer.Argument(help='A text with [MASK] in it, such as "The man went to the [MASK] ."')],
+    top_k: Annotated[
+        int, typer.Option("--top-k", min=1, max=10, help="How many tokens to show; an export tells ten.")
+    ] = 5,
+    folder: Annotated[Path, typer.Option("--folder", help="Where exports stand.")] = Path("saved_models"),
+    token_file: Annotated[
+        Path | None, typer.Option("--token-file", help="A file with the bearer token that the server asks for.")
+    ] = None,
+) -> None:
+    """Tell what [MASK] may stand for in a text, with probabilities."""
+    _serving().fill_mask(model, text, top_k=top_k, folder=folder, token_file=token_file, print=_print)
+
+
 @app.command()
 def glue(
     task: Annotated[str, typer.Argument(help="CoLA, SST-2, MRPC, STS-B, QQP, MNLI-m, MNLI-mm, QNLI, RTE, WNLI or AX.")],
