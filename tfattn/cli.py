@@ -232,9 +232,11 @@ def create_pretraining_data(
         str, typer.Option("--output_file", help="TFRecord files to deal the examples out to, with commas between.")
     ],
     vocab_file: Annotated[str, typer.Option("--vocab_file", help="The vocab.txt.")],
-    do_lower_case: Annotated[bool, typer.Option("--do_lower_case", parser=_truth, help="Whether to fold case.")] = True,
+    do_lower_case: Annotated[
+        Any, typer.Option("--do_lower_case", parser=_truth, metavar="BOOL", help="Whether to fold case.")
+    ] = True,
     do_whole_word_mask: Annotated[
-        bool, typer.Option("--do_whole_word_mask", parser=_truth, help="Whether to hide whole words.")
+        Any, typer.Option("--do_whole_word_mask", parser=_truth, metavar="BOOL", help="Whether to hide whole words.")
     ] = False,
     max_seq_length: Annotated[int, typer.Option("--max_seq_length", min=5, help="Tokens of each example.")] = 128,
     max_predictions_per_seq: Annotated[
