@@ -46,6 +46,12 @@ def _truth(text: str) -> bool:
     return str(text).lower() in ("true", "1")
 
 
+Folder = Annotated[Path, typer.Option("--folder", help="Where exports stand.")]
+TokenFile = Annotated[
+    Path | None, typer.Option("--token-file", help="A file with the bearer token that the server asks for.")
+]
+
+
 @app.command()
 def run(
     pipeline: Pipeline, set: Overrides = None, force: Force = False, plugin: Plugins = None, workers: Workers = 1
@@ -103,10 +109,8 @@ def predict(
         typer.Option("--format", help="How to read the input, where neither its suffix nor the training file tells."),
     ] = None,
     batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Rows in a batch.")] = 64,
-    folder: Annotated[Path, typer.Option("--folder", help="Where exports stand.")] = Path("saved_models"),
-    token_file: Annotated[
-        Path | None, typer.Option("--token-file", help="A file with the bearer token that the server asks for.")
-    ] = None,
+    folder: Folder = Path("saved_models"),
+    token_file: TokenFile = None,
     allow_operation: Annotated[
         list[str] | None,
         typer.Option(
@@ -129,10 +133,8 @@ def fill_mask(
     top_k: Annotated[
         int, typer.Option("--top-k", min=1, max=10, help="How many tokens to show; an export tells ten.")
     ] = 5,
-    folder: Annotated[Path, typer.Option("--folder", help="Where exports stand.")] = Path("saved_models"),
-    token_file: Annotated[
-        Path | None, typer.Option("--token-file", help="A file with the bearer token that the server asks for.")
-    ] = None,
+    folder: Folder = Path("saved_models"),
+    token_file: TokenFile = None,
 ) -> None:
     """Tell what [MASK] may stand for in a text, with probabilities."""
     _serving().fill_mask(model, text, top_k=top_k, folder=folder, token_file=token_file, print=_print)
@@ -144,7 +146,7 @@ def glue(
     model: Annotated[str, typer.Argument(help="An export or a server's model that is trained on it, as of predict.")],
     input: Annotated[str, typer.Option("--input", help="The task's test file, as it comes: test.tsv.")],
     output: Annotated[Path, typer.Option("--output", help="The folder for what is sent in.")] = Path("glue"),
-    folder: Annotated[Path, typer.Option("--folder", help="Where exports stand.")] = Path("saved_models"),
+    folder: Folder = Path("saved_models"),
 ) -> None:
     """Predict a test file of GLUE, and write the predictions as its website takes them."""
     _serving().glue(model, task, input, output, folder=folder, print=_print)
@@ -155,7 +157,7 @@ def attention(
     model: Annotated[str, typer.Argument(help="A translator's export: its folder, or its name under saved_models/.")],
     text: Annotated[str, typer.Option("--text", help="What to translate.")],
     output: Annotated[Path, typer.Option("--output", help="A .png, .svg or .pdf.")] = Path("attention.png"),
-    folder: Annotated[Path, typer.Option("--folder", help="Where exports stand.")] = Path("saved_models"),
+    folder: Folder = Path("saved_models"),
 ) -> None:
     """Draw what a translator looks at as it writes: source across, written text down."""
     _stages().attention(model, text, output, folder=folder)
