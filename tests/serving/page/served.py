@@ -115,7 +115,8 @@ class Blanks(tf.Module):
         with tf.control_dependencies([asserted]):
             shape = [tf.size(text), tf.reduce_max(masks), len(WORDS)]
         words = tf.broadcast_to(tf.constant(WORDS), shape)
-        sequence = tf.strings.join([parts.to_tensor()[:, :1, None], words, parts.to_tensor()[:, -1:, None]])
+        first, last = (tf.broadcast_to(parts.to_tensor()[:, place, None, None], shape) for place in (0, -1))
+        sequence = tf.strings.join([first, words, last])
         scores = tf.broadcast_to(tf.constant([0.5, 0.25, 0.0625]), shape)
         return {
             "masks": masks,
