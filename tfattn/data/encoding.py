@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import tensorflow as tf
 
-from tfattn.features import PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
+from tfattn.features import LABEL_IDS, PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
 
 INPUT_MASK = "input_mask"  # in files that others padded: 1 at real tokens
 STORED_NAMES = {TOKEN_IDS: "input_ids"}  # what a model reads -> the name in our files, where they differ
@@ -84,6 +84,11 @@ def serialized(values: Mapping[str, Any], features: Mapping[str, Feature]) -> by
 def lengths_of(values: Mapping[str, Any], features: Mapping[str, Feature]) -> list[int]:
     """Measure the k sequences of an example, in the order of the names of their masks; 1 where there are none."""
     return [max(len(values[name]) for name in names) for names in by_mask(features).values()] or [1]
+
+
+def have_classes(features: Mapping[str, Feature]) -> bool:
+    """Tell whether each record has one class, by which batches can be balanced."""
+    return LABEL_IDS in features and not features[LABEL_IDS].shape
 
 
 def described(features: dict[str, Feature]) -> dict[str, dict[str, Any]]:

@@ -9,7 +9,7 @@ from tfattn.data.encoding import STORED_NAMES, Feature
 from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.features import EXAMPLE_ROWS, MASKS, PADDING_MASK
-from tfattn.preprocessing.preprocessor import Preprocessor
+from tfattn.preprocessing.preprocessor import Located, Preprocessor
 
 
 class Example(NamedTuple):
@@ -30,7 +30,12 @@ class Examples:
     Subclass it for a family of models whose records are no rows: give `features`, and `of` as many examples as rows
     have, each with the row that it is of. The rows that `of` is given belong to one part of one source, in order, so
     what many rows are packed into depends on nothing else. Keyword arguments of its own are keys of `data.examples`.
+
+    Attributes:
+        located: what the preprocessing has to locate in texts, "words" or "pieces"; None where nothing.
     """
+
+    located: Located | None = None
 
     def features(self, row: Row, preprocessor: Preprocessor, targets: Target) -> dict[str, Feature]:
         """Tell what examples hold, by the names in the file, seen from any row.

@@ -11,7 +11,7 @@ import numpy as np
 
 from tfattn.data import assignment
 from tfattn.data.division import SPLITS
-from tfattn.data.encoding import lengths_of, serialized
+from tfattn.data.encoding import have_classes, lengths_of, serialized
 from tfattn.data.examples import fields_of
 from tfattn.data.raw_rows import line_of_row
 from tfattn.data.source import Row
@@ -51,6 +51,8 @@ class _Box:
         self.split = split
         self._data = work.data
         self._features = work.features
+        has_classes = have_classes(work.features)
+        self._class_of = lambda values: values[LABEL_IDS] if has_classes else 0
         self._records: list[bytes] = []
         self._columns: dict[str, list[Any]] = {name: [] for name in _DTYPES}
         self._raw: list[str] = []
@@ -79,7 +81,7 @@ class _Box:
         self._classes.update(name for row in rows for name in targets.classes(row))
         for row, values in self._data.examples.of(rows, preprocessing, targets):
             self._records.append(serialized(values, self._features))
-            made = keys[row], numbers[row], lengths_of(values, self._features), values.get(LABEL_IDS, 0)
+            made = keys[row], numbers[row], lengths_of(values, self._features), self._class_of(values)
             for column, value in zip(self._columns.values(), made, strict=True):
                 column.append(value)
 
