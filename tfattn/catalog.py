@@ -54,6 +54,13 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "transformer": "tfattn.models.transformer:Transformer",
     },
     "tasks": {
+        "question_answering": Kind(
+            task="tfattn.tasks.question_answering:QuestionAnswering",
+            targets="tfattn.data.answer_targets:Answers",
+            examples="tfattn.data.answer_windows:AnswerWindows",
+            served="tfattn.export.question_answering:AnswerFinder",
+            report="tfattn.evaluation.question_answering:report",
+        ),
         "tabular_classification": Kind(
             task="tfattn.tasks.tabular_classification:TabularClassification",
             targets="tfattn.data.class_targets:Classes",
@@ -90,6 +97,13 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
             served="tfattn.export.text:TextRegressor",
             report="tfattn.evaluation.regression:report",
         ),
+        "token_classification": Kind(
+            task="tfattn.tasks.token_classification:TokenClassification",
+            targets="tfattn.data.tag_targets:Tags",
+            examples="tfattn.data.tagged_tokens:TaggedTokens",
+            served="tfattn.export.tagging:Tagger",
+            report="tfattn.evaluation.tagging:report",
+        ),
         "translation": Kind(
             task="tfattn.tasks.translation:Translation",
             served="tfattn.export.translation:Translator",
@@ -101,9 +115,11 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "local": "tfattn.data.local_engine:Local",
     },
     "sources": {
+        "conll": "tfattn.data.conll_files:ConllFile",
         "csv": "tfattn.data.csv_files:CsvFile",
         "jsonl": "tfattn.data.jsonl_files:JsonLinesFile",
         "parallel": "tfattn.data.parallel_files:ParallelFiles",
+        "squad": "tfattn.data.squad_files:SquadFile",
     },
     "preprocessors": {
         "sentencepiece": "tfattn.preprocessing.sentencepiece:SentencePiece",

@@ -49,10 +49,10 @@ def check_served(
         alone = _called(loaded, SERVING_DEFAULT, one)
         for name, values in outputs.items():
             assert len(values) == len(rows) and not name.endswith("_bytes")
-            value, expected = alone[name][0], values[number]
-            if expected.shape != value.shape:  # a list as long as that of the row with the longest
-                assert not any(expected[len(value) :])
-                expected = expected[: len(value)]
+            value, expected = alone[name], values[number : number + 1]
+            if expected.shape != value.shape:  # a list is as long as that of the row with the longest
+                assert not expected[:, value.shape[1] :].any()
+                expected = expected[:, : value.shape[1]]
             if values.dtype.kind == "f":
                 np.testing.assert_allclose(value, expected, rtol=1e-4, atol=1e-4)
             else:

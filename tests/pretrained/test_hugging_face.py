@@ -3,7 +3,6 @@
 import importlib.util
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import keras
@@ -11,9 +10,12 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from benchmarks import peers
 from tfattn import pretrained
 from tfattn.errors import CheckpointError
 from tfattn.models.bert import Bert
+from tfattn.tasks.question_answering import QuestionAnswering
+from tfattn.tasks.token_classification import TokenClassification
 
 
 def torch_names(original, *, prefix="", old_norms=False):
@@ -161,14 +163,13 @@ def test_vocabulary_is_missing(folder, config):
         pretrained.open(folder).vocabulary.read_text()
 
 
-def run_transformers(folder, features, tmp_path):
-    """The same features through transformers' BertModel, in a process of its own."""
-    for package in ("torch", "transformers"):
-        if importlib.util.find_spec(package) is None:
-            pytest.skip(f"needs {package}, to compare with")
+def run_transformers(name, folder, features, tmp_path):
+    """The same features through one of transformers' classes, in a process of its own."""
+    if not peers.has_transformers():
+        pytest.skip("needs torch and transformers, to compare with")
     np.savez(tmp_path / "inputs.npz", **features)
     program = Path(__file__).parent / "bert_reference.py"
-    command = [sys.executable, program, folder, tmp_path / "inputs.npz", tmp_path / "outputs.npz"]
+    command = [peers.TORCH_PYTHON, program, name, folder, tmp_path / "inputs.npz", tmp_path / "outputs.npz"]
     subprocess.run(command, check=True, capture_output=True, timeout=300)
     return np.load(tmp_path / "outputs.npz")
 
@@ -178,10 +179,38 @@ def compare(folder, features, tmp_path):
     bert = Bert(**weights.sizes())
     weights.load_into(bert)
     answer = {name: keras.ops.convert_to_numpy(value) for name, value in bert(features).items()}
-    expected = run_transformers(weights.folder, features, tmp_path)
+    expected = run_transformers("BertModel", weights.folder, features, tmp_path)
     real = features["padding_mask"].astype(bool)
-    np.testing.assert_allclose(answer["sequence_output"][real], expected["sequence_output"][real], atol=1e-5)
-    np.testing.assert_allclose(answer["pooled_output"], expected["pooled_output"], atol=1e-5)
+    np.testing.assert_allclose(answer["sequence_output"][real], expected["last_hidden_state"][real], atol=1e-5)
+    np.testing.assert_allclose(answer["pooled_output"], expected["pooler_output"], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "outputs", "task"),
+    [
+        ("BertForTokenClassification", "classifier", ["logits"], TokenClassification),
+        ("BertForQuestionAnswering", "qa_outputs", ["start_logits", "end_logits"], QuestionAnswering),
+    ],
+)
+def test_heads_of_tokens_equal_transformers(folder, config, original, features, tmp_path, name, head, outputs, task):
+    """The same random weights give the same logits."""
+    draw = np.random.default_rng(1)
+    units = 5 if len(outputs) == 1 else 2
+    kernel, bias = draw.normal(size=(8, units)).astype("float32"), draw.normal(size=units).astype("float32")
+    config(folder, id2label={number: str(number) for number in range(units)})
+    heads = {f"{head}.weight": np.ascontiguousarray(kernel.T), f"{head}.bias": bias}
+    save_file(torch_names(original, prefix="bert.") | heads, folder / "model.safetensors")
+    weights = pretrained.open(folder)
+    bert = Bert(**weights.sizes())
+    weights.load_into(bert)
+    made = task(model=bert, targets={"labels": ["A", "B"], "counts": [1, 1], "rows": 1, "unanswerable": 0})
+    made.head.kernel.assign(kernel)
+    made.head.bias.assign(bias)
+    logits = keras.ops.convert_to_numpy(made(features)["logits"])
+    expected = run_transformers(name, folder, features, tmp_path)
+    real = features["padding_mask"].astype(bool)
+    expected = np.stack([expected[output] for output in outputs], axis=-1).reshape(logits.shape)
+    np.testing.assert_allclose(logits[real], expected[real], atol=1e-4)
 
 
 def test_equals_transformers(write, features, tmp_path):

@@ -1,6 +1,7 @@
 // The answer: the label or the text, what should be known of it, then every number with its name.
 
 import { element, part, show } from "./elements.js";
+import { marksOf } from "./marks.js";
 import { asItCame } from "./server.js";
 
 const MOST_BARS = 12;
@@ -11,15 +12,17 @@ const TITLES = {
   essential_features: "Essential features",
 };
 
-/** Shows what was answered: a row of outputs, and [label, score] pairs where the model classifies. */
-export function showAnswer(row, scores, card, { text, milliseconds }) {
+/** Shows what was answered to texts: a row of outputs, and [label, score] pairs where the model classifies. */
+export function showAnswer(row, texts, scores, card, { text, milliseconds }) {
   const ranked = descending(scores);
   const given = labelsOf(row, scores);
-  const headline = given ? given.join(", ") || "(no label)" : headlineOf(row, ranked);
+  const marks = marksOf(row, texts);
+  const headline = given ? given.join(", ") || "(no label)" : (marks?.headline ?? headlineOf(row, ranked));
   part("label").textContent = headline || "(an empty text)";
   part("label").classList.toggle("long", headline.length > LONG);
   part("milliseconds").textContent = `${milliseconds.toFixed(milliseconds < 100 ? 1 : 0)} ms`;
   const warnings = Object.entries(row).flatMap(([name, value]) => WARNINGS[name]?.(value, card) ?? []);
+  part("marks").replaceChildren(...(marks ? [marks.element] : []));
   part("warnings").replaceChildren(...warnings.map((words) => element("p", { className: "warning" }, words)));
   part("scores").replaceChildren(...bars(ranked, { whole: Math.max(1, ...numbers(ranked)), chosen: given ?? [headline] }));
   part("more").textContent = ranked.length > MOST_BARS ? leftOut(ranked) : "";
@@ -34,6 +37,7 @@ export function showAnswer(row, scores, card, { text, milliseconds }) {
   if (scores.length) told.add("scores").add("probability"); // which is one of them
   if (given) told.add("is_label");
   if (isNumber(row.prediction)) told.add("prediction");
+  for (const name of marks?.told ?? []) told.add(name);
   const others = Object.entries(row).filter(([name]) => !told.has(name));
   part("outputs").hidden = !others.length;
   part("outputs").tBodies[0].replaceChildren(...others.map(([name, value]) => outputRow(name, value)));
