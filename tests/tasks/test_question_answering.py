@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from tests.contracts.task import check_task
+from tests.contracts.task import check_any_length, check_task
 from tfattn.models.bert import Bert
 from tfattn.tasks.answer_threshold import choose
 from tfattn.tasks.question_answering import QuestionAnswering
@@ -47,6 +47,7 @@ def arrays(values):
 @pytest.mark.parametrize("unanswerable", [0, 3])
 def test_it_keeps_the_contract(tmp_path, unanswerable):
     check_task(lambda: task(unanswerable), BATCH, folder=tmp_path)
+    check_any_length(task(unanswerable), BATCH)
 
 
 def test_the_loss_is_the_mean_of_both_ends_over_the_text_and_cls():

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from tests.contracts.task import check_task
+from tests.contracts.task import check_any_length, check_task
 from tfattn.data.tag_schemes import spans, to_iob2
 from tfattn.models.bert import Bert
 from tfattn.tasks.tagged_entities import Entity, entities_of, tags_of
@@ -50,6 +50,7 @@ def arrays(values):
 
 def test_it_keeps_the_contract(tmp_path):
     check_task(tagger, BATCH, folder=tmp_path)
+    check_any_length(tagger(), BATCH)
 
 
 def test_the_loss_is_the_cross_entropy_of_tokens_with_a_label():

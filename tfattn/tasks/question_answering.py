@@ -19,7 +19,6 @@ from tfattn.features import (
     WEIGHTS,
 )
 from tfattn.models.contracts import Encoder
-from tfattn.ops.cross_entropy import smoothed_cross_entropy
 from tfattn.ops.spans import NEVER, best_spans
 from tfattn.tasks.answer_metrics import Units
 from tfattn.tasks.answer_threshold import choose
@@ -93,11 +92,11 @@ class QuestionAnswering(TokenTask):
         """Compute the mean loss of begin and end, each one of the text's tokens or [CLS], of each window (B,)."""
         places = _in_text(outputs)
         may_be = ops.logical_or(places, ops.arange(ops.shape(places)[1])[None, :] == 0)
-        losses = [
-            smoothed_cross_entropy(ops.where(may_be, logits, NEVER), ops.maximum(batch[name], 0), smoothing=0.0)
+        start, end = (
+            _cross_entropy(ops.where(may_be, logits, NEVER), ops.maximum(batch[name], 0))
             for logits, name in zip(_sides(outputs), (START_POSITIONS, END_POSITIONS), strict=True)
-        ]
-        return {CROSS_ENTROPY: (losses[0] + losses[1]) / 2}
+        )
+        return {CROSS_ENTROPY: (start + end) / 2}
 
     def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
         """Give the K best spans, best first, (B, K) each, and which is the answer.
@@ -206,6 +205,12 @@ def texts_of(row: dict[str, Any]) -> list[str]:
 
 def _sides(outputs: dict[str, Any]) -> tuple[Any, Any]:
     return outputs[LOGITS][:, :, 0], outputs[LOGITS][:, :, 1]
+
+
+def _cross_entropy(logits: Any, places: Any) -> Any:
+    """Compute that of each row (B, T) at its place (B,)."""
+    at_place = ops.take_along_axis(logits, ops.cast(places, "int32")[:, None], axis=1)[:, 0]
+    return ops.logsumexp(logits, axis=1) - at_place
 
 
 def _in_text(outputs: dict[str, Any]) -> Any:
