@@ -79,15 +79,15 @@ def tfattn(*arguments: str) -> Answer:
 @contextlib.contextmanager
 def _no_plugins_left() -> Iterator[None]:
     """Leaves the catalog as it was, and no module of the current folder."""
-    from tfattn import catalog
+    from tfattn import catalog, registry
 
-    before = {name: dict(entries) for name, entries in catalog.CATALOGS.items()}, list(catalog.PLUGINS)
+    before = {name: dict(entries) for name, entries in catalog.CATALOGS.items()}, list(registry.PLUGINS)
     try:
         yield
     finally:
         catalog.CATALOGS.clear()
         catalog.CATALOGS.update(before[0])
-        catalog.PLUGINS[:] = before[1]
+        registry.PLUGINS[:] = before[1]
         for name, module in list(sys.modules.items()):
             path = getattr(module, "__file__", None)
             if path and Path(path).parent == Path.cwd():

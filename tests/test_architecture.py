@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tfattn import catalog
+from tfattn import catalog, registry
 from tfattn.config.constructors import inspected
 from tfattn.errors import ConfigError
 
@@ -17,9 +17,9 @@ PROJECT = Path(__file__).resolve().parent.parent
 MODULES = sorted((PROJECT / "tfattn").rglob("*.py"))
 # What serving may use beside itself: nothing that knows of data, models or training.
 BELOW_SERVING = {"catalog", "config", "console", "errors", "features", "files", "formats", "graphs", "native"}
-BELOW_SERVING |= {"source_text"}
+BELOW_SERVING |= {"registry", "source_text"}
 ENTRIES = [(kind, name) for kind, entries in catalog.CATALOGS.items() for name in entries]
-ENTRIES += [(part, name) for part in catalog.PARTS for name in catalog.names(part)]
+ENTRIES += [(part, name) for part in catalog.PARTS for name in registry.names(part)]
 
 
 def test_imports_follow_the_contracts_of_setup_cfg():
@@ -38,7 +38,7 @@ def test_serving_is_kept_from_every_room_that_it_does_not_need():
 
 @pytest.mark.parametrize(("kind", "name"), ENTRIES)
 def test_every_entry_of_the_catalog_exists_and_explains_itself(kind, name):
-    entry = catalog.find(kind, name)
+    entry = registry.find(kind, name)
     assert entry.__doc__
     if kind not in ("pretrained", "samples", "served", "report"):
         unexplained = [a.name for a in inspected(entry).arguments.values() if not a.help]
@@ -47,12 +47,12 @@ def test_every_entry_of_the_catalog_exists_and_explains_itself(kind, name):
 
 @pytest.mark.parametrize("name", catalog.SECTIONS)
 def test_every_section_exists(name):
-    assert catalog.find("sections", name).__doc__
+    assert registry.find("sections", name).__doc__
 
 
 def test_an_unknown_name_suggests_the_nearest():
     with pytest.raises(ConfigError, match="Did you mean `bert`"):
-        catalog.find("models", "brt")
+        registry.find("models", "brt")
 
 
 def test_help_is_quick_to_start_because_it_imports_nothing_heavy():

@@ -51,6 +51,14 @@ def checked(tmp_path, monkeypatch):
     return of
 
 
+def test_there_must_be_rows_that_measure(checked):
+    message = checked(TEXTS, "data.split.validation=0")
+    assert "data.split.validation: no rows are left to measure: expected a fraction above 0" in message
+    apart = "data.validation_source={name: csv, path: v.csv, fields: {text: words, label: kind}}"
+    assert checked(TEXTS, "data.split.validation=0", apart) == ""
+    assert checked(TABLE, "data.split={validation: 0, folds: 3}") == ""
+
+
 @pytest.mark.parametrize("pipeline", [TEXTS, TABLE])
 def test_a_good_pipeline_passes(checked, pipeline):
     assert checked(pipeline) == ""
@@ -96,7 +104,7 @@ def test_the_optimizer_and_averages_count(checked):
         (
             TEXTS,
             ["training.monitor=acuracy"],
-            "expected one of loss, accuracy, macro_precision, macro_recall, macro_f1",
+            "expected one of loss, accuracy, macro_precision, macro_recall, macro_f1, matthews_correlation",
         ),
         (TEXTS, ["training.monitor=acuracy"], "--set training.monitor: training.monitor: the task has no such metric"),
         (TEXTS, ["training.monitor=sensitivity"], "the task has no such metric"),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tfattn import catalog
+from tfattn import registry
 from tfattn.config.build import build, located
 from tfattn.config.constructors import constructor
 from tfattn.config.relations import broken
@@ -24,16 +24,17 @@ def check(config: Config) -> Config:
     data: Data = parts["data"]
     preprocessor = data.preprocessing
     name = config.values["task"]["name"]
-    kind = catalog.kind(name)
+    kind = registry.kind(name)
     if kind.served:
-        catalog.find("served", name).check_fields(preprocessor.fields)
+        registry.find("served", name).check_fields(preprocessor.fields)
     if kind.report:
-        catalog.find("report", name)
+        registry.find("report", name)
     # True sizes and targets are known from the data; any will do to check the others.
     stated = config.values["model"]
     sizes = {key: stated.get(key, size) for key, size in preprocessor.sizes.items()}
     model = outline(lambda: build(config, "model", **sizes))
     task = outline(lambda: build_task(config, model, preprocessor, data.targets.facts))
+    _check_measuring(config, data)
     _check_task(config, task, parts["training"], sizes)
     _check_length(config, preprocessor, model)
     _check_ensemble(config, task, data)
@@ -88,6 +89,18 @@ def _check_length(config: Config, preprocessor: Preprocessor, model: Any) -> Non
     with located(config):
         for problem in broken(constructor("sections", config.section).relations, limits):
             raise problem
+
+
+def _check_measuring(config: Config, data: Data) -> None:
+    """Refuse data of which all rows train."""
+    if data.validation_source is None and data.split.validation == 0 and not data.split.folds:
+        with located(config, "data"):
+            raise ConfigError(
+                "no rows are left to measure",
+                key="split.validation",
+                expected="a fraction above 0, or a `validation_source`",
+                received="0",
+            )
 
 
 def _check_ensemble(config: Config, task: Task, data: Data) -> None:

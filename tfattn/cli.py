@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from tfattn import __version__, catalog
+from tfattn import __version__, catalog, registry
 from tfattn.errors import ConfigError, TfattnError
 
 LISTS = (*catalog.CATALOGS, "targets", "examples", "sections")
@@ -37,6 +37,13 @@ Deep = Annotated[
     bool, typer.Option("--deep", help="Build all parts too, as a stage does before it starts; takes seconds.")
 ]
 Workers = Annotated[int, typer.Option("--workers", min=1, help="Start this many local processes that train together.")]
+
+
+def _truth(text: str) -> bool:
+    """Read a flag as google-research/bert's are written: --do_lower_case=False."""
+    if str(text).lower() not in ("true", "false", "1", "0"):
+        raise typer.BadParameter("true or false")
+    return str(text).lower() in ("true", "1")
 
 
 @app.command()
@@ -116,6 +123,18 @@ app.command("translate", help="Translate a file or standard input: `tfattn predi
 
 
 @app.command()
+def glue(
+    task: Annotated[str, typer.Argument(help="CoLA, SST-2, MRPC, STS-B, QQP, MNLI-m, MNLI-mm, QNLI, RTE, WNLI or AX.")],
+    model: Annotated[str, typer.Argument(help="An export or a server's model that is trained on it, as of predict.")],
+    input: Annotated[str, typer.Option("--input", help="The task's test file, as it comes: test.tsv.")],
+    output: Annotated[Path, typer.Option("--output", help="The folder for what is sent in.")] = Path("glue"),
+    folder: Annotated[Path, typer.Option("--folder", help="Where exports stand.")] = Path("saved_models"),
+) -> None:
+    """Predict a test file of GLUE, and write the predictions as its website takes them."""
+    _serving().glue(model, task, input, output, folder=folder, print=_print)
+
+
+@app.command()
 def attention(
     model: Annotated[str, typer.Argument(help="A translator's export: its folder, or its name under saved_models/.")],
     text: Annotated[str, typer.Option("--text", help="What to translate.")],
@@ -184,8 +203,55 @@ def sample(
     seed: Annotated[int, typer.Option("--seed", help="Another seed gives other rows.")] = 7,
 ) -> None:
     """Write a sample data set to try a pipeline on."""
-    catalog.find("samples", name)(path, seed=seed)
+    registry.find("samples", name)(path, seed=seed)
     print(path)
+
+
+@app.command("create-pretraining-data")
+def create_pretraining_data(
+    input_file: Annotated[
+        str, typer.Option("--input_file", help="Texts and patterns of them, with commas between; one sentence a line.")
+    ],
+    output_file: Annotated[
+        str, typer.Option("--output_file", help="TFRecord files to deal the examples out to, with commas between.")
+    ],
+    vocab_file: Annotated[str, typer.Option("--vocab_file", help="The vocab.txt.")],
+    do_lower_case: Annotated[bool, typer.Option("--do_lower_case", parser=_truth, help="Whether to fold case.")] = True,
+    do_whole_word_mask: Annotated[
+        bool, typer.Option("--do_whole_word_mask", parser=_truth, help="Whether to hide whole words.")
+    ] = False,
+    max_seq_length: Annotated[int, typer.Option("--max_seq_length", min=5, help="Tokens of each example.")] = 128,
+    max_predictions_per_seq: Annotated[
+        int, typer.Option("--max_predictions_per_seq", min=1, help="The most hidden tokens of an example.")
+    ] = 20,
+    random_seed: Annotated[int, typer.Option("--random_seed", min=0)] = 12345,
+    dupe_factor: Annotated[int, typer.Option("--dupe_factor", min=1, help="How often each text is read.")] = 10,
+    masked_lm_prob: Annotated[
+        float, typer.Option("--masked_lm_prob", min=0.0, max=0.99, help="The fraction of tokens that are hidden.")
+    ] = 0.15,
+    short_seq_prob: Annotated[
+        float, typer.Option("--short_seq_prob", min=0.0, max=1.0, help="The fraction of shorter examples.")
+    ] = 0.1,
+    processes: Annotated[
+        int | None, typer.Option("--processes", min=1, help="How many; by default one for each core.")
+    ] = None,
+) -> None:
+    """Make the examples that BERT is pre-trained on, with the options and the files of google-research/bert."""
+    made = _with_tensorflow("tfattn.data.create_pretraining_data").create_pretraining_data(
+        input_file=input_file.split(","),
+        output_file=output_file.split(","),
+        vocabulary=vocab_file,
+        lower_case=do_lower_case,
+        do_whole_word_mask=do_whole_word_mask,
+        max_length=max_seq_length,
+        max_predictions_per_seq=max_predictions_per_seq,
+        seed=random_seed,
+        dupe_factor=dupe_factor,
+        masked_lm_prob=masked_lm_prob,
+        short_seq_prob=short_seq_prob,
+        processes=processes,
+    )
+    print(f"{made:,} examples: {output_file}")
 
 
 @app.command()
@@ -226,7 +292,7 @@ def list_(
     if kind not in LISTS:
         raise ConfigError("no such list", expected=f"one of {', '.join(LISTS)}", received=kind)
     if name is None:
-        for entry in catalog.names(kind):
+        for entry in registry.names(kind):
             print(f"{entry:<24} {_summary(kind, entry)}")
         return
     from tfattn.config.show import key_lines
@@ -273,7 +339,7 @@ def _stages(plugins: list[str] | None = None) -> Any:
     """Import the stages, with the user's own classes in the catalog."""
     stages = _with_tensorflow("tfattn.stages")
     for entry in _register(plugins):
-        catalog.find(*entry)  # not only when it is needed, which may be after hours of training
+        registry.find(*entry)  # not only when it is needed, which may be after hours of training
     return stages
 
 
@@ -283,7 +349,7 @@ def _register(plugins: list[str] | None) -> list[tuple[str, str]]:
 
     if plugins:
         sys.path.insert(0, "")  # they may stand in the current folder
-    entries = [catalog.register(plugin) for plugin in plugins or ()]
+    entries = [registry.register(plugin) for plugin in plugins or ()]
     for entry in entries:
         constructor(*entry)
     return entries

@@ -9,6 +9,7 @@ Shape legend:
 TOKEN_IDS = "token_ids"  # (B, T) int32, 0 where padded
 SEGMENT_IDS = "segment_ids"  # (B, T) int32, 0 for the first segment, 1 for the second
 PADDING_MASK = "padding_mask"  # (B, T) bool, True at real tokens
+SEQUENCE_IDS = "sequence_ids"  # (B, T) int32, which of the packed texts each token belongs to, from 1; 0 where padded
 
 # Where tokens stand in their text, for tasks that point at places in it: of a pair, in the second text.
 STARTS = "starts"  # (B, T) int32, the first character, counted in code points; 0 at tokens that stand nowhere
@@ -30,6 +31,7 @@ MASKS = {TARGET_IDS: TARGET_PADDING_MASK}
 MASKED_LM_POSITIONS = "masked_lm_positions"  # (B, P) int32
 MASKED_LM_IDS = "masked_lm_ids"  # (B, P) int32, what stood there
 MASKED_LM_WEIGHTS = "masked_lm_weights"  # (B, P) float32, 0 at places that only fill
+NEXT_SENTENCE_LABELS = "next_sentence_labels"  # (B,) int32, 1 where the second segment is a random one
 
 # What a model of tables reads: N numeric columns, M categorical ones, Q bins of a numeric one.
 NUMERIC = "numeric"  # (B, N) float32, the numeric columns, scaled as the preprocessor says
@@ -71,3 +73,4 @@ TAGS = "tags"
 QUESTION = "question"
 CONTEXT = "context"
 ANSWERS = "answers"
+EXAMPLE = "example"

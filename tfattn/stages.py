@@ -10,20 +10,18 @@ from pathlib import Path
 
 import numpy as np
 
-from tfattn import catalog, console, files, pretrained
+from tfattn import console, files, pretrained, registry
 from tfattn.checks import check, check_prepared
 from tfattn.config.build import build
 from tfattn.config.resolve import resolve
-from tfattn.config.schema import Config
 from tfattn.config.seal import sealed
 from tfattn.config.show import to_yaml
 from tfattn.data.prepare import prepare as prepare_data
 from tfattn.data.records import write_encoded
-from tfattn.data.section import Data
 from tfattn.data.source import Source
 from tfattn.data.split import TRAIN, VALIDATION
 from tfattn.drawing.figures import FORMATS
-from tfattn.errors import ConfigError, DataError, ServingError
+from tfattn.errors import DataError, ServingError
 from tfattn.evaluation.alignment_plot import alignment
 from tfattn.evaluation.evaluate import LEFT
 from tfattn.evaluation.evaluate import write as write_evaluation
@@ -34,6 +32,7 @@ from tfattn.export.translation import ALIGNMENT
 from tfattn.features import TEXT
 from tfattn.formats.training_file import TrainingFile
 from tfattn.runs import identity
+from tfattn.runs.data import data_of
 from tfattn.runs.identity import inputs_of
 from tfattn.runs.member import Member
 from tfattn.runs.run import Run
@@ -55,7 +54,7 @@ def open_run(pipeline: Path, overrides: list[str] | None) -> Run:
     config = resolve(pipeline, overrides)
     # First of all: devices can only be divided, and other processes be met, before TensorFlow computes anything.
     runtime: Runtime = build(config, "runtime").start()
-    return Run(config, inputs=inputs_of(config, _data(check(config))), runtime=runtime)
+    return Run(config, inputs=inputs_of(config, data_of(check(config))), runtime=runtime)
 
 
 def run(run: Run, *, force: bool = False, workers: int = 1) -> None:
@@ -71,7 +70,7 @@ def prepare(run: Run, *, force: bool = False) -> None:
     for member in run.datasets:
         with member.preparation(force=force) as needed:
             if needed:
-                make = functools.partial(_data, member.config)
+                make = functools.partial(data_of, member.config)
                 prepare_data(make(), member.prepared, member.seed, make=make, identity=member.prepared.name)
         if needed:
             check_prepared([member])
@@ -106,7 +105,7 @@ def evaluate(run: Run, *, force: bool = False, workers: int = 1) -> None:
             ensemble = load(run)
             choose_operating_point(run, ensemble)
             predicted = predict_split(run, ensemble, measuring_split(run))
-            report = catalog.find("report", run.config.values["task"]["name"])
+            report = registry.find("report", run.config.values["task"]["name"])
             write_evaluation(report(ensemble, predicted), run, split=predicted.split, chosen=_chosen(run, ensemble))
 
 
@@ -125,7 +124,7 @@ def export(run: Run, *, force: bool = False) -> None:
         elif needed:
             ensemble = load(run)
             rows, expected = predict_for_parity(run, ensemble)
-            served = catalog.find("served", run.config.values["task"]["name"])(ensemble)
+            served = registry.find("served", run.config.values["task"]["name"])(ensemble)
             write_export(
                 served,
                 name=run.name,
@@ -207,23 +206,6 @@ def _chosen(run: Run, ensemble: TrainedEnsemble) -> list[str]:
     return [name for name, is_chosen in chosen.items() if is_chosen]
 
 
-def _data(config: Config) -> Data:
-    """Build the data section, and find what comes with the pretrained weights."""
-    data: Data = build(config, "data")
-    if data.preprocessing.needs_pretrained:
-        source = config.values["model"].get("pretrained")
-        if source is None:
-            raise ConfigError(
-                "there is no pretrained model to take the vocabulary from",
-                where=f"{config.origins['data', 'preprocessing', 'vocabulary']}: data.preprocessing.vocabulary",
-                expected="`pretrained:` in the model section",
-                remedy="Set `vocabulary: train`, or name a vocab.txt.",
-            )
-        folder = pretrained.open(source)
-        data.preprocessing.adopt(vocabulary=folder.vocabulary, lower_case=folder.lower_case)
-    return data
-
-
 def _trained_on(run: Run, served: Served) -> TrainingFile:
     """Record how the source file was read, so that the export can predict for others like it."""
     source: Source = build(run.config, "data", "source")
@@ -237,7 +219,7 @@ def _trained_on(run: Run, served: Served) -> TrainingFile:
 
 
 def _train_in_workers(run: Run, workers: int) -> None:
-    plugins = [word for plugin in catalog.PLUGINS for word in ("--plugin", plugin)]
+    plugins = [word for plugin in registry.PLUGINS for word in ("--plugin", plugin)]
     command = [sys.executable, "-m", "tfattn", "train", str(run.records.write_config()), *plugins]
     status = start_workers(workers, command)
     if status:

@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from tfattn import catalog
+from tfattn import catalog, registry
 
 
 @pytest.fixture
@@ -12,7 +12,7 @@ def car(tmp_path, monkeypatch):
     """Writes a pipeline of those parts; returns its path. Other files can stand beside it."""
     cars = "tests.config.cars"
     monkeypatch.setitem(catalog.CATALOGS, "motors", {"engine": f"{cars}:Engine", "motor": f"{cars}:Motor"})
-    monkeypatch.setattr(catalog, "SECTIONS", {"pipeline": f"{cars}:Car", "wheels": f"{cars}:Wheels"})
+    monkeypatch.setattr(registry, "SECTIONS", {"pipeline": f"{cars}:Car", "wheels": f"{cars}:Wheels"})
 
     def write(text, name="car.yaml"):
         path = tmp_path / name

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfattn import catalog
+from tfattn import catalog, registry
 from tfattn.config.build import build
 from tfattn.config.schema import Config
 from tfattn.config.types import Size
@@ -78,7 +78,7 @@ class Half(Encoder):
 def test_a_model_that_does_not_keep_its_contract_says_what_it_lacks(monkeypatch):
     monkeypatch.setitem(catalog.CATALOGS["models"], "half", "somewhere:Half")
     monkeypatch.setattr(
-        catalog, "load", lambda target, listed_by="", load=catalog.load: Half if "Half" in target else load(target)
+        registry, "load", lambda target, listed_by="", load=registry.load: Half if "Half" in target else load(target)
     )
     parts = config({"name": "half"}, "text_classification")
     with pytest.raises(ConfigError) as caught:

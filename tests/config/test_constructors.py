@@ -7,7 +7,7 @@ from pathlib import Path
 import keras
 import pytest
 
-from tfattn import catalog
+from tfattn import catalog, registry
 from tfattn.config.constructors import constructor, inspected, read
 from tfattn.errors import ConfigError
 from tfattn.source_text import Unread
@@ -17,7 +17,9 @@ PROJECT = Path(__file__).resolve().parent.parent.parent
 KINDS = [
     kind for kind in (*catalog.CATALOGS, "targets", "examples", "sections") if kind not in ("pretrained", "samples")
 ]
-ENTRIES = [(kind, name) for kind in KINDS for name in catalog.names(kind) if (kind, name) != ("sections", "pretrained")]
+ENTRIES = [
+    (kind, name) for kind in KINDS for name in registry.names(kind) if (kind, name) != ("sections", "pretrained")
+]
 
 OWN = """\
 import contextlib
@@ -183,8 +185,8 @@ def same(text, found):
 
 @pytest.mark.parametrize(("kind", "name"), ENTRIES)
 def test_an_entry_of_the_catalog_is_read_from_its_text_as_it_is(kind, name):
-    text = read(catalog.target(kind, name), contract=catalog.CONTRACTS.get(kind, ""))
-    assert same(text, inspected(catalog.find(kind, name)))
+    text = read(registry.target(kind, name), contract=catalog.CONTRACTS.get(kind, ""))
+    assert same(text, inspected(registry.find(kind, name)))
     text.check()
 
 
@@ -192,7 +194,7 @@ def test_an_entry_of_the_catalog_is_read_from_its_text_as_it_is(kind, name):
 def test_a_class_of_ones_own_is_read_from_its_text_as_it_is(own, name):
     text = read(f"{own}:{name}")
     assert own not in sys.modules or name != "Plain"  # the first of them: reading has imported nothing
-    assert same(text, inspected(catalog.load(f"{own}:{name}")))
+    assert same(text, inspected(registry.load(f"{own}:{name}")))
 
 
 def test_a_name_is_followed_to_where_it_is_defined(own):
@@ -283,12 +285,12 @@ def test_a_class_without_arguments_or_text_will_do():
 def test_no_pipeline_is_checked_shown_or_explained_by_importing_what_it_is_made_of():
     code = f"""
 import contextlib, io, pathlib, sys
-from tfattn import catalog, cli
+from tfattn import catalog, cli, registry
 
 heavy = ("tensorflow", "keras", "sklearn", "scipy", "jax", "torch", "matplotlib", "tfattn.stages")
 commands = [["schema"], ["--help"], *(["list", kind] for kind in cli.LISTS)]
 for kind in {KINDS}:
-    commands += [["list", kind, name] for name in catalog.names(kind)]
+    commands += [["list", kind, name] for name in registry.names(kind)]
 for path in pathlib.Path("pipelines").glob("*.yaml"):
     commands += [["check", str(path)], ["show", str(path)]]
 for command in commands:

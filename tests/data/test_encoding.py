@@ -14,7 +14,7 @@ GOOGLE_BERT = {
 
 
 def stored(rows, features):
-    return tf.constant([serialized(row, features) for row in rows])
+    return tf.constant(serialized(rows, features))
 
 
 def test_padded_files_of_other_tools_are_trimmed_by_their_mask():

@@ -14,18 +14,19 @@ from tfattn.data.units import Rows, Work
 FEATURES = {"input_ids": Feature("int64", (None,)), "label_ids": Feature("int64", role="target")}
 
 
-def write_part(folder, number, keys):
+def write_part(folder, number, keys, *, runs=1):
     """A part whose records hold their keys."""
     place = folder / SCATTERED / f"{number:06d}"
     place.mkdir(parents=True)
-    keys = np.sort(np.array(keys, np.uint64))
-    records = [
-        serialized({"input_ids": [key] * (1 + key % 3), "label_ids": key % 2}, FEATURES) for key in keys.tolist()
-    ]
+    some = [np.sort(np.array(keys[run::runs], np.uint64)) for run in range(runs)]
+    keys = np.concatenate(some)
+    examples = [{"input_ids": [key] * (1 + key % 3), "label_ids": key % 2} for key in keys.tolist()]
+    records = serialized(examples, FEATURES)
     (place / "train.records").write_bytes(b"".join(records))
     columns = {
         "keys": keys,
         "offsets": np.cumsum([0, *map(len, records)]),
+        "runs": np.cumsum([0, *map(len, some)]),
         "rows": keys.astype(np.int64) * 10,
         "lengths": (1 + keys % 3).astype(np.int32)[:, None],
         "label_ids": (keys % 2).astype(np.int32),
@@ -53,12 +54,13 @@ def gathered(folder, units):
     return found
 
 
-@pytest.mark.parametrize("at_once", [1, 2, 16])
-def test_shards_are_as_large_as_they_should_be_and_in_order(tmp_path, monkeypatch, at_once):
+@pytest.mark.parametrize(("at_once", "runs"), [(1, 1), (2, 3), (16, 2)])
+def test_shards_are_as_large_as_they_should_be_and_in_order(tmp_path, monkeypatch, at_once, runs):
     monkeypatch.setattr(gather, "ROWS_PER_SHARD", 4)
     monkeypatch.setattr(gather, "SHARDS_AT_ONCE", at_once)
     keys = np.random.default_rng(0).permutation(30)
-    units = [write_part(tmp_path, number, part) for number, part in enumerate(np.split(keys, [7, 7, 20]))]
+    parts = np.split(keys, [7, 7, 20])
+    units = [write_part(tmp_path, number, part, runs=runs if len(part) else 1) for number, part in enumerate(parts)]
     found = gathered(tmp_path, units)
     assert [len(shard) for shard in found] == [4] * 7 + [2]
     assert [key for shard in found for key in shard] == list(range(30))

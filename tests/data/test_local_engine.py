@@ -64,7 +64,7 @@ def test_a_killed_preparation_goes_on_and_ends_the_same(tmp_path, monkeypatch):
     write(tmp_path)
     whole = prepared(tmp_path, "whole", ONE)
     done = []
-    for moment in (0, 3, 8, 11, 5, 2, 1):  # renames and links after which it is killed, each time from where it was
+    for moment in (0, 8, 13, 5):  # renames and links after which it is killed, each time from where it was
         ended = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path), str(moment)], capture_output=True)
         assert ended.returncode == -signal.SIGKILL
         done.append(sum(1 for path in (tmp_path / ".killed.parts").glob("*/*")))
@@ -167,7 +167,9 @@ def test_twenty_kills_at_random_moments_change_nothing_and_what_is_done_is_kept(
         return subprocess.run(command, capture_output=True, text=True)
 
     def results() -> dict[Path, int]:
-        return {path: path.stat().st_ino for path in tmp_path.glob(".killed.parts/*/*")}
+        if not (tmp_path / ".killed.parts" / "of-it").exists():  # it is gone first where results are removed
+            return {}
+        return {path: path.stat().st_ino for path in tmp_path.glob(".killed.parts/*/[!.]*")}
 
     durations = {processes: float(begin(processes, 600.0).stdout) for processes in (1, 2)}
     shutil.rmtree(killed)
@@ -175,12 +177,13 @@ def test_twenty_kills_at_random_moments_change_nothing_and_what_is_done_is_kept(
     while kills < 20:
         processes, before = 1 + kills % 2, results()
         ended = begin(processes, moments.uniform(0.0, durations[processes]))
-        if ended.returncode == -signal.SIGKILL:
-            kills += 1
-            resumed += bool(before)
-            assert before.items() <= results().items()
-        else:
-            assert files.verify(killed) == whole, ended.stderr
+        kills += ended.returncode == -signal.SIGKILL
+        resumed += bool(before)
+        if killed.exists():  # maybe killed as it removed the results of parts, which are of no use any more
+            assert files.verify(killed) == whole
             shutil.rmtree(killed)
+        else:
+            assert ended.returncode == -signal.SIGKILL, ended.stderr
+            assert before.items() <= results().items()
     assert resumed > 5
     assert prepared(tmp_path, "killed", TWO, identity="it") == whole

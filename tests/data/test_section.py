@@ -50,13 +50,6 @@ def test_there_must_be_classes_to_balance():
     assert error.value.key == "batching.balanced"
 
 
-def test_there_must_be_rows_that_measure():
-    with pytest.raises(ConfigError, match="no rows are left to measure") as error:
-        data(split=Split(validation=0))
-    assert error.value.key == "split.validation"
-    data(split=Split(validation=0), validation_source=CsvFile(path="v.csv", fields={"text": "a", "label": "b"}))
-
-
 def test_fingerprints_follow_the_content(tmp_path):
     path = tmp_path / "a.csv"
     source = CsvFile(path=str(path), fields={"text": "a", "label": "b"})

@@ -1,14 +1,17 @@
 """Labels stand at the first tokens of words, those of the file and those that punctuation makes of them."""
 
+import numpy as np
 import pytest
 
 from tfattn.data.encoding import serialized
+from tfattn.data.examples import Drawing
 from tfattn.data.source import Row
 from tfattn.data.tag_targets import Tags
 from tfattn.data.tagged_tokens import TaggedTokens
 from tfattn.preprocessing.vocabulary import SPECIAL_TOKENS
 from tfattn.preprocessing.wordpiece import WordPiece
 
+NOTHING_DRAWN = Drawing(np.zeros(0, np.uint64), is_training=True)
 VOCABULARY = [*SPECIAL_TOKENS, "u", ".", "n", "hel", "##sin", "##ki", "in", "é", "海"]
 
 
@@ -25,8 +28,8 @@ def examples(tmp_path):
         preprocessor.fit([])
         rows = [Row({"text": text, "tags": tags.split()}, "x:1") for text, tags in rows]
         features = made.features(rows[0], preprocessor, targets)
-        found = list(made.of(rows, preprocessor, targets))
-        assert all(serialized(example.values, features) for example in found)
+        found = list(made.of(rows, preprocessor, targets, NOTHING_DRAWN))
+        assert all(serialized([example.values for example in found], features))
         assert features["label_ids"].role == features["is_tagged"].role == "target"
         names = ("input_ids", "label_ids", "is_tagged")
         return [

@@ -87,3 +87,32 @@ def test_padding_changes_nothing_and_epochs_differ():
     np.testing.assert_array_equal(wide["masked_lm_positions"][:, :told], narrow["masked_lm_positions"])
     assert wide["masked_lm_weights"][:, told:].sum() == 0
     assert (masked(batch, epoch=1)["masked_lm_positions"] != narrow["masked_lm_positions"]).any()
+
+
+def test_a_word_is_hidden_with_all_of_its_pieces_or_not_at_all():
+    continuing = list(range(500, VOCABULARY))
+    batch = rows([LENGTH] * ROWS)
+    before, after = batch["token_ids"].numpy(), masked(batch, continuing_ids=continuing)
+    hidden = np.zeros(before.shape, bool)
+    for row in range(ROWS):
+        hidden[row, after["masked_lm_positions"][row][after["masked_lm_weights"][row] == 1]] = True
+    ordinary = before > MASK
+    joined = ordinary[:, 1:] & ordinary[:, :-1] & np.isin(before[:, 1:], continuing)
+    np.testing.assert_array_equal(hidden[:, 1:][joined], hidden[:, :-1][joined])
+    told = hidden.sum(axis=1)
+    assert told.max() == round(0.15 * LENGTH) and told.mean() > 0.85 * told.max()
+    assert not hidden[~ordinary].any()
+
+
+def test_a_word_that_is_too_long_leaves_its_place_to_others():
+    token_ids = tf.constant([[START, 10, 501, 502, 503, 504, 11, END]] * 50)
+    batch = {"token_ids": token_ids, "padding_mask": tf.ones_like(token_ids, tf.bool)}
+    after = masked(batch, continuing_ids=list(range(500, 600)), masked_lm_prob=0.2)
+    assert set(after["masked_lm_positions"][after["masked_lm_weights"] == 1]) == {6}
+
+
+def test_special_tokens_part_words():
+    token_ids = tf.constant([[START, 10, END, 501, END]] * 50)
+    batch = {"token_ids": token_ids, "padding_mask": tf.ones_like(token_ids, tf.bool)}
+    after = masked(batch, continuing_ids=[501], masked_lm_prob=0.2)
+    assert set(after["masked_lm_positions"][after["masked_lm_weights"] == 1]) == {1, 3}

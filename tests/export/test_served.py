@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tests.contracts.served import check_served
-from tfattn import catalog
+from tfattn import registry
 from tfattn.models.bert import Bert
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
 from tfattn.models.transformer import Transformer
@@ -59,14 +59,14 @@ def ensemble(name, model, folder, models):
         reader, built = model(number, folder)
         kind = name.partition("_")[2]
         known = {"targets": TARGETS[kind]} if kind in TARGETS else {"preprocessor": reader}
-        task = catalog.find("tasks", name)(model=built, **known)
+        task = registry.find("tasks", name)(model=built, **known)
         if kind in TARGETS:
             task.head.kernel.assign(np.random.default_rng(number).normal(size=task.head.kernel.shape))
         members.append((reader, task))
     return TrainedEnsemble(members)
 
 
-@pytest.mark.parametrize("name", catalog.names("served"))
+@pytest.mark.parametrize("name", registry.names("served"))
 def test_it_keeps_the_contract(name, tmp_path):
     model, rows, models = {
         "text": (text_model, TEXTS, 1),
@@ -75,7 +75,7 @@ def test_it_keeps_the_contract(name, tmp_path):
     }[name.partition("_")[0]]
     (tmp_path / "export").mkdir()
     outputs = check_served(
-        catalog.find("served", name), ensemble(name, model, tmp_path, models), rows, folder=tmp_path / "export"
+        registry.find("served", name), ensemble(name, model, tmp_path, models), rows, folder=tmp_path / "export"
     )
     if name.endswith("regression"):
         assert outputs["prediction"].shape == (len(rows),) and np.ptp(outputs["prediction"]) > 0

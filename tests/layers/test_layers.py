@@ -12,10 +12,11 @@ from tfattn.layers.embeddings import Embeddings, EmbeddingTable
 from tfattn.layers.encoder_block import EncoderBlock
 from tfattn.layers.feed_forward import FeedForward
 from tfattn.layers.multi_head_attention import MultiHeadAttention
-from tfattn.layers.norm import LayerNormalization
+from tfattn.layers.norm import LayerNormalization, RmsNormalization
 from tfattn.layers.numeric_tokens import ColumnProjection, LinearTokens, PeriodicTokens, PiecewiseLinearTokens
 from tfattn.layers.pooler import Pooler
 from tfattn.layers.positions import Positions
+from tfattn.layers.pre_norm_block import PreNormBlock
 from tfattn.layers.projection import Projection
 
 DRAW = np.random.default_rng(0)
@@ -43,21 +44,45 @@ class DecoderBlockOfSource(DecoderBlock):
 
 LAYERS = [
     pytest.param(LayerNormalization, {"epsilon": 1e-6}, [X], (3, 5, 8), id="norm"),
+    pytest.param(RmsNormalization, {"epsilon": 1e-6}, [X], (3, 5, 8), id="norm by the root mean square"),
     pytest.param(CrossAttentionToSource, {"num_heads": 2}, [X, X[:, ::-1]], (3, 5, 8), id="cross attention"),
     pytest.param(DecoderBlockOfSource, DECODER, [X, X[:, ::-1]], (3, 5, 8), id="post-norm decoder"),
     pytest.param(DecoderBlockOfSource, {**DECODER, "norm": "pre"}, [X, X[:, ::-1]], (3, 5, 8), id="pre-norm decoder"),
     pytest.param(Projection, {"units": 6}, [X], (3, 5, 6), id="projection"),
     pytest.param(Projection, {"units": 6}, [X[:, 0]], (3, 6), id="projection of vectors"),
     pytest.param(Projection, {"units": 6, "initializer_range": None}, [X], (3, 5, 6), id="projection drawn by widths"),
+    pytest.param(Projection, {"units": 6, "use_bias": False}, [X], (3, 5, 6), id="projection without bias"),
     pytest.param(Dropout, {"rate": 0.0}, [X], (3, 5, 8), id="dropout"),
     pytest.param(Pooler, {}, [X], (3, 8), id="pooler"),
     pytest.param(FeedForward, {"intermediate_dim": 16}, [X], (3, 5, 8), id="feed-forward"),
     pytest.param(FeedForward, {"intermediate_dim": 16, "activation": "reglu"}, [X], (3, 5, 8), id="gated feed-forward"),
+    pytest.param(
+        FeedForward,
+        {"intermediate_dim": 16, "activation": "swiglu", "use_bias": False, "initializer_range": 0.5},
+        [X],
+        (3, 5, 8),
+        id="gated feed-forward without biases",
+    ),
+    pytest.param(MultiHeadAttention, {"num_heads": 2, "use_bias": False}, [X], (3, 5, 8), id="attention, no biases"),
     pytest.param(MultiHeadAttention, {"num_heads": 2}, [X], (3, 5, 8), id="attention"),
     pytest.param(MultiHeadAttention, {"num_heads": 2, "is_causal": True}, [X], (3, 5, 8), id="causal attention"),
     pytest.param(EncoderBlock, {**BLOCK, "norm": "post"}, [X], (3, 5, 8), id="post-norm block"),
     pytest.param(EncoderBlock, {**BLOCK, "norm": "pre"}, [X], (3, 5, 8), id="pre-norm block"),
     pytest.param(EncoderBlock, {**BLOCK, "norm": "pre_feed_forward"}, [X], (3, 5, 8), id="block that starts unnormed"),
+    pytest.param(
+        PreNormBlock,
+        {"num_heads": 2, "intermediate_dim": 16, "initializer_range": 0.5},
+        [X],
+        (3, 5, 8),
+        id="gated pre-norm block",
+    ),
+    pytest.param(
+        PreNormBlock,
+        {**BLOCK, "normalization": "layer_norm", "activation": "gelu", "use_bias": True},
+        [X],
+        (3, 5, 8),
+        id="pre-norm block with biases",
+    ),
     pytest.param(ColumnProjection, {"units": 6}, [X], (3, 5, 6), id="column projection"),
     pytest.param(LinearTokens, {"width": 6}, [X[:, 0]], (3, 8, 6), id="linear tokens"),
     pytest.param(PiecewiseLinearTokens, {"width": 6, "num_bins": 4}, [X[:, 0]], (3, 2, 6), id="piecewise linear"),
@@ -71,6 +96,20 @@ LAYERS = [
         [IDS, SEGMENTS],
         (3, 5, 8),
         id="embeddings",
+    ),
+    pytest.param(
+        Embeddings,
+        {
+            "vocabulary_size": 11,
+            "hidden_dim": 8,
+            "max_sequence_length": 7,
+            "positions": "rotary",
+            "normalization": "rms_norm",
+            "dropout": 0.0,
+        },
+        [IDS, SEGMENTS],
+        (3, 5, 8),
+        id="embeddings without positions",
     ),
 ]
 

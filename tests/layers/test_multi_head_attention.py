@@ -112,6 +112,15 @@ def test_rotary_positions_count_by_their_distances():
     np.testing.assert_allclose(answer, near, rtol=1e-5, atol=1e-6)
 
 
+def test_rows_may_have_positions_of_their_own():
+    attention = layer()
+    positions = np.array([[0, 1, 2, 3, 4, 5], [3, 4, 5, 0, 1, 2]])
+    answer = array(attention(X, positions=positions))
+    for row in range(2):
+        alone = array(attention(X[row : row + 1], positions=positions[row]))
+        np.testing.assert_allclose(answer[row], alone[0], rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_the_first_positions_alone_are_answered_as_among_all(is_causal):
     attention = layer(is_causal=is_causal)

@@ -150,3 +150,14 @@ def test_configuration_makes_an_equal_model():
     twin = Bert.from_config(model.get_config())
     twin.set_weights(model.get_weights())
     np.testing.assert_array_equal(run(twin)["sequence_output"], run(model)["sequence_output"])
+
+
+def test_texts_packed_into_a_row_are_read_as_each_alone():
+    model = bert(max_sequence_length=8)
+    lengths = [3, 4]
+    packed = {name: values[:1] for name, values in FEATURES.items() if name != "padding_mask"}
+    together = run(model, {**packed, "sequence_ids": np.array([[1, 1, 1, 2, 2, 2, 2]])})["sequence_output"][0]
+    for text, end in enumerate(np.cumsum(lengths)):
+        part = {name: values[:, end - lengths[text] : end] for name, values in packed.items()}
+        alone = run(model, part)["sequence_output"][0]
+        np.testing.assert_allclose(together[end - lengths[text] : end], alone, atol=1e-5)

@@ -40,6 +40,12 @@ def test_reglu_gates_one_half_by_the_other():
     np.testing.assert_array_equal(apply("reglu", x), [[10.0, 0.0], [-2.0, 0.0]])
 
 
+def test_other_gates_take_an_activation_of_one_half():
+    x = np.array([[1.0, -2.0, 3.0, 5.0]], "float32")
+    np.testing.assert_allclose(apply("geglu", x), [[0.8413447 * 3, -2 * 0.0227501 * 5]], atol=1e-5)
+    np.testing.assert_allclose(apply("swiglu", x), [[0.7310586 * 3, -2 * 0.1192029 * 5]], atol=1e-5)
+
+
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_keeps_the_type(name):
     answer = ACTIVATIONS[name](keras.ops.convert_to_tensor(X, "bfloat16"))

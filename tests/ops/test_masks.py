@@ -19,6 +19,16 @@ def test_padding():
     assert mask[:, 0, 0].tolist() == [[1, 1, 0], [1, 0, 0]]
 
 
+def test_packed_texts_see_themselves_alone():
+    packed, padding_mask = np.array([[1, 1, 2, 0]]), np.array([[1, 1, 1, 0]])
+    mask = values(masks.same_sequence(packed))
+    assert mask.shape == (1, 1, 4, 4)
+    assert mask[0, 0].tolist() == [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    np.testing.assert_array_equal(values(masks.bidirectional(padding_mask, packed)), mask)
+    np.testing.assert_array_equal(values(masks.bidirectional(padding_mask)), values(masks.padding(padding_mask)))
+    assert masks.bidirectional() is None
+
+
 def test_causal_sees_itself_and_the_past():
     assert values(masks.causal(3, 3))[0, 0].tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
 

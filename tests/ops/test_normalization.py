@@ -1,10 +1,10 @@
-"""Layer normalization: the formula, and its gradient in closed form."""
+"""Normalization: the formulas, and their gradients in closed form."""
 
 import keras
 import numpy as np
 import pytest
 
-from tfattn.ops.normalization import layer_normalization
+from tfattn.ops.normalization import layer_normalization, rms_normalization
 
 pytestmark = pytest.mark.every_backend
 
@@ -35,25 +35,42 @@ def test_equals_the_formula_in_float64():
     np.testing.assert_allclose(normalize(X + 1000.0), formula(X, GAMMA, BETA), atol=1e-2)
 
 
-def gradients_of(x, gamma, beta):
+def rms_formula(x, gamma, epsilon=1e-3):
+    x = x.astype("float64")
+    return x / np.sqrt((x * x).mean(-1, keepdims=True) + epsilon) * gamma
+
+
+def test_root_mean_square_by_hand():
+    # The mean of 1 and 49 is 25, its root 5.
+    tensors = map(keras.ops.convert_to_tensor, ([[1.0, -7.0]], [2.0, 1.0]))
+    answer = keras.ops.convert_to_numpy(rms_normalization(*tensors, epsilon=0.0))
+    np.testing.assert_allclose(answer, [[0.4, -1.4]], rtol=1e-6)
+
+
+def gradients_of(function, *arguments):
     if keras.backend.backend() == "jax":
         import jax
 
         def total(*arguments):
-            return (layer_normalization(*arguments, epsilon=1e-3) * UPSTREAM).sum()
+            return (function(*arguments, epsilon=1e-3) * UPSTREAM).sum()
 
-        return [np.asarray(part) for part in jax.grad(total, argnums=(0, 1, 2))(x, gamma, beta)]
+        gradients = jax.grad(total, argnums=tuple(range(len(arguments))))(*arguments)
+        return [np.asarray(part) for part in gradients]
     tf = pytest.importorskip("tensorflow")
-    tensors = [tf.constant(part) for part in (x, gamma, beta)]
+    tensors = [tf.constant(part) for part in arguments]
     with tf.GradientTape() as tape:
         tape.watch(tensors)
-        total = tf.reduce_sum(layer_normalization(*tensors, epsilon=1e-3) * UPSTREAM)
+        total = tf.reduce_sum(function(*tensors, epsilon=1e-3) * UPSTREAM)
     return [part.numpy() for part in tape.gradient(total, tensors)]
 
 
-def test_the_gradient_is_that_of_the_formula():
-    arguments = [X, GAMMA, BETA]
-    for place, answer in enumerate(gradients_of(*arguments)):
+@pytest.mark.parametrize(
+    ("function", "formula", "arguments"),
+    [(layer_normalization, formula, [X, GAMMA, BETA]), (rms_normalization, rms_formula, [X, GAMMA])],
+    ids=["layer", "root mean square"],
+)
+def test_the_gradient_is_that_of_the_formula(function, formula, arguments):
+    for place, answer in enumerate(gradients_of(function, *arguments)):
         expected = np.zeros(answer.shape)
         for index in np.ndindex(answer.shape):
             sides = []

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from tfattn.ops.positions import rotary, sinusoidal
+from tfattn.ops.positions import restarting, rotary, sinusoidal
 
 pytestmark = pytest.mark.every_backend
 
@@ -62,3 +62,15 @@ def test_rotary_keeps_lengths_types_and_position_0():
     half = rotary(keras.ops.cast(X, "bfloat16"), np.arange(5))
     assert keras.backend.standardize_dtype(half.dtype) == "bfloat16"
     np.testing.assert_allclose(array(keras.ops.cast(half, "float32")), turned, atol=0.03)
+
+
+def test_rotary_takes_positions_of_each_row():
+    positions = np.array([[0, 1, 2, 3, 4], [7, 8, 0, 1, 2]])
+    turned = array(rotary(X, positions[:, None]))
+    for row in range(2):
+        np.testing.assert_allclose(turned[row], array(rotary(X[row], positions[row])), atol=1e-6)
+
+
+def test_positions_restart_in_every_text():
+    packed = np.array([[1, 1, 1, 2, 2, 3, 0, 0], [1, 2, 2, 2, 2, 2, 2, 2]])
+    assert array(restarting(packed))[:, :6].tolist() == [[0, 1, 2, 0, 1, 0], [0, 0, 1, 2, 3, 4]]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tfattn import catalog, stages
+from tfattn import catalog, registry, stages
 from tfattn.runs.identity import code_of, of_evaluation, of_export
 
 PARTS = """\
@@ -162,7 +162,7 @@ def test_installed_plugins_are_known_by_version_and_code():
     found = set()
     for version in ("1.0", "1.1"):
         write("mine-1.0.dist-info/METADATA", f"Metadata-Version: 2.1\nName: mine\nVersion: {version}\n")
-        assert catalog.origin("models", "mine") == ("mine.models", f"mine {version}")
+        assert registry.origin("models", "mine") == ("mine.models", f"mine {version}")
         found.add(ids(CLASSIFIER, "model.name=mine")[0])
     append("mine/models.py")
     found.add(ids(CLASSIFIER, "model.name=mine")[0])
@@ -175,7 +175,7 @@ def test_our_own_code_has_no_fingerprint():
 
 def replace_part(monkeypatch, part, target):
     """Gives the task of the classifier another part."""
-    kind = dataclasses.replace(catalog.kind("text_classification"), **{part: target})
+    kind = dataclasses.replace(registry.kind("text_classification"), **{part: target})
     monkeypatch.setitem(catalog.CATALOGS["tasks"], "text_classification", kind)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import accuracy_score, precision_recall_fscore_support, recall_score
+from sklearn.metrics import accuracy_score, matthews_corrcoef, precision_recall_fscore_support, recall_score
 
 from tfattn.tasks.label_metrics import LabelCounts, counts_of, roc_auc
 
@@ -20,6 +20,7 @@ def test_counts_give_what_scikit_learn_gives_of_the_rows(rows):
         np.testing.assert_allclose(counts.by_label[name], values)
         assert counts.metrics()[f"macro_{name}"] == pytest.approx(values.mean())
     assert counts.metrics()["accuracy"] == pytest.approx(accuracy_score(true, given_ids))
+    assert counts.metrics()["matthews_correlation"] == pytest.approx(matthews_corrcoef(true, given_ids))
     assert counts.true.tolist() == support.tolist()
     detection = counts.detection(1)
     expected = recall_score(true == 1, given_ids == 1, labels=[0, 1], average=None, zero_division=0)

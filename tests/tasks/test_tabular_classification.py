@@ -116,7 +116,9 @@ def test_of_three_labels_the_positive_one_must_be_chosen():
         statistics, rows = task.statistics({"logits": logits}, batch), task.of_each_row({"logits": logits}, batch)
         return task.metrics_from(*({name: array(value) for name, value in some.items()} for some in (statistics, rows)))
 
-    assert set(measured(classifier(**labels))) == {"accuracy", "macro_precision", "macro_recall", "macro_f1"}
+    assert set(measured(classifier(**labels))) == {
+        *("accuracy", "macro_precision", "macro_recall", "macro_f1", "matthews_correlation")
+    }
     found = measured(classifier(positive="b", **labels))
     assert found["sensitivity"] == 0.5 and found["specificity"] == 1.0
 

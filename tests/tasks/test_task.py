@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tests.contracts.task import check_task
-from tfattn import catalog
+from tfattn import registry
 from tfattn.models.bert import Bert
 from tfattn.models.feature_map_transformer import FeatureMapTransformer
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
@@ -65,7 +65,7 @@ def translator():
 
 def of(name, model, **options):
     """Makes a task."""
-    return lambda: catalog.find("tasks", name)(model=model(), **options)
+    return lambda: registry.find("tasks", name)(model=model(), **options)
 
 
 TASKS = {
@@ -85,7 +85,7 @@ TASKS = {
     "tabular_regression": [(feature_map, {"targets": NUMBER, "loss": "mean_absolute_error"}, NUMBERS | VALUES)],
     "translation": [(translator, {"preprocessor": Words()}, TEXTS | WRITTEN)],
 }
-CASES = [(name, *case) for name in catalog.names("tasks") for case in TASKS[name]]
+CASES = [(name, *case) for name in registry.names("tasks") for case in TASKS[name]]
 
 
 @pytest.mark.parametrize(("name", "model", "options", "batch"), CASES, ids=[case[0] for case in CASES])

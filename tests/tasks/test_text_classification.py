@@ -156,7 +156,13 @@ def test_metrics_by_hand():
     assert task.of_each_row({"logits": logits}, batch) == {}
     statistics = {name: array(value) for name, value in task.statistics({"logits": logits}, batch).items()}
     assert task.metrics_from(statistics, {}) == pytest.approx(
-        {"accuracy": 2 / 3, "macro_precision": 0.5, "macro_recall": 0.5, "macro_f1": (2 / 3 + 2 / 3) / 3}
+        {
+            "accuracy": 2 / 3,
+            "macro_precision": 0.5,
+            "macro_recall": 0.5,
+            "macro_f1": (2 / 3 + 2 / 3) / 3,
+            "matthews_correlation": 0.5,
+        }
     )
 
 

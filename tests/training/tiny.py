@@ -22,7 +22,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from tfattn import catalog, files
+from tfattn import files, registry
 from tfattn.data.batching import Batching
 from tfattn.data.encoding import Feature, described
 from tfattn.data.reader import Reader
@@ -149,7 +149,7 @@ def read(folder: str | Path, split: str, *, batch_size: int = 8) -> Reader:
 def build_trainer(settings: dict[str, Any]) -> Trainer:
     """A trainer from plain values."""
     parts = {
-        key: catalog.find(group, settings[key][0])(**settings[key][1])
+        key: registry.find(group, settings[key][0])(**settings[key][1])
         for key, group in PARTS.items()
         if key in settings
     }

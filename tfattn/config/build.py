@@ -4,13 +4,13 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from tfattn import catalog
+from tfattn import registry
 from tfattn.config.arguments import REQUIRED
 from tfattn.config.constructors import constructor, contract_of
 from tfattn.config.read import KeyPath
 from tfattn.config.relations import broken
 from tfattn.config.schema import Config
-from tfattn.config.types import Mark, SectionMark
+from tfattn.config.types import Mark, PartsMark, SectionMark
 from tfattn.errors import ConfigError
 
 
@@ -45,8 +45,10 @@ def located(config: Config, *path: str) -> Iterator[None]:
 
 def _build(config: Config, mark: Mark, path: KeyPath, given: dict[str, Any]) -> Any:
     values = config.at(*path)
+    if isinstance(mark, PartsMark):
+        return {name: _build(config, mark.each, (*path, name), {}) for name in values}
     entry = mark.entry(values, config.values)
-    found, signature = catalog.find(*entry), constructor(*entry)
+    found, signature = registry.find(*entry), constructor(*entry)
     keywords: dict[str, Any] = {}
     for name, argument in signature.arguments.items():
         if name in values:
@@ -95,7 +97,10 @@ def _fits(config: Config, path: KeyPath, contract: Any, given: Any) -> None:
 
 def _lacking(given: Any, contract: type) -> list[str]:
     """List the attributes that a contract declares, and the methods it leaves abstract, that an object lacks."""
-    attributes = [f"`{name}`" for name in vars(contract).get("__annotations__", ()) if not hasattr(given, name)]
+    # A contract may widen another one, which stands beside it.
+    contracts = [base for base in contract.__mro__ if base.__module__ == contract.__module__]
+    declared = [name for base in contracts for name in vars(base).get("__annotations__", ())]
+    attributes = [f"`{name}`" for name in declared if not hasattr(given, name)]
     methods = [
         name for name in vars(contract) if getattr(getattr(type(given), name, None), "__isabstractmethod__", False)
     ]

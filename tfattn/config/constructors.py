@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from inspect import Parameter
 from typing import Annotated, Any
 
-from tfattn import catalog
+from tfattn import catalog, registry
 from tfattn.config.arguments import REQUIRED, Argument, argument
 from tfattn.config.definitions import ancestry, parameters
 from tfattn.config.relations import Relation
@@ -74,7 +74,7 @@ def constructor(kind: str, name: str) -> Constructor:
         ConfigError: the catalog holds no such name; or it has to be imported and cannot be, or is not what the catalog
             is of, or names types that do not exist.
     """
-    return _constructor(kind, name, catalog.target(kind, name), tuple(sys.path))
+    return _constructor(kind, name, registry.target(kind, name), tuple(sys.path))
 
 
 @functools.cache
@@ -83,7 +83,7 @@ def _constructor(kind: str, name: str, target: str, path: tuple[str, ...]) -> Co
     try:
         return read(target, contract=catalog.CONTRACTS.get(kind, ""))
     except Unread:
-        return inspected(catalog.find(kind, name))
+        return inspected(registry.find(kind, name))
 
 
 def summary(kind: str, name: str) -> str:
@@ -92,12 +92,12 @@ def summary(kind: str, name: str) -> str:
     Raises:
         ConfigError: as `constructor`.
     """
-    where, _, attribute = catalog.target(kind, name).partition(":")
+    where, _, attribute = registry.target(kind, name).partition(":")
     try:
         with readable(attribute):
             doc = ast.get_docstring(module(where).definition(attribute).node)
     except Unread:
-        doc = inspect.getdoc(catalog.find(kind, name))
+        doc = inspect.getdoc(registry.find(kind, name))
     return (doc or "").partition("\n")[0]
 
 

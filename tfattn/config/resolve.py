@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tfattn import catalog
+from tfattn import registry
 from tfattn.config.read import KeyPath, Tree, parse_yaml, read_yaml
 from tfattn.config.schema import Config, check
 from tfattn.config.wording import shown
@@ -148,7 +148,7 @@ def _fill_from_pretrained(tree: Tree) -> None:
         return
     source = model["pretrained"]
     try:
-        sizes = catalog.find("sections", "pretrained")(source).sizes()
+        sizes = registry.find("sections", "pretrained")(source).sizes()
     except ConfigError as error:
         error.where = error.where or tree.place(("model", "pretrained"))
         raise

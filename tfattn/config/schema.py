@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from tfattn import catalog
+from tfattn import registry
 from tfattn.config.arguments import REQUIRED, Argument
 from tfattn.config.constructors import constructor
 from tfattn.config.read import KeyPath, Tree
 from tfattn.config.relations import broken
-from tfattn.config.types import Mark, OfTaskMark, PartMark
+from tfattn.config.types import Mark, OfTaskMark, PartMark, PartsMark, SectionMark
 from tfattn.config.wording import quotes_hint, shown
 from tfattn.errors import ConfigError, ConfigProblems, nearest
 
@@ -132,7 +132,7 @@ class _Checker:
                 list(argument.default) if isinstance(argument.default, tuple) else argument.default
             )
             self.origins[inner] = "default"
-        elif argument.nested and not isinstance(argument.nested, PartMark):  # of defaults, as far as it has them
+        elif isinstance(argument.nested, SectionMark | OfTaskMark):  # of defaults, as far as it has them
             self.origins[inner] = "default"
             resolved[argument.name] = self._nested(argument.nested, {}, inner)
         else:
@@ -140,9 +140,11 @@ class _Checker:
             self._problem(inner, "missing key", expected=f"{expected} ({argument.help.rstrip('.')})")
 
     def _nested(self, mark: Mark, value: Any, path: KeyPath) -> Any:
+        if isinstance(mark, PartsMark):
+            return self._parts(mark, value, path)
         named = isinstance(mark, PartMark)
         if named and (not isinstance(value, dict) or "name" not in value):
-            options = ", ".join(catalog.names(mark.catalog))
+            options = ", ".join(registry.names(mark.catalog))
             self._problem(
                 path,
                 "a part needs its name",
@@ -162,9 +164,16 @@ class _Checker:
             return {}
         return self.section(entry, value, path, named=named)
 
+    def _parts(self, mark: PartsMark, value: Any, path: KeyPath) -> dict[str, Any]:
+        if not isinstance(value, dict) or not value:
+            self._problem(path, "not parts", expected="a mapping of a name to each part", received=shown(value))
+            return {}
+        self.origins |= {(*path, name): self.tree.place((*path, name)) for name in value}
+        return {name: self._nested(mark.each, part, (*path, name)) for name, part in value.items()}
+
     def _has_task(self) -> bool:
         task = self.tree.values.get("task")
-        return isinstance(task, dict) and task.get("name") in catalog.names("tasks")
+        return isinstance(task, dict) and task.get("name") in registry.names("tasks")
 
     def _fits(self, argument: Argument, value: Any, path: KeyPath) -> bool:
         wrong = argument.check(value)

@@ -3,11 +3,11 @@
 import json
 from typing import Any
 
-from tfattn import catalog
+from tfattn import registry
 from tfattn.config.arguments import REQUIRED, Argument
 from tfattn.config.read import KeyPath, parse_yaml
 from tfattn.config.schema import Config, keys_of
-from tfattn.config.types import OfTaskMark, PartMark, SectionMark
+from tfattn.config.types import OfTaskMark, PartMark, PartsMark, SectionMark
 from tfattn.errors import ConfigError
 
 
@@ -75,10 +75,13 @@ def _argument(argument: Argument) -> dict[str, Any]:
     elif isinstance(argument.nested, PartMark):
         kind = argument.nested.catalog
         # None requires its name: a section that starts `from` a part may leave it there.
-        inner = {"anyOf": [_section(kind, name, named=True) for name in catalog.names(kind)]}
+        inner = {"anyOf": [_section(kind, name, named=True) for name in registry.names(kind)]}
+    elif isinstance(argument.nested, PartsMark):
+        # Not described further: an entry of the catalog may be made of others of it.
+        inner = {"type": "object", "additionalProperties": {"type": "object"}}
     elif isinstance(argument.nested, OfTaskMark):
         kind = argument.nested.part
-        entries = [_section(kind, name) for name in catalog.names(kind)]
+        entries = [_section(kind, name) for name in registry.names(kind)]
         inner = {"anyOf": [entry for place, entry in enumerate(entries) if entry not in entries[:place]]}
     else:
         return {**argument.schema, **described}
@@ -99,6 +102,8 @@ def _kind(argument: Argument) -> str:
     match argument.nested:
         case PartMark(catalog=others):
             return f"a part: see `tfattn list {others}`"
+        case PartsMark(catalog=others):
+            return f"parts under names of your own: see `tfattn list {others}`"
         case OfTaskMark(part=others):
             return f"a section that follows from the task: see `tfattn list {others}`"
         case SectionMark():

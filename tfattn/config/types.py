@@ -2,9 +2,10 @@
 
 A keyword argument of a model, task, source or section is a key of its YAML section: its annotation is the type, its
 default the default, its line under `Args:` the explanation. Plain types and pydantic's (`PositiveInt`, `Literal`) mean
-what they say. How keys go together is stated beside them (relations.py). Five more are needed:
+what they say. How keys go together is stated beside them (relations.py). Six more are needed:
 
     optimizer: Part("optimizers")       a nested section, whose `name` is looked up in that catalog
+    sources: Parts("sources")           several of them, each under a name of the user's own
     split: Section("split")             a nested section of that fixed class
     targets: OfTask("targets")          a nested section of the class that the pipeline's task has for it
     model: Given[Encoder]               known only to the program, which fills it in; no key
@@ -47,6 +48,18 @@ class PartMark:
 
 
 @dataclass(frozen=True)
+class PartsMark:
+    """Marks a mapping of names to nested sections, each of which is as a PartMark says."""
+
+    catalog: str
+
+    @property
+    def each(self) -> PartMark:
+        """The mark of each of them."""
+        return PartMark(self.catalog)
+
+
+@dataclass(frozen=True)
 class SectionMark:
     """Marks a nested section of a fixed class."""
 
@@ -68,12 +81,17 @@ class OfTaskMark:
         return self.part, whole["task"]["name"]
 
 
-Mark = PartMark | SectionMark | OfTaskMark
+Mark = PartMark | PartsMark | SectionMark | OfTaskMark
 
 
 def Part(catalog: str) -> Any:
     """`Part("optimizers")`: a nested section, built from the catalog's class of its `name`."""
     return Annotated[Any, PartMark(catalog)]
+
+
+def Parts(catalog: str) -> Any:
+    """`Parts("sources")`: a mapping, each of whose values is built from the catalog's class of its `name`."""
+    return Annotated[Any, PartsMark(catalog)]
 
 
 def Section(section: str) -> Any:

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from tfattn.data.answer_targets import Answers
-from tfattn.data.examples import Example, Examples
+from tfattn.data.examples import Drawing, Example, Examples
 from tfattn.data.source import Row
 from tfattn.features import ANSWERS, END_POSITIONS, ENDS, START_POSITIONS, STARTS
 from tfattn.preprocessing.preprocessor import Preprocessor
@@ -23,8 +23,10 @@ class AnswerWindows(Examples):
 
     located = "pieces"
 
-    def of(self, rows: Sequence[Row], preprocessor: Preprocessor, targets: Answers) -> Iterator[Example]:
-        made = super().of(rows, preprocessor, targets)
+    def of(
+        self, rows: Sequence[Row], preprocessor: Preprocessor, targets: Answers, drawing: Drawing
+    ) -> Iterator[Example]:
+        made = super().of(rows, preprocessor, targets, drawing)
         for place, windows in itertools.groupby(made, key=lambda example: example.row):
             windows = list(windows)
             ends = _ends_of_answer(windows, targets.span(rows[place]))

@@ -18,12 +18,14 @@ class Assigned:
 
     Attributes:
         split_of_row: (n,) int8, places in SPLITS.
+        seeds: (n,) uint64, random numbers, from which the examples of each row are drawn.
         keys: (n,) uint64, what records are sorted by: random in training, else the order of the file.
         numbers: (n,) int64, the place of each row among those of its split, in the order of the file.
         is_leaked: (n,) whether a training row says the same.
     """
 
     split_of_row: np.ndarray
+    seeds: np.ndarray
     keys: np.ndarray
     numbers: np.ndarray
     is_leaked: np.ndarray
@@ -62,9 +64,11 @@ def read(folder: Path, unit: Rows, seed: int) -> Assigned:
         mine = split_of_row == split
         numbers[mine] = before[split] + np.arange(np.count_nonzero(mine))
     is_training = split_of_row == SPLITS.index(TRAIN)
+    seeds = keys(rows, seed)
     return Assigned(
         split_of_row=split_of_row,
-        keys=np.where(is_training, keys(rows, seed), rows.astype(np.uint64)),
+        seeds=seeds,
+        keys=np.where(is_training, seeds, rows.astype(np.uint64)),
         numbers=numbers,
         is_leaked=is_leaked,
     )

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import tensorflow as tf
 
+from tfattn.data import wire_format
 from tfattn.features import LABEL_IDS, PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
 
 INPUT_MASK = "input_mask"  # in files that others padded: 1 at real tokens
@@ -27,7 +28,8 @@ class Feature:
         shape: of one record's value; None where an axis is as long as the record says. A batch is padded with 0, or
             with empty bytes, to its longest.
         mask: where the first axis is None, the feature that says which of its elements are real; those that share a
-            mask are equally long.
+            mask are equally long. None where they say it themselves, such as by weights: they are no tokens, and their
+            number plays no part in how batches are formed.
         role: whether models read it, or are taught it.
 
     Example:
@@ -38,7 +40,7 @@ class Feature:
 
     dtype: Literal["int64", "float32", "bytes"]
     shape: tuple[int | None, ...] = ()
-    mask: str = PADDING_MASK
+    mask: str | None = PADDING_MASK
     role: Literal["input", "target"] = "input"
 
     @property
@@ -61,24 +63,22 @@ class Feature:
         ]
         return tf.io.RaggedFeature(dtype, value_key=name, partitions=inner)
 
-    def encode(self, name: str, value: Any) -> dict[str, tf.train.Feature]:
-        """Encode one value: its elements, and how many there are along each ragged axis but the first."""
-        encoded = {}
-        elements = [value]
-        for axis, size in enumerate(self.shape):
-            if axis and size is None:
-                encoded[_row_lengths(name, axis)] = _feature("int64", [len(some) for some in elements])
-            elements = list(chain.from_iterable(elements))
-        return {name: _feature(self.dtype, elements), **encoded}
+    def lists(self, name: str, values: Sequence[Any]) -> dict[str, wire_format.Lists]:
+        """Flatten the value of each example: its elements, and how many there are along each ragged axis inside."""
+        found = {}
+        for axis, size in enumerate(self.shape[1:], start=1):
+            if size is None:
+                found[_row_lengths(name, axis)] = "int64", [[len(some) for some in value] for value in values]
+            values = [list(chain.from_iterable(value)) for value in values]
+        return {name: (self.dtype, values if self.shape else [[value] for value in values]), **found}
 
 
-def serialized(values: Mapping[str, Any], features: Mapping[str, Feature]) -> bytes:
-    """Encode the values of an example, by the names of its features, as a record."""
-    encoded = {}
+def serialized(examples: Sequence[Mapping[str, Any]], features: Mapping[str, Feature]) -> list[bytes]:
+    """Encode examples, the values of each by the names of its features, as records."""
+    columns: dict[str, wire_format.Lists] = {}
     for name, feature in features.items():
-        encoded |= feature.encode(name, values[name])
-    example = tf.train.Example(features=tf.train.Features(feature=encoded))
-    return example.SerializeToString(deterministic=True)
+        columns |= feature.lists(name, [values[name] for values in examples])
+    return wire_format.examples(columns)
 
 
 def lengths_of(values: Mapping[str, Any], features: Mapping[str, Feature]) -> list[int]:
@@ -137,7 +137,7 @@ def parse(
 
 def by_mask(features: Mapping[str, Feature]) -> dict[str, list[str]]:
     """Group the sequences that share a mask, by its name, in alphabetical order."""
-    sequences = [(feature.mask, name) for name, feature in features.items() if feature.is_sequence]
+    sequences = [(feature.mask, name) for name, feature in features.items() if feature.is_sequence and feature.mask]
     return {mask: [name for one, name in sequences if one == mask] for mask in sorted({mask for mask, _ in sequences})}
 
 
@@ -153,11 +153,3 @@ def _of_width(value: tf.Tensor, width: tf.Tensor) -> tf.Tensor:
 def _row_lengths(name: str, axis: int) -> str:
     """Return the name of the lengths of each part along an inner axis."""
     return f"{name}/row_lengths_{axis}"
-
-
-def _feature(dtype: str, elements: Sequence[Any]) -> tf.train.Feature:
-    if dtype == "bytes":
-        return tf.train.Feature(bytes_list=tf.train.BytesList(value=elements))
-    if dtype == "int64":
-        return tf.train.Feature(int64_list=tf.train.Int64List(value=elements))
-    return tf.train.Feature(float_list=tf.train.FloatList(value=elements))

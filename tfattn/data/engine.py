@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from tfattn import catalog
+from tfattn import registry
 
 
 class Unit(Protocol):
@@ -29,15 +29,15 @@ class Elsewhere:
     """
 
     make: Callable[[], Any]
-    plugins: tuple[str, ...] = field(default_factory=lambda: tuple(catalog.PLUGINS))
+    plugins: tuple[str, ...] = field(default_factory=lambda: tuple(registry.PLUGINS))
     path: tuple[str, ...] = field(default_factory=lambda: tuple(sys.path))
 
     def begin(self) -> Any:
         """Make in this process what its units are done with."""
         sys.path += [place for place in self.path if place not in sys.path]
         for plugin in self.plugins:
-            if plugin not in catalog.PLUGINS:
-                catalog.register(plugin)
+            if plugin not in registry.PLUGINS:
+                registry.register(plugin)
         return self.make()
 
 
@@ -50,6 +50,9 @@ class Engine:
         Raises:
             ConfigError: something is not installed, or an option is wrong.
         """
+
+    def close(self) -> None:
+        """End what was started for units, once all steps are done."""
 
     def run(self, step: Step, units: Sequence[Unit], work: Any, make: Callable[[], Any] | None) -> None:
         """Do all units that are not done yet.

@@ -3,13 +3,16 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 from tfattn.data.encoding import STORED_NAMES, Feature
 from tfattn.data.source import Row
 from tfattn.data.targets import Target
+from tfattn.data.transforms import Transform
 from tfattn.features import EXAMPLE_ROWS, MASKS, PADDING_MASK
 from tfattn.preprocessing.preprocessor import Located, Preprocessor
+from tfattn.preprocessing.unknown import Unknown
 
 
 class Example(NamedTuple):
@@ -24,6 +27,18 @@ class Example(NamedTuple):
     values: dict[str, Any]
 
 
+class Drawing(NamedTuple):
+    """What examples that are drawn at random follow from, so that every process draws the same.
+
+    Attributes:
+        seeds: (n,) uint64, of each row, by the seed of the data and the number of the row.
+        is_training: whether they are to train; those that measure stay the same whatever training does.
+    """
+
+    seeds: np.ndarray
+    is_training: bool
+
+
 class Examples:
     """Makes an example of each row.
 
@@ -33,9 +48,36 @@ class Examples:
 
     Attributes:
         located: what the preprocessing has to locate in texts, "words" or "pieces"; None where nothing.
+        stay_together: whether the examples of a row train side by side; else they come anywhere in an epoch.
+        made_of: what rows need to have for any example to be made of them, for messages.
     """
 
     located: Located | None = None
+    stay_together: bool = True
+    made_of: str = "rows"
+
+    def check(self, preprocessor: Preprocessor) -> None:
+        """Refuse a preprocessor by which no such examples can be made.
+
+        Raises:
+            ConfigError: says which can.
+        """
+
+    def roles(self, preprocessor: Preprocessor) -> tuple[str, ...]:
+        """Tell which values of a row it reads."""
+        return (*preprocessor.fields, *preprocessor.target_fields)
+
+    def excluded(self, rows: Sequence[Row], preprocessor: Preprocessor) -> np.ndarray:
+        """Find rows to exclude from training: (n,) bool."""
+        return preprocessor.excluded(fields_of(rows, preprocessor)).numpy()
+
+    def truncated(self, rows: Sequence[Row], preprocessor: Preprocessor) -> np.ndarray:
+        """Find rows of which a part is not read: (n,) bool."""
+        return preprocessor.truncated(fields_of(rows, preprocessor)).numpy()
+
+    def unknown(self, rows: Sequence[Row], preprocessor: Preprocessor) -> dict[str, Unknown]:
+        """Count what is unknown in some rows, by field."""
+        return preprocessor.unknown(fields_of(rows, preprocessor))
 
     def features(self, row: Row, preprocessor: Preprocessor, targets: Target) -> dict[str, Feature]:
         """Tell what examples hold, by the names in the file, seen from any row.
@@ -56,12 +98,15 @@ class Examples:
             features[STORED_NAMES.get(name, name)] = Feature(dtype, shape, MASKS.get(name, PADDING_MASK), role)
         return {**features, **targets.features}
 
-    def of(self, rows: Sequence[Row], preprocessor: Preprocessor, targets: Target) -> Iterator[Example]:
+    def of(
+        self, rows: Sequence[Row], preprocessor: Preprocessor, targets: Target, drawing: Drawing
+    ) -> Iterator[Example]:
         """Make the examples of some rows, in order.
 
         Args:
             rows: of one part of a source.
             preprocessor, targets: fitted.
+            drawing: what is drawn at random follows from it.
 
         Raises:
             DataError: a row has a target that cannot be taught; names the place.
@@ -72,6 +117,10 @@ class Examples:
         for number, place in enumerate(places):
             values = {name: column[number] for name, column in columns.items()}
             yield Example(place, {**values, **targets.encode(rows[place])})
+
+    def transforms(self, preprocessor: Preprocessor) -> Sequence[Transform]:
+        """List what is done to training batches as they are read, with another outcome in each epoch."""
+        return ()
 
 
 def fields_of(rows: Sequence[Row], preprocessor: Preprocessor) -> dict[str, tf.Tensor]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -77,25 +78,31 @@ def gather(work: Work, unit: Shards) -> None:
 
 
 class _Part:
-    """The records of a split that one part has."""
+    """The records of a split that one part has, in runs of which each is sorted by its keys."""
 
     def __init__(self, folder: Path, split: str):
         self._records = folder / f"{split}.records"
         names = ("keys", "rows", "lengths", "label_ids")
         self._columns = {name: np.load(folder / f"{split}.{name}.npy", mmap_mode="r") for name in names}
         self._offsets = np.load(folder / f"{split}.offsets.npy", mmap_mode="r")
+        self._runs = np.load(folder / f"{split}.runs.npy").tolist()
 
     def between(self, low: int, high: int | None) -> tuple[list[bytes], dict[str, np.ndarray]]:
         """Read the records from one key to below another, and their columns."""
-        keys = self._columns["keys"]
-        begin = int(np.searchsorted(keys, np.uint64(low)))
-        end = len(keys) if high is None else int(np.searchsorted(keys, np.uint64(high)))
+        found, records = [], []
+        for first, last in pairwise(self._runs):
+            keys = self._columns["keys"][first:last]
+            begin = first + int(np.searchsorted(keys, np.uint64(low)))
+            end = last if high is None else first + int(np.searchsorted(keys, np.uint64(high)))
+            records += self._read(begin, end)
+            found.append({name: values[begin:end] for name, values in self._columns.items()})
+        return records, {name: np.concatenate([some[name] for some in found]) for name in self._columns}
+
+    def _read(self, begin: int, end: int) -> list[bytes]:
         offsets = self._offsets[begin : end + 1]
         with open(self._records, "rb") as file:
             file.seek(int(offsets[0]))
             data = file.read(int(offsets[-1] - offsets[0]))
         if len(data) != offsets[-1] - offsets[0]:
             raise EOFError(f"{self._records} ends too soon")
-        cuts = (offsets - offsets[0]).tolist()
-        records = [data[start:stop] for start, stop in zip(cuts, cuts[1:], strict=False)]
-        return records, {name: values[begin:end] for name, values in self._columns.items()}
+        return [data[start:stop] for start, stop in pairwise((offsets - offsets[0]).tolist())]

@@ -6,9 +6,11 @@ import multiprocessing.connection
 import os
 import signal
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from typing import Any
 
 from pydantic import PositiveInt
@@ -22,7 +24,7 @@ SHOWN_UNITS = 4  # of fewer no bar is shown: they take a moment
 
 
 class Local(Engine):
-    """Processes of this machine; a single unit is done in the process that asks.
+    """Processes of this machine, the one that asks among them.
 
     Args:
         processes: how many; by default as many as there are cores for this process.
@@ -30,49 +32,59 @@ class Local(Engine):
 
     def __init__(self, *, processes: PositiveInt | None = None):
         self.processes = processes or len(os.sched_getaffinity(0))
+        self._others: ProcessPoolExecutor | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_others": None}  # one that is sent to another process starts its own
 
     def do(self, step: Step, units: list[Any], work: Any, elsewhere: Elsewhere, *, total: int) -> None:
         with _progress(step, total, len(units)) as advance:
             if min(self.processes, len(units)) > 1:
-                self._in_processes(step, units, elsewhere, advance)
+                self._together(step, units, work, elsewhere, advance)
                 return
             for unit in units:
                 step(work, unit)
                 advance()
 
-    def _in_processes(self, step: Step, units: list[Any], elsewhere: Elsewhere, advance: Callable[[], None]) -> None:
-        # Started anew, not copied: TensorFlow does not work in a copy of a process that has used it.
-        context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(self.processes, context, initializer=_begin, initargs=[elsewhere])
-        with pool:
-            futures = {pool.submit(_do, step, unit): place for place, unit in enumerate(units)}
-            try:
-                for future in as_completed(futures):
-                    if future.exception() is not None:
-                        break
-                    advance()
-                else:
-                    return
-            finally:
-                pool.shutdown(wait=True, cancel_futures=True)
-        failed = {place: future for future, place in futures.items() if not future.cancelled() and future.exception()}
-        error = failed[min(failed)].exception()
-        if isinstance(error, BrokenProcessPool):
-            raise TfattnError(
-                "a process that prepares data was ended from outside",
-                remedy="If memory ran out, lower `data.engine.processes`; the same command goes on from there.",
-            ) from None
-        raise error
+    def close(self) -> None:
+        if self._others is not None:
+            self._others.shutdown(wait=True, cancel_futures=True)
+            self._others = None
+
+    def _together(
+        self, step: Step, units: list[Any], work: Any, elsewhere: Elsewhere, advance: Callable[[], None]
+    ) -> None:
+        """Give each process a unit, and the next to whichever is done; this one does its units in a thread."""
+        if self._others is None:
+            # Started anew, not copied: TensorFlow does not work in a copy of a process that has used it.
+            context = multiprocessing.get_context("spawn")
+            self._others = ProcessPoolExecutor(self.processes - 1, context, initializer=_begin)
+        left, running, failed = deque(enumerate(units)), {}, {}
+        with ThreadPoolExecutor(1) as here:
+            free = [partial(here.submit, step, work)]
+            free += [partial(self._others.submit, _do, step, elsewhere)] * (self.processes - 1)
+            while running or left and not failed:
+                while free and left and not failed:
+                    (place, unit), begin = left.popleft(), free.pop()
+                    running[begin(unit)] = place, begin
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    place, begin = running.pop(future)
+                    free.append(begin)
+                    if future.exception() is None:
+                        advance()
+                    else:
+                        failed[place] = future.exception()
+        if failed:
+            raise _said(failed[min(failed)])
 
 
-# What this process does units with, if it was started for that.
-_WORK: list[Any] = []
+# What this process does the units of a step with, if it was started for that.
+_WORK: dict[Step, Any] = {}
 
 
-def _begin(elsewhere: Elsewhere) -> None:
+def _begin() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and ends this process
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _WORK[:] = [elsewhere.begin()]
 
 
 def _end_with_parent() -> None:
@@ -80,8 +92,21 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _do(step: Step, unit: Unit) -> None:
-    step(_WORK[0], unit)
+def _do(step: Step, elsewhere: Elsewhere, unit: Unit) -> None:
+    if step not in _WORK:  # each step stands on what those before it have found
+        _WORK.clear()
+        _WORK[step] = elsewhere.begin()
+    step(_WORK[step], unit)
+
+
+def _said(error: BaseException) -> BaseException:
+    """Return an error of a unit as a user should read it."""
+    if isinstance(error, BrokenProcessPool):
+        return TfattnError(
+            "a process that prepares data was ended from outside",
+            remedy="If memory ran out, lower `data.engine.processes`; the same command goes on from there.",
+        )
+    return error
 
 
 @contextlib.contextmanager

@@ -53,9 +53,17 @@ class Span:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a source: a span of each of its files, None for the whole of one."""
+    """A part of a source.
+
+    Attributes:
+        spans: of each of the files that are read side by side, None for the whole of one.
+        path: the file, where a source has several of which each is read for itself; else empty.
+        source: which of several sources, where they are read as one.
+    """
 
     spans: tuple[Span | None, ...] = (None,)
+    path: str = ""
+    source: str = ""
 
 
 def is_divisible(encoding: str) -> bool:

@@ -100,7 +100,7 @@ def prepare(
     engine.check()
     sources = data.fingerprints()
     units = list(numbered_parts(data))
-    with _workplace(Path(folder), identity) as place:
+    with _workplace(Path(folder), identity) as place, contextlib.closing(engine):
         work = Work(data, place, seed)
         # Other processes take seconds to start, which is more than a few rows take.
         elsewhere = Make(make, place.absolute(), seed) if make and not fit_in_one_part(units) else None
@@ -117,7 +117,7 @@ def prepare(
         with reading(place / SCATTERED):
             splits = {split: _joined(place, split, units) for split in present}
             gathered = {split: list(shards(place, split, units)) for split in present}
-        _check_training(data, splits[TRAIN])
+        _check_examples(data, splits, gathered)
         engine.run(gather, [some for of_split in gathered.values() for some in of_split], work, elsewhere)
 
         # The manifest is written when the block ends, with what has been put in by then.
@@ -203,14 +203,22 @@ def _remove(place: Path) -> None:
     shutil.rmtree(place, ignore_errors=True)
 
 
-def _check_training(data: Data, found: SplitFindings) -> None:
-    if not found["rows"]:
+def _check_examples(data: Data, found: dict[str, SplitFindings], gathered: dict[str, list[Shards]]) -> None:
+    if not found[TRAIN]["rows"]:
         raise DataError(
             "the limits of the preprocessing leave no training row",
             where=str(data.source.path),
-            received=f"{found['left_out']['rows']} rows that are too long, or of too unequal lengths",
+            received=f"{found[TRAIN]['left_out']['rows']} rows that are too long, or of too unequal lengths",
             remedy="Raise the limits in `data.preprocessing`.",
         )
+    for split, shards_of_split in gathered.items():
+        if not shards_of_split:
+            raise DataError(
+                f"no example can be made of the {split} rows",
+                where=str(data.source.path),
+                expected=data.examples.made_of,
+                received=f"{found[split]['rows']:,} rows without",
+            )
 
 
 def _joined(folder: Path, split: str, units: Sequence[Rows]) -> SplitFindings:

@@ -74,7 +74,8 @@ class Reader:
         self.source_rows = np.concatenate(self._records.rows)
         self.longest = int(self._lengths.max())
         self.inputs, self.masks = self._records.inputs, self._records.masks
-        self.targets = (*self._records.targets, *(name for change in self._transforms for name in change.targets))
+        added = (name for change in self._transforms for name in change.targets)
+        self.targets = tuple(dict.fromkeys([*self._records.targets, *added]))
         self.plan = functools.lru_cache(maxsize=2)(self._plan)  # of an epoch: asked for by several methods
         self.plan(0)  # an impossible plan is said at once, not after hours
 

@@ -86,7 +86,7 @@ def write_records(
         some = list(islice(examples, rows_per_shard))
         write_shard(
             Path(folder) / shard_name(split, number, total),
-            (serialized(values, features) for values in some),
+            serialized(some, features),
             lengths=np.array([lengths_of(values, features) for values in some]),
             rows=np.arange(written, written + len(some)),
             label_ids=np.array([values[LABEL_IDS] for values in some]) if have_classes(features) else None,

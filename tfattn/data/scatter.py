@@ -3,16 +3,16 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import compress
+from itertools import compress, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tfattn.data import assignment
-from tfattn.data.division import SPLITS
+from tfattn.data.division import SPLITS, nth_key
 from tfattn.data.encoding import have_classes, lengths_of, serialized
-from tfattn.data.examples import fields_of
+from tfattn.data.examples import Drawing
 from tfattn.data.raw_rows import line_of_row
 from tfattn.data.source import Row
 from tfattn.data.split import TRAIN
@@ -25,8 +25,11 @@ SCATTERED = "scatter"
 # Encoded together: at most so many rows, and where texts are long fewer, because memory follows characters.
 ROWS_AT_ONCE = 1024
 CHARACTERS_AT_ONCE = 1 << 20
+EXAMPLES_AT_ONCE = 1024
+RUN_BYTES = 64 << 20  # of records that are held at once
 # What is kept of every record beside it.
 _DTYPES = {"keys": np.uint64, "rows": np.int64, "lengths": np.int32, "label_ids": np.int32}
+_SIZES = "sizes"  # bytes of each record
 
 
 def scatter(work: Work, unit: Rows) -> None:
@@ -37,67 +40,83 @@ def scatter(work: Work, unit: Rows) -> None:
     """
     assigned = assignment.read(work.folder, unit, work.seed)
     with result(work.folder / SCATTERED, unit.name) as folder:
-        boxes = [_Box(split, work) for split in SPLITS]
+        boxes = [_Box(split, work, folder) for split in SPLITS]
         for box, places, rows in _batches(complete_rows(work.data, unit), assigned.split_of_row, boxes):
-            box.add(rows, keys=assigned.keys[places], numbers=assigned.numbers[places])
+            box.add(rows, seeds=assigned.seeds[places], keys=assigned.keys[places], numbers=assigned.numbers[places])
         for number, box in enumerate(boxes):
-            box.write(folder, is_leaked=assigned.is_leaked[assigned.split_of_row == number])
+            box.close(is_leaked=assigned.is_leaked[assigned.split_of_row == number])
 
 
 class _Box:
-    """The records of one split of a part, and what was found as they were made."""
+    """The records of one split of a part, and what was found as they were made.
 
-    def __init__(self, split: str, work: Work):
+    They are written in runs, each sorted by its keys, so that no more than one run is held.
+    """
+
+    def __init__(self, split: str, work: Work, folder: Path):
         self.split = split
         self._data = work.data
         self._features = work.features
+        self._folder = folder
         has_classes = have_classes(work.features)
         self._class_of = lambda values: values[LABEL_IDS] if has_classes else 0
         self._records: list[bytes] = []
         self._columns: dict[str, list[Any]] = {name: [] for name in _DTYPES}
-        self._raw: list[str] = []
+        self._raw = folder / f"{split}.jsonl"
+        self._bytes = 0
+        self._runs: list[dict[str, np.ndarray]] = []  # the columns of those that are written
         self._rows, self._classes = 0, Counter[str]()
         self._left_out, self._truncated = Places(), Places()
         self._unknown: dict[str, Unknown] = {}
 
-    def add(self, rows: Sequence[Row], *, keys: np.ndarray, numbers: np.ndarray) -> None:
+    def add(self, rows: Sequence[Row], *, seeds: np.ndarray, keys: np.ndarray, numbers: np.ndarray) -> None:
         """Encode some rows."""
-        preprocessing, targets = self._data.preprocessing, self._data.targets
-        if self.split == TRAIN:
-            is_out = preprocessing.excluded(fields_of(rows, preprocessing)).numpy()
+        examples, preprocessing, targets = self._data.examples, self._data.preprocessing, self._data.targets
+        is_training = self.split == TRAIN
+        if is_training:
+            is_out = examples.excluded(rows, preprocessing)
             for place in np.flatnonzero(is_out):
                 self._left_out.add(rows[place].where)
-            rows, keys, numbers = list(compress(rows, ~is_out)), keys[~is_out], numbers[~is_out]
+            rows = list(compress(rows, ~is_out))
+            seeds, keys, numbers = seeds[~is_out], keys[~is_out], numbers[~is_out]
             if not rows:
                 return
         else:
-            self._raw += map(line_of_row, rows)
-        fields = fields_of(rows, preprocessing)
-        for place in np.flatnonzero(preprocessing.truncated(fields).numpy()):
+            with open(self._raw, "a", encoding="utf-8") as file:
+                file.writelines(map(line_of_row, rows))
+        for place in np.flatnonzero(examples.truncated(rows, preprocessing)):
             self._truncated.add(rows[place].where)
-        for name, found in preprocessing.unknown(fields).items():
+        for name, found in examples.unknown(rows, preprocessing).items():
             self._unknown[name] = self._unknown.get(name, Unknown()) + found
         self._rows += len(rows)
         self._classes.update(name for row in rows for name in targets.classes(row))
-        for row, values in self._data.examples.of(rows, preprocessing, targets):
-            self._records.append(serialized(values, self._features))
-            made = keys[row], numbers[row], lengths_of(values, self._features), self._class_of(values)
-            for column, value in zip(self._columns.values(), made, strict=True):
-                column.append(value)
+        made_of_row = Counter[int]()
+        made = examples.of(rows, preprocessing, targets, Drawing(seeds, is_training))
+        while some := list(islice(made, EXAMPLES_AT_ONCE)):
+            records = serialized([values for _, values in some], self._features)
+            self._records += records
+            self._bytes += sum(map(len, records))
+            for row, values in some:
+                key = keys[row] if examples.stay_together or not is_training else nth_key(keys[row], made_of_row[row])
+                made_of_row[row] += 1
+                found = key, numbers[row], lengths_of(values, self._features), self._class_of(values)
+                for column, value in zip(self._columns.values(), found, strict=True):
+                    column.append(value)
+            if self._bytes >= RUN_BYTES:
+                self._write()
 
-    def write(self, folder: Path, *, is_leaked: np.ndarray) -> None:
-        """Write all records and findings."""
-        columns = {name: np.array(values, _DTYPES[name]) for name, values in self._columns.items()}
-        columns["lengths"] = columns["lengths"].reshape(len(self._records), -1) if self._records else np.empty((0, 1))
-        order = np.argsort(columns["keys"], kind="stable")
-        records = [self._records[place] for place in order]
+    def close(self, *, is_leaked: np.ndarray) -> None:
+        """Write all that is left, and the findings."""
+        if self._records or not self._runs:
+            self._write()
+        columns = {name: np.concatenate([run[name] for run in self._runs]) for name in (*_DTYPES, _SIZES)}
+        columns["offsets"] = np.concatenate([[0], np.cumsum(columns.pop(_SIZES))])
+        columns["runs"] = np.cumsum([0, *(len(run["keys"]) for run in self._runs)])
         for name, values in columns.items():
-            np.save(folder / f"{self.split}.{name}.npy", values[order])
-        np.save(folder / f"{self.split}.offsets.npy", np.cumsum([0, *map(len, records)]))
-        (folder / f"{self.split}.records").write_bytes(b"".join(records))
+            np.save(self._folder / f"{self.split}.{name}.npy", values)
         if self.split != TRAIN:
-            (folder / f"{self.split}.jsonl").write_text("".join(self._raw), encoding="utf-8")
-            np.save(folder / f"{self.split}.leaked.npy", is_leaked)
+            self._raw.touch()  # where there are no rows
+            np.save(self._folder / f"{self.split}.leaked.npy", is_leaked)
         found = {
             "rows": self._rows,
             "classes": dict(self._classes),
@@ -108,7 +127,19 @@ class _Box:
                 for name, one in self._unknown.items()
             },
         }
-        (folder / f"{self.split}.json").write_text(json.dumps(found), encoding="utf-8")
+        (self._folder / f"{self.split}.json").write_text(json.dumps(found), encoding="utf-8")
+
+    def _write(self) -> None:
+        """Write a run: all records that are held."""
+        columns = {name: np.array(values, _DTYPES[name]) for name, values in self._columns.items()}
+        columns["lengths"] = columns["lengths"].reshape(len(self._records), -1) if self._records else np.empty((0, 1))
+        columns[_SIZES] = np.array(list(map(len, self._records)), np.int64)
+        order = np.argsort(columns["keys"], kind="stable")
+        self._runs.append({name: values[order] for name, values in columns.items()})
+        with open(self._folder / f"{self.split}.records", "ab") as file:
+            file.writelines(self._records[place] for place in order)
+        self._records, self._bytes = [], 0
+        self._columns = {name: [] for name in _DTYPES}
 
 
 def _batches(

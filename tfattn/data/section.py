@@ -6,6 +6,7 @@ from tfattn.data.encoding import have_classes
 from tfattn.data.engine import Engine
 from tfattn.data.examples import Examples
 from tfattn.data.local_engine import Local
+from tfattn.data.ready_made import ReadyMade
 from tfattn.data.source import Source
 from tfattn.data.split import TEST, VALIDATION, Split
 from tfattn.data.targets import Target
@@ -29,7 +30,7 @@ class Data:
 
     Raises:
         ConfigError: a role that the preprocessing, the targets or the split read has no column, a table reads the
-            column of a target, there are no classes to balance, or the rows that measure are none or given twice.
+            column of a target, there are no classes to balance, or the rows that measure are given twice.
     """
 
     def __init__(
@@ -49,16 +50,17 @@ class Data:
         self.batching: Batching = batching
         self.split: Split = split
         self.targets: Target = targets
-        self.examples: Examples = examples
+        self.examples: Examples = ReadyMade(examples) if source.has_examples else examples
         self.engine: Engine = engine or Local()
         self.validation_source: Source | None = validation_source
-        if examples.located:
-            preprocessing.locate(examples.located)
+        if self.examples.located:
+            preprocessing.locate(self.examples.located)
         for checked in self.sources.values():
             if preprocessing.reads_columns:
-                checked.fields |= {name: name for name in preprocessing.fields if name not in checked.fields}
+                checked.add_columns(preprocessing.fields)
                 _check_targets_are_not_read(targets.roles, preprocessing.fields, checked.fields)
-        self._check_roles(*preprocessing.fields, *preprocessing.target_fields, *targets.roles, *split.roles)
+        self.examples.check(preprocessing)
+        self._check_roles(*self.compared_roles, *targets.roles, *split.roles)
         if batching.balanced and not have_classes(targets.features):
             raise ConfigError("there are no classes to balance", key="batching.balanced", expected="false")
         if validation_source is not None and split.folds:
@@ -67,13 +69,6 @@ class Data:
                 key="split.folds",
                 expected="either folds or a `validation_source`",
                 received="both",
-            )
-        if validation_source is None and split.validation == 0 and not split.folds:
-            raise ConfigError(
-                "no rows are left to measure",
-                key="split.validation",
-                expected="a fraction above 0, or a `validation_source`",
-                received="0",
             )
 
     def remedy_of_new_class(self, split: str) -> str:
@@ -91,9 +86,9 @@ class Data:
     @property
     def needed_roles(self) -> tuple[str, ...]:
         """The roles without which a row is left out."""
-        read = () if self.preprocessing.reads_columns else self.preprocessing.fields
+        read = () if self.preprocessing.reads_columns else self.compared_roles
         targets = () if self.targets.may_be_empty else self.targets.roles
-        return (*read, *self.preprocessing.target_fields, *targets, *self.split.roles)
+        return (*read, *targets, *self.split.roles)
 
     @property
     def text_roles(self) -> tuple[str, ...]:
@@ -103,7 +98,7 @@ class Data:
     @property
     def compared_roles(self) -> tuple[str, ...]:
         """The roles of which two rows have the same values where they say the same."""
-        return (*self.preprocessing.fields, *self.preprocessing.target_fields)
+        return self.examples.roles(self.preprocessing)
 
     @property
     def sources(self) -> dict[str, Source]:

@@ -1,6 +1,6 @@
 """The contract of a source of rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,11 +31,17 @@ class Source:
         path: the file.
         fields: role -> the column or key that holds it.
         format: how rows stand in the file, so that `tfattn predict` can read others like it; None where it cannot.
+        has_examples: whether rows are examples already, which another tool has made: as JSON, under the role `example`.
     """
 
     path: AnyPath
     fields: dict[str, str]
     format: FileFormat | None = None
+    has_examples: bool = False
+
+    def add_columns(self, names: Sequence[str]) -> None:
+        """Read some columns by their own names too, those that no role has."""
+        self.fields |= {name: name for name in names if name not in self.fields}
 
     def parts(self) -> Iterator[Part]:
         """Divide the rows into parts that can be read each for itself; one part where the file cannot be divided.

@@ -11,7 +11,6 @@ from tfattn.config.relations import Below, NotWith, OnlyWith
 from tfattn.config.types import Fraction
 from tfattn.data.class_targets import NUMBERS, seem_numbers
 from tfattn.data.coded import Coded
-from tfattn.data.folds import fold_of_rows
 from tfattn.errors import ConfigError, DataError, listed
 
 TRAIN, VALIDATION, TEST = "train", "validation", "test"
@@ -120,6 +119,9 @@ class Split:
             most = min(len(groups.names), max(classes.counts.values()) if self.stratify else len(classes))
             count, folds = _nearest(fraction, most)
             taken = list(range(count))
+        # It imports scikit-learn, for which only the process that divides the rows has to wait.
+        from tfattn.data.folds import fold_of_rows
+
         is_taken = np.isin(fold_of_rows(classes, groups, folds=folds, seed=seed, stratify=self.stratify), taken)
         rows[part], rows[TRAIN] = some[is_taken], some[~is_taken]
 

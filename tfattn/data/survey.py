@@ -100,7 +100,7 @@ class Survey:
 
     def __init__(self, data: Data, folder: Path, units: Sequence[Rows]):
         self.units = units
-        self._paths = [str(data.sources[unit.source].path) for unit in units]
+        self._paths = [unit.part.path or str(data.sources[unit.source].path) for unit in units]
         self._folders = [folder / SURVEY / unit.name for unit in units]
         found = [json.loads((part / "found.json").read_text(encoding="utf-8")) for part in self._folders]
         self.texts, self.is_held_out = self._joined("texts"), self._joined("is_held_out")

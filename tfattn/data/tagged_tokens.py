@@ -4,7 +4,7 @@ import itertools
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-from tfattn.data.examples import Example, Examples
+from tfattn.data.examples import Drawing, Example, Examples
 from tfattn.data.source import Row
 from tfattn.data.tag_targets import Tags
 from tfattn.features import IS_TAGGED, LABEL_IDS, STARTS, WORD_NUMBERS
@@ -23,8 +23,8 @@ class TaggedTokens(Examples):
 
     located = "words"
 
-    def of(self, rows: Sequence[Row], preprocessor: Preprocessor, targets: Tags) -> Iterator[Example]:
-        made = super().of(rows, preprocessor, targets)
+    def of(self, rows: Sequence[Row], preprocessor: Preprocessor, targets: Tags, drawing: Drawing) -> Iterator[Example]:
+        made = super().of(rows, preprocessor, targets, drawing)
         for place, windows in itertools.groupby(made, key=lambda example: example.row):
             yield from _labelled(list(windows), targets.words(rows[place]))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import tensorflow as tf
 from pydantic import PositiveInt
 
@@ -16,7 +17,8 @@ class TokenMasking(Transform):
     """Masking of some tokens of each row, which are to be predicted, as BERT's own tools do.
 
     Of the chosen ones 80 % become the mask, 10 % a random token, and 10 % stay. Neither padding nor special tokens are
-    chosen or put in another's place. A row that has any other token has at least one to tell.
+    chosen or put in another's place. A row that has any other token has at least one to tell; of whole words there may
+    be none that is as short as that. Words are then chosen until the next one would be too many tokens.
 
     Args:
         mask_id: the id of the mask.
@@ -24,6 +26,7 @@ class TokenMasking(Transform):
         vocabulary_size: how many ids there are.
         masked_lm_prob: the fraction of a row's tokens, special ones counted, that are chosen.
         max_predictions_per_seq: the most tokens that are chosen of a row; null sets no limit.
+        continuing_ids: where words are chosen with all of their pieces, the ids of those that do not begin a word.
 
     Call arguments:
         batch: `token_ids` and `padding_mask` (B, T).
@@ -50,12 +53,14 @@ class TokenMasking(Transform):
         vocabulary_size: int,
         masked_lm_prob: Rate = 0.15,
         max_predictions_per_seq: PositiveInt | None = None,
+        continuing_ids: Sequence[int] = (),
     ):
         self.mask_id = mask_id
         self.special_ids = list(special_ids)
         self.vocabulary_size = vocabulary_size
         self.masked_lm_prob = masked_lm_prob
         self.max_predictions_per_seq = max_predictions_per_seq
+        self.continuing_ids = list(continuing_ids)
 
     def __call__(self, batch: Batch, seeds: tf.Tensor) -> dict[str, tf.Tensor]:
         token_ids, real = batch[TOKEN_IDS], batch[PADDING_MASK]
@@ -75,10 +80,14 @@ class TokenMasking(Transform):
     def _choose(self, token_ids, real, seeds):
         """Draw positions in rising order, (B, P) int32, and which of them count, (B, P) bool."""
         width = tf.shape(token_ids)[1]
-        may_be_chosen = real & tf.reduce_all(token_ids[..., None] != tf.constant(self.special_ids, tf.int32), axis=-1)
-        order = tf.where(may_be_chosen, uniform(seeds, width), 1.0)
-        smallest, positions = tf.math.top_k(-order, self._count(width))
+        may_be_chosen = real & ~tf.gather(self._is_one_of(self.special_ids), token_ids)
         wanted = self._count(tf.math.count_nonzero(real, axis=1, dtype=tf.int32))
+        order = uniform(seeds, width)
+        if self.continuing_ids:
+            continues = tf.gather(self._is_one_of(self.continuing_ids), token_ids)
+            order, may_be_chosen = _by_words(order, may_be_chosen, continues, wanted)
+        order = tf.where(may_be_chosen, order, 1.0)
+        smallest, positions = tf.math.top_k(-order, self._count(width))
         chosen = (smallest > -1.0) & tf.sequence_mask(wanted, tf.shape(positions)[1])
         positions = tf.sort(tf.where(chosen, positions, width), axis=1)
         chosen = positions < width
@@ -92,6 +101,38 @@ class TokenMasking(Transform):
     def _instead(self, ids, seeds):
         """Draw what replaces the chosen tokens."""
         kind, which = (uniform(seeds, tf.shape(ids)[1], draw=draw) for draw in (1, 2))
-        ordinary = [number for number in range(self.vocabulary_size) if number not in set(self.special_ids)]
+        ordinary = np.setdiff1d(np.arange(self.vocabulary_size), self.special_ids)
         random_ids = tf.gather(tf.constant(ordinary, tf.int32), tf.cast(which * len(ordinary), tf.int32))
         return tf.where(kind < MASKED, self.mask_id, tf.where(kind < MASKED + KEPT, ids, random_ids))
+
+    def _is_one_of(self, ids):
+        """Tell for each id of the vocabulary whether it is one of some, (V,) bool."""
+        return tf.constant(np.isin(np.arange(self.vocabulary_size), ids))
+
+
+def _by_words(order, may_be_chosen, continues, wanted):
+    """Order tokens by a random number of their word, of those words that there is still room for.
+
+    Args:
+        order: (B, T) float32, random numbers.
+        may_be_chosen: (B, T) bool.
+        continues: (B, T) bool, whether a token belongs to the word of the one before, unless that is special.
+        wanted: (B,) int32, the most tokens to choose.
+
+    Returns:
+        the order, equal within a word, and which tokens may be chosen, both (B, T).
+    """
+    rows, width = tf.shape(order)[0], tf.shape(order)[1]
+    begins = may_be_chosen & ~(continues & tf.pad(may_be_chosen, [[0, 0], [1, 0]])[:, :-1])
+    words = tf.maximum(tf.cumsum(tf.cast(begins, tf.int32), axis=1) - 1, 0)
+    across = words + tf.range(rows)[:, None] * width  # numbered through all rows
+
+    def over_words(reduce, values):
+        return tf.gather(reduce(values, across, rows * width), across)
+
+    sizes = over_words(tf.math.unsorted_segment_sum, tf.cast(may_be_chosen, tf.int32))
+    may_be_chosen &= sizes <= wanted[:, None]
+    order = tf.where(may_be_chosen, tf.gather(order, words, batch_dims=1), 1.0)
+    places = tf.argsort(tf.argsort(order, axis=1, stable=True), axis=1)
+    firsts = over_words(tf.math.unsorted_segment_min, tf.where(may_be_chosen, places, width))
+    return order, may_be_chosen & (firsts + sizes <= wanted[:, None])

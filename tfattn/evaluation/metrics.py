@@ -20,6 +20,7 @@ def classification(true: np.ndarray, predicted: np.ndarray, labels: Sequence[str
         accuracy_low, accuracy_high    its 95 % interval, see `wilson`
         baseline_accuracy              what always predicting the most frequent label would reach
         macro_precision, macro_recall, macro_f1    means over the labels, each counting the same
+        matthews_correlation           1 where all are right, 0 where they have nothing to do with the right ones
         precision/LABEL, recall/LABEL, f1/LABEL, support/LABEL    of one label; support is its number of rows
 
     A label that is never predicted, or has no rows, scores 0.

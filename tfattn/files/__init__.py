@@ -4,6 +4,9 @@ Everything is written in a hidden workplace beside its target, synced to the dis
 `manifest.json` with the size and SHA-256 of each of its files, and of itself; `verify` compares the files with it.
 """
 
+from pathlib import Path
+
+from tfattn.files.compressed import CompressedPath, unpacked
 from tfattn.files.locks import disk_errors, lock, remove_leftovers
 from tfattn.files.manifests import (
     MANIFEST,
@@ -19,7 +22,7 @@ from tfattn.files.manifests import (
     write_manifest,
 )
 from tfattn.files.reading import read_json, read_json_lines
-from tfattn.files.remote import AnyPath, RemotePath, path_of
+from tfattn.files.remote import RemotePath, path_of
 from tfattn.files.suffixes import by_suffix
 from tfattn.files.writing import (
     atomic_file,
@@ -31,8 +34,11 @@ from tfattn.files.writing import (
     write_text,
 )
 
+AnyPath = Path | RemotePath | CompressedPath
+
 __all__ = [
     "AnyPath",
+    "CompressedPath",
     "MANIFEST",
     "Manifest",
     "RemotePath",
@@ -55,6 +61,7 @@ __all__ = [
     "remove_folder",
     "remove_leftovers",
     "sha256",
+    "unpacked",
     "verify",
     "write_json",
     "write_manifest",

@@ -16,7 +16,7 @@ from typing_extensions import TypedDict  # pydantic wants this one before Python
 
 from tfattn.errors import DataError
 from tfattn.files.reading import parse_json, read_bytes
-from tfattn.files.remote import AnyPath, path_of
+from tfattn.files.remote import RemotePath, path_of
 
 MANIFEST = "manifest.json"
 SEAL = "sha256"
@@ -122,7 +122,7 @@ def check(folder: str | Path, files: Mapping[str, File], *, remedy: str = WRITE_
             raise DataError("the file's SHA-256 differs", where=str(path), remedy=remedy)
 
 
-def sha256(path: str | AnyPath) -> str:
+def sha256(path: str | Path | RemotePath) -> str:
     """Compute the SHA-256 of a file, as hexadecimal digits."""
     with path_of(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -63,10 +63,7 @@ class RemotePath:
         return io.BufferedReader(_RemoteBytes(self.address), _READ_BYTES)
 
 
-AnyPath = Path | RemotePath
-
-
-def path_of(text: str | AnyPath) -> AnyPath:
+def path_of(text: str | Path | RemotePath) -> Path | RemotePath:
     """Tells an address from a path of this machine.
 
     Example:

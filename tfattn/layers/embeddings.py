@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from tfattn.layers.dropout import Dropout
+from tfattn.layers.norm import RmsNormalization
 
 
 class EmbeddingTable(keras.layers.Layer):
@@ -57,6 +58,8 @@ class Embeddings(keras.layers.Layer):
         hidden_dim: D.
         max_sequence_length: the number of positions, the longest T.
         num_segments: the number of segment ids.
+        positions: "learned", or "rotary" for none here: attention then rotates its queries and keys.
+        normalization: "layer_norm" or "rms_norm".
         dropout: the fraction of the result that is dropped while training.
         layer_norm_epsilon: added to the variance before its root is taken.
         initializer_range: the standard deviation of the tables' truncated normal distribution.
@@ -64,6 +67,7 @@ class Embeddings(keras.layers.Layer):
     Call arguments:
         token_ids: (B, T) int.
         segment_ids: (B, T) int; None puts every token into segment 0.
+        indices: (B, T) int, where each token stands in its sequence; None counts from 0 in every row.
 
     Example:
         >>> layer = Embeddings(vocabulary_size=100, hidden_dim=8, max_sequence_length=16)
@@ -80,6 +84,8 @@ class Embeddings(keras.layers.Layer):
         hidden_dim: int,
         max_sequence_length: int,
         num_segments: int = 2,
+        positions: str = "learned",
+        normalization: str = "layer_norm",
         dropout: float = 0.1,
         layer_norm_epsilon: float = 1e-12,
         initializer_range: float = 0.02,
@@ -90,6 +96,8 @@ class Embeddings(keras.layers.Layer):
         self.hidden_dim = hidden_dim
         self.max_sequence_length = max_sequence_length
         self.num_segments = num_segments
+        self.positions = positions
+        self.normalization = normalization
         self.dropout = dropout
         self.layer_norm_epsilon = layer_norm_epsilon
         self.initializer_range = initializer_range
@@ -97,18 +105,24 @@ class Embeddings(keras.layers.Layer):
     def build(self, input_shape: tuple) -> None:
         tables = {"width": self.hidden_dim, "initializer_range": self.initializer_range, "dtype": self.dtype_policy}
         self.token = EmbeddingTable(num_rows=self.vocabulary_size, name="token", **tables)
-        self.position = EmbeddingTable(num_rows=self.max_sequence_length, name="position", **tables)
-        self.segment = EmbeddingTable(num_rows=self.num_segments, name="segment", **tables)
-        self.norm = keras.layers.LayerNormalization(
-            epsilon=self.layer_norm_epsilon, name="norm", dtype=self.dtype_policy
+        self.position = (
+            EmbeddingTable(num_rows=self.max_sequence_length, name="position", **tables)
+            if self.positions == "learned"
+            else None
         )
+        self.segment = EmbeddingTable(num_rows=self.num_segments, name="segment", **tables)
+        norm = RmsNormalization if self.normalization == "rms_norm" else keras.layers.LayerNormalization
+        self.norm = norm(epsilon=self.layer_norm_epsilon, name="norm", dtype=self.dtype_policy)
         self.output_dropout = Dropout(self.dropout, name="dropout", dtype=self.dtype_policy)
         for layer in (self.token, self.position, self.segment, self.norm, self.output_dropout):
-            layer.build((*input_shape, self.hidden_dim))
+            if layer is not None:
+                layer.build((*input_shape, self.hidden_dim))
 
-    def call(self, token_ids: Any, segment_ids: Any = None, training: bool = False) -> Any:
-        length = ops.shape(token_ids)[1]
-        x = self.token(token_ids) + self.position.embeddings[None, :length]
+    def call(self, token_ids: Any, segment_ids: Any = None, indices: Any = None, training: bool = False) -> Any:
+        x = self.token(token_ids)
+        if self.position is not None:
+            length = ops.shape(token_ids)[1]
+            x = x + (self.position.embeddings[None, :length] if indices is None else self.position(indices))
         if segment_ids is None:
             x = x + self.segment.embeddings[0]
         else:
@@ -122,6 +136,7 @@ class Embeddings(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         names = (
-            "vocabulary_size hidden_dim max_sequence_length num_segments dropout layer_norm_epsilon initializer_range"
+            "vocabulary_size hidden_dim max_sequence_length num_segments positions normalization dropout "
+            "layer_norm_epsilon initializer_range"
         )
         return {**super().get_config(), **{name: getattr(self, name) for name in names.split()}}

@@ -16,8 +16,9 @@ class FeedForward(keras.layers.Layer):
 
     Args:
         intermediate_dim: the width in between.
-        activation: gelu, gelu_approximate, relu, or reglu, for which the first map is twice as wide: one half gates the
-            other.
+        activation: gelu, gelu_approximate, relu, or one of reglu, geglu and swiglu, for which the first map is twice as
+            wide: one half gates the other.
+        use_bias: whether both maps add a learned vector.
         dropout: the fraction of the activations that is dropped while training.
         initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
 
@@ -26,7 +27,7 @@ class FeedForward(keras.layers.Layer):
         >>> layer(keras.random.normal((1, 5, 8))).shape
         TensorShape([1, 5, 8])
 
-    Source: Vaswani et al. 2017, "Attention is all you need", eq. 2; GELU as in BERT; reglu: Shazeer 2020, "GLU variants
+    Source: Vaswani et al. 2017, "Attention is all you need", eq. 2; GELU as in BERT; gates: Shazeer 2020, "GLU variants
     improve Transformer".
     """
 
@@ -35,6 +36,7 @@ class FeedForward(keras.layers.Layer):
         *,
         intermediate_dim: int,
         activation: str = "gelu",
+        use_bias: bool = True,
         dropout: float = 0.0,
         initializer_range: float | None = 0.02,
         **kwargs: Any,
@@ -42,11 +44,16 @@ class FeedForward(keras.layers.Layer):
         super().__init__(**kwargs)
         self.intermediate_dim = intermediate_dim
         self.activation = activation
+        self.use_bias = use_bias
         self.dropout = dropout
         self.initializer_range = initializer_range
 
     def build(self, input_shape: tuple) -> None:
-        common = {"initializer_range": self.initializer_range, "dtype": self.dtype_policy}
+        common = {
+            "use_bias": self.use_bias,
+            "initializer_range": self.initializer_range,
+            "dtype": self.dtype_policy,
+        }
         halves = 2 if self.activation in GATED_ACTIVATIONS else 1
         self.intermediate = Projection(units=halves * self.intermediate_dim, name="intermediate", **common)
         self.intermediate.build(input_shape)
@@ -63,5 +70,5 @@ class FeedForward(keras.layers.Layer):
         return input_shape
 
     def get_config(self) -> dict[str, Any]:
-        names = ("intermediate_dim", "activation", "dropout", "initializer_range")
+        names = ("intermediate_dim", "activation", "use_bias", "dropout", "initializer_range")
         return {**super().get_config(), **{name: getattr(self, name) for name in names}}

@@ -31,6 +31,7 @@ class MultiHeadAttention(keras.layers.Layer):
     Args:
         num_heads: H, a divisor of the width D.
         is_causal: whether position t sees only positions up to t.
+        use_bias: whether the projections add a learned vector.
         dropout: the fraction of the attention weights that is dropped while training.
         initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
 
@@ -40,8 +41,8 @@ class MultiHeadAttention(keras.layers.Layer):
             to (B, H, W T, W S); see `masks.continued`.
         cache: the keys and the values of up to S positions, each (B, H, W, S, K), with zeros from `cache_index` on.
         cache_index: how many positions the cache holds already, a scalar.
-        positions: (T,) int, where x stands, for rotary positions: queries and keys are rotated by them, and keys are
-            cached rotated. None rotates nothing.
+        positions: (T,) int, or (B, T) where rows differ, where x stands, for rotary positions: queries and keys are
+            rotated by them, and keys are cached rotated. None rotates nothing.
         num_queries: T, if only the first T positions of x are wanted as queries; the others are then only keys.
         return_attention_scores: whether to return the attention weights too.
 
@@ -62,6 +63,7 @@ class MultiHeadAttention(keras.layers.Layer):
         *,
         num_heads: int,
         is_causal: bool = False,
+        use_bias: bool = True,
         dropout: float = 0.0,
         initializer_range: float | None = 0.02,
         **kwargs: Any,
@@ -69,6 +71,7 @@ class MultiHeadAttention(keras.layers.Layer):
         super().__init__(**kwargs)
         self.num_heads = num_heads
         self.is_causal = is_causal
+        self.use_bias = use_bias
         self.dropout = dropout
         self.initializer_range = initializer_range
 
@@ -76,7 +79,11 @@ class MultiHeadAttention(keras.layers.Layer):
         width = input_shape[-1]
         if width % self.num_heads:
             raise ValueError(f"num_heads: expected a divisor of the width {width}, received {self.num_heads}")
-        common = {"initializer_range": self.initializer_range, "dtype": self.dtype_policy}
+        common = {
+            "use_bias": self.use_bias,
+            "initializer_range": self.initializer_range,
+            "dtype": self.dtype_policy,
+        }
         self.qkv = Projection(units=3 * width, name="qkv", **common)
         self.qkv.build(input_shape)
         self.weights_dropout = Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
@@ -112,6 +119,7 @@ class MultiHeadAttention(keras.layers.Layer):
             qkv = ops.transpose(qkv, (3, 0, 4, 1, 2, 5))  # (3, B, H, W, T, K)
         query, key, value = ops.unstack(qkv, 3)
         if positions is not None:
+            positions = ops.expand_dims(positions, -2)  # the same for all heads
             query, key = rotary(query, positions), rotary(key, positions)
         if cache is not None:
             cache = key, value = _put(cache[0], key, cache_index), _put(cache[1], value, cache_index)
@@ -133,8 +141,8 @@ class MultiHeadAttention(keras.layers.Layer):
         return input_shape
 
     def get_config(self) -> dict[str, Any]:
-        own = {name: getattr(self, name) for name in ("num_heads", "is_causal", "dropout", "initializer_range")}
-        return {**super().get_config(), **own}
+        names = ("num_heads", "is_causal", "use_bias", "dropout", "initializer_range")
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
 
 def _put(cache: Any, new: Any, at: Any) -> Any:

@@ -1,11 +1,11 @@
-"""Layer normalization with a gradient in few steps."""
+"""Normalization with a gradient in few steps."""
 
 from typing import Any
 
 import keras
 from keras import ops
 
-from tfattn.ops.normalization import layer_normalization
+from tfattn.ops.normalization import layer_normalization, rms_normalization
 
 
 class LayerNormalization(keras.layers.Layer):
@@ -46,3 +46,42 @@ class LayerNormalization(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "epsilon": self.epsilon}
+
+
+class RmsNormalization(keras.layers.Layer):
+    """Division by the root mean square, with learned scales of the components: (..., D) -> (..., D).
+
+    Masks: positions are independent of each other.
+
+    Args:
+        epsilon: added to the mean square before its root is taken.
+
+    Example:
+        >>> layer = RmsNormalization(epsilon=1e-6)
+        >>> layer(keras.random.normal((1, 5, 8))).shape
+        TensorShape([1, 5, 8])
+
+    Source: Zhang and Sennrich 2019, "Root mean square layer normalization", eq. 4.
+    """
+
+    def __init__(self, *, epsilon: float, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.epsilon = epsilon
+
+    def build(self, input_shape: tuple) -> None:
+        # Kept in float32: so are the sums that it enters.
+        self.gamma = self.add_weight(name="gamma", shape=(input_shape[-1],), initializer="ones", autocast=False)
+
+    def call(self, x: Any) -> Any:
+        # As a tensor: a function with a gradient of its own reads no variables in TensorFlow.
+        return rms_normalization(x, ops.copy(self.gamma), epsilon=self.epsilon)
+
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "epsilon": self.epsilon}
+
+
+# By the names that configurations use.
+NORMALIZATIONS = {"layer_norm": LayerNormalization, "rms_norm": RmsNormalization}

@@ -7,7 +7,7 @@ from keras import ops
 
 
 class Projection(keras.layers.Layer):
-    """A linear map of the last axis, with bias: (..., D) -> (..., units).
+    """A linear map of the last axis: (..., D) -> (..., units).
 
     What keras.layers.Dense does, computed as one product of two matrices. For input of rank 3 Dense multiplies batch by
     batch, and its kernel's gradient is a stack of B products that is then summed; as one product it is two to three
@@ -17,6 +17,7 @@ class Projection(keras.layers.Layer):
 
     Args:
         units: the width of the output.
+        use_bias: whether a learned vector is added.
         initializer_range: the standard deviation of the kernel's truncated normal distribution; None draws it uniformly
             from a range that its two widths decide (Glorot and Bengio 2010, eq. 16).
 
@@ -26,9 +27,10 @@ class Projection(keras.layers.Layer):
         TensorShape([2, 3, 6])
     """
 
-    def __init__(self, *, units: int, initializer_range: float | None = 0.02, **kwargs: Any):
+    def __init__(self, *, units: int, use_bias: bool = True, initializer_range: float | None = 0.02, **kwargs: Any):
         super().__init__(**kwargs)
         self.units = units
+        self.use_bias = use_bias
         self.initializer_range = initializer_range
 
     def build(self, input_shape: tuple) -> None:
@@ -38,15 +40,18 @@ class Projection(keras.layers.Layer):
             initializers.GlorotUniform() if by_widths else initializers.TruncatedNormal(stddev=self.initializer_range)
         )
         self.kernel = self.add_weight(name="kernel", shape=(input_shape[-1], self.units), initializer=initializer)
-        self.bias = self.add_weight(name="bias", shape=(self.units,), initializer="zeros")
+        if self.use_bias:
+            self.bias = self.add_weight(name="bias", shape=(self.units,), initializer="zeros")
 
     def call(self, x: Any) -> Any:
         shape = ops.shape(x)
-        x = ops.matmul(ops.reshape(x, (-1, shape[-1])), self.kernel) + self.bias
+        x = ops.matmul(ops.reshape(x, (-1, shape[-1])), self.kernel)
+        x = x + self.bias if self.use_bias else x
         return ops.reshape(x, (*shape[:-1], self.units))
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
         return (*input_shape[:-1], self.units)
 
     def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "units": self.units, "initializer_range": self.initializer_range}
+        own = {name: getattr(self, name) for name in ("units", "use_bias", "initializer_range")}
+        return {**super().get_config(), **own}

@@ -8,14 +8,15 @@ from pydantic import PositiveFloat, PositiveInt
 from tfattn import features as feature_names
 from tfattn.config.relations import Divides
 from tfattn.config.types import Depth, Rate, Size
-from tfattn.layers.embeddings import Embeddings
+from tfattn.layers.embeddings import Embeddings, EmbeddingTable
 from tfattn.layers.encoder_block import EncoderBlock
 from tfattn.layers.pooler import Pooler
-from tfattn.models.contracts import Encoder
+from tfattn.models.contracts import PretrainableEncoder
 from tfattn.ops import masks
+from tfattn.ops.positions import restarting
 
 
-class Bert(Encoder):
+class Bert(PretrainableEncoder):
     """A stack of Transformer encoder blocks over token, position and segment embeddings.
 
     Its weights are made by the constructor, under names such as `bert/embeddings/token/embeddings` and
@@ -40,8 +41,8 @@ class Bert(Encoder):
         initializer_range: the standard deviation with which weights are initialized.
 
     Call arguments:
-        features: `token_ids` (B, T) int; optional `padding_mask` (B, T) bool, True at real tokens, and `segment_ids`
-            (B, T) int.
+        features: `token_ids` (B, T) int; optional `padding_mask` (B, T) bool, True at real tokens, `segment_ids` (B, T)
+            int, and where texts are packed `sequence_ids` (B, T) int, of which text each token is, 0 where padded.
 
     Returns:
         a dictionary of `sequence_output` (B, T, D), `pooled_output` (B, D) and `hidden_states`, a list of what the
@@ -86,6 +87,7 @@ class Bert(Encoder):
         self.norm = norm
         self.layer_norm_epsilon = layer_norm_epsilon
         self.initializer_range = initializer_range
+        self.head_activation = activation
         self.build()
 
     def build(self, input_shape: Any = None) -> None:
@@ -123,12 +125,19 @@ class Bert(Encoder):
         for layer in (*self.blocks, *([self.final_norm] if self.final_norm else []), self.pooler):
             layer.build((None, None, self.hidden_dim))
 
+    @property
+    def token_embeddings(self) -> EmbeddingTable:
+        return self.embeddings.token
+
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        packed = features.get(feature_names.SEQUENCE_IDS)
         x = self.embeddings(
-            features[feature_names.TOKEN_IDS], features.get(feature_names.SEGMENT_IDS), training=training
+            features[feature_names.TOKEN_IDS],
+            features.get(feature_names.SEGMENT_IDS),
+            indices=None if packed is None else restarting(packed),
+            training=training,
         )
-        padding_mask = features.get(feature_names.PADDING_MASK)
-        mask = None if padding_mask is None else masks.padding(padding_mask)
+        mask = masks.bidirectional(features.get(feature_names.PADDING_MASK), packed)
         hidden_states = [x]
         for block in self.blocks:
             hidden_states.append(block(hidden_states[-1], attention_mask=mask, training=training))

@@ -10,6 +10,7 @@ from typing import Any
 import keras
 
 from tfattn.decoding.rows import reorder_rows
+from tfattn.layers.embeddings import EmbeddingTable
 
 
 class Encoder(keras.Model):
@@ -36,6 +37,25 @@ class Encoder(keras.Model):
     def depth_groups(self) -> list[list[keras.Variable]]:
         """Group the trainable variables from the input upwards (embeddings, block 1, ..., top) for layer-wise rates."""
         raise NotImplementedError
+
+
+class PretrainableEncoder(Encoder):
+    """An Encoder that can be taught to fill in hidden tokens.
+
+    `call` also takes, where texts are packed, `sequence_ids` (B, T): attention then stays within each text, and the
+    positions of each begin with 0. Heads score a token by the product with its vector in the table (tied weights).
+
+    Attributes:
+        token_embeddings: the table of V token vectors, each of the width `hidden_dim`.
+        head_activation: the activation of heads that read its outputs, by its name among ops.activations.ACTIVATIONS.
+        layer_norm_epsilon: of the normalizations in them.
+        initializer_range: the standard deviation with which their weights are initialized.
+    """
+
+    token_embeddings: EmbeddingTable
+    head_activation: str
+    layer_norm_epsilon: float
+    initializer_range: float
 
 
 class TableEncoder(keras.Model):

@@ -50,6 +50,24 @@ def reglu(x: Any) -> Any:
     return ops.relu(gate) * value
 
 
+def geglu(x: Any) -> Any:
+    """Return GELU(a) b of the halves a and b of the last axis: (..., 2 F) -> (..., F).
+
+    Source: Shazeer 2020, "GLU variants improve Transformer", eq. 5.
+    """
+    gate, value = ops.split(x, 2, axis=-1)
+    return gelu(gate) * value
+
+
+def swiglu(x: Any) -> Any:
+    """Return a sigmoid(a) b of the halves a and b of the last axis: (..., 2 F) -> (..., F).
+
+    Source: Shazeer 2020, "GLU variants improve Transformer", eq. 5 (Swish with beta 1).
+    """
+    gate, value = ops.split(x, 2, axis=-1)
+    return ops.silu(gate) * value
+
+
 ACTIVATIONS = {"gelu": gelu, "gelu_approximate": gelu_approximate, "relu": ops.relu}
 # The last axis of their input is twice as wide as that of their output.
-GATED_ACTIVATIONS = {"reglu": reglu}
+GATED_ACTIVATIONS = {"reglu": reglu, "geglu": geglu, "swiglu": swiglu}

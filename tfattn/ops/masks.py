@@ -20,6 +20,33 @@ def padding(padding_mask: Any) -> Any:
     return ops.cast(padding_mask, "bool")[:, None, None, :]
 
 
+def same_sequence(sequence_ids: Any) -> Any:
+    """Hide from every query what belongs to another of the sequences that share a row.
+
+    Args:
+        sequence_ids: (B, T) int, to which sequence of the row each token belongs, from 1; 0 where padded.
+
+    Returns:
+        (B, 1, T, T) bool. Padding sees padding, so that no query sees nothing.
+    """
+    return (sequence_ids[:, :, None] == sequence_ids[:, None, :])[:, None]
+
+
+def bidirectional(padding_mask: Any = None, sequence_ids: Any = None) -> Any:
+    """Let every token of an encoder see all others but padding, and those of other texts where several share a row.
+
+    Args:
+        padding_mask: (B, T), True at real tokens; None stands for all.
+        sequence_ids: (B, T), as `same_sequence` takes them; None where every row is one text.
+
+    Returns:
+        (B, 1, 1, T) or (B, 1, T, T) bool; None where nothing is hidden.
+    """
+    if sequence_ids is not None:
+        return same_sequence(sequence_ids)
+    return None if padding_mask is None else padding(padding_mask)
+
+
 def causal(num_queries: Any, num_keys: Any, offset: Any = 0) -> Any:
     """Hide the future: query t sees keys 0 to t + offset.
 

@@ -1,4 +1,4 @@
-"""Layer normalization."""
+"""Normalization of vectors: layer normalization, and by the root mean square alone."""
 
 from typing import Any
 
@@ -47,3 +47,43 @@ def layer_normalization(x: Any, gamma: Any, beta: Any, *, epsilon: float) -> Any
 
     shape = ops.shape(x)
     return ops.reshape(normalize(ops.reshape(x, (-1, shape[-1])), gamma, beta), shape)
+
+
+def rms_normalization(x: Any, gamma: Any, *, epsilon: float) -> Any:
+    """Divide every vector by the root of the mean of its squares, then scale its components.
+
+    x / sqrt(mean(x^2) + epsilon) gamma, computed in float32 whatever the type of x. The gradient is given in its closed
+    form, as that of `layer_normalization`.
+
+    Args:
+        x: (..., D).
+        gamma: (D,), the scales.
+        epsilon: added to the mean square before its root is taken.
+
+    Returns:
+        (..., D) in the type of x.
+
+    Example:
+        >>> rms_normalization(ops.ones((2, 3, 4)), ops.ones(4), epsilon=1e-6).shape
+        TensorShape([2, 3, 4])
+
+    Source: Zhang and Sennrich 2019, "Root mean square layer normalization", eq. 4.
+    """
+
+    @ops.custom_gradient
+    def normalize(rows: Any, gamma: Any) -> tuple[Any, Any]:
+        wide = ops.cast(rows, "float32")
+        shrink = ops.rsqrt(ops.mean(wide * wide, axis=-1, keepdims=True) + epsilon)
+        normal = wide * shrink
+
+        def gradients(*arguments: Any, upstream: Any = None) -> tuple[Any, Any]:
+            # Keras's backends differ in how they hand it over.
+            outer = ops.cast(arguments[0] if upstream is None else upstream, "float32")
+            by_scale = outer * normal
+            along = ops.mean(by_scale * gamma, axis=-1, keepdims=True)
+            return ops.cast((outer * gamma - normal * along) * shrink, rows.dtype), ops.sum(by_scale, axis=0)
+
+        return ops.cast(normal * gamma, rows.dtype), gradients
+
+    shape = ops.shape(x)
+    return ops.reshape(normalize(ops.reshape(x, (-1, shape[-1])), gamma), shape)

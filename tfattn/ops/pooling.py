@@ -1,4 +1,4 @@
-"""One vector for a whole sequence, without weights."""
+"""Vectors of a sequence, or one for all of it, without weights."""
 
 from typing import Any
 
@@ -8,6 +8,14 @@ from keras import ops
 def first(x: Any) -> Any:
     """Return the vector of the first token, [CLS]: (B, T, D) -> (B, D)."""
     return x[:, 0]
+
+
+def at(x: Any, positions: Any) -> Any:
+    """Return the vectors at some positions: (B, T, D) and (B, P) int -> (B, P, D)."""
+    batch, length, width = ops.shape(x)
+    # Gathered as rows of one matrix: the gradient is then a sum over B x P rows.
+    rows = ops.arange(batch, dtype="int32")[:, None] * length + ops.cast(positions, "int32")
+    return ops.take(ops.reshape(x, (-1, width)), rows, axis=0)
 
 
 def mean(x: Any, padding_mask: Any = None) -> Any:

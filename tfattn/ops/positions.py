@@ -39,7 +39,7 @@ def rotary(x: Any, positions: Any) -> Any:
 
     Args:
         x: (..., T, K), K even.
-        positions: (T,) int, where each of the T vectors stands.
+        positions: int, broadcasts to (..., T), where each of the T vectors stands.
 
     Returns:
         (..., T, K) in the type of x; lengths stay as they are.
@@ -56,6 +56,24 @@ def rotary(x: Any, positions: Any) -> Any:
     first, second = ops.split(ops.cast(x, "float32"), 2, axis=-1)
     turned = ops.concatenate([first * cosine - second * sine, second * cosine + first * sine], axis=-1)
     return ops.cast(turned, x.dtype)
+
+
+def restarting(sequence_ids: Any) -> Any:
+    """Count the positions of each of the sequences that share a row from 0 on.
+
+    Args:
+        sequence_ids: (B, T) int, to which sequence of the row each token belongs; equal ones stand side by side.
+
+    Returns:
+        (B, T) int32.
+
+    Example:
+        >>> restarting(ops.array([[1, 1, 1, 2, 2, 0]])).numpy().tolist()
+        [[0, 1, 2, 0, 1, 0]]
+    """
+    is_same = sequence_ids[:, :, None] == sequence_ids[:, None, :]
+    first = ops.cast(ops.argmax(ops.cast(is_same, "int32"), axis=-1), "int32")
+    return ops.arange(ops.shape(sequence_ids)[1], dtype="int32") - first
 
 
 def _angles(positions: Any, width: int) -> Any:

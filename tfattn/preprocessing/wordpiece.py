@@ -228,6 +228,11 @@ class WordPiece(Preprocessor):
         """The tokens of the vocabulary, in the order of their ids."""
         return list(self._fitted.vocabulary.tokens)
 
+    @property
+    def pieces(self) -> Pieces:
+        """What splits its texts into word pieces."""
+        return self._fitted
+
     def __call__(self, fields: dict[str, tf.Tensor]) -> dict[str, tf.RaggedTensor]:
         """Tokenize texts.
 

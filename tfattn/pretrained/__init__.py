@@ -4,7 +4,7 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
-from tfattn import catalog
+from tfattn import catalog, registry
 from tfattn.errors import ConfigError
 
 
@@ -37,7 +37,7 @@ def open(name_or_folder: str | Path) -> Any:  # noqa: A001 (read as pretrained.o
         )
     known = []
     for name in catalog.CATALOGS["pretrained"]:  # imported one by one: most often the first matches
-        candidate = catalog.find("pretrained", name)
+        candidate = registry.find("pretrained", name)
         if candidate.matches(folder):
             return candidate(folder)
         known.append(candidate.looks_like)

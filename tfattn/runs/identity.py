@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tfattn import catalog, files, pretrained
+from tfattn import files, pretrained, registry
 from tfattn.config.build import build
 from tfattn.config.constructors import constructor
 from tfattn.config.read import KeyPath
 from tfattn.config.schema import Config
-from tfattn.config.types import Mark, SectionMark
+from tfattn.config.types import Mark, PartsMark, SectionMark
 from tfattn.data.section import Data
 from tfattn.runs.ensemble import ensemble_of
 
@@ -69,7 +69,7 @@ def of_data(config: Config, inputs: Inputs) -> str:
     Neither what prepares them nor how they are batched is part of it.
     """
     section = {key: value for key, value in config.values["data"].items() if key not in ("batching", "engine")}
-    kind = catalog.kind(config.values["task"]["name"])
+    kind = registry.kind(config.values["task"]["name"])
     return files.digest([FORMAT, section, kind.targets, kind.examples, inputs.data, config.values["seed"]])[:10]
 
 
@@ -105,7 +105,7 @@ def code_of(kind: str, name: str) -> str:
         kind: the catalog.
         name: the entry.
     """
-    module, distribution = catalog.origin(kind, name)
+    module, distribution = registry.origin(kind, name)
     package = module.partition(".")[0]
     if package == OWN_PACKAGE:
         return ""
@@ -119,6 +119,10 @@ def code_of(kind: str, name: str) -> str:
 def _parts(config: Config, mark: Mark, path: KeyPath) -> Iterator[tuple[KeyPath, str, str]]:
     """Yield every section whose class is a choice: its key path, the catalog, the name."""
     values = config.at(*path)
+    if isinstance(mark, PartsMark):
+        for name in values:
+            yield from _parts(config, mark.each, (*path, name))
+        return
     entry = mark.entry(values, config.values)
     if not isinstance(mark, SectionMark):
         yield path, *entry

@@ -10,11 +10,13 @@ import keras
 from tfattn import files
 from tfattn.config.build import build
 from tfattn.config.schema import Config
+from tfattn.data.examples import Examples
 from tfattn.data.prepare import Facts, read_facts
 from tfattn.data.raw_rows import read_rows
 from tfattn.data.reader import Reader
 from tfattn.data.records import PREPARE_AGAIN
 from tfattn.data.split import TRAIN
+from tfattn.data.transforms import Transform
 from tfattn.errors import DataError
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.runs.ensemble import training_seed
@@ -73,12 +75,14 @@ class Member:
             split: its name.
             folder: of the records; the prepared data by default.
         """
+        is_training = split == TRAIN
         return Reader(
             folder or self.prepared,
             split,
             batching=build(self.config, "data", "batching"),
             seed=self.training_seed,
-            shuffle=split == TRAIN,
+            shuffle=is_training,
+            transforms=self._transforms() if is_training else (),
         )
 
     def preprocessor(self) -> Preprocessor:
@@ -87,6 +91,10 @@ class Member:
         files.verify(self.prepared, "preprocessing/*", remedy=PREPARE_AGAIN)
         preprocessor.load(self.prepared / "preprocessing")
         return preprocessor
+
+    def _transforms(self) -> Sequence[Transform]:
+        examples: Examples = build(self.config, "data", "examples")
+        return examples.transforms(self.preprocessor())
 
     def task(self, preprocessor: Preprocessor) -> Task:
         """Build the model, untrained, of the sizes that the data need, and the task on it.

@@ -1,4 +1,4 @@
-"""The commands that need an export and no pipeline: predict, serve, conformance. A few lines of glue each.
+"""The commands that need an export and no pipeline: predict, glue, serve, conformance. A few lines of glue each.
 
 TensorFlow, which takes seconds, is loaded by those that need it, and not before what can be wrong has been looked at.
 """
@@ -10,7 +10,9 @@ from pathlib import Path
 from tfattn import console, native
 from tfattn.config.build import build
 from tfattn.config.resolve import resolve_section
+from tfattn.serving.client import glue as glue_files
 from tfattn.serving.client import output_lines
+from tfattn.serving.client.predict import Predictor
 from tfattn.serving.client.predict import predict as predict_rows
 from tfattn.serving.client.remote import RemoteModel
 from tfattn.serving.client.transports.address import is_address
@@ -34,12 +36,14 @@ def predict(
 ) -> None:
     """Write the predictions of an export, or of a model on a server, for a file of inputs."""
     output_lines.format_of(output)  # what cannot be written is refused before anything is loaded
-    if is_address(model):
-        predictor = RemoteModel(model, token_file=token_file)
-    else:
-        local = native.with_tensorflow("tfattn.serving.client.local")
-        predictor = local.load(model, folder, allow_operations=allow_operations)
+    predictor = _opened(model, folder, token_file=token_file, allow_operations=allow_operations)
     predict_rows(predictor, input, output, kind=format, batch_size=batch_size)
+
+
+def glue(model: str, task: str, input: str, output: Path, *, folder: Path, print: Print) -> None:
+    """Write the predictions for a test file of GLUE, as its website takes them."""
+    glue_files.check(task)
+    print(str(glue_files.write(_opened(model, folder), task, input, output)))
 
 
 def serve(models: str, *, with_engine: str, config: Path | None, overrides: list[str] | None, print: Print) -> None:
@@ -79,6 +83,16 @@ def conformance(
         print(str(result))
     print(run.summary(results))
     return all(result.outcome != "failed" for result in results)
+
+
+def _opened(
+    model: str, folder: Path, *, token_file: Path | None = None, allow_operations: Collection[str] = ()
+) -> Predictor:
+    """Load an export, or find a model on a server."""
+    if is_address(model):
+        return RemoteModel(model, token_file=token_file)
+    local = native.with_tensorflow("tfattn.serving.client.local")
+    return local.load(model, folder, allow_operations=allow_operations)
 
 
 def write_models(folder: Path) -> None:

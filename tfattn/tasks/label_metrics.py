@@ -43,11 +43,17 @@ class LabelCounts:
 
         Returns:
             `accuracy` with its 95 % interval `accuracy_low` to `accuracy_high`; `macro_precision`, `macro_recall` and
-            `macro_f1`, means over the labels, each counting the same.
+            `macro_f1`, means over the labels, each counting the same; and `matthews_correlation`, 1 where all labels
+            are right, 0 where they have nothing to do with the right ones.
+
+        Source: Gorodkin 2004, "Comparing two K-category assignments by a K-category correlation coefficient", eq. 8.
         """
         right, rows = int(self.right.sum()), int(self.true.sum())
         means = {f"macro_{name}": float(values.mean()) for name, values in self.by_label.items()}
-        return {**counted_fraction("accuracy", right, rows), **means}
+        true, given = (counts.astype(np.float64) for counts in (self.true, self.given))
+        spread = np.sqrt((rows**2 - true @ true) * (rows**2 - given @ given))
+        correlation = float((right * rows - true @ given) / spread) if spread else 0.0
+        return {**counted_fraction("accuracy", right, rows), **means, "matthews_correlation": correlation}
 
     def detection(self, positive: int) -> dict[str, float]:
         """Measure the search for one label.

@@ -65,7 +65,7 @@ class MultiClassHead(Head):
     @property
     def metric_names(self) -> tuple[str, ...]:
         if self.positive_id is None:
-            return ("accuracy", "macro_precision", "macro_recall", "macro_f1")
+            return ("accuracy", "macro_precision", "macro_recall", "macro_f1", "matthews_correlation")
         of_positive = [f"{name}{end}" for name in ("sensitivity", "specificity") for end in ("", "_low", "_high")]
         return ("accuracy", "accuracy_low", "accuracy_high", *of_positive, "roc_auc")
 
@@ -124,7 +124,7 @@ class MultiClassHead(Head):
         return {"score": scores[:, self.positive_id], "is_positive": batch[LABEL_IDS] == self.positive_id}
 
     def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
-        """Accuracy with the means over the labels or, of a positive label, sensitivity, specificity and roc_auc.
+        """Accuracy with what measures all labels or, of a positive label, sensitivity, specificity and roc_auc.
 
         Accuracy, sensitivity and specificity come with the 95 % interval `_low` to `_high`; see LabelCounts.
         """

@@ -1,10 +1,10 @@
-"""The index: what a plugin gets wrong is said in one line that names the plugin."""
+"""Names of the catalog: what a plugin gets wrong is said in one line that names the plugin."""
 
 import sys
 
 import pytest
 
-from tfattn import catalog
+from tfattn import catalog, registry
 from tfattn.config.constructors import constructor
 from tfattn.errors import ConfigError
 
@@ -29,7 +29,7 @@ def own(tmp_path, monkeypatch):
     for name, text in MODULES.items():
         (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(catalog, "PLUGINS", [])
+    monkeypatch.setattr(registry, "PLUGINS", [])
     for name in ("models", "tasks"):
         monkeypatch.setitem(catalog.CATALOGS, name, dict(catalog.CATALOGS[name]))
     yield tmp_path
@@ -38,8 +38,8 @@ def own(tmp_path, monkeypatch):
 
 
 def test_a_class_of_ones_own_is_found(own):
-    assert catalog.register("models.mine=own_good:Mine") == ("models", "mine")
-    assert catalog.find("models", "mine").__name__ == "Mine"
+    assert registry.register("models.mine=own_good:Mine") == ("models", "mine")
+    assert registry.find("models", "mine").__name__ == "Mine"
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_class_of_ones_own_is_found(own):
 )
 def test_a_plugin_that_cannot_be_had_is_named_with_the_reason(own, target, message):
     with pytest.raises(ConfigError, match=message) as caught:
-        constructor(*catalog.register(f"models.mine={target}"))
+        constructor(*registry.register(f"models.mine={target}"))
     assert str(caught.value).startswith(f"--plugin models.mine={target}")
     assert "\n" not in str(caught.value)
 
@@ -78,12 +78,12 @@ def test_a_plugin_whose_signature_can_be_read_is_imported_as_a_stage_begins(own,
 )
 def test_what_is_no_plugin_is_refused(own, plugin):
     with pytest.raises(ConfigError, match="--plugin: not a plugin: expected CATALOG.NAME=MODULE:CLASS"):
-        catalog.register(plugin)
+        registry.register(plugin)
 
 
 def test_a_misspelt_catalog_is_corrected():
     with pytest.raises(ConfigError, match="Did you mean `models`"):
-        catalog.register("modls.mine=own_good:Mine")
+        registry.register("modls.mine=own_good:Mine")
 
 
 def test_an_installed_plugin_that_is_broken_is_named_with_its_package(own, command):
@@ -92,7 +92,7 @@ def test_an_installed_plugin_that_is_broken_is_named_with_its_package(own, comma
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: their-package\nVersion: 1.0\n")
     (installed / "entry_points.txt").write_text("[tfattn.models]\ntheirs = own_fails:Theirs\n")
     with pytest.raises(ConfigError, match="the plugin models.theirs=own_fails:Theirs of the package their-package: "):
-        catalog.find("models", "theirs")
+        registry.find("models", "theirs")
     answer = command("list", "models")
     assert answer.status == 0
     assert "theirs                   cannot be used: the plugin models.theirs" in answer.output
@@ -100,18 +100,18 @@ def test_an_installed_plugin_that_is_broken_is_named_with_its_package(own, comma
 
 
 def test_a_task_of_ones_own_is_one_to_train_and_is_not_imported_to_know_that(own):
-    assert constructor(*catalog.register("tasks.mine=own_task:Mine")).arguments["width"].default == 3
-    assert catalog.kind("mine") == catalog.Kind(task="own_task:Mine")
-    assert catalog.target("targets", "mine") == "tfattn.data.targets:Target"
-    assert "mine" in catalog.names("targets") and "mine" not in catalog.names("served")
+    assert constructor(*registry.register("tasks.mine=own_task:Mine")).arguments["width"].default == 3
+    assert registry.kind("mine") == catalog.Kind(task="own_task:Mine")
+    assert registry.target("targets", "mine") == "tfattn.data.targets:Target"
+    assert "mine" in registry.names("targets") and "mine" not in registry.names("served")
     with pytest.raises(ConfigError, match="the task mine can only be trained: it has no `report`"):
-        catalog.target("report", "mine")
+        registry.target("report", "mine")
     assert "own_task" not in sys.modules
 
 
 def test_a_kind_of_ones_own_says_all_that_belongs_to_a_task(own):
-    assert constructor(*catalog.register("tasks.mine=own_kind:MINE")).arguments["width"].default == 3
-    assert catalog.target("tasks", "mine") == "own_task:Mine"
-    assert catalog.origin("targets", "mine") == ("tfattn.data.number_targets", "")
+    assert constructor(*registry.register("tasks.mine=own_kind:MINE")).arguments["width"].default == 3
+    assert registry.target("tasks", "mine") == "own_task:Mine"
+    assert registry.origin("targets", "mine") == ("tfattn.data.number_targets", "")
     assert constructor("targets", "mine").arguments == {}
     assert "own_task" not in sys.modules

@@ -1,0 +1,25 @@
+"""MediaWiki's markup: what readers read stays, all else goes."""
+
+import pytest
+
+from tfattn.data.wikitext import paragraphs_of
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("'''Riga''' ({{lang|lv|Rīga}}) is a ''city''.", ["Riga is a city."]),
+        ("See [[Latvia|the country]] and [[Tallinn]].", ["See the country and Tallinn."]),
+        ("[[File:A.jpg|thumb|A [[picture]].]]It ends. [[de:Riga]][[Category:Cities.]]", ["It ends."]),
+        ("By [http://a.b his site]. And http://c.d", ["By his site. And"]),
+        ("== History. ==\nOld.<ref name=a>Book, p. 3.</ref> Yes.<!-- no. --><ref name=b/>", ["Old. Yes."]),
+        ("{| class=x\n! Head.\n|-\n| Cell.\n{| inner.\n|}\n|}\nAfter.", ["After."]),
+        ("One.<br/>Two.\n\nThree.\n* entry\n* A whole entry.", ["One.", "Two.", "Three.", "A whole entry."]),
+        ("x<sub>2</sub> &amp; y&nbsp;&eacute;. <math>a. b</math> <nowiki>[[a.]]</nowiki>", ["x2 & y é."]),
+        ("__NOTOC__ Unclosed ''quote. {{open [[also. <div>", ["Unclosed quote. {{open [[also. <div>"]),
+        ("只有一个句子。", ["只有一个句子。"]),
+        ("", []),
+    ],
+)
+def test_plain_text_is_what_readers_see(markup, expected):
+    assert paragraphs_of(markup) == expected

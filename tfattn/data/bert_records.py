@@ -1,0 +1,94 @@
+"""Records that other tools have made to pre-train BERT, in the layout of google-research/bert."""
+
+import json
+from collections.abc import Iterator
+
+import numpy as np
+import tensorflow as tf
+
+from tfattn.data.each_file import EachFile
+from tfattn.data.encoding import INPUT_MASK
+from tfattn.data.parts import Span
+from tfattn.data.source import Row
+from tfattn.data.text_files import check_is_file
+from tfattn.errors import DataError
+from tfattn.features import (
+    EXAMPLE,
+    MASKED_LM_IDS,
+    MASKED_LM_POSITIONS,
+    MASKED_LM_WEIGHTS,
+    NEXT_SENTENCE_LABELS,
+    SEGMENT_IDS,
+)
+from tfattn.files import AnyPath
+
+RECORDS_AT_ONCE = 256
+# The names in files, and ours where they differ.
+_TOKENS = {
+    "input_ids": "input_ids",
+    "input_word_ids": "input_ids",
+    SEGMENT_IDS: SEGMENT_IDS,
+    "input_type_ids": SEGMENT_IDS,
+}
+_PLACES = (MASKED_LM_POSITIONS, MASKED_LM_IDS, MASKED_LM_WEIGHTS)
+_SPECS = {
+    name: tf.io.RaggedFeature(tf.float32 if name == MASKED_LM_WEIGHTS else tf.int64)
+    for name in (*_TOKENS, *_PLACES, INPUT_MASK, NEXT_SENTENCE_LABELS)
+}
+
+
+class BertRecords(EachFile):
+    """TFRecord files of examples to pre-train on, such as create_pretraining_data.py of google-research/bert writes.
+
+    Their tokens and masks are used as they are; the padding is left out. A row is an example, as JSON.
+
+    Args:
+        path: the file, a pattern such as data/*.tfrecord, or a list of them.
+
+    Example:
+        source = BertRecords(path="pretraining.tfrecord")
+        for row in source.rows():
+            print(row.where, row.fields["example"])
+    """
+
+    has_examples = True
+
+    def __init__(self, *, path: str | list[str]):
+        super().__init__(path)
+        self.fields = {EXAMPLE: self.patterns[0]}
+
+    def rows_of(self, path: AnyPath, span: Span | None) -> Iterator[Row]:
+        check_is_file(path)
+        number = 0
+        try:
+            for batch in tf.data.TFRecordDataset(str(path)).batch(RECORDS_AT_ONCE):
+                columns = tf.io.parse_example(batch, _SPECS)
+                columns = {name: values.to_list() for name, values in columns.items()}
+                for place in range(len(batch)):
+                    number += 1
+                    values = {name: np.array(column[place]) for name, column in columns.items()}
+                    example = {name: found.tolist() for name, found in _trimmed(values)}
+                    yield Row({EXAMPLE: json.dumps(example)}, f"{path}:{number}")
+        except (tf.errors.DataLossError, tf.errors.InvalidArgumentError) as error:
+            raise DataError(
+                "the record cannot be read",
+                where=f"{path}:{number + 1}, or one of the {RECORDS_AT_ONCE} from there",
+                expected="a TFRecord file of examples",
+                received=error.message.splitlines()[0],
+            ) from None
+        if number == 0:
+            raise DataError("the file is empty", where=str(path), remedy="Check `path`.")
+
+
+def _trimmed(values: dict[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield what there is of an example, under our names and without padding."""
+    is_told = values[MASKED_LM_WEIGHTS] > 0
+    for name, ours in _TOKENS.items():
+        if len(values[name]):
+            length = np.count_nonzero(values[INPUT_MASK]) if len(values[INPUT_MASK]) else len(values[name])
+            yield ours, values[name][:length]
+    for name in _PLACES:
+        if len(values[name]) == len(is_told):
+            yield name, values[name][is_told]
+    if len(values[NEXT_SENTENCE_LABELS]) == 1:
+        yield NEXT_SENTENCE_LABELS, values[NEXT_SENTENCE_LABELS][0]

@@ -1,0 +1,118 @@
+"""Files of examples to pre-train BERT on, as create_pretraining_data.py of google-research/bert writes them."""
+
+import functools
+import struct
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tfattn import files
+from tfattn.data.batching import Batching
+from tfattn.data.document_files import DocumentFiles
+from tfattn.data.encoding import INPUT_MASK, Feature
+from tfattn.data.examples import Drawing, Example
+from tfattn.data.local_engine import Local
+from tfattn.data.prepare import prepare
+from tfattn.data.section import Data
+from tfattn.data.sentence_pairs import SentencePairs
+from tfattn.data.source import Row
+from tfattn.data.split import Split
+from tfattn.data.targets import Target
+from tfattn.preprocessing.wordpiece import WordPiece
+
+_HEADER = struct.Struct("<Q4x")  # of a record in a file: its length, and a checksum of that
+_CHECKSUM = 4  # bytes behind it
+
+
+class PaddedPairs(SentencePairs):
+    """Makes the same pairs, all of one length, which `input_mask` tells from padding."""
+
+    def features(self, row: Row, preprocessor: WordPiece, targets: Target) -> dict[str, Feature]:
+        found = super().features(row, preprocessor, targets)
+        sizes = {name: self._size(feature, preprocessor) for name, feature in found.items()}
+        shapes = {name: Feature(found[name].dtype, (size,)) for name, size in sizes.items()}
+        return {INPUT_MASK: Feature("int64", (preprocessor.max_length,)), **shapes}
+
+    def of(self, rows: Sequence[Row], preprocessor: WordPiece, targets: Target, drawing: Drawing) -> Iterator[Example]:
+        shapes = {name: feature.shape[0] for name, feature in self.features(rows[0], preprocessor, targets).items()}
+        for row, values in super().of(rows, preprocessor, targets, drawing):
+            values[INPUT_MASK] = np.ones_like(values["input_ids"])
+            yield Example(row, {name: _padded(values[name], size) for name, size in shapes.items()})
+
+    def _size(self, feature: Feature, preprocessor: WordPiece) -> int:
+        if not feature.is_sequence:
+            return 1
+        return preprocessor.max_length if feature.mask else self.max_predictions_per_seq
+
+
+def create_pretraining_data(
+    *, input_file: Sequence[str], output_file: Sequence[str], seed: int, processes: int | None = None, **options: Any
+) -> int:
+    """Write examples of pairs of sentences with hidden tokens.
+
+    Args:
+        input_file: text files or patterns, one sentence a line, a blank line between documents.
+        output_file: the TFRecord files, among which examples are dealt out.
+        seed: not negative.
+        processes: how many; by default as many as there are cores.
+        options: `vocabulary`, `lower_case` and `max_length` of `WordPiece`, all others of `SentencePairs`.
+
+    Returns:
+        how many examples were written.
+
+    Raises:
+        ConfigError: an option is not as it should be.
+        DataError: a file cannot be read, or no example can be made.
+    """
+    make = functools.partial(_section, input_file, processes, **options)
+    place = Path(output_file[0]).absolute().parent
+    place.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place, prefix=".pretraining-data-") as folder, ExitStack() as stack:
+        prepare(make(), Path(folder) / "prepared", seed, make=make)
+        paths = [stack.enter_context(files.atomic_file(Path(name))) for name in output_file]
+        outputs = cycle([stack.enter_context(path.open("wb")) for path in paths])
+        count = 0
+        for shard in sorted((Path(folder) / "prepared").glob("train-*.tfrecord")):
+            for record in _records(shard):
+                next(outputs).write(record)
+                count += 1
+    return count
+
+
+def _section(
+    input_file: Sequence[str],
+    processes: int | None,
+    *,
+    vocabulary: str,
+    lower_case: bool,
+    max_length: int,
+    **options: Any,
+) -> Data:
+    return Data(
+        source=DocumentFiles(path=list(input_file)),
+        preprocessing=WordPiece(vocabulary=vocabulary, lower_case=lower_case, max_length=max_length),
+        batching=Batching(batch_size=1),
+        split=Split(validation=0),
+        targets=Target(),
+        examples=PaddedPairs(**options),
+        engine=Local(processes=processes),
+    )
+
+
+def _padded(values: Any, size: int) -> np.ndarray:
+    values = np.atleast_1d(values)
+    padded = np.zeros(size, values.dtype)
+    padded[: len(values)] = values
+    return padded
+
+
+def _records(path: Path) -> Iterator[bytes]:
+    """Read the records of a TFRecord file with their lengths and checksums."""
+    with open(path, "rb") as file:
+        while header := file.read(_HEADER.size):
+            yield header + file.read(_HEADER.unpack(header)[0] + _CHECKSUM)

@@ -1,0 +1,199 @@
+"""Examples of which some tokens are hidden for a model to tell: what their records hold, and how they are hidden.
+
+Masks are drawn when records are written, or in each epoch anew as they are read. Records that measure always have
+theirs: they would not measure the same twice otherwise.
+"""
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from tfattn.data.encoding import STORED_NAMES, Feature
+from tfattn.data.examples import Drawing, Example, Examples
+from tfattn.data.source import Row
+from tfattn.data.split_texts import SplitTexts
+from tfattn.data.targets import Target
+from tfattn.data.token_masking import TokenMasking
+from tfattn.data.transforms import Transform
+from tfattn.errors import ConfigError, DataError
+from tfattn.features import (
+    MASKED_LM_IDS,
+    MASKED_LM_POSITIONS,
+    MASKED_LM_WEIGHTS,
+    PADDING_MASK,
+    SEGMENT_IDS,
+    TOKEN_IDS,
+)
+from tfattn.preprocessing.preprocessor import Preprocessor
+from tfattn.preprocessing.unknown import Unknown
+from tfattn.preprocessing.vocabulary import CONTINUES, MASK, SPECIAL_TOKENS
+from tfattn.preprocessing.wordpiece import WordPiece
+
+# What records hold of the hidden tokens: as many places as each has, which its weights say.
+MASKED_FEATURES = {
+    MASKED_LM_POSITIONS: Feature("int64", (None,), mask=None, role="target"),
+    MASKED_LM_IDS: Feature("int64", (None,), mask=None, role="target"),
+    MASKED_LM_WEIGHTS: Feature("float32", (None,), mask=None, role="target"),
+}
+SEQUENCES_AT_ONCE = 1024
+_NONE_HIDDEN = {name: np.zeros(0, np.int32) for name in MASKED_FEATURES}
+
+
+class Sequences(NamedTuple):
+    """N sequences before any token is hidden.
+
+    Attributes:
+        rows: (N,) int64, the place of the row that each is of.
+        seeds: (N, 2) int64, from which its masks are drawn.
+        arrays: by the names that models read, (N, T): the tokens, which of them are real, and others as long.
+        values: by name, (N,), what else is known of each.
+    """
+
+    rows: np.ndarray
+    seeds: np.ndarray
+    arrays: Mapping[str, np.ndarray]
+    values: Mapping[str, np.ndarray]
+
+
+class MaskedExamples(Examples):
+    """Makes sequences out of texts, and hides some of their tokens; the contract of all examples that do.
+
+    A subclass says which sequences. They are of rows of one role, whose texts may have several lines.
+
+    Args:
+        masking: "static" hides tokens once, as records are written; "dynamic" anew in each epoch, as they are read.
+        dupe_factor: how often each row is made into examples that train.
+        masked_lm_prob, max_predictions_per_seq: see `TokenMasking`.
+        do_whole_word_mask: whether words are hidden with all of their pieces.
+    """
+
+    stay_together = False
+    made_of = "texts that have a word"
+
+    def __init__(
+        self,
+        *,
+        masking: Literal["static", "dynamic"],
+        dupe_factor: int,
+        masked_lm_prob: float,
+        max_predictions_per_seq: int | None,
+        do_whole_word_mask: bool,
+    ):
+        self.masking = masking
+        self.dupe_factor = dupe_factor
+        self.masked_lm_prob = masked_lm_prob
+        self.max_predictions_per_seq = max_predictions_per_seq
+        self._do_whole_word_mask = do_whole_word_mask
+        self._split = functools.lru_cache(maxsize=1)(SplitTexts.of)  # asked for by several methods
+        self._writer = functools.cache(lambda preprocessor: Writer(self._hide(preprocessor)))  # a graph each
+
+    def sequences(
+        self, texts: SplitTexts, preprocessor: WordPiece, copies: int, seeds: np.ndarray
+    ) -> Iterator[Sequences]:
+        """Make sequences of the pieces of some rows, some of them at a time.
+
+        Args:
+            texts: of the rows.
+            preprocessor: fitted.
+            copies: how often each row is made into sequences.
+            seeds: (rows,) uint64, from which what is random follows.
+        """
+        raise NotImplementedError
+
+    def check(self, preprocessor: Preprocessor) -> None:
+        """Refuse a preprocessor that does not split one text into word pieces."""
+        if not isinstance(preprocessor, WordPiece) or len(preprocessor.fields) != 1 or preprocessor.doc_stride:
+            raise ConfigError(
+                "texts whose tokens are hidden are split into word pieces",
+                key="preprocessing",
+                expected="wordpiece, of one field and without a doc_stride",
+                received=f"{type(preprocessor).__name__} of {', '.join(preprocessor.fields)}",
+            )
+
+    def truncated(self, rows: Sequence[Row], preprocessor: WordPiece) -> np.ndarray:
+        return np.zeros(len(rows), bool)  # long ones are divided
+
+    def unknown(self, rows: Sequence[Row], preprocessor: WordPiece) -> dict[str, Unknown]:
+        return self._texts(rows, preprocessor).unknown(preprocessor)
+
+    def features(self, row: Row, preprocessor: WordPiece, targets: Target) -> dict[str, Feature]:
+        check_mask(preprocessor.tokens)
+        return {"input_ids": Feature("int64", (None,)), SEGMENT_IDS: Feature("int64", (None,)), **MASKED_FEATURES}
+
+    def of(self, rows: Sequence[Row], preprocessor: WordPiece, targets: Target, drawing: Drawing) -> Iterator[Example]:
+        is_hidden_later = drawing.is_training and self.masking == "dynamic"
+        write = Writer(None) if is_hidden_later else self._writer(preprocessor)
+        copies = self.dupe_factor if drawing.is_training else 1
+        for some in self.sequences(self._texts(rows, preprocessor), preprocessor, copies, drawing.seeds):
+            yield from write(some)
+
+    def transforms(self, preprocessor: WordPiece) -> Sequence[Transform]:
+        return [self._hide(preprocessor)] if self.masking == "dynamic" else []
+
+    def _texts(self, rows: Sequence[Row], preprocessor: WordPiece) -> SplitTexts:
+        (field,) = preprocessor.fields
+        return self._split(tuple(row.fields[field] for row in rows), preprocessor)
+
+    def _hide(self, preprocessor: WordPiece) -> TokenMasking:
+        """Make what hides tokens of a batch."""
+        tokens = preprocessor.tokens
+        continuing = [number for number, token in enumerate(tokens) if token.startswith(CONTINUES)]
+        return TokenMasking(
+            mask_id=tokens.index(MASK),
+            special_ids=[tokens.index(token) for token in SPECIAL_TOKENS],
+            vocabulary_size=len(tokens),
+            continuing_ids=continuing if self._do_whole_word_mask else (),
+            masked_lm_prob=self.masked_lm_prob,
+            max_predictions_per_seq=self.max_predictions_per_seq,
+        )
+
+
+class Writer:
+    """Turns sequences into examples.
+
+    Args:
+        masking: what hides their tokens; None where that is done as they are read.
+    """
+
+    def __init__(self, masking: TokenMasking | None):
+        self._hide = masking and tf.function(masking, reduce_retracing=True)
+
+    def __call__(self, sequences: Sequences) -> Iterator[Example]:
+        """Yield the example of each sequence."""
+        batch = dict(sequences.arrays)
+        hidden = self._hide and {
+            name: values.numpy()
+            for name, values in self._hide(
+                {name: tf.constant(batch[name]) for name in (TOKEN_IDS, PADDING_MASK)}, tf.constant(sequences.seeds)
+            ).items()
+        }
+        real = batch.pop(PADDING_MASK)
+        if hidden:
+            batch[TOKEN_IDS] = hidden[TOKEN_IDS]
+        columns = {STORED_NAMES.get(name, name): values for name, values in batch.items()}
+        lengths = real.sum(axis=1).tolist()
+        counts = hidden[MASKED_LM_WEIGHTS].astype(bool).sum(axis=1).tolist() if hidden else ()
+        for number, row in enumerate(sequences.rows.tolist()):
+            values = {name: column[number, : lengths[number]] for name, column in columns.items()}
+            told = {name: hidden[name][number, : counts[number]] for name in MASKED_FEATURES} if hidden else {}
+            others = {name: column[number] for name, column in sequences.values.items()}
+            yield Example(row, {**values, **others, **(told or _NONE_HIDDEN)})
+
+
+def check_mask(tokens: Sequence[str]) -> None:
+    """Refuse a vocabulary without a token that hides others.
+
+    Raises:
+        DataError: says which is missing.
+    """
+    if MASK not in tokens:
+        raise DataError(
+            "the vocabulary has no mask",
+            where="data.preprocessing.vocabulary",
+            expected=f"a token {MASK}, which hides others",
+            received=f"{len(tokens):,} tokens without it",
+            remedy=f"Rename one that no text has, such as [unused1], to {MASK}, or set `vocabulary: train`.",
+        )

@@ -1,0 +1,89 @@
+"""Examples that another tool has made, as they are."""
+
+import json
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from tfattn.data.encoding import Feature
+from tfattn.data.examples import Drawing, Example, Examples
+from tfattn.data.masked_examples import MaskedExamples
+from tfattn.data.source import Row
+from tfattn.data.targets import Target
+from tfattn.errors import ConfigError, DataError
+from tfattn.features import EXAMPLE
+from tfattn.preprocessing.preprocessor import Preprocessor
+from tfattn.preprocessing.unknown import Unknown
+
+
+class ReadyMade(Examples):
+    """Takes what rows hold as their examples, in the place of those that would be made of texts.
+
+    Args:
+        instead_of: the examples of the task, which say what each holds.
+    """
+
+    made_of = "examples"
+
+    def __init__(self, instead_of: Examples):
+        self._like = instead_of
+
+    def check(self, preprocessor: Preprocessor) -> None:
+        """Refuse tasks that are not pre-training, and a preprocessor that does not suit it."""
+        if not isinstance(self._like, MaskedExamples):
+            raise ConfigError(
+                "this source has examples to pre-train on", key="source.name", expected="rows of texts for this task"
+            )
+        self._like.check(preprocessor)
+
+    def roles(self, preprocessor: Preprocessor) -> tuple[str, ...]:
+        return (EXAMPLE,)
+
+    def excluded(self, rows: Sequence[Row], preprocessor: Preprocessor) -> np.ndarray:
+        return np.zeros(len(rows), bool)
+
+    def truncated(self, rows: Sequence[Row], preprocessor: Preprocessor) -> np.ndarray:
+        return np.zeros(len(rows), bool)
+
+    def unknown(self, rows: Sequence[Row], preprocessor: Preprocessor) -> dict[str, Unknown]:
+        return {}
+
+    def features(self, row: Row, preprocessor: Preprocessor, targets: Target) -> dict[str, Feature]:
+        return self._like.features(row, preprocessor, targets)
+
+    def of(
+        self, rows: Sequence[Row], preprocessor: Preprocessor, targets: Target, drawing: Drawing
+    ) -> Iterator[Example]:
+        features = self.features(rows[0], preprocessor, targets)
+        for place, row in enumerate(rows):
+            values = json.loads(row.fields[EXAMPLE])
+            _check(values, features, preprocessor, row.where)
+            yield Example(place, {name: values[name] for name in features})
+
+
+def _check(values: dict, features: dict[str, Feature], preprocessor: Preprocessor, where: str) -> None:
+    missing = [name for name in features if name not in values]
+    if missing:
+        raise DataError(
+            "the example lacks what the task needs",
+            where=where,
+            expected=", ".join(features),
+            received=f"none for {', '.join(missing)}",
+            remedy="Name another task, or set `data.examples.packing: false` where only `sequence_ids` are missing.",
+        )
+    length, highest = len(values["input_ids"]), max(values["input_ids"], default=0)
+    if length > preprocessor.max_length:
+        raise DataError(
+            "the example is too long",
+            where=where,
+            expected=f"at most {preprocessor.max_length} tokens, the `max_length` of `data.preprocessing`",
+            received=str(length),
+        )
+    if highest >= preprocessor.sizes["vocabulary_size"]:
+        raise DataError(
+            "the example has a token that is not in the vocabulary",
+            where=where,
+            expected=f"ids below {preprocessor.sizes['vocabulary_size']}",
+            received=str(highest),
+            remedy="Name the vocab.txt that the examples were made with as `data.preprocessing.vocabulary`.",
+        )

@@ -1,0 +1,63 @@
+"""Several sources that are read as one."""
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+from tfattn import files
+from tfattn.config.types import Parts
+from tfattn.data.parts import Part
+from tfattn.data.source import Row, Source
+from tfattn.errors import ConfigError
+
+
+class Several(Source):
+    """The rows of several sources, one source after the other; a role stands for its column in each of them.
+
+    Args:
+        sources: each under a name of your own, such as `wikipedia: {name: mediawiki, path: dump.xml.bz2}`.
+
+    Raises:
+        ConfigError: one of them is `several` too, or only some are of examples that another tool has made.
+
+    Example:
+        source = Several(sources={"old": DocumentFiles(path="old.txt"), "new": DocumentFiles(path="new.txt")})
+        for row in source.rows():
+            print(row.where, row.fields["text"])
+    """
+
+    def __init__(self, *, sources: Parts("sources")):
+        self.sources: dict[str, Source] = sources
+        first = next(iter(sources.values()))
+        for name, source in sources.items():
+            if isinstance(source, Several):
+                raise ConfigError(
+                    "it is made of several sources itself", key=f"sources.{name}", remedy="List them all in one."
+                )
+            if source.has_examples != first.has_examples:
+                raise ConfigError(
+                    "texts and examples are not read together", key=f"sources.{name}", expected="all of one kind"
+                )
+        self.path, self.has_examples = first.path, first.has_examples
+        # A role that one of them lacks has no column.
+        roles = [role for role in first.fields if all(role in source.fields for source in sources.values())]
+        self.fields = {role: first.fields[role] for role in roles}
+
+    def add_columns(self, names: Sequence[str]) -> None:
+        super().add_columns(names)
+        for source in self.sources.values():
+            source.add_columns(names)
+
+    def parts(self) -> Iterator[Part]:
+        for name, source in self.sources.items():
+            for part in source.parts():
+                yield dataclasses.replace(part, path=part.path or str(source.path), source=name)
+
+    def rows(self, part: Part | None = None) -> Iterator[Row]:
+        read = [(self.sources[part.source], part)] if part else [(source, None) for source in self.sources.values()]
+        for source, its_part in read:
+            for row in source.rows(its_part):
+                yield Row({role: row.fields[role] for role in self.fields}, row.where)
+
+    def fingerprint(self) -> str:
+        """Compute the SHA-256 of all of them together."""
+        return files.digest({name: source.fingerprint() for name, source in self.sources.items()})

@@ -1,0 +1,97 @@
+"""Examples of TensorFlow as bytes, many at once: what `tf.train.Example` writes, in a tenth of the time.
+
+A protocol buffer is a sequence of fields, each a tag, a length and its bytes. Numbers are written for all examples
+together, by NumPy; of each example only its few lengths are written one by one.
+
+Source: protobuf.dev/programming-guides/encoding, and tensorflow/core/example/feature.proto and example.proto.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import accumulate, chain, pairwise
+from typing import Any, Literal
+
+import numpy as np
+
+# Tags of fields that are bytes.
+_FIRST, _SECOND, _THIRD = b"\x0a", b"\x12", b"\x1a"
+_KINDS = {"bytes": _FIRST, "float32": _SECOND, "int64": _THIRD}  # of a Feature: bytes_list, float_list, int64_list
+
+Lists = tuple[Literal["int64", "float32", "bytes"], Sequence[Sequence[Any]]]
+
+
+def examples(columns: Mapping[str, Lists]) -> list[bytes]:
+    """Write N examples.
+
+    Args:
+        columns: of each feature its type, and its N lists of values.
+
+    Returns:
+        the bytes of each, the same for the same values.
+
+    Example:
+        >>> examples({"a": ("int64", [[1, 300]])})
+        [b'\\n\\x0e\\n\\x0c\\n\\x01a\\x12\\x07\\x1a\\x05\\n\\x03\\x01\\xac\\x02']
+    """
+    written = []
+    for name, (dtype, lists) in sorted(columns.items(), key=lambda column: column[0].encode()):
+        key = _field(_FIRST, name.encode())
+        kind = _KINDS[dtype]
+        values = _bytes(lists) if dtype == "bytes" else _packed(lists, dtype)
+        written.append([_field(_FIRST, key + _field(_SECOND, _field(kind, some))) for some in values])
+    return [_field(_FIRST, b"".join(entries)) for entries in zip(*written, strict=True)]
+
+
+def _packed(lists: Sequence[Sequence[Any]], dtype: str) -> list[bytes]:
+    """Write lists of numbers, each as one field; an empty one as nothing."""
+    is_float = dtype == "float32"
+    counts = [len(values) for values in lists]
+    flat = (
+        np.fromiter(chain.from_iterable(lists), dtype, sum(counts)) if not _are_arrays(lists) else np.concatenate(lists)
+    )
+    data, ends = _floats(flat) if is_float else _varints(flat.astype(np.int64))
+    bounds = [0, *accumulate(counts)]
+    places = ends[bounds].tolist()
+    return [_field(_FIRST, data[begin:end]) if end > begin else b"" for begin, end in pairwise(places)]
+
+
+def _are_arrays(lists: Sequence[Sequence[Any]]) -> bool:
+    return len(lists) > 0 and all(isinstance(values, np.ndarray) for values in lists)
+
+
+def _floats(flat: np.ndarray) -> tuple[bytes, np.ndarray]:
+    return flat.astype("<f4").tobytes(), 4 * np.arange(len(flat) + 1)
+
+
+def _varints(flat: np.ndarray) -> tuple[bytes, np.ndarray]:
+    """Write numbers, seven bits a byte, and tell where each begins, and the last one ends."""
+    numbers = flat.view(np.uint64)
+    groups = 1
+    sizes = np.ones(len(numbers), np.int64)
+    most = int(numbers.max(initial=0))
+    while most >> (7 * groups):
+        sizes += numbers >= np.uint64(1 << (7 * groups))
+        groups += 1
+    ends = np.concatenate([[0], np.cumsum(sizes)])
+    data = np.empty(ends[-1], np.uint8)
+    for group in range(groups):
+        chosen = np.flatnonzero(sizes > group)
+        low = (numbers[chosen] >> np.uint64(7 * group)).astype(np.uint8) & 0x7F
+        data[ends[chosen] + group] = low | ((sizes[chosen] > group + 1).astype(np.uint8) << 7)
+    return data.tobytes(), ends
+
+
+def _bytes(lists: Sequence[Sequence[bytes]]) -> list[bytes]:
+    return [b"".join(_field(_FIRST, value) for value in values) for values in lists]
+
+
+def _field(tag: bytes, data: bytes) -> bytes:
+    return tag + _length(len(data)) + data
+
+
+@lru_cache(maxsize=1 << 14)
+def _length(number: int) -> bytes:
+    groups = [number & 0x7F]
+    while number := number >> 7:
+        groups.append(number & 0x7F)
+    return bytes([group | 0x80 for group in groups[:-1]] + groups[-1:])
