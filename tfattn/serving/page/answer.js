@@ -13,7 +13,7 @@ const TITLES = {
 };
 
 /** Shows what was answered to texts: a row of outputs, and [label, score] pairs where the model classifies. */
-export function showAnswer(row, texts, scores, card, { text, milliseconds }) {
+export function showAnswer(row, scores, card, { text, milliseconds, texts = {} }) {
   const ranked = descending(scores);
   const given = labelsOf(row, scores);
   const marks = marksOf(row, texts);

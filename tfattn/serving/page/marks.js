@@ -8,21 +8,23 @@ const TURN = 137.508; // degrees between the colours of two labels, so that many
 
 /**
  * The text with its marks, what to say above it, and the outputs that it shows; null where an answer points at nothing.
- * `texts` are those that were asked, by input; the last is the one that is pointed at.
+ * `texts` are those that were asked, by input.
  */
 export function marksOf(row, texts) {
-  const text = Object.values(texts).at(-1);
-  if (text === undefined) return null;
-  if (TAGGED.every((name) => name in row) && Array.isArray(row.labels)) {
+  const asked = Object.values(texts);
+  if (TAGGED.every((name) => name in row) && Array.isArray(row.labels) && asked.length) {
     const found = row.labels.slice(0, row.length).map((label, place) => {
       return { start: row.start[place], end: row.end[place], label, score: row.score[place] };
     });
-    const headline = found.length === 1 ? "1 entity" : `${found.length} entities`;
-    return { headline: found.length ? headline : "No entity", element: marked(text, found), told: TAGGED };
+    const headline = found.length === 1 ? "1 entity" : `${found.length || "No"} entities`;
+    return { headline, element: marked(asked[0], found), told: TAGGED };
   }
-  if (ANSWERED.every((name) => typeof row[name] !== "undefined") && typeof row.start === "number") {
-    const found = row.answer ? [{ start: row.start, end: row.end, label: "", score: row.score }] : [];
-    return { headline: row.answer || "No answer", element: marked(text, found), told: ANSWERED };
+  if (ANSWERED.every((name) => name in row) && typeof row.answer === "string") {
+    const { answer, start, end, score } = row;
+    const text = asked.findLast((one) => [...one].slice(start, end).join("") === answer);
+    if (text === undefined) return null;
+    const found = answer ? [{ start, end, label: "", score }] : [];
+    return { headline: answer || "No answer", element: marked(text, found), told: ANSWERED };
   }
   return null;
 }

@@ -107,7 +107,7 @@ async function send() {
   const row = outputs.length === 1 ? { [outputs[0]]: given } : given;
   offerAttention(`${path}:predict`, aligns ? requestOf(fields, byRows, "alignment") : null);
   const texts = Object.fromEntries(fields.filter(({ isText }) => isText).map(({ name, control }) => [name, control.value]));
-  showAnswer(row, texts, await scoresOf(row), card, answer);
+  showAnswer(row, await scoresOf(row), card, { ...answer, texts });
 }
 
 /** [label, score] pairs: by the card, or by the signature that names them, where it takes the same features. */
