@@ -56,6 +56,13 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
             served="tfattn.export.fill_mask:FillMask",
             report="tfattn.evaluation.pretraining:report",
         ),
+        "question_answering": Kind(
+            task="tfattn.tasks.question_answering:QuestionAnswering",
+            targets="tfattn.data.answer_targets:Answers",
+            examples="tfattn.data.answer_windows:AnswerWindows",
+            served="tfattn.export.question_answering:AnswerFinder",
+            report="tfattn.evaluation.question_answering:report",
+        ),
         "tabular_classification": Kind(
             task="tfattn.tasks.tabular_classification:TabularClassification",
             targets="tfattn.data.class_targets:Classes",
@@ -92,6 +99,13 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
             served="tfattn.export.text:TextRegressor",
             report="tfattn.evaluation.regression:report",
         ),
+        "token_classification": Kind(
+            task="tfattn.tasks.token_classification:TokenClassification",
+            targets="tfattn.data.tag_targets:Tags",
+            examples="tfattn.data.tagged_tokens:TaggedTokens",
+            served="tfattn.export.tagging:Tagger",
+            report="tfattn.evaluation.tagging:report",
+        ),
         "translation": Kind(
             task="tfattn.tasks.translation:Translation",
             served="tfattn.export.translation:Translator",
@@ -104,12 +118,14 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
     },
     "sources": {
         "bert_records": "tfattn.data.bert_records:BertRecords",
+        "conll": "tfattn.data.conll_files:ConllFile",
         "csv": "tfattn.data.csv_files:CsvFile",
         "documents": "tfattn.data.document_files:DocumentFiles",
         "jsonl": "tfattn.data.jsonl_files:JsonLinesFile",
         "mediawiki": "tfattn.data.mediawiki:MediaWikiDump",
         "parallel": "tfattn.data.parallel_files:ParallelFiles",
         "several": "tfattn.data.several:Several",
+        "squad": "tfattn.data.squad_files:SquadFile",
         "xml": "tfattn.data.xml_files:XmlFiles",
     },
     "preprocessors": {

@@ -11,6 +11,12 @@ SEGMENT_IDS = "segment_ids"  # (B, T) int32, 0 for the first segment, 1 for the 
 PADDING_MASK = "padding_mask"  # (B, T) bool, True at real tokens
 SEQUENCE_IDS = "sequence_ids"  # (B, T) int32, which of the packed texts each token belongs to, from 1; 0 where padded
 
+# Where tokens stand in their text, for tasks that point at places in it: of a pair, in the second text.
+STARTS = "starts"  # (B, T) int32, the first character, counted in code points; 0 at tokens that stand nowhere
+ENDS = "ends"  # (B, T) int32, behind the last character; 0 at tokens that stand nowhere
+WORD_NUMBERS = "word_numbers"  # (B, T) int32, at the first token of each word its number in the text, from 1; else 0
+MAX_CONTEXT = "max_context"  # (B, T) int32, 1 where no other window of the text has more of it on both sides
+
 # Where rows give several examples, such as windows of a long text: of which row of the batch each is.
 EXAMPLE_ROWS = "example_rows"  # (E,) int64, rising
 
@@ -47,9 +53,12 @@ ENCODED = "encoded"  # (B, D)
 LOGITS = "logits"  # (B, C), or (B, T, V) of a decoder
 PREDICTIONS = "predictions"  # (B,) float32, numbers
 IS_LABEL = "is_label"  # (B, C) bool, which labels a row gets
-LABEL_IDS = "label_ids"  # (B,) int32
+LABEL_IDS = "label_ids"  # (B,) int32; of words (B, T), at their first tokens, -1 at all others
+IS_TAGGED = "is_tagged"  # (B, T) int32, 1 at the first token of each word that has a tag of its own in the file
 LABEL_INDICATORS = "label_indicators"  # (B, C) int32, 1 for each label that a row has
 TARGET_VALUES = "target_values"  # (B,) float32
+START_POSITIONS = "start_positions"  # (B,) int32, the first token of the answer, 0 where there is none, -1 not taught
+END_POSITIONS = "end_positions"  # (B,) int32, its last token; likewise
 WEIGHTS = "weights"  # (B,) float32, 0 for rows that only fill a batch
 
 # Raw fields of a row.
@@ -60,4 +69,8 @@ SOURCE = "source"
 TARGET = "target"
 LABEL = "label"
 LABELS = "labels"
+TAGS = "tags"
+QUESTION = "question"
+CONTEXT = "context"
+ANSWERS = "answers"
 EXAMPLE = "example"

@@ -81,6 +81,29 @@ def check_task(
         np.testing.assert_allclose(values, predictions[name], rtol=1e-5, atol=1e-6)
 
 
+def check_any_length(task: Task, batch: dict[str, np.ndarray]) -> None:
+    """Holds a task of tokens to a graph that knows neither rows nor lengths, as those of training and exports are."""
+    import tensorflow as tf
+
+    specification = {name: tf.TensorSpec([None] * values.ndim, values.dtype) for name, values in batch.items()}
+
+    @tf.function(input_signature=[specification], autograph=False)
+    def graph(batch: dict[str, Any]) -> dict[str, Any]:
+        outputs = task(batch)
+        found = task.loss_terms(outputs, batch) | task.predictions(outputs)
+        rows = tf.range(tf.shape(batch["weights"])[0]) // 2
+        gathered = task.gathered(task.predictions(outputs), rows, tf.reduce_max(rows) + 1)
+        return found | {f"gathered {name}": value for name, value in gathered.items()}
+
+    outputs = _outputs(task, batch)
+    expected = _arrays(task.loss_terms(outputs, batch) | task.predictions(outputs))
+    found = _arrays(graph({name: tf.constant(values) for name, values in batch.items()}))
+    for name, values in expected.items():
+        np.testing.assert_allclose(found[name], values, rtol=1e-4, atol=1e-4)
+    for name in task.predictions(outputs):
+        assert len(found[f"gathered {name}"]) == (len(batch["weights"]) + 1) // 2
+
+
 def _outputs(task: Task, batch: dict[str, np.ndarray]) -> dict[str, Any]:
     return task(batch, training=False)
 

@@ -34,6 +34,7 @@ def summary():
         },
         made_of="texts",
         missing={"text": some(9, 11), "label": NONE},
+        remarks={"answer that stands elsewhere": some(4)},
         duplicates={"rows": 2, "first": ["/data/a.csv:3", "/data/b.csv:2"]},
         conflicts=some(2, 3),
         crossing={"validation": {"rows": 1, "first": ["/data/b.csv:2"]}},
@@ -55,6 +56,7 @@ def test_figures(summary):
             "text": {"rows": 2, "first": ["/data/a.csv:9", "/data/a.csv:11"]},
             "label": {"rows": 0, "first": []},
         },
+        "remarks": {"answer that stands elsewhere": {"rows": 1, "first": ["/data/a.csv:4"]}},
         "left_out": {"rows": 1, "first": ["/data/a.csv:7"]},
         "truncated": {"train": {"rows": 1, "first": ["/data/a.csv:5"]}, "validation": {"rows": 0, "first": []}},
         "duplicates": {"rows": 2, "first": ["/data/a.csv:3", "/data/b.csv:2"]},
@@ -111,11 +113,12 @@ def test_rows_without_tokens_have_no_lengths(printed):
         {"train": found(4, {"noise": 4}), "validation": found(2, {"noise": 2})},
         made_of="columns",
         missing={"label": NONE},
+        remarks={},
         duplicates=NONE,
         conflicts=NONE,
         crossing={"validation": NONE},
         lengths={},
         unknown_remedy="",
     )
-    assert "tokens" not in summary
+    assert "tokens" not in summary and "remarks" not in summary
     assert "Tokens per row" not in printed(summary)

@@ -69,7 +69,12 @@ def ensemble(name, model, folder, models):
 
 
 # Those that have more to be asked are held to the contract in files of their own.
-APART = {"bert_pretraining": "fill_mask", "masked_lm": "fill_mask"}
+APART = {
+    "bert_pretraining": "fill_mask",
+    "masked_lm": "fill_mask",
+    "question_answering": "question_answering",
+    "token_classification": "tagging",
+}
 
 
 @pytest.mark.parametrize("name", [name for name in registry.names("served") if name not in APART])

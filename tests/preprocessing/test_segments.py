@@ -85,3 +85,37 @@ def test_a_long_first_text_leaves_half_of_the_room_to_windows_of_the_second():
     made = layout.fill([first.values, second.values], [0, 0, 0])
     assert made.to_list() == [whole, whole, [*whole[:-2], 0]]
     assert layout.is_cut.numpy().tolist() == [True]
+
+
+@pytest.mark.parametrize("first", [None, 2])
+@pytest.mark.parametrize("stride", [1, 2, 5])
+def test_the_window_with_most_context_is_that_of_google_research_bert(stride, first):
+    lengths = range(30)
+    last = tf.ragged.constant([list(range(length)) for length in lengths], dtype=tf.int32, row_splits_dtype=tf.int64)
+    others = [] if first is None else [tf.RaggedTensor.from_tensor(tf.fill([len(lengths), first], -1))]
+    layout = Layout([*others, last], max_length=5 + 2 + (first or 0) + len(others), doc_stride=stride)
+
+    pieces = layout.fill([text.values for text in (*others, last)], [-1] * (len(others) + 2)).to_list()
+    found = layout.max_context().to_list()
+
+    rows = layout.rows.numpy().tolist()
+    for sequence, (tokens, flags) in enumerate(zip(pieces, found, strict=True)):
+        windows = [
+            [token for token in pieces[other] if token >= 0] for other, row in enumerate(rows) if row == rows[sequence]
+        ]
+        mine = windows.index([token for token in tokens if token >= 0])
+        for token, flag in zip(tokens, flags, strict=True):
+            shown = [min(token - one[0], one[-1] - token) if token in one else -1 for one in windows]
+            assert flag == (token >= 0 and shown.index(max(shown)) == mine)
+
+
+def test_a_question_is_cut_and_leaves_the_rest_to_the_windows():
+    first, second = (
+        tf.ragged.constant([[number] * length], row_splits_dtype=tf.int64) for number, length in ((1, 9), (2, 7))
+    )
+
+    layout = Layout([first, second], max_length=11, doc_stride=4, max_query_length=2)
+
+    made = layout.fill([first.values, second.values], [0, 0, 0]).to_list()
+    assert made == [[0, 1, 1, 0, 2, 2, 2, 2, 2, 2, 0], [0, 1, 1, 0, 2, 2, 2, 0]]
+    assert layout.is_cut.numpy().tolist() == [True]

@@ -11,6 +11,7 @@ from tfattn.errors import ConfigError, DataError, TfattnError
 from tfattn.preprocessing.wordpiece import WordPiece
 
 PAD, UNK, CLS, SEP = 0, 1, 2, 3
+PLACES = ("starts", "ends", "max_context")
 ROWS = [{"text": "The mixer rattles."}, {"text": "The Mixer rattles loudly."}, {"text": "Ein Gerät rattles."}]
 
 
@@ -59,6 +60,36 @@ def test_offsets_are_characters_of_the_text_as_it_came(write_vocabulary):
 
     spans = zip(starts.to_list()[0], ends.to_list()[0], strict=True)
     assert [text[start:end] for start, end in spans] == ["", "Cafe", "中", "\U0001f600", "mi\u00adx", "er", ""]
+
+
+def located(tokenizer: WordPiece, what: str, **texts: str) -> dict[str, list[list[int]]]:
+    tokenizer.locate(what)
+    features = tokenizer({name: tf.constant([text]) for name, text in texts.items()})
+    return {name: features[name].to_list() for name in (*PLACES, "word_numbers") if name in features}
+
+
+def test_words_are_located_at_their_first_pieces(write_vocabulary):
+    tokenizer = fitted(write_vocabulary("cafe", "中", "mix", "##er", "."))
+    text = "\u200bCafe\u0301 中 mi\u00adxer. Zebra"
+
+    places = located(tokenizer, "words", text=text)
+
+    assert places["word_numbers"] == [[0, 1, 2, 3, 0, 4, 5, 0]]
+    spans = list(zip(places["starts"][0], places["ends"][0], strict=True))
+    assert [text[start:end] for start, end in spans] == ["", "Cafe", "中", "mi\u00adxer", "", ".", "Zebra", ""]
+    assert places["max_context"] == [[0, 1, 1, 1, 1, 1, 1, 0]]
+
+
+def test_pieces_of_the_second_text_are_located_in_windows(write_vocabulary):
+    tokenizer = fitted(
+        write_vocabulary("mix", "##er"), fields=("question", "context"), max_length=8, doc_stride=2, max_query_length=2
+    )
+
+    places = located(tokenizer, "pieces", question="mix mix mix", context="mixer mix Mixer")
+
+    assert places["starts"] == [[0, 0, 0, 0, 0, 3, 6, 0], [0, 0, 0, 0, 6, 10, 13, 0]]
+    assert places["ends"] == [[0, 0, 0, 0, 3, 5, 9, 0], [0, 0, 0, 0, 9, 13, 15, 0]]
+    assert places["max_context"] == [[0, 0, 0, 0, 1, 1, 1, 0], [0, 0, 0, 0, 0, 1, 1, 0]]
 
 
 def test_special_tokens_in_a_text_are_text(write_vocabulary):
@@ -122,6 +153,14 @@ def test_it_keeps_the_contract(tmp_path, write_vocabulary, fields):
             rows,
             folder=tmp_path / str(number),
         )
+
+
+@pytest.mark.parametrize("what", ["words", "pieces"])
+def test_it_keeps_the_contract_when_it_locates(tmp_path, write_vocabulary, what):
+    tokenizer = fitted(write_vocabulary("mix", "##er", "中"), fields=("question", "context"), max_length=9)
+    tokenizer.locate(what)
+    rows = [{"question": text, "context": text} for text in ("Mixer \u00c9\u200b rattles", "Mix ")]
+    check_preprocessor(tokenizer, WordPiece(), rows, folder=tmp_path)
 
 
 def test_transformers_reads_what_is_saved(tmp_path, write_vocabulary):

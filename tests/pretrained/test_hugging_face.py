@@ -16,6 +16,8 @@ from tfattn.errors import CheckpointError
 from tfattn.models.bert import Bert
 from tfattn.tasks.bert_pretraining import BertPretraining
 from tfattn.tasks.masked_lm import MaskedLm
+from tfattn.tasks.question_answering import QuestionAnswering
+from tfattn.tasks.token_classification import TokenClassification
 
 POSITIONS = {"masked_lm_positions": np.tile(np.arange(6, dtype="int32"), (2, 1))}
 
@@ -244,6 +246,34 @@ def test_pretraining_equals_transformers(write, features, tmp_path, task_class, 
     if task_class is BertPretraining:
         pairs = keras.ops.convert_to_numpy(answer["next_sentence_logits"])
         np.testing.assert_allclose(pairs, expected["seq_relationship_logits"], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "outputs", "task"),
+    [
+        ("BertForTokenClassification", "classifier", ["logits"], TokenClassification),
+        ("BertForQuestionAnswering", "qa_outputs", ["start_logits", "end_logits"], QuestionAnswering),
+    ],
+)
+def test_heads_of_tokens_equal_transformers(folder, config, original, features, tmp_path, name, head, outputs, task):
+    """The same random weights give the same logits."""
+    draw = np.random.default_rng(1)
+    units = 5 if len(outputs) == 1 else 2
+    kernel, bias = draw.normal(size=(8, units)).astype("float32"), draw.normal(size=units).astype("float32")
+    config(folder, id2label={number: str(number) for number in range(units)})
+    heads = {f"{head}.weight": np.ascontiguousarray(kernel.T), f"{head}.bias": bias}
+    save_file(torch_names(original, prefix="bert.") | heads, folder / "model.safetensors")
+    weights = pretrained.open(folder)
+    bert = Bert(**weights.sizes())
+    weights.load_into(bert)
+    made = task(model=bert, targets={"labels": ["A", "B"], "counts": [1, 1], "rows": 1, "unanswerable": 0})
+    made.head.kernel.assign(kernel)
+    made.head.bias.assign(bias)
+    logits = keras.ops.convert_to_numpy(made(features)["logits"])
+    expected = run_transformers(name, folder, features, tmp_path)
+    real = features["padding_mask"].astype(bool)
+    expected = np.stack([expected[output] for output in outputs], axis=-1).reshape(logits.shape)
+    np.testing.assert_allclose(logits[real], expected[real], atol=1e-4)
 
 
 def test_equals_transformers(write, features, tmp_path):

@@ -190,7 +190,7 @@ def test_the_operating_point_is_chosen_on_one_set_of_rows_and_applied_to_others(
     task = classifier(specificity=1.0)
     rows = predictions_of([0.625, 0.5625, 0.9])
     assert array(task.combined([rows])["label_ids"]).tolist() == [1, 1, 1]
-    point = task.choose_operating_point(predictions_of(VALIDATION), REAL)
+    point = task.choose_operating_point(predictions_of(VALIDATION), REAL, [])
     assert point.threshold == 0.625  # between 0.5, the highest of the others, and 0.75
     assert point.metrics["specificity"] == 1.0
     assert point.metrics["sensitivity"] == pytest.approx(2 / 3)
@@ -202,7 +202,7 @@ def test_the_operating_point_is_chosen_on_one_set_of_rows_and_applied_to_others(
 
 def test_what_an_operating_point_promises_is_what_rows_are_measured_by():
     task = classifier(specificity=1.0, positive="noise")
-    point = task.choose_operating_point(predictions_of(VALIDATION), REAL)
+    point = task.choose_operating_point(predictions_of(VALIDATION), REAL, [])
     given = array(task.combined([predictions_of(VALIDATION)], point)["label_ids"])
     measured = LabelCounts.of(REAL["label_ids"], given, 2).detection(task.head.positive_id)
     assert {name: measured[name] for name in point.metrics} == point.metrics

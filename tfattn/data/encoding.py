@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfattn.data import wire_format
-from tfattn.features import PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
+from tfattn.features import LABEL_IDS, PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
 
 INPUT_MASK = "input_mask"  # in files that others padded: 1 at real tokens
 STORED_NAMES = {TOKEN_IDS: "input_ids"}  # what a model reads -> the name in our files, where they differ
@@ -87,6 +87,11 @@ def lengths_of(examples: Sequence[Mapping[str, Any]], features: Mapping[str, Fea
     groups = list(by_mask(features).values())
     lengths = [[max([len(values[name]) for name in names]) for names in groups] or [1] for values in examples]
     return np.array(lengths, np.int32)
+
+
+def have_classes(features: Mapping[str, Feature]) -> bool:
+    """Tell whether each record has one class, by which batches can be balanced."""
+    return LABEL_IDS in features and not features[LABEL_IDS].shape
 
 
 def described(features: dict[str, Feature]) -> dict[str, dict[str, Any]]:

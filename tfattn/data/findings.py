@@ -33,6 +33,7 @@ def findings(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
         **{f"{split} text cut at the limit": finding for split, finding in summary["truncated"].items()},
         "left out: too long to be trained on": summary["left_out"],
         **{f"left out: no {role}": finding for role, finding in summary["missing"].items()},
+        **summary.get("remarks", {}),
     }
     return {what: finding for what, finding in found.items() if finding["rows"]}
 

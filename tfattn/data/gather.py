@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tfattn.data.encoding import have_classes
 from tfattn.data.records import ROWS_PER_SHARD, shard_name, write_shard
 from tfattn.data.scatter import SCATTERED
 from tfattn.data.units import Rows, Work, reading, result
@@ -68,7 +69,7 @@ def gather(work: Work, unit: Shards) -> None:
             columns = {name: np.concatenate([one[name] for _, one in found]) for name in found[0][1]}
             records = [record for some, _ in found for record in some]
             order = np.argsort(columns.pop("keys"), kind="stable")
-            labelled = LABEL_IDS in work.features
+            labelled = have_classes(work.features)
             write_shard(
                 folder / shard_name(unit.split, number, unit.total),
                 (records[place] for place in order),

@@ -149,6 +149,7 @@ def prepare(
                 splits,
                 made_of=COLUMNS if data.preprocessing.reads_columns else TEXTS,
                 missing=surveyed.dropped,
+                remarks=surveyed.remarks,
                 duplicates=surveyed.finding(found.is_duplicate),
                 conflicts=surveyed.finding(found.is_conflicting),
                 crossing={split: surveyed.finding(rows) for split, rows in measuring.items()},

@@ -18,7 +18,7 @@ import tensorflow as tf
 from typing_extensions import TypedDict
 
 from tfattn import files
-from tfattn.data.encoding import MODEL_NAMES, Feature, by_mask, described, lengths_of, serialized
+from tfattn.data.encoding import MODEL_NAMES, Feature, by_mask, described, have_classes, lengths_of, serialized
 from tfattn.errors import DataError
 from tfattn.features import ENCODED, LABEL_IDS
 
@@ -89,7 +89,7 @@ def write_records(
             serialized(some, features),
             lengths=lengths_of(some, features),
             rows=np.arange(written, written + len(some)),
-            label_ids=np.array([values[LABEL_IDS] for values in some]) if LABEL_IDS in features else None,
+            label_ids=np.array([values[LABEL_IDS] for values in some]) if have_classes(features) else None,
         )
         written += len(some)
     assert written == num_rows and next(examples, None) is None, f"other than the announced {num_rows} rows came"
@@ -174,7 +174,7 @@ class Records:
         self.features = self.manifest["features"]
         self.inputs, self.targets = (self._of_role(role) for role in ("input", "target"))
         self.masks = tuple(by_mask(self.features))
-        self.label_ids = self._beside(".label_ids.npy") if LABEL_IDS in self.features else None
+        self.label_ids = self._beside(".label_ids.npy") if have_classes(self.features) else None
 
     def _of_role(self, role: str) -> tuple[str, ...]:
         chosen = {name: feature for name, feature in self.features.items() if feature.role == role}

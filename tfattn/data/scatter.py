@@ -11,7 +11,7 @@ import numpy as np
 
 from tfattn.data import assignment
 from tfattn.data.division import SPLITS, nth_keys
-from tfattn.data.encoding import lengths_of, serialized
+from tfattn.data.encoding import have_classes, lengths_of, serialized
 from tfattn.data.examples import Drawing
 from tfattn.data.raw_rows import line_of_row
 from tfattn.data.source import Row
@@ -59,6 +59,7 @@ class _Box:
         self._data = work.data
         self._features = work.features
         self._folder = folder
+        self._has_classes = have_classes(work.features)
         self._records: list[bytes] = []
         self._columns: dict[str, list[np.ndarray]] = {name: [] for name in _DTYPES}
         self._raw = folder / f"{split}.jsonl"
@@ -107,7 +108,7 @@ class _Box:
             "keys": keys,
             "rows": rows,
             "lengths": lengths_of(examples, self._features),
-            "label_ids": [values.get(LABEL_IDS, 0) for values in examples],
+            "label_ids": [values[LABEL_IDS] if self._has_classes else 0 for values in examples],
         }
         for name, values in columns.items():
             self._columns[name].append(np.asarray(values, _DTYPES[name]))

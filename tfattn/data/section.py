@@ -2,6 +2,7 @@
 
 from tfattn.config.types import OfTask, Part, Section
 from tfattn.data.batching import Batching
+from tfattn.data.encoding import have_classes
 from tfattn.data.engine import Engine
 from tfattn.data.examples import Examples
 from tfattn.data.local_engine import Local
@@ -10,7 +11,6 @@ from tfattn.data.source import Source
 from tfattn.data.split import TEST, VALIDATION, Split
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, nearest
-from tfattn.features import LABEL_IDS
 from tfattn.preprocessing.preprocessor import Preprocessor
 
 
@@ -53,13 +53,15 @@ class Data:
         self.examples: Examples = ReadyMade(examples) if source.has_examples else examples
         self.engine: Engine = engine or Local()
         self.validation_source: Source | None = validation_source
+        if self.examples.located:
+            preprocessing.locate(self.examples.located)
         for checked in self.sources.values():
             if preprocessing.reads_columns:
                 checked.add_columns(preprocessing.fields)
                 _check_targets_are_not_read(targets.roles, preprocessing.fields, checked.fields)
         self.examples.check(preprocessing)
         self._check_roles(*self.compared_roles, *targets.roles, *split.roles)
-        if batching.balanced and LABEL_IDS not in targets.features:
+        if batching.balanced and not have_classes(targets.features):
             raise ConfigError("there are no classes to balance", key="batching.balanced", expected="false")
         if validation_source is not None and split.folds:
             raise ConfigError(

@@ -45,6 +45,7 @@ class Summary(TypedDict):
         classes: of each class, the most frequent first, the rows of each split; empty where rows have no classes.
         tokens: where rows have tokens, by rows: shortest, median, mean, 95 %, longest.
         missing: by role, rows left out because they have no value for it.
+        remarks: by what is worth a look in the targets of rows, which have it.
         left_out: training rows that the limits of preprocessing leave out.
         truncated: of each split, rows cut at the limit of preprocessing.
         duplicates: rows whose text, or columns, an earlier row has.
@@ -61,6 +62,7 @@ class Summary(TypedDict):
     classes: dict[str, dict[str, int]]
     tokens: NotRequired[dict[str, dict[str, int | float]]]
     missing: dict[str, Finding]
+    remarks: NotRequired[dict[str, Finding]]
     left_out: Finding
     truncated: dict[str, Finding]
     duplicates: Finding
@@ -93,6 +95,7 @@ def summarize(
     *,
     made_of: Literal["texts", "columns"],
     missing: dict[str, Finding],
+    remarks: dict[str, Finding],
     duplicates: Finding,
     conflicts: Finding,
     crossing: dict[str, Finding],
@@ -104,7 +107,7 @@ def summarize(
     Args:
         splits: by name.
         lengths: tokens per record of each split, or of each side of each split; empty where rows have no tokens.
-        made_of, missing, duplicates, conflicts, crossing, unknown_remedy: as `Summary` has them.
+        made_of, missing, remarks, duplicates, conflicts, crossing, unknown_remedy: as `Summary` has them.
     """
     total = sum((found["classes"] for found in splits.values()), Counter())
     return {
@@ -115,6 +118,7 @@ def summarize(
         },
         **({"tokens": {name: _spread(tokens) for name, tokens in lengths.items()}} if lengths else {}),
         "missing": missing,
+        **({"remarks": remarks} if remarks else {}),
         "left_out": splits[TRAIN]["left_out"],
         "truncated": {split: found["truncated"] for split, found in splits.items()},
         "duplicates": duplicates,

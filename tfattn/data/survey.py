@@ -48,11 +48,14 @@ def survey(work: Work, unit: Rows) -> None:
     """
     data = work.data
     dropped = {role: Places() for role in data.needed_roles}
+    remarks: defaultdict[str, Places] = defaultdict(Places)
     values: dict[str, set[str]] = {role: set() for role in data.split.hold_out or {}}
     lines, texts, strata, groups, is_held_out = [], [], [], [], []
     for row in complete_rows(data, unit, dropped):
         data.preprocessing.check(row.fields, row.where)
         data.targets.check(row)
+        for remark in data.targets.remarks(row):
+            remarks[remark].add(row.where)
         lines.append(line_of(row.where))
         texts.append(_hash(normalized(row, data.compared_roles)))
         strata.append(data.targets.stratum(row))
@@ -64,6 +67,7 @@ def survey(work: Work, unit: Rows) -> None:
     columns = {"strata": Coded.of(strata), "groups": Coded.of(groups)}
     found = {
         "dropped": {role: vars(places) for role, places in dropped.items()},
+        "remarks": {remark: vars(places) for remark, places in remarks.items()},
         "values": {role: sorted(seen) for role, seen in values.items()},
         **{name: column.names for name, column in columns.items()},
     }
@@ -90,6 +94,7 @@ class Survey:
         texts: (N,) uint64, equal where rows say the same.
         is_held_out: (N,) whether a row is kept aside by what stands in it.
         dropped: by role, how many rows lack it, and the places of the first.
+        remarks: likewise, by what targets say of rows.
         values: what stands in each role that rows are kept aside by.
     """
 
@@ -110,7 +115,7 @@ class Survey:
         )
         counts = [len(np.load(part / "texts.npy", mmap_mode="r")) for part in self._folders]
         self.starts = np.cumsum([0, *counts])
-        self.dropped = {role: Places.joined([part["dropped"][role] for part in found]) for role in found[0]["dropped"]}
+        self.dropped, self.remarks = (_places(found, kind) for kind in ("dropped", "remarks"))
         values = [part["values"] for part in found]
         self.values = {role: sorted({value for part in values for value in part[role]}) for role in values[0]}
         self._lines = lru_cache(maxsize=4)(lambda number: np.load(self._folders[number] / "lines.npy", mmap_mode="r"))
@@ -135,6 +140,12 @@ class Survey:
 
     def _joined(self, name: str) -> np.ndarray:
         return np.concatenate([np.load(part / f"{name}.npy") for part in self._folders])
+
+
+def _places(parts: Sequence[dict[str, Any]], kind: str) -> dict[str, Any]:
+    """Add the counts that parts have under the same names."""
+    names = dict.fromkeys(name for part in parts for name in part[kind])
+    return {name: Places.joined([part[kind][name] for part in parts if name in part[kind]]) for name in names}
 
 
 def complete_rows(data: Data, unit: Rows, dropped: dict[str, Places] | None = None) -> Iterator[Row]:

@@ -56,6 +56,10 @@ class Target:
         """List the classes that a row has, to be counted; none by default."""
         return ()
 
+    def remarks(self, row: Row) -> Sequence[str]:
+        """Say what is worth a look in a row's target, in words that are the same for every row; nothing by default."""
+        return ()
+
     def fit(self, strata: Coded, rows: Iterable[Row]) -> None:
         """Learn what is to be known of training rows.
 

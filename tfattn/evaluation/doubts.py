@@ -12,6 +12,7 @@ from tfattn.tasks.intervals import NORMAL_95, counted_fraction
 SHOWN_ROWS = 2
 MUCH_THE_SAME = 0.2  # of the sources
 MOST_CHARACTERS = 80
+FRACTIONS = {"accuracy": "an accuracy", "f1": "an F1"}  # metrics that are told in per cent
 
 
 def of_labels(metrics: dict[str, float], labels: Sequence[str], true: np.ndarray, given: np.ndarray) -> list[str]:
@@ -129,8 +130,8 @@ def of_unseen(
     low, high = metrics[f"{name}_low"], metrics[f"{name}_high"]
     if metric == "mean_absolute_error":
         without = f"a mean error of {number(metrics[name])} ({between(low, high)})"
-    elif metric == "accuracy":
-        without = f"an accuracy of {percent(metrics[name])} ({percents(low, high)})"
+    elif metric in FRACTIONS:
+        without = f"{FRACTIONS[metric]} of {percent(metrics[name])} ({percents(low, high)})"
     else:
         without = f"{metric.upper()} {metrics[name]:.1f} ({between(low, high, decimals=1)})"
     return [f"{said}: the metrics may promise too much for new {thing}s. Without them: {without}."]

@@ -8,7 +8,7 @@ its own sections.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import jinja2
 from markupsafe import Markup
@@ -81,12 +81,56 @@ class Listing:
     folded: str
 
 
+class Piece(NamedTuple):
+    """A part of a marked text.
+
+    Attributes:
+        text: what stands there.
+        kind: "right", "missed" or "wrong", each of a colour of its own; "" for text that is not marked.
+        label: a word that stands behind it in small letters.
+    """
+
+    text: str
+    kind: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Marked:
+    """Texts with marks in colours.
+
+    Args:
+        lines: what stands before each text, and its pieces.
+    """
+
+    kind: ClassVar[str] = "marked"
+    lines: Sequence[tuple[str, Sequence[Piece]]]
+
+
+def pieces(text: str, marks: Sequence[tuple[int, int, str, str]]) -> list[Piece]:
+    """Divide a text at its marks.
+
+    Args:
+        text: what is marked.
+        marks: of each the first character, the one behind its last, its kind and its label; they do not overlap.
+
+    Example:
+        >>> pieces("to Rome", [(3, 7, "right", "LOC")])
+        [Piece(text='to ', kind='', label=''), Piece(text='Rome', kind='right', label='LOC')]
+    """
+    found, end = [], 0
+    for start, behind, kind, label in sorted(marks):
+        found += [Piece(text[end:start]), Piece(text[start:behind], kind, label)]
+        end = behind
+    return [piece for piece in [*found, Piece(text[end:])] if piece.text]
+
+
 @dataclass(frozen=True)
 class Section:
     """A title and what stands below it."""
 
     title: str
-    parts: Sequence[Text | Table | Picture | Panels | Listing]
+    parts: Sequence[Text | Table | Picture | Panels | Listing | Marked]
 
 
 @dataclass(frozen=True)

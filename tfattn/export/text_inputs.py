@@ -72,7 +72,7 @@ class TextInputs(Inputs):
             return {ENCODED: encoded if rows is None else mean_by_row(encoded, rows, tf.size(texts[0]))}
 
         def answer(token_ids: tf.Tensor, padding_mask: tf.Tensor, segment_ids: tf.Tensor) -> dict[str, tf.Tensor]:
-            features = self._of_tokens(token_ids, padding_mask, segment_ids)
+            features = self.of_tokens(token_ids, padding_mask, segment_ids)
             return served.answered(self._for_each(features), tf.shape(token_ids)[0])
 
         texts = [tf.TensorSpec([None], tf.string, name=name) for name in self.names]
@@ -92,7 +92,11 @@ class TextInputs(Inputs):
         return {name: tf.cast(features[name], tf.int32) for name in TOKENS}
 
     def _lengths(self, fields: Columns) -> np.ndarray:
-        return np.sum(self.tokens(fields)[PADDING_MASK], axis=1)
+        """Count the tokens of each row, those of all of its windows."""
+        features = self._features({name: tf.constant(fields[name], tf.string) for name in self.names})
+        tokens = np.sum(features[PADDING_MASK], axis=1)
+        rows = features.get(EXAMPLE_ROWS, np.arange(len(tokens)))
+        return np.bincount(rows, weights=tokens, minlength=len(fields[self.names[0]]))
 
     def _features(self, fields: Mapping[str, tf.Tensor]) -> Features:
         return padded(self.preprocessors[0](fields))
@@ -100,7 +104,8 @@ class TextInputs(Inputs):
     def _for_each(self, features: Features) -> list[Features]:
         return [features] * self._models
 
-    def _of_tokens(self, token_ids: tf.Tensor, padding_mask: tf.Tensor, segment_ids: tf.Tensor) -> Features:
+    def of_tokens(self, token_ids: tf.Tensor, padding_mask: tf.Tensor, segment_ids: tf.Tensor) -> Features:
+        """Turn the inputs of the signature `tokens`, (B, T) each, into features; more than the model takes fail."""
         length = tf.shape(token_ids)[1]
         too_long = f"sequences may be up to {self._max_length} tokens long"
         with tf.control_dependencies([tf.debugging.assert_less_equal(length, self._max_length, too_long)]):

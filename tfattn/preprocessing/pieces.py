@@ -70,6 +70,27 @@ class Pieces(tf.Module):
             last_sources.with_values(tf.cast(last_sources.values - text_starts + 1, tf.int32)),
         )
 
+    def words(self, texts: tf.Tensor) -> tuple[tf.RaggedTensor, tf.RaggedTensor, tf.RaggedTensor]:
+        """Return where the words of texts (B,) begin and end, at the first piece of each: three ragged (B, (T)) int32.
+
+        They are the number of the word in its text, from 1, and its first character and the one behind its last, as
+        `spans` counts them; 0 at the other pieces.
+        """
+        words = split(texts, self.characters)
+        ids, _ = self._pieces(words)
+        first, last = words.characters.row_starts(), words.characters.row_limits() - 1
+        words_of_text = words.row_splits[1:] - words.row_splits[:-1]
+        text_starts = tf.repeat(words.text_starts, words_of_text)
+        numbers = tf.ragged.range(words_of_text).values + 1
+        begins, ends = tf.gather(words.sources, first) - text_starts, tf.gather(words.sources, last) + 1 - text_starts
+        # The other pieces of a word come after its first.
+        places, size = ids.row_starts()[:, None], tf.shape(ids.values, tf.int64)
+        numbers, begins, ends = (
+            _by_text(tf.scatter_nd(places, tf.cast(values, tf.int32), size), ids.row_splits, words)
+            for values in (numbers, begins, ends)
+        )
+        return numbers, begins, ends
+
     def unknown(self, texts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Count the pieces of texts (B,), a scalar, and collect the words that are unknown, (N,) strings."""
         words = split(texts, self.characters)

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import tensorflow as tf
 
+from tfattn.errors import ConfigError
 from tfattn.preprocessing.unknown import Unknown
+
+Located = Literal["words", "pieces"]
 
 
 class Preprocessor(tf.Module):
@@ -48,6 +51,19 @@ class Preprocessor(tf.Module):
     def adopt(self, *, vocabulary: Path, lower_case: bool | None) -> None:
         """Adopt the vocabulary of published weights, and whether they lower-case text (None where that is unknown)."""
         raise NotImplementedError
+
+    def locate(self, what: Located) -> None:
+        """Let it tell where in the text words, or pieces of words, stand: for tasks that point at places.
+
+        Raises:
+            ConfigError: it does not know.
+        """
+        raise ConfigError(
+            f"it does not tell where in a text its {what} stand",
+            key="preprocessing",
+            expected="wordpiece, for a task that points at places of a text",
+            received=type(self).__name__,
+        )
 
     def check(self, row: dict[str, str], where: str) -> None:
         """Refuse a row that cannot be read.

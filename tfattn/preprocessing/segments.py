@@ -13,13 +13,21 @@ class Layout:
         max_length: the longest sequence, in tokens, [CLS] and [SEP]s included.
         doc_stride: how many pieces later the next window of the last text begins, where it is too long; None for a
             single sequence, of which the rest is cut. Of two texts, the first then has half of the room at most.
+        max_query_length: the most pieces that the first of two texts then has, if that is less.
 
     Attributes:
         is_cut: (B,) bool, whether pieces were cut.
         rows: (E,) int64, of which row each sequence is.
     """
 
-    def __init__(self, texts: Sequence[tf.RaggedTensor], *, max_length: int, doc_stride: int | None = None):
+    def __init__(
+        self,
+        texts: Sequence[tf.RaggedTensor],
+        *,
+        max_length: int,
+        doc_stride: int | None = None,
+        max_query_length: int | None = None,
+    ):
         lengths = [text.row_lengths() for text in texts]
         room = max_length - len(texts) - 1
         begins = [text.row_starts() for text in texts]
@@ -29,7 +37,8 @@ class Layout:
             self.rows = tf.range(tf.size(lengths[0], tf.int64))
         else:
             *others, last = lengths
-            whole = [tf.minimum(other, room // 2) for other in others]
+            most = room // 2 if max_query_length is None else min(max_query_length, room // 2)
+            whole = [tf.minimum(other, most) for other in others]
             room_of_row = room - tf.add_n(whole) if whole else tf.fill(tf.shape(last), tf.constant(room, tf.int64))
             self.is_cut = tf.add_n(whole) < tf.add_n(others) if others else tf.zeros_like(last, tf.bool)
             offsets = tf.ragged.range(tf.maximum(last - room_of_row, 0) + doc_stride, deltas=doc_stride)
@@ -41,6 +50,7 @@ class Layout:
 
         # A pool of all pieces of the first text, of the second, then [CLS] and the [SEP]s; sequences are ranges of it.
         ends = tf.cumsum([tf.size(text.values, tf.int64) for text in texts])
+        self._num_pieces = ends[-1]
         special = ends[-1] * tf.ones_like(self.rows)
         ranges = [(special, special + 1)]
         for number, (begin, length) in enumerate(zip(begins, kept, strict=True)):
@@ -49,6 +59,7 @@ class Layout:
         starts, limits = (tf.reshape(tf.stack(side, axis=1), [-1]) for side in zip(*ranges, strict=True))
         places = tf.ragged.range(starts, limits)
         self._places = tf.RaggedTensor.from_row_splits(places.values, places.row_splits[:: len(ranges)], validate=False)
+        self._last = tf.ragged.range(*ranges[-2])  # the pieces of the last text, in each sequence
 
     def fill(self, texts: Sequence[tf.Tensor], specials: Sequence[int]) -> tf.RaggedTensor:
         """Arrange values of pieces in sequences.
@@ -62,6 +73,26 @@ class Layout:
         """
         pool = tf.concat([*texts, tf.constant(specials, texts[0].dtype)], 0)
         return self._places.with_values(tf.gather(pool, self._places.values))
+
+    def max_context(self) -> tf.RaggedTensor:
+        """Find the sequence that shows most of the last text around each of its pieces, on the side that shows less.
+
+        Where several show as much it is the first.
+
+        Returns:
+            ragged (E, (T)) int32, 1 at pieces of the last text that no other sequence shows better, else 0.
+        """
+        sequences, places = self._last.value_rowids(), self._last.values
+        before = places - tf.gather(places, tf.gather(self._last.row_starts(), sequences))
+        behind = tf.gather(self._last.row_lengths(), sequences) - 1 - before
+        # Of equals, the first is ahead by its number.
+        context = tf.minimum(before, behind) * tf.size(self.rows, tf.int64) - sequences
+        is_most = context == tf.gather(tf.math.unsorted_segment_max(context, places, self._num_pieces), places)
+        # The last text stands before the [SEP] that ends its sequence.
+        firsts = self._places.row_limits() - 1 - self._last.row_lengths()
+        slots = tf.gather(firsts, sequences) + before
+        shape = tf.shape(self._places.values, tf.int64)
+        return self._places.with_values(tf.scatter_nd(slots[:, None], tf.cast(is_most, tf.int32), shape))
 
 
 def longest_first(lengths: Sequence[tf.Tensor], *, room: int) -> list[tf.Tensor]:

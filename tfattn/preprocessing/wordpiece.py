@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NotRequired
 
 import tensorflow as tf
 import tokenizers
@@ -10,10 +10,11 @@ from pydantic import PositiveInt
 from typing_extensions import TypedDict
 
 from tfattn import files
+from tfattn.config.relations import OnlyWith
 from tfattn.errors import ConfigError, DataError, TfattnError
-from tfattn.features import EXAMPLE_ROWS, SEGMENT_IDS, TEXT, TOKEN_IDS
+from tfattn.features import ENDS, EXAMPLE_ROWS, MAX_CONTEXT, SEGMENT_IDS, STARTS, TEXT, TOKEN_IDS, WORD_NUMBERS
 from tfattn.preprocessing.pieces import Pieces
-from tfattn.preprocessing.preprocessor import Preprocessor
+from tfattn.preprocessing.preprocessor import Located, Preprocessor
 from tfattn.preprocessing.segments import Layout
 from tfattn.preprocessing.unknown import Unknown
 from tfattn.preprocessing.vocabulary import END, START, Vocabulary
@@ -33,6 +34,8 @@ class WordPieceSettings(TypedDict):
     strip_accents: bool
     model_max_length: int
     doc_stride: int | None
+    max_query_length: NotRequired[int]
+    located: NotRequired[Located]
     fields: list[str]
     tokenizers_version: str
     characters_sha256: str
@@ -66,6 +69,8 @@ class WordPiece(Preprocessor):
             the one before; every one has the first text of a pair, or as much of it as fills half. Predictions of a
             text are the mean of those of its sequences; metrics that are shown while training count sequences. Without
             it the rest is cut.
+        max_query_length: of a pair that is read in windows, the most tokens of the first text, such as a question; the
+            rest of it is cut. By default half of the sequence.
         fields: the names of one text field or two.
 
     Raises:
@@ -86,6 +91,7 @@ class WordPiece(Preprocessor):
         strip_accents: bool | None = None,
         max_length: PositiveInt = 128,
         doc_stride: PositiveInt | None = None,
+        max_query_length: Annotated[PositiveInt | None, OnlyWith("doc_stride")] = None,
         fields: tuple[str, ...] = (TEXT,),
     ):
         super().__init__()
@@ -101,8 +107,9 @@ class WordPiece(Preprocessor):
                 expected=f"at least {shortest}, [CLS] and [SEP]s included",
                 received=str(max_length),
             )
-        # What is left for windows of the last text when the first of a pair has its half.
-        room = max_length - len(fields) - 1 - (max_length - 3) // 2 * (len(fields) - 1)
+        # What is left for windows of the last text when the first of a pair has all that it may have.
+        first = (max_length - 3) // 2 if max_query_length is None else min(max_query_length, (max_length - 3) // 2)
+        room = max_length - len(fields) - 1 - first * (len(fields) - 1)
         if doc_stride is not None and doc_stride > room:
             raise ConfigError(
                 "there would be tokens between two windows",
@@ -116,6 +123,8 @@ class WordPiece(Preprocessor):
         self.strip_accents = strip_accents
         self.max_length = max_length
         self.doc_stride = doc_stride
+        self.max_query_length = max_query_length
+        self.located: Located | None = None
         self.fields = fields
         self._pieces: Pieces | None = None
 
@@ -153,6 +162,8 @@ class WordPiece(Preprocessor):
             "strip_accents": pieces.strip_accents,
             "model_max_length": self.max_length,
             "doc_stride": self.doc_stride,
+            **({} if self.max_query_length is None else {"max_query_length": self.max_query_length}),
+            **({} if self.located is None else {"located": self.located}),
             "fields": list(self.fields),
             "tokenizers_version": tokenizers.__version__,
             "characters_sha256": pieces.characters.fingerprint,
@@ -172,6 +183,8 @@ class WordPiece(Preprocessor):
         self.strip_accents = settings["strip_accents"]
         self.max_length = settings["model_max_length"]
         self.doc_stride = settings["doc_stride"]
+        self.max_query_length = settings.get("max_query_length")
+        self.located = settings.get("located")
         self.fields = tuple(settings["fields"])
         characters, version = settings["characters_sha256"], settings["tokenizers_version"]
         known = Vocabulary.read(Path(folder) / _VOCABULARY)
@@ -194,6 +207,9 @@ class WordPiece(Preprocessor):
         self.vocabulary = str(vocabulary)
         if self.lower_case is None:
             self.lower_case = lower_case
+
+    def locate(self, what: Located) -> None:
+        self.located = what
 
     @property
     def files(self) -> list[Path]:
@@ -235,7 +251,8 @@ class WordPiece(Preprocessor):
 
         Returns:
             `token_ids` and `segment_ids`, each ragged (B, (T)) int32; with a doc_stride (E, (T)), of as many sequences
-            as that takes, and `example_rows` (E,) int64.
+            as that takes, and `example_rows` (E,) int64. After `locate`, also where tokens of the last text stand in
+            it, ragged as these, int32: `starts`, `ends` and `max_context`, and of words `word_numbers`.
         """
         vocabulary = self._fitted.vocabulary
         texts = self._ids(fields)
@@ -247,6 +264,7 @@ class WordPiece(Preprocessor):
             TOKEN_IDS: layout.fill([text.values for text in texts], [start, end, end]),
             SEGMENT_IDS: layout.fill(segments, [0, 0, 1]),
             **several,
+            **self._places(fields, texts, layout),
         }
 
     def truncated(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
@@ -279,6 +297,21 @@ class WordPiece(Preprocessor):
         starts, ends = (layout.fill([side.values for side in sides], [0, 0, 0]) for sides in zip(*spans, strict=True))
         return starts, ends
 
+    def _places(
+        self, fields: dict[str, tf.Tensor], texts: list[tf.RaggedTensor], layout: Layout
+    ) -> dict[str, tf.RaggedTensor]:
+        """Find where the tokens of the last text stand in it."""
+        if self.located is None:
+            return {}
+        names, find = {
+            "words": ((WORD_NUMBERS, STARTS, ENDS), self._fitted.words),
+            "pieces": ((STARTS, ENDS), self._fitted.spans),
+        }[self.located]
+        others = [tf.zeros_like(text.values) for text in texts[:-1]]
+        found = zip(names, find(fields[self.fields[-1]]), strict=True)
+        places = {name: layout.fill([*others, values.values], [0, 0, 0]) for name, values in found}
+        return places | {MAX_CONTEXT: layout.max_context()}
+
     @property
     def _fitted(self) -> Pieces:
         if self._pieces is None:
@@ -289,7 +322,9 @@ class WordPiece(Preprocessor):
         return [self._fitted.ids(fields[name]) for name in self.fields]
 
     def _layout(self, texts: list[tf.RaggedTensor]) -> Layout:
-        return Layout(texts, max_length=self.max_length, doc_stride=self.doc_stride)
+        return Layout(
+            texts, max_length=self.max_length, doc_stride=self.doc_stride, max_query_length=self.max_query_length
+        )
 
     def _folding(self, *, default: bool) -> tuple[bool, bool]:
         lower_case = default if self.lower_case is None else self.lower_case

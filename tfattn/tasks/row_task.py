@@ -77,7 +77,10 @@ class RowTask(Task):
         return self.head.combined([{name: mean_by_row(x, rows, num_rows) for name, x in predictions.items()}])
 
     def choose_operating_point(
-        self, predictions: dict[str, np.ndarray], targets: dict[str, np.ndarray]
+        self,
+        predictions: dict[str, np.ndarray],
+        targets: dict[str, np.ndarray],
+        rows: Sequence[dict[str, Any]],
     ) -> OperatingPoint:
         return self.head.choose_operating_point(predictions, targets)
 

@@ -82,9 +82,17 @@ class Task(keras.Model):
         raise NotImplementedError
 
     def choose_operating_point(
-        self, predictions: dict[str, np.ndarray], targets: dict[str, np.ndarray]
+        self,
+        predictions: dict[str, np.ndarray],
+        targets: dict[str, np.ndarray],
+        rows: Sequence[dict[str, Any]],
     ) -> OperatingPoint:
-        """Choose, by what is predicted for the validation rows, the score from which on a row counts as positive."""
+        """Choose, by what is predicted for the validation rows, the score from which on a row counts as positive.
+
+        Args:
+            predictions, targets: of the N rows, by name.
+            rows: as they came.
+        """
         raise NotImplementedError
 
     def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:

@@ -165,7 +165,9 @@ def choose_operating_point(run: Run, ensemble: TrainedEnsemble) -> None:
     ensemble.operating_point = None
     if ensemble.task.has_operating_point:
         validation = predict_split(run, ensemble, VALIDATION)
-        ensemble.operating_point = ensemble.task.choose_operating_point(validation.values, validation.targets)
+        ensemble.operating_point = ensemble.task.choose_operating_point(
+            validation.values, validation.targets, validation.rows
+        )
         files.write_json(run.folder / OPERATING_POINT, asdict(ensemble.operating_point))
 
 

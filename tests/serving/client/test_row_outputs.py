@@ -24,6 +24,20 @@ def test_of_any_number_of_labels_those_that_are_given_are_listed():
     assert named({**SCORES, "is_label": [False, False]}, ["no", "yes"])["labels"] == []
 
 
+def test_the_entities_of_a_text_are_listed():
+    outputs = {
+        "end": [4, 9, 0], "entities": ["Rome", "Bo", ""], "labels": ["LOC", "PER", ""], "length": 2,
+        "score": [0.5, 0.75, 0.0], "start": [0, 7, 0], "truncated": False,
+    }  # fmt: skip
+    assert named(outputs, ()) == {
+        "entities": [
+            {"text": "Rome", "label": "LOC", "start": 0, "end": 4, "score": 0.5},
+            {"text": "Bo", "label": "PER", "start": 7, "end": 9, "score": 0.75},
+        ],
+        "truncated": False,
+    }
+
+
 def test_a_number_comes_first():
     assert not have_labels(["prediction", "truncated"])
     assert list(named({"essential_features": [1.0], "prediction": 3.5}, ())) == ["prediction", "essential_features"]

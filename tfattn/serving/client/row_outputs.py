@@ -6,6 +6,9 @@ from typing import Any
 from tfattn.features import IS_LABEL, TEXT
 
 PREDICTION = "prediction"  # a number
+# The outputs of a tagger, a value for each entity of a text, and under which names an entity has them.
+ENTITIES = {"entities": "text", "labels": "label", "start": "start", "end": "end", "score": "score"}
+LENGTH = "length"
 
 
 def have_labels(outputs: Collection[str]) -> bool:
@@ -22,8 +25,14 @@ def named(outputs: dict[str, Any], labels: Sequence[str]) -> dict[str, Any]:
 
     Returns:
         where there are labels, `scores` by their names, before them the `label` with its `label_id` and its own
-        `score`, or the list of all `labels` that are given.
+        `score`, or the list of all `labels` that are given. The `entities` of a text are a list, with what is known of
+        each.
     """
+    if {*ENTITIES, LENGTH} <= outputs.keys():
+        each = zip(*(outputs[name] for name in ENTITIES), strict=True)
+        found = [dict(zip(ENTITIES.values(), values, strict=True)) for values in each][: outputs[LENGTH]]
+        others = {name: value for name, value in outputs.items() if name not in {*ENTITIES, LENGTH}}
+        return {"entities": found, **others}
     if not labels:
         return {name: outputs[name] for name in sorted(outputs, key=lambda name: name not in (TEXT, PREDICTION))}
     scores = dict(zip(labels, outputs["scores"], strict=True))

@@ -1,6 +1,7 @@
 // The answer: the label or the text, what should be known of it, then every number with its name.
 
 import { element, part, show } from "./elements.js";
+import { marksOf } from "./marks.js";
 import { filledText, fillings } from "./masks.js";
 import { asItCame } from "./server.js";
 
@@ -12,16 +13,18 @@ const TITLES = {
   essential_features: "Essential features",
 };
 
-/** Shows what was answered: a row of outputs, and [label, score] pairs where the model classifies. */
-export function showAnswer(row, scores, card, { text, milliseconds }) {
+/** Shows what was answered to texts: a row of outputs, and [label, score] pairs where the model classifies. */
+export function showAnswer(row, scores, card, { text, milliseconds, texts = {} }) {
   const filled = fillings(row);
   const ranked = filled.length === 1 ? filled[0] : descending(scores);
   const given = labelsOf(row, scores);
-  const headline = given ? given.join(", ") || "(no label)" : headlineOf(row, ranked, filled);
+  const marks = marksOf(row, texts);
+  const headline = given ? given.join(", ") || "(no label)" : (marks?.headline ?? headlineOf(row, ranked, filled));
   part("label").textContent = headline || "(an empty text)";
   part("label").classList.toggle("long", headline.length > LONG);
   part("milliseconds").textContent = `${milliseconds.toFixed(milliseconds < 100 ? 1 : 0)} ms`;
   const warnings = Object.entries(row).flatMap(([name, value]) => WARNINGS[name]?.(value, card) ?? []);
+  part("marks").replaceChildren(...(marks ? [marks.element] : []));
   part("warnings").replaceChildren(...warnings.map((words) => element("p", { className: "warning" }, words)));
   part("scores").replaceChildren(...bars(ranked, { whole: Math.max(1, ...numbers(ranked)), chosen: given ?? [headline, filled[0]?.[0][0]] }));
   part("more").textContent = ranked.length > MOST_BARS ? leftOut(ranked) : "";
@@ -38,6 +41,7 @@ export function showAnswer(row, scores, card, { text, milliseconds }) {
   if (given) told.add("is_label");
   if (filled.length) ["masks", "score", "sequence", "token", "token_str"].forEach((name) => told.add(name));
   if (isNumber(row.prediction)) told.add("prediction");
+  for (const name of marks?.told ?? []) told.add(name);
   const others = Object.entries(row).filter(([name]) => !told.has(name));
   part("outputs").hidden = !others.length;
   part("outputs").tBodies[0].replaceChildren(...others.map(([name, value]) => outputRow(name, value)));

@@ -107,7 +107,8 @@ async function send() {
   const given = byRows ? answer.value.predictions[0] : answer.value.outputs;
   const row = outputs.length === 1 ? { [outputs[0]]: given } : given;
   offerAttention(`${path}:predict`, aligns ? requestOf(fields, byRows, "alignment") : null);
-  showAnswer(row, await scoresOf(row), card, answer);
+  const texts = Object.fromEntries(fields.filter(({ isText }) => isText).map(({ name, control }) => [name, control.value]));
+  showAnswer(row, await scoresOf(row), card, { ...answer, texts });
 }
 
 /** [label, score] pairs: by the card, or by the signature that names them, where it takes the same features. */

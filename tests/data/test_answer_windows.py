@@ -1,0 +1,63 @@
+"""In each window stands where its answer begins and ends."""
+
+import numpy as np
+import pytest
+
+from tfattn.data.answer_targets import Answers
+from tfattn.data.answer_windows import AnswerWindows
+from tfattn.data.encoding import serialized
+from tfattn.data.examples import Drawing
+from tfattn.data.source import Row
+from tfattn.preprocessing.vocabulary import SPECIAL_TOKENS
+from tfattn.preprocessing.wordpiece import WordPiece
+
+NOTHING_DRAWN = Drawing(np.zeros(0, np.uint64), is_training=True)
+VOCABULARY = [*SPECIAL_TOKENS, "a", "b", "c", "d", "e", "##e", "who", "海"]
+
+
+@pytest.fixture
+def windows(tmp_path):
+    """Makes the windows of questions, each as its row, its pieces and those of the answer."""
+    path = tmp_path / "vocab.txt"
+    path.write_text("".join(f"{token}\n" for token in VOCABULARY))
+    targets, made = Answers(), AnswerWindows()
+
+    def windows(*rows, **options):
+        options = {"max_length": 9, "doc_stride": 2, "max_query_length": 1, **options}
+        preprocessor = WordPiece(vocabulary=str(path), fields=("question", "context"), **options)
+        preprocessor.locate(made.located)
+        preprocessor.fit([])
+        rows = [Row({"question": "who", "context": context, "answers": answers}, "x:1") for context, answers in rows]
+        features = made.features(rows[0], preprocessor, targets)
+        found = []
+        for row, values in made.of(rows, preprocessor, targets, NOTHING_DRAWN):
+            assert all(serialized([values], features))
+            first, last = values["start_positions"], values["end_positions"]
+            tokens = [VOCABULARY[token] for token in values["input_ids"]]
+            found.append((row, " ".join(tokens), " ".join(tokens[first : last + 1]) if first >= 0 else None))
+        return found
+
+    return windows
+
+
+def answer(text, start):
+    return [{"text": text, "start": start}]
+
+
+def test_each_window_that_has_the_whole_answer_says_where(windows):
+    assert windows(("a b c d ee a", answer("c d ee", 4)), ("b", [])) == [
+        (0, "[CLS] who [SEP] a b c d e [SEP]", "[CLS]"),
+        (0, "[CLS] who [SEP] c d e ##e a [SEP]", "c d e ##e"),
+        (1, "[CLS] who [SEP] b [SEP]", "[CLS]"),
+    ]
+
+
+def test_an_answer_within_a_word_is_its_pieces(windows):
+    assert windows(("a dee b", answer("ee", 3)))[0][2] == "##e ##e"
+    assert windows(("a ee 海b", answer("海", 5)))[0][2] == "海"
+    assert windows(("a ee b", answer("e", 3)))[0][2] == "##e"
+
+
+def test_what_stands_nowhere_is_not_taught(windows):
+    found = windows(("a b c d e a", answer("x", 0)), ("\u200b a", answer("\u200b", 0)))
+    assert [taught for *_, taught in found] == [None] * len(found)

@@ -1,0 +1,109 @@
+"""Answers that stand in a text."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+from tfattn.data.coded import Coded
+from tfattn.data.encoding import Feature
+from tfattn.data.source import Row
+from tfattn.data.targets import Target
+from tfattn.errors import DataError
+from tfattn.features import ANSWERS, CONTEXT, END_POSITIONS, START_POSITIONS
+
+NO_ANSWER = "no answer"
+REMARKS = {
+    "find": "answer found elsewhere than it is said to stand",
+    "drop": "answer dropped: it does not stand where it is said to",
+    "": "answer dropped: it stands nowhere in its context",
+}
+
+
+class Answers(Target):
+    """Answers to questions, from the role `answers`: a list of {"text": ..., "start": ...}, none where there is none.
+
+    `start` counts the characters of the role `context`. What is taught is the answer that most annotators gave, and of
+    these the first; a question none of whose answers stands in its context teaches nothing.
+
+    Args:
+        misplaced: what becomes of an answer that does not stand where it is said to: "find" takes the nearest place
+            where it does, "drop" leaves it out.
+    """
+
+    roles = (CONTEXT, ANSWERS)
+    text_roles = (CONTEXT,)
+
+    def __init__(self, *, misplaced: Literal["find", "drop"] = "find"):
+        self._misplaced = misplaced
+        self.use({"rows": 1, "unanswerable": 0})
+
+    @property
+    def features(self) -> dict[str, Feature]:
+        return {name: Feature("int64", role="target") for name in (START_POSITIONS, END_POSITIONS)}
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Return the number of training `rows`, and of those among them that are `unanswerable`."""
+        return self._facts
+
+    def use(self, facts: dict[str, Any]) -> None:
+        self._facts = facts
+
+    def check(self, row: Row) -> None:
+        """Refuse what is no list of answers."""
+        found = row.fields[ANSWERS]
+        if not isinstance(found, list) or not all(_is_answer(answer) for answer in found):
+            raise DataError(
+                "the value of `answers` is no list of answers",
+                where=row.where,
+                expected='[{"text": "...", "start": 0}], or [] where there is none',
+                received=json.dumps(found, ensure_ascii=False)[:60],
+            )
+
+    def stratum(self, row: Row) -> str:
+        return "" if row.fields[ANSWERS] else NO_ANSWER
+
+    def classes(self, row: Row) -> Sequence[str]:
+        return () if row.fields[ANSWERS] else (NO_ANSWER,)
+
+    def remarks(self, row: Row) -> Sequence[str]:
+        """Say which answers do not stand where they are said to."""
+        kinds = {self._place(row.fields[CONTEXT], **answer)[1] for answer in row.fields[ANSWERS]}
+        return [kind for kind in REMARKS.values() if kind in kinds]
+
+    def fit(self, strata: Coded, rows: Iterable[Row]) -> None:
+        self.use({"rows": len(strata), "unanswerable": strata.counts.get(NO_ANSWER, 0)})
+
+    def span(self, row: Row) -> tuple[int, int] | None:
+        """Return the answer that is taught: its first character in the context, and the one behind its last.
+
+        Returns:
+            None where no answer stands in the context.
+        """
+        places = [self._place(row.fields[CONTEXT], **answer)[0] for answer in row.fields[ANSWERS]]
+        found = Counter(place for place in places if place is not None)
+        return found.most_common(1)[0][0] if found else None
+
+    def _place(self, context: str, *, text: str, start: int) -> tuple[tuple[int, int] | None, str]:
+        """Find where an answer stands, and what is to be said of it, "" for nothing."""
+        if text and start >= 0 and context.startswith(text, start):
+            return (start, start + len(text)), ""
+        before = context.rfind(text, 0, max(start, 0) + len(text)) if text.strip() else -1
+        behind = context.find(text, max(start, 0)) if text.strip() else -1
+        places = [place for place in (before, behind) if place >= 0]
+        if not places:
+            return None, REMARKS[""]
+        if self._misplaced == "drop":
+            return None, REMARKS["drop"]
+        nearest = min(places, key=lambda place: abs(place - start))
+        return (nearest, nearest + len(text)), REMARKS["find"]
+
+
+def _is_answer(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and value.keys() == {"text", "start"}
+        and isinstance(value["text"], str)
+        and type(value["start"]) is int
+    )

@@ -1,0 +1,57 @@
+"""Examples of questions about texts: windows of the text, each with the question, and where the answer stands."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from tfattn.data.answer_targets import Answers
+from tfattn.data.examples import Drawing, Example, Examples
+from tfattn.data.source import Row
+from tfattn.features import ANSWERS, END_POSITIONS, ENDS, START_POSITIONS, STARTS
+from tfattn.preprocessing.preprocessor import Preprocessor
+
+NOT_HERE = 0  # the answer is that of [CLS]
+NOT_TAUGHT = -1
+
+Piece = tuple[int, int]  # its first character, and the one behind its last
+
+
+class AnswerWindows(Examples):
+    """Tells the first and the last token of the answer in each window that has all of it, and [CLS] in the others.
+
+    A question whose answers stand nowhere in its text teaches nothing: its positions are -1.
+    """
+
+    located = "pieces"
+
+    def of(
+        self, rows: Sequence[Row], preprocessor: Preprocessor, targets: Answers, drawing: Drawing
+    ) -> Iterator[Example]:
+        made = super().of(rows, preprocessor, targets, drawing)
+        for place, windows in itertools.groupby(made, key=lambda example: example.row):
+            windows = list(windows)
+            ends = _ends_of_answer(windows, targets.span(rows[place]))
+            is_taught = ends is not None or not rows[place].fields[ANSWERS]
+            for row, values in windows:
+                first, last = _positions(values, ends) if is_taught else (NOT_TAUGHT, NOT_TAUGHT)
+                yield Example(row, {**values, START_POSITIONS: first, END_POSITIONS: last})
+
+
+def _ends_of_answer(windows: Sequence[Example], span: tuple[int, int] | None) -> tuple[Piece, Piece] | None:
+    """Find the first and the last piece of a span; None where there is none, or it has no piece that was read."""
+    if span is None:
+        return None
+    pieces = {piece for example in windows for piece in _pieces(example.values)}
+    inside = sorted(piece for piece in pieces if piece[1] > span[0] and piece[0] < span[1])
+    return (inside[0], inside[-1]) if inside else None
+
+
+def _positions(values: dict, ends: tuple[Piece, Piece] | None) -> tuple[int, int]:
+    pieces = _pieces(values)
+    if ends is None or ends[0] not in pieces or ends[1] not in pieces:
+        return NOT_HERE, NOT_HERE
+    return pieces.index(ends[0]), len(pieces) - 1 - pieces[::-1].index(ends[1])
+
+
+def _pieces(values: dict) -> list[Piece]:
+    """List all tokens of an example; those that stand nowhere in the text are (0, 0)."""
+    return list(zip(values[STARTS], values[ENDS], strict=True))

@@ -1,0 +1,156 @@
+"""Sentences whose words have tags: a word a line, a column for each thing known of it, a blank line between."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO
+
+from tfattn import files
+from tfattn.data.parts import MOST_REST, Part
+from tfattn.data.source import Row, Source
+from tfattn.data.tag_schemes import Scheme, TagError, to_iob2
+from tfattn.data.text_files import check_encoding, lines, parts
+from tfattn.errors import ConfigError, DataError
+from tfattn.features import TAGS, TEXT
+from tfattn.formats.limits import LONGEST_TEXT, too_long
+
+DOCUMENT = "-DOCSTART-"  # the only word of a line between two documents
+NO_BREAK_SPACE = "\u00a0"
+_BLANKS = re.compile("[ \t]+")  # not the spaces of other scripts, which words may have
+
+
+class ConllFile(Source):
+    """The columns of the CoNLL shared tasks, such as those of CoNLL-2003. A row is a sentence.
+
+    Its role `text` is the words with a space between them, and `tags` the list of their tags in IOB2, whatever the file
+    has. A space within a word, which only files with another delimiter can have, becomes a no-break space. Lines that
+    begin with -DOCSTART- are left out.
+
+    Args:
+        path: the file, or its address: gs://bucket/eng.train.
+        fields: which column each role is, counted from 1, or with a minus sign from the end. Roles are `text`, whose
+            column has the words, and `tags`; others become lists of what stands there.
+        scheme: how tags say where entities begin: "iob1", "iob2" or "bioes".
+        delimiter: what stands between columns; spaces or tabs by default.
+        encoding: the encoding of the file; a byte-order mark is left out.
+
+    Raises:
+        ConfigError: the delimiter is not one character, the encoding is unknown, or a column is 0.
+
+    Example:
+        source = ConllFile(path="eng.train", fields={"text": 1, "tags": 4}, scheme="iob1")
+        for row in source.rows():
+            print(row.where, row.fields["text"], row.fields["tags"])
+    """
+
+    def __init__(
+        self,
+        *,
+        path: str,
+        fields: dict[str, int],
+        scheme: Scheme = "iob2",
+        delimiter: str | None = None,
+        encoding: str = "utf-8",
+    ):
+        check_encoding(encoding)
+        self.path = files.path_of(path)
+        self.fields = {role: str(column) for role, column in fields.items()}
+        self._columns = fields
+        self.scheme: Scheme = scheme
+        self.delimiter = delimiter
+        self.encoding = encoding
+        if delimiter is not None and (len(delimiter) != 1 or delimiter in "\r\n"):
+            raise ConfigError(
+                "the delimiter cannot be used", key="delimiter", expected="one character", received=repr(delimiter)
+            )
+        for role, column in fields.items():
+            if column == 0:
+                raise ConfigError(
+                    "columns are counted from 1", key=f"fields.{role}", expected="a number other than 0", received="0"
+                )
+
+    def parts(self) -> Iterator[Part]:
+        return (Part((span,)) for span in parts(self.path, self.encoding, finish=_rest_of_sentence))
+
+    def rows(self, part: Part | None = None) -> Iterator[Row]:
+        """Read every sentence, in the order of the file.
+
+        Raises:
+            DataError: the file cannot be read, a line has not as many columns as the others, or a tag cannot stand
+                where it does; names file and line.
+        """
+        [span] = (part or Part()).spans
+        count = 0
+        for number, records in self._sentences(span):
+            count += 1
+            yield self._row(number, records)
+        if count == 0 and span is None:
+            raise DataError("the file holds no sentences", where=str(self.path))
+
+    def _sentences(self, span: Any) -> Iterator[tuple[int, list[list[str]]]]:
+        """Yield the number of the first line of each sentence, and the columns of its words."""
+        records: list[list[str]] = []
+        width = number = 0
+        for number, line in enumerate(lines(self.path, self.encoding, span=span), start=span.line if span else 1):
+            line = line.rstrip("\r\n")
+            record = line.split(self.delimiter) if self.delimiter else _BLANKS.split(line.strip(" \t"))
+            if not line.strip() or record[0] == DOCUMENT:
+                if records:
+                    yield number - len(records), records
+                records = []
+                continue
+            width = width or self._checked_width(record, number)
+            if len(record) != width:
+                raise DataError(
+                    "the line has another number of columns",
+                    where=f"{self.path}:{number}",
+                    expected=f"{width}, as the lines before",
+                    received=f"{len(record)}: {line[:60]!r}",
+                    remedy="Correct the line; a line without anything ends a sentence.",
+                )
+            records.append(record)
+        if records:
+            yield number + 1 - len(records), records
+
+    def _checked_width(self, record: Sequence[str], number: int) -> int:
+        for role, column in self._columns.items():
+            if abs(column) > len(record):
+                raise DataError(
+                    f"there is no column {column} for `{role}`",
+                    where=f"{self.path}:{number}",
+                    expected=f"at most {len(record)}",
+                    received=str(column),
+                    remedy="Check `fields`, and `delimiter`.",
+                )
+        return len(record)
+
+    def _row(self, number: int, records: Sequence[Sequence[str]]) -> Row:
+        places = {role: column - 1 if column > 0 else column for role, column in self._columns.items()}
+        fields: dict[str, Any] = {role: [record[place] for record in records] for role, place in places.items()}
+        if TEXT in fields:
+            fields[TEXT] = " ".join(NO_BREAK_SPACE.join(word.split()) or NO_BREAK_SPACE for word in fields[TEXT])
+            if len(fields[TEXT]) > LONGEST_TEXT:
+                raise too_long("the sentence", f"{self.path}:{number}", LONGEST_TEXT)
+        if TAGS in fields:
+            try:
+                fields[TAGS] = to_iob2(fields[TAGS], self.scheme)
+            except TagError as error:
+                raise DataError(
+                    f"a tag that is not {self.scheme}",
+                    where=f"{self.path}:{number + error.place}",
+                    expected=error.expected,
+                    received=repr(fields[TAGS][error.place]),
+                    remedy=error.remedy,
+                ) from None
+        return Row(fields, f"{self.path}:{number}")
+
+
+def _rest_of_sentence(chunk: bytes, file: BinaryIO) -> bytes | None:
+    """Read on to the end of a sentence, a blank line; None where it is longer than any row may be."""
+    rest = b""
+    while line := file.readline(MOST_REST):
+        rest += line
+        if len(rest) >= MOST_REST:
+            return None
+        if not line.strip() and line.endswith(b"\n") and (rest != line or chunk.endswith(b"\n")):
+            break
+    return rest

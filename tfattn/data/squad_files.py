@@ -1,0 +1,121 @@
+"""Questions about paragraphs, with answers that stand in them: the JSON of SQuAD 1.1 and 2.0, as it comes."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from tfattn import files
+from tfattn.data.parts import Part
+from tfattn.data.source import Row, Source
+from tfattn.data.text_files import check_is_file
+from tfattn.errors import DataError
+from tfattn.formats.limits import LONGEST_TEXT, too_long
+
+LARGEST = 1 << 30  # bytes: the file is read as a whole
+FIELDS = ("question", "context", "answers", "title", "id")
+
+
+class SquadFile(Source):
+    """A file of SQuAD's form. A row is a question.
+
+    Its roles are `question`, `context`, `answers`, a list of {"text": ..., "start": ...}, none where the question is
+    impossible to answer, `title`, of the article, and `id`. A place in the file, such as `train.json:17`, is the
+    seventeenth question.
+
+    Args:
+        path: the file, or its address: gs://bucket/train-v2.0.json.
+
+    Example:
+        source = SquadFile(path="train-v1.1.json")
+        for row in source.rows():
+            print(row.where, row.fields["question"], row.fields["answers"])
+    """
+
+    def __init__(self, *, path: str):
+        self.path = files.path_of(path)
+        self.fields = {name: name for name in FIELDS}
+
+    def rows(self, part: Part | None = None) -> Iterator[Row]:
+        """Read every question, in the order of the file.
+
+        Raises:
+            DataError: the file cannot be read, or is not of this form; names the article, paragraph and question.
+        """
+        number = 0
+        for place, article in _each(self._read(), "data", str(self.path)):
+            title = _text(article, "title", place) if "title" in article else ""
+            for inner, paragraph in _each(article, "paragraphs", place):
+                context = _text(paragraph, "context", inner)
+                for where, question in _each(paragraph, "qas", inner):
+                    number += 1
+                    yield Row(_fields(question, where, title, context), f"{self.path}:{number}")
+        if not number:
+            raise DataError("the file holds no questions", where=str(self.path))
+
+    def _read(self) -> dict[str, Any]:
+        check_is_file(self.path)
+        try:
+            with self.path.open("rb") as file:
+                text = file.read(LARGEST + 1)
+            if len(text) > LARGEST:
+                raise DataError(
+                    "the file is too large to be read as a whole",
+                    where=str(self.path),
+                    expected=f"at most {LARGEST:,} bytes",
+                    remedy="Divide it by articles.",
+                )
+            found = json.loads(text.decode("utf-8-sig"))
+        except OSError as error:
+            raise DataError(f"cannot read the file ({error.strerror})", where=str(self.path)) from None
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"the file is not JSON ({error})", where=str(self.path)) from None
+        if not isinstance(found, dict):
+            raise DataError("the file is not SQuAD's", where=str(self.path), expected='{"data": [...]}')
+        return found
+
+
+def _each(inside: dict[str, Any], key: str, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the objects of a list, each with its place."""
+    entries = inside.get(key)
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise DataError(
+            f"there is no list of objects under `{key}`",
+            where=where,
+            expected=f'{{"{key}": [{{...}}]}}',
+            received="other keys: " + ", ".join(inside) if key not in inside else json.dumps(entries)[:40],
+            remedy="The form is that of SQuAD: data, paragraphs, context, qas, answers.",
+        )
+    return ((f"{where}: {key}[{number}]", entry) for number, entry in enumerate(entries))
+
+
+def _fields(question: dict[str, Any], where: str, title: str, context: str) -> dict[str, Any]:
+    answers = []
+    if question.get("is_impossible") is not True:
+        for place, answer in _each(question, "answers", where):
+            start = answer.get("answer_start")
+            if type(start) is not int:
+                raise DataError(
+                    "`answer_start` is no whole number",
+                    where=place,
+                    expected="a place in the context",
+                    received=json.dumps(start)[:40],
+                )
+            answers.append({"text": _text(answer, "text", place), "start": start})
+    return {
+        "question": _text(question, "question", where),
+        "context": context,
+        "answers": answers,
+        "title": title,
+        "id": str(question.get("id", "")),
+    }
+
+
+def _text(inside: dict[str, Any], key: str, where: str) -> str:
+    value = inside.get(key)
+    if not isinstance(value, str):
+        raise DataError(f"`{key}` is no text", where=where, expected="text", received=json.dumps(value)[:40])
+    if len(value) > LONGEST_TEXT:
+        raise too_long(f"`{key}`", where, LONGEST_TEXT)
+    if any("\ud800" <= character <= "\udfff" for character in value):
+        raise DataError(f"`{key}` holds half of a surrogate pair", where=where, remedy="Repair the file.")
+    return value

@@ -1,0 +1,98 @@
+"""How tags say where entities begin and end: the schemes of files, and IOB2, which is what rows hold.
+
+    iob1    I-PER inside; B-PER only where an entity follows another one of its type at once (CoNLL-2003's own files)
+    iob2    B-PER at the first word of each entity, I-PER at the others
+    bioes   as iob2, but E-PER at the last word of several and S-PER at a single one
+
+Words that belong to no entity have the tag O.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+Scheme = Literal["iob1", "iob2", "bioes"]
+OUTSIDE = "O"
+BEGIN, INSIDE, END, SINGLE = "B", "I", "E", "S"
+
+_PREFIXES: dict[str, str] = {"iob1": BEGIN + INSIDE, "iob2": BEGIN + INSIDE, "bioes": BEGIN + INSIDE + END + SINGLE}
+
+
+class TagError(Exception):
+    """A tag that cannot stand where it does.
+
+    Attributes:
+        place: of the tag in its sentence.
+        expected: what could stand there.
+        remedy: what to do about it.
+    """
+
+    def __init__(self, place: int, expected: str, remedy: str = ""):
+        super().__init__(expected)
+        self.place, self.expected, self.remedy = place, expected, remedy
+
+
+def to_iob2(tags: Sequence[str], scheme: Scheme) -> list[str]:
+    """Convert the tags of a sentence.
+
+    Raises:
+        TagError: a tag is none of the scheme's, or cannot stand where it does.
+
+    Example:
+        >>> to_iob2(["I-PER", "I-PER", "O", "I-LOC", "B-LOC"], "iob1")
+        ['B-PER', 'I-PER', 'O', 'B-LOC', 'B-LOC']
+    """
+    converted = []
+    before = ""  # the type of the entity that the next word may continue
+    for place, tag in enumerate(tags):
+        prefix, kind = _parts(tag, scheme, place)
+        if scheme == "bioes" and before and (prefix in (BEGIN, SINGLE) or kind != before):
+            raise TagError(place, f"I-{before} or E-{before}, as the entity before has no end")
+        begins = prefix in (BEGIN, SINGLE) or kind != before
+        if begins and prefix in (INSIDE, END) and scheme != "iob1":
+            iob1 = "Where the file tags entities from their first word on so, set `scheme: iob1`."
+            raise TagError(place, f"B-{kind} where an entity begins", iob1 if scheme == "iob2" else "")
+        converted.append(f"{BEGIN if begins else INSIDE}-{kind}" if kind else OUTSIDE)
+        before = "" if prefix in (END, SINGLE) else kind
+    if scheme == "bioes" and before:
+        raise TagError(len(tags) - 1, f"E-{before} or S-{before} where an entity ends")
+    return converted
+
+
+class Span(NamedTuple):
+    """An entity: its type, the place of its first word and that of its last."""
+
+    label: str
+    first: int
+    last: int
+
+
+def spans(tags: Sequence[str]) -> list[Span]:
+    """List the entities of tags in IOB2.
+
+    Example:
+        >>> spans(["B-PER", "I-PER", "O", "B-LOC"])
+        [Span(label='PER', first=0, last=1), Span(label='LOC', first=3, last=3)]
+    """
+    found: list[Span] = []
+    for place, tag in enumerate(tags):
+        if tag.startswith(BEGIN):
+            found.append(Span(type_of(tag), place, place))
+        elif tag != OUTSIDE:
+            found[-1] = found[-1]._replace(last=place)
+    return found
+
+
+def type_of(tag: str) -> str:
+    """Return the type of the entity that a tag speaks of; "" of O."""
+    return "" if tag == OUTSIDE else tag[2:]
+
+
+def _parts(tag: str, scheme: Scheme, place: int) -> tuple[str, str]:
+    """Divide a tag into its prefix and the type of the entity; O has neither."""
+    prefix, dash, kind = tag.partition("-")
+    if tag == OUTSIDE:
+        return "", ""
+    if not kind or prefix not in _PREFIXES[scheme]:
+        forms = ", ".join(f"{letter}-TYPE" for letter in _PREFIXES[scheme])
+        raise TagError(place, f"O, {forms}", "Check which column `fields.tags` names, and `scheme`.")
+    return prefix, kind

@@ -1,0 +1,170 @@
+"""A tag for each word: the entities of a text."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from tfattn.data.coded import Coded
+from tfattn.data.encoding import Feature
+from tfattn.data.source import Row
+from tfattn.data.tag_schemes import BEGIN, OUTSIDE, TagError, to_iob2, type_of
+from tfattn.data.targets import Target
+from tfattn.errors import ConfigError, DataError, listed, nearest
+from tfattn.features import IS_TAGGED, LABEL_IDS, TAGS, TEXT
+
+_WORD = re.compile("[^ ]+")
+
+
+class TaggedWord(NamedTuple):
+    """A word of the file, and what it teaches.
+
+    Attributes:
+        start: its first character in the text.
+        first: the label of the first part of it.
+        others: that of the other parts, where punctuation divides it.
+    """
+
+    start: int
+    first: int
+    others: int
+
+
+class Tags(Target):
+    """Tags in IOB2, from the role `tags`: a list, or a text with spaces between; one for each word of `text`.
+
+    Words of the text have spaces between them. The label of a word is 0 outside of entities, 2 k + 1 where one of type
+    k begins, and 2 k + 2 where it goes on.
+
+    Args:
+        labels: the types of entities that there are; a row with another one is an error. By default whatever training
+            rows have, in alphabetical order.
+
+    Raises:
+        ConfigError: there is no type, or one is there twice.
+    """
+
+    roles = (TEXT, TAGS)
+    text_roles = (TEXT,)
+
+    def __init__(self, *, labels: list[str] | None = None):
+        if labels is not None and len(set(labels)) != max(1, len(labels)):
+            raise ConfigError(
+                "not a list of types", key="labels", expected="at least one, each once", received=", ".join(labels)
+            )
+        self._known = labels
+        self.use({"labels": labels, "counts": [1] * len(labels or "a")})
+
+    @property
+    def features(self) -> dict[str, Feature]:
+        return {name: Feature("int64", (None,), role="target") for name in (LABEL_IDS, IS_TAGGED)}
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Return `labels`, the types in the order of their numbers, and `counts`, the training rows that have each.
+
+        Before `fit`, and where the types are not known, there is one, and `labels` is None.
+        """
+        return self._facts
+
+    def use(self, facts: dict[str, Any]) -> None:
+        self._facts = facts
+        self._ids = {name: number for number, name in enumerate(facts["labels"] or ())}
+
+    def check(self, row: Row) -> None:
+        """Refuse tags that are not one for each word, are not IOB2, or of a type that is not known."""
+        tags, words = tags_of(row.fields[TAGS], row.where), len(words_of(row.fields[TEXT]))
+        if len(tags) != words:
+            raise DataError(
+                "there is not one tag for each word",
+                where=row.where,
+                expected=f"{words}, as the text has words with spaces between them",
+                received=f"{len(tags)} tags",
+            )
+        try:
+            to_iob2(tags, "iob2")
+        except TagError as error:
+            raise DataError(
+                f"the tag of word {error.place + 1} is not IOB2",
+                where=row.where,
+                expected=error.expected,
+                received=repr(tags[error.place]),
+                remedy="Only the source `conll` reads tags of other schemes.",
+            ) from None
+        if self._known:
+            self._check_types(self.classes(row), self._known, row.where, what="not a label of `data.targets.labels`")
+
+    def classes(self, row: Row) -> Sequence[str]:
+        """List the different types of entities that a row has, sorted."""
+        return sorted({type_of(tag) for tag in tags_of(row.fields[TAGS], row.where)} - {""})
+
+    def stratum(self, row: Row) -> str:
+        return json.dumps(self.classes(row), ensure_ascii=False)
+
+    def fit(self, strata: Coded, rows: Iterable[Row]) -> None:
+        """Find and count the types.
+
+        Raises:
+            DataError: there is none.
+        """
+        counts: dict[str, int] = dict.fromkeys(self._known or (), 0)
+        for stratum, number in strata.counts.items():
+            for name in json.loads(stratum):
+                counts[name] = counts.get(name, 0) + number
+        labels = self._known or sorted(counts)
+        if not labels:
+            raise DataError(
+                "there is nothing to find",
+                expected="an entity in some training rows",
+                received=f"{OUTSIDE} at every word",
+                remedy="Check which column `fields.tags` names.",
+            )
+        self.use({"labels": labels, "counts": [counts[name] for name in labels]})
+
+    def check_known(self, stratum: str, where: str) -> None:
+        self._check_types(json.loads(stratum), self._ids, where, what="a tag that no training row has")
+
+    def words(self, row: Row) -> list[TaggedWord]:
+        """List the words of a row, in order."""
+        found = zip(words_of(row.fields[TEXT]), tags_of(row.fields[TAGS], row.where), strict=True)
+        return [TaggedWord(start, *self._labels(tag)) for (start, _), tag in found]
+
+    def _labels(self, tag: str) -> tuple[int, int]:
+        if tag == OUTSIDE:
+            return 0, 0
+        inside = 2 * self._ids[type_of(tag)] + 2
+        return inside - tag.startswith(BEGIN), inside
+
+    def _check_types(self, names: Iterable[str], known: Iterable[str], where: str, *, what: str) -> None:
+        for name in names:
+            if name not in known:
+                raise DataError(
+                    what,
+                    where=where,
+                    expected=f"entities of type {listed(known)}",
+                    received=repr(name),
+                    remedy=nearest(name, known),
+                )
+
+
+def words_of(text: str) -> list[tuple[int, int]]:
+    """Find the words of the file in a text: the first character of each, and the one behind its last."""
+    return [word.span() for word in _WORD.finditer(text)]
+
+
+def tags_of(value: Any, where: str) -> list[str]:
+    """Read the value of the role `tags`; `where` is its row, for the message.
+
+    Raises:
+        DataError: it is neither a list of texts nor a text.
+    """
+    if isinstance(value, str):
+        return value.split()
+    if not (isinstance(value, list) and all(type(tag) is str for tag in value)):
+        raise DataError(
+            "the value of `tags` is no list of tags",
+            where=where,
+            expected="a list of texts, or a text with spaces between them",
+            received=json.dumps(value, ensure_ascii=False)[:40],
+        )
+    return value

@@ -1,0 +1,220 @@
+"""The evaluation of answers to questions: how many are right, of which questions, and where they go wrong."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfattn.drawing.figures import svg
+from tfattn.evaluation import doubts, plots
+from tfattn.evaluation.evaluate import Findings
+from tfattn.evaluation.report import Headline, Marked, Picture, Section, Table, Text, pieces
+from tfattn.evaluation.resampling import interval
+from tfattn.evaluation.wording import count, percent, percents
+from tfattn.features import CONTEXT, QUESTION, STARTS
+from tfattn.tasks.answer_metrics import exact_match, f1
+from tfattn.tasks.question_answering import QuestionAnswering, texts_of
+from tfattn.trained.ensemble import TrainedEnsemble
+from tfattn.trained.predictions import SplitPredictions
+
+WORST_MISTAKES = 20
+SHOWN_AROUND = 120  # characters of the context before and behind what is marked
+QUESTION_WORDS = ("what", "which", "who", "whose", "whom", "when", "where", "why", "how many", "how much", "how")
+LENGTHS = {"1 word": 1, "2 words": 2, "3 words": 3, "4 to 6 words": 6, "7 to 10 words": 10, "more words": 10**9}
+NO_ANSWER = "no answer"
+
+
+@dataclass(frozen=True)
+class Answered:
+    """N questions with the answers that are right and the one that was given.
+
+    Args:
+        rows: N raw rows.
+        right: of each the texts that are right; none where there is no answer.
+        given: N texts, "" where no answer was given.
+        starts: (N,) the first character of each.
+        scores: (N,) its probability.
+        exact, f1: (N,) of each.
+    """
+
+    rows: Sequence[dict[str, Any]]
+    right: Sequence[Sequence[str]]
+    given: Sequence[str]
+    starts: np.ndarray
+    scores: np.ndarray
+    exact: np.ndarray
+    f1: np.ndarray
+
+    @classmethod
+    def of(cls, task: QuestionAnswering, predictions: SplitPredictions) -> "Answered":
+        """Hold what was predicted for a split against its raw rows."""
+        values, right = predictions.values, [texts_of(row) for row in predictions.rows]
+        spans = task.texts(values, predictions.rows)
+        given = [text if is_given else "" for text, is_given in zip(spans, values["has_answer"], strict=True)]
+        pairs = list(zip(given, right, strict=True))
+        return cls(
+            rows=predictions.rows,
+            right=right,
+            given=given,
+            starts=values[STARTS][:, 0],
+            scores=values["score"],
+            exact=np.array([exact_match(*pair, units=task.units) for pair in pairs]),
+            f1=np.array([f1(*pair, units=task.units) for pair in pairs]),
+        )
+
+
+def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
+    """Measures the answers to questions, by the rules of SQuAD's own scorers.
+
+    Args:
+        ensemble: one model, whose task is a QuestionAnswering.
+        predictions: of `QuestionAnswering.predictions`.
+
+    Returns:
+        findings whose metrics are `loss`, `exact_match` and `f1`, each with its 95 % interval, `leaked_rows` and, where
+        there are others too, `f1_without_leaked`; and where some questions have no answer, both of the questions that
+        have one (`has_answer_`) and of the others (`no_answer_`).
+    """
+    answered = Answered.of(ensemble.task, predictions)
+    metrics = {"loss": predictions.loss, **_measured(answered), **_trust(answered, predictions.leaked)}
+    return Findings(
+        question="which part of a text answers a question?",
+        measured=count(len(answered.rows), f"{predictions.split} question"),
+        metrics=metrics,
+        predictions=_lines(answered),
+        headline=_headline(answered, metrics, predictions),
+        sections=[
+            _section("By question word", "question_word", answered, question_word, [*QUESTION_WORDS, OTHER]),
+            _section("By the length of the answer", "length", answered, answer_length, [*LENGTHS, NO_ANSWER]),
+            _mistakes(answered),
+        ],
+        thing="question",
+        in_short=f"exact match {metrics['exact_match']:.4f}, F1 {metrics['f1']:.4f} (95% interval "
+        f"{metrics['f1_low']:.4f} to {metrics['f1_high']:.4f})",
+    )
+
+
+OTHER = "other"
+
+
+def question_word(row: dict[str, Any]) -> str:
+    """Find the word that a question asks by: the first of them in it, in English."""
+    words = f" {' '.join(''.join(c if c.isalnum() else ' ' for c in row[QUESTION].lower()).split())} "
+    found = [(words.find(f" {word} "), -len(word), word) for word in QUESTION_WORDS if f" {word} " in words]
+    return min(found)[2] if found else OTHER
+
+
+def answer_length(row: dict[str, Any]) -> str:
+    """Name how long the shortest of the right answers is, in words."""
+    lengths = [len(text.split()) for text in texts_of(row)]
+    return next(name for name, most in LENGTHS.items() if min(lengths) <= most) if lengths else NO_ANSWER
+
+
+def _measured(answered: Answered) -> dict[str, float]:
+    has_answer = np.array([bool(right) for right in answered.right])
+    groups = {"": np.ones(len(has_answer), bool)}
+    if not has_answer.all():
+        groups |= {"has_answer_": has_answer, "no_answer_": ~has_answer}
+    metrics = {}
+    for prefix, rows in groups.items():
+        for name, values in (("exact_match", answered.exact), ("f1", answered.f1)):
+            if rows.any():
+                metrics |= _with_interval(f"{prefix}{name}", values[rows])
+    return metrics
+
+
+def _trust(answered: Answered, leaked: np.ndarray) -> dict[str, float]:
+    """Count the leaked rows and, if there are others too, compute the F1 of those with its interval."""
+    metrics: dict[str, float] = {"leaked_rows": int(leaked.sum())}
+    if leaked.any() and not leaked.all():
+        metrics |= _with_interval("f1_without_leaked", answered.f1[~leaked])
+    return metrics
+
+
+def _with_interval(name: str, values: np.ndarray) -> dict[str, float]:
+    low, high = interval(np.column_stack([values, np.ones(len(values))]), lambda sums: sums[:, 0] / sums[:, 1])
+    return {name: float(values.mean()), f"{name}_low": low, f"{name}_high": high}
+
+
+def _headline(answered: Answered, metrics: dict[str, float], predictions: SplitPredictions) -> Headline:
+    facts = {
+        f"{of}, F1": percent(metrics[f"{prefix}f1"])
+        for prefix, of in (("has_answer_", "questions with an answer"), ("no_answer_", "questions without one"))
+        if f"{prefix}f1" in metrics
+    }
+    return Headline(
+        metric=percent(metrics["f1"]),
+        sentence=f"Answers share {percent(metrics['f1'])} of their words with one that is right (F1), and "
+        f"{percent(metrics['exact_match'])} equal one.",
+        doubts=doubts.of_unseen(predictions.leaked, metrics, split=predictions.split, thing="question", metric="f1"),
+        remarks=[
+            f"With other questions of this kind F1 would be {percents(metrics['f1_low'], metrics['f1_high'])} (95% "
+            "interval, by drawing from these questions; those about one text are alike, so it may be wider).",
+            "Case, punctuation and articles make no difference, as in SQuAD's own scorers.",
+        ],
+        facts={"mean probability of an answer": percent(float(answered.scores.mean())), **facts},
+    )
+
+
+def _section(
+    title: str, name: str, answered: Answered, kind_of: Callable[[dict[str, Any]], str], kinds: Sequence[str]
+) -> Section:
+    """Tell exact match and F1 of questions of each kind."""
+    of_row = np.array([kind_of(row) for row in answered.rows])
+    present = [kind for kind in kinds if (of_row == kind).any()]
+    table = [
+        [kind, int(rows.sum()), percent(float(answered.exact[rows].mean())), percent(float(answered.f1[rows].mean()))]
+        for kind, rows in ((kind, of_row == kind) for kind in present)
+    ]
+    scores = {kind: float(answered.f1[of_row == kind].mean()) for kind in present}
+    notes = {kind: f"({count(int((of_row == kind).sum()), 'question')})" for kind in present}
+    picture = svg(plots.bars(scores, title="F1", notes=notes, ranked=False))
+    return Section(title, [Table(["", "questions", "exact match", "F1"], table), Picture(name, picture, f"F1 {title}")])
+
+
+def _mistakes(answered: Answered) -> Section:
+    wrong = np.flatnonzero(answered.f1 == 0)
+    if not len(wrong):
+        return Section(
+            "The worst mistakes", [Text("There are none: every answer shares words with one that is right.")]
+        )
+    worst = wrong[np.argsort(-answered.scores[wrong], kind="stable")][:WORST_MISTAKES]
+    words = (
+        f"{len(worst):,} of the {count(len(wrong), 'answer')} that share no word with one that is right, those first "
+        "of which the model was most certain. Orange is what is right, red what was given. At times the file is wrong."
+    )
+    lines = [line for number in worst for line in _lines_of(answered, number)]
+    return Section("The worst mistakes", [Text(words), Marked(lines)])
+
+
+def _lines_of(answered: Answered, number: int) -> Iterator[tuple[str, Sequence[Any]]]:
+    row, given, start = answered.rows[number], answered.given[number], int(answered.starts[number])
+    yield row["row"].rpartition(":")[2], pieces(row[QUESTION], [])
+    marks = [(start, start + len(given), "wrong", "")] if given else []
+    for answer in row["answers"]:
+        place = answer["start"], answer["start"] + len(answer["text"])
+        if not any(place[0] < end and begin < place[1] for begin, end, *_ in marks):
+            marks.append((*place, "missed", ""))
+    for mark in sorted(marks):
+        begin = max(0, mark[0] - SHOWN_AROUND)
+        shown = row[CONTEXT][begin : mark[1] + SHOWN_AROUND]
+        yield "given" if mark[2] == "wrong" else "right", pieces(shown, [(mark[0] - begin, mark[1] - begin, *mark[2:])])
+    if not given:
+        yield "given", pieces(f"({NO_ANSWER})", [])
+
+
+def _lines(answered: Answered) -> Iterator[dict[str, Any]]:
+    for number, row in enumerate(answered.rows):
+        start = int(answered.starts[number]) if answered.given[number] else 0
+        yield {
+            "row": row["row"],
+            **{name: row[name] for name in ("id", QUESTION) if name in row},
+            "answers": row["answers"],
+            "answer": answered.given[number],
+            "start": start,
+            "end": start + len(answered.given[number]),
+            "score": round(float(answered.scores[number]), 6),
+            "exact_match": bool(answered.exact[number]),
+            "f1": round(float(answered.f1[number]), 4),
+        }

@@ -1,0 +1,79 @@
+"""Tagged texts as reports compare them: the words of the file, the tags that they have and those that they got."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tfattn.data.tag_schemes import Span, spans, to_iob2
+from tfattn.data.tag_targets import tags_of, words_of
+from tfattn.features import LABEL_IDS, STARTS, TAGS, TEXT, WORD_NUMBERS
+from tfattn.tasks.tagged_entities import tags_of as tags_of_labels
+
+
+@dataclass(frozen=True)
+class TaggedText:
+    """A row.
+
+    Args:
+        place: its file and line.
+        text: its words with spaces between them.
+        words: the first character of each, and the one behind its last.
+        true, given: the tag of each, in IOB2.
+        certainty: (W,) the score of each given label; 0 of a word that was not read.
+    """
+
+    place: str
+    text: str
+    words: Sequence[tuple[int, int]]
+    true: Sequence[str]
+    given: Sequence[str]
+    certainty: np.ndarray
+
+    @property
+    def spans(self) -> tuple[set[Span], set[Span]]:
+        """The entities that there are, and those that were given."""
+        return set(spans(self.true)), set(spans(self.given))
+
+    @property
+    def certainty_of_mistakes(self) -> float:
+        """How certain the model was of its most certain mistake."""
+        wrong = np.array([true != given for true, given in zip(self.true, self.given, strict=True)], bool)
+        return float(self.certainty[wrong].max(initial=0.0))
+
+    def place_of(self, span: Span) -> tuple[int, int]:
+        """Return the first character of an entity, and the one behind its last."""
+        return self.words[span.first][0], self.words[span.last][1]
+
+
+def tagged(
+    rows: Sequence[Mapping[str, str]], predicted: Mapping[str, np.ndarray], labels: Sequence[str]
+) -> list[TaggedText]:
+    """Compare rows with what was predicted for them.
+
+    Args:
+        rows: N raw rows.
+        predicted: of `TokenClassification.predictions`, each (N, ...).
+        labels: the types of entities in the order of their numbers.
+    """
+    return [_tagged(row, {name: x[number] for name, x in predicted.items()}, labels) for number, row in enumerate(rows)]
+
+
+def _tagged(row: Mapping[str, str], predicted: Mapping[str, np.ndarray], labels: Sequence[str]) -> TaggedText:
+    words = words_of(row[TEXT])
+    is_word = predicted[WORD_NUMBERS] > 0
+    starts, label_ids = predicted[STARTS][is_word], predicted[LABEL_IDS][is_word]
+    scores = predicted["scores"][is_word]
+    # A word of the file has the label of the first part of it that the model reads; without one, that of none.
+    firsts = np.searchsorted(starts, [start for start, _ in words])
+    is_read = [first < len(starts) and starts[first] < end for first, (_, end) in zip(firsts, words, strict=True)]
+    given = [int(label_ids[first]) if known else 0 for first, known in zip(firsts, is_read, strict=True)]
+    certainty = [scores[first, one] if known else 0.0 for first, one, known in zip(firsts, given, is_read, strict=True)]
+    return TaggedText(
+        place=row["row"],
+        text=row[TEXT],
+        words=words,
+        true=tags_of(row[TAGS], row["row"]),
+        given=to_iob2(tags_of_labels(given, labels), "iob1"),  # what goes on with nothing begins
+        certainty=np.array(certainty),
+    )

@@ -1,0 +1,130 @@
+"""What an export can be asked that answers questions from a text."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfattn.errors import ExportError
+from tfattn.export.served import Columns, Comparison, Served
+from tfattn.export.text_inputs import TOKENS, TextInputs
+from tfattn.features import ENDS, LOGITS, STARTS
+from tfattn.preprocessing.substrings import substrings
+from tfattn.trained.ensemble import TrainedEnsemble
+
+N_BEST = "n_best"
+
+
+class AnswerFinder(Served):
+    """Finds the part of a text that answers a question.
+
+        serving_default   question (B,), context (B,)
+                          -> answer (B,) string, as it stands in the context; start and end (B,) int32, its first
+                          character, counted in code points, and the one behind its last; score (B,) float32, its
+                          probability; truncated (B,) bool, whether the end of the question was not read. Where there
+                          is no answer it is "" at 0, and the score the probability of that
+        n_best            question (B,), context (B,)
+                          -> answer, start, end (B, K), best first, and score (B, K), the probability of each beside the
+                          others and no answer; "" and 0 where there are fewer
+        logits            token_ids, padding_mask, segment_ids, each (B, T) int32
+                          -> start_logits and end_logits (B, T) float32
+
+    A long context is read in windows, all of which count.
+
+    Args:
+        ensemble: the trained model, one alone.
+
+    Raises:
+        ExportError: the preprocessing does not read two texts, or the task computes in another type than float32.
+    """
+
+    shown_metrics = ("f1", "exact_match")
+
+    def __init__(self, ensemble: TrainedEnsemble):
+        super().__init__(ensemble, name="answer_finder")
+        self.check_fields(ensemble.preprocessor.fields)
+        self._inputs = TextInputs(ensemble)
+        self._threshold = ensemble.operating_point.threshold if ensemble.operating_point else 0.0
+
+    @classmethod
+    def check_fields(cls, fields: Sequence[str]) -> None:
+        if len(fields) != 2:
+            raise ExportError(
+                "a question and a text are read together",
+                expected="`data.preprocessing.fields: [question, context]`",
+                received=", ".join(fields),
+            )
+
+    def signatures(self) -> dict[str, Any]:
+        texts = [tf.TensorSpec([None], tf.string, name=name) for name in self.inputs]
+        tokens = [tf.TensorSpec([None, None], tf.int32, name=name) for name in TOKENS]
+        return {
+            "serving_default": tf.function(self._answer, input_signature=texts, autograph=False),
+            N_BEST: tf.function(self._several, input_signature=texts, autograph=False),
+            LOGITS: tf.function(self._logits, input_signature=tokens, autograph=False),
+        }
+
+    def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
+        return self._inputs.request(rows)
+
+    def warm_up(self, rows: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, Columns]]:
+        """Yield pairs of every length there may be, each alone and all together; then each other signature."""
+        batches = self._inputs.warm_up(rows)
+        for columns in batches:
+            yield "serving_default", columns
+        yield N_BEST, batches[-1]
+        yield LOGITS, self._inputs.tokens(batches[-1])
+
+    def compared(
+        self, expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]], *, tolerance: float
+    ) -> Comparison:
+        """Answers are to be the same but where two score alike, and their scores about the same."""
+        has_answer = np.asarray(expected["has_answer"])
+        wanted = [np.where(has_answer, expected[name][:, 0], 0) for name in (STARTS, ENDS)]
+        found = [np.asarray(received[name]) for name in ("start", "end")]
+        agree = (wanted[0] == found[0]) & (wanted[1] == found[1])
+        differences = np.abs(np.asarray(received["score"], np.float64) - expected["score"])
+        sums = expected["span_scores"]
+        margins = [sums[:, 0] - sums[:, 1], sums[:, 0] - expected["null_score"] - self._threshold]
+        is_close = np.min(np.abs(margins), axis=0) <= 10 * tolerance  # sums are larger than probabilities
+        largest = float(differences.max())
+        return Comparison(
+            wrong=np.where(agree, ~(differences <= tolerance), ~is_close),
+            report={"answer_agreement": float(agree.mean()), "max_score_difference": largest},
+            words=f"answers agree on {agree.sum()} of {len(agree)} rows, "
+            f"scores differ by at most {largest:.2g} (allowed: {tolerance:g})",
+            expected=lambda row: f"characters {wanted[0][row]} to {wanted[1][row]} and a score within {tolerance:g}",
+            received=lambda row: (
+                f"characters {found[0][row]} to {found[1][row]} and a score off by {differences[row]:.3g}"
+            ),
+        )
+
+    def _answer(self, *texts: tf.Tensor) -> dict[str, tf.Tensor]:
+        features, about = self._inputs.read(texts)
+        found = self._predicted(features, tf.size(texts[0]))
+        start, end = (tf.where(found["has_answer"], found[name][:, 0], 0) for name in (STARTS, ENDS))
+        return {
+            "answer": _cut(texts[1], start[:, None], end[:, None])[:, 0],
+            "start": start,
+            "end": end,
+            "score": found["score"],
+            **about,
+        }
+
+    def _several(self, *texts: tf.Tensor) -> dict[str, tf.Tensor]:
+        features, _ = self._inputs.read(texts)
+        found = self._predicted(features, tf.size(texts[0]))
+        start, end = found[STARTS], found[ENDS]
+        scores = tf.where(end > start, found["scores"], 0.0)
+        return {"answer": _cut(texts[1], start, end), "start": start, "end": end, "score": scores}
+
+    def _logits(self, *tokens: tf.Tensor) -> dict[str, tf.Tensor]:
+        logits = self._runs[0](self._inputs.of_tokens(*tokens))[LOGITS]
+        return {"start_logits": logits[:, :, 0], "end_logits": logits[:, :, 1]}
+
+
+def _cut(texts: tf.Tensor, starts: tf.Tensor, ends: tf.Tensor) -> tf.Tensor:
+    """Cut parts (B, K) out of texts (B,)."""
+    ragged = tf.RaggedTensor.from_tensor(starts), tf.RaggedTensor.from_tensor(ends)
+    return tf.reshape(substrings(texts, *ragged).values, tf.shape(starts))

@@ -1,0 +1,129 @@
+"""What an exported tagger can be asked."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfattn.export.served import Columns, Comparison, Served
+from tfattn.export.text_inputs import TOKENS, TextInputs
+from tfattn.features import ENDS, LABEL_IDS, LOGITS, STARTS, WORD_NUMBERS
+from tfattn.ops import entities
+from tfattn.preprocessing.substrings import substrings
+from tfattn.tasks.tagged_entities import Entity, entities_of
+from tfattn.trained.ensemble import TrainedEnsemble
+
+
+class Tagger(Served):
+    """Finds the entities that a text names.
+
+        serving_default   text (B,)
+                          -> entities (B, N) string, as they stand in the text; labels (B, N) string, their types; start
+                          and end (B, N) int32, their first character, counted in code points, and the one behind their
+                          last; score (B, N) float32; length (B,) int32, how many a text has: the others of its N are
+                          "" and 0; truncated (B,) bool, whether the end of the text was not read
+        logits            token_ids, padding_mask, segment_ids, each (B, T) int32 -> logits (B, T, C) float32
+
+    Words are found in the text as in training, between spaces and around punctuation. A label that goes on with an
+    entity that has not begun begins it. The score of an entity is the mean of its words'.
+
+    Args:
+        ensemble: the trained models.
+    """
+
+    shown_metrics = ("f1", "precision", "recall")
+
+    def __init__(self, ensemble: TrainedEnsemble):
+        super().__init__(ensemble, name="tagger")
+        self._inputs = TextInputs(ensemble)
+        self._labels = ensemble.labels
+
+    def signatures(self) -> dict[str, Any]:
+        text = [tf.TensorSpec([None], tf.string, name=name) for name in self.inputs]
+        tokens = [tf.TensorSpec([None, None], tf.int32, name=name) for name in TOKENS]
+        return {
+            "serving_default": tf.function(self._find, input_signature=text, autograph=False),
+            LOGITS: tf.function(self._logits, input_signature=tokens, autograph=False),
+        }
+
+    def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
+        return self._inputs.request(rows)
+
+    def warm_up(self, rows: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, Columns]]:
+        """Yield texts of every length there may be, each alone and all together; then their tokens."""
+        batches = self._inputs.warm_up(rows)
+        for columns in batches:
+            yield "serving_default", columns
+        yield LOGITS, self._inputs.tokens(batches[-1])
+
+    def compared(
+        self, expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]], *, tolerance: float
+    ) -> Comparison:
+        """Entities are to be the same but where two labels score alike, and their scores about the same."""
+        rows = range(len(expected[WORD_NUMBERS]))
+        wanted = [entities_of(expected, row, self._labels) for row in rows]
+        found = [_received(received, row) for row in rows]
+        agree = np.array([_places(ours) == _places(theirs) for ours, theirs in zip(wanted, found, strict=True)])
+        differences = np.array([_difference(*pair) for pair in zip(wanted, found, strict=True)])
+        wrong = np.where(agree, ~(differences <= tolerance), ~_is_close(expected, tolerance))
+        largest = float(differences.max())
+        return Comparison(
+            wrong=wrong,
+            report={"entity_agreement": float(agree.mean()), "max_score_difference": largest},
+            words=f"entities agree on {agree.sum()} of {len(agree)} rows, "
+            f"scores differ by at most {largest:.2g} (allowed: {tolerance:g})",
+            expected=lambda row: f"{_places(wanted[row])} and scores within {tolerance:g}",
+            received=lambda row: f"{_places(found[row])} and a score off by {differences[row]:.3g}",
+        )
+
+    def _find(self, *text: tf.Tensor) -> dict[str, tf.Tensor]:
+        features, about = self._inputs.read(text)
+        predicted = self._predicted(features, tf.size(text[0]))
+        is_word = predicted[WORD_NUMBERS] > 0
+        types, is_first, is_last = entities.bounds(predicted[LABEL_IDS], is_word)
+        starts = tf.ragged.boolean_mask(predicted[STARTS], is_first)
+        ends = tf.ragged.boolean_mask(predicted[ENDS], is_last)
+        types_of_entities = tf.ragged.boolean_mask(types, is_first)
+        labels = tf.gather(tf.constant(self._labels), types_of_entities.values - 1)
+        scores = tf.gather(predicted["scores"], predicted[LABEL_IDS], batch_dims=2)
+        numbers = tf.cumsum(tf.reshape(tf.cast(is_first, tf.int32), [-1])) - 1  # of the entities of all texts
+        inside = tf.reshape(types > 0, [-1])
+        means = tf.math.unsorted_segment_mean(
+            tf.reshape(scores, [-1])[inside], numbers[inside], tf.size(types_of_entities.values)
+        )
+        return {
+            "entities": substrings(text[0], starts, ends).to_tensor(),
+            "labels": starts.with_values(labels).to_tensor(),
+            "start": starts.to_tensor(),
+            "end": ends.to_tensor(),
+            "score": starts.with_values(means).to_tensor(),
+            "length": tf.cast(starts.row_lengths(), tf.int32),
+            **about,
+        }
+
+    def _logits(self, *tokens: tf.Tensor) -> dict[str, tf.Tensor]:
+        features = self._inputs.of_tokens(*tokens)
+        return {LOGITS: tf.reduce_mean([run(features)[LOGITS] for run in self._runs], axis=0)}
+
+
+def _received(received: Mapping[str, Sequence[Any]], row: int) -> list[Entity]:
+    names = ("labels", "start", "end", "score")
+    each = zip(*(received[name][row] for name in names), strict=True)
+    return [Entity(*values) for values in each][: received["length"][row]]
+
+
+def _places(found: Sequence[Entity]) -> list[tuple[str, int, int]]:
+    return [entity[:3] for entity in found]
+
+
+def _difference(wanted: Sequence[Entity], found: Sequence[Entity]) -> float:
+    """Return the largest difference of the scores of entities that are in both."""
+    scores = {entity[:3]: entity.score for entity in found}
+    return max((abs(scores[one[:3]] - one.score) for one in wanted if one[:3] in scores), default=0.0)
+
+
+def _is_close(expected: Mapping[str, np.ndarray], tolerance: float) -> np.ndarray:
+    """Tell in which rows the two best labels of some word score so alike that the last digit decides, (N,) bool."""
+    best = np.sort(expected["scores"], axis=-1)[..., -2:]
+    return ((best[..., 1] - best[..., 0] <= 2 * tolerance) & (expected[WORD_NUMBERS] > 0)).any(axis=1)

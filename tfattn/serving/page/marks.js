@@ -1,0 +1,53 @@
+// What an answer points at in the text that was asked about: entities in colours, the answer to a question.
+
+import { element } from "./elements.js";
+
+const TAGGED = ["entities", "labels", "start", "end", "score", "length"];
+const ANSWERED = ["answer", "start", "end"];
+const TURN = 137.508; // degrees between the colours of two labels, so that many differ
+
+/**
+ * The text with its marks, what to say above it, and the outputs that it shows; null where an answer points at nothing.
+ * `texts` are those that were asked, by input.
+ */
+export function marksOf(row, texts) {
+  const asked = Object.values(texts);
+  if (TAGGED.every((name) => name in row) && Array.isArray(row.labels) && asked.length) {
+    const found = row.labels.slice(0, row.length).map((label, place) => {
+      return { start: row.start[place], end: row.end[place], label, score: row.score[place] };
+    });
+    const headline = found.length === 1 ? "1 entity" : `${found.length || "No"} entities`;
+    return { headline, element: marked(asked[0], found), told: TAGGED };
+  }
+  if (ANSWERED.every((name) => name in row) && typeof row.answer === "string") {
+    const { answer, start, end, score } = row;
+    const text = asked.findLast((one) => [...one].slice(start, end).join("") === answer);
+    if (text === undefined) return null;
+    const found = answer ? [{ start, end, label: "", score }] : [];
+    return { headline: answer || "No answer", element: marked(text, found), told: ANSWERED };
+  }
+  return null;
+}
+
+/** A paragraph; places count code points, as the server does. */
+function marked(text, found) {
+  const characters = [...text];
+  const box = element("p", { className: "marked", dir: "auto" });
+  let behind = 0;
+  for (const { start, end, label, score } of found) {
+    const words = characters.slice(start, end).join("");
+    const mark = element("mark", { title: `${label} ${Number(score).toFixed(3)}`.trim() }, words);
+    if (label) mark.append(" ", element("small", {}, label));
+    mark.style.setProperty("--hue", `${hue(label)}`);
+    box.append(characters.slice(behind, start).join(""), mark);
+    behind = end;
+  }
+  box.append(characters.slice(behind).join(""));
+  return box;
+}
+
+/** The same colour for the same label, wherever it stands. */
+function hue(label) {
+  const sum = [...label].reduce((total, one, place) => total + one.codePointAt(0) * (place + 1), 0);
+  return Math.round(210 + sum * TURN) % 360;
+}
