@@ -53,6 +53,7 @@ def test_a_version_has_what_servers_and_people_look_for(exported):
         "assets.extra/parity.json",
         "assets.extra/source.json",
         "assets.extra/tf_serving_warmup_requests",
+        "assets.extra/weights.json",
         "assets/labels.txt",
         "assets/tokenizer_config.json",
         "assets/vocab.txt",
