@@ -7,7 +7,6 @@ from typing import Any
 from tfattn.features import TEXT
 from tfattn.formats.training_file import TrainingFile
 from tfattn.serving.api.bearer import read_token
-from tfattn.serving.api.signature import DEFAULT
 from tfattn.serving.client.client import Client
 from tfattn.serving.client.transports.address import with_model
 
@@ -34,7 +33,7 @@ class RemoteModel:
         self.numeric = frozenset(name for name, dtype in function.inputs.items() if dtype != "DT_STRING")
         self.writes_text = TEXT in function.outputs
 
-    def predict(self, rows: Sequence[Mapping[str, Any]], *, signature: str = DEFAULT) -> list[dict[str, Any]]:
+    def predict(self, rows: Sequence[Mapping[str, Any]], *, signature: str = "serving_default") -> list[dict[str, Any]]:
         """Request the predictions of rows, in their order."""
         spec = self._spec
         return self._client.predict(spec.model, rows, signature=signature, version=spec.version, label=spec.label)
