@@ -148,9 +148,12 @@ async function copy() {
 
 // What happens when
 
+/** What a model says that refuses a text, without the places in its graph; else the server's own words. */
+const said = (message) => /^assertion failed: \[(.*)\]$/m.exec(message)?.[1] ?? message;
+
 function showFailure(error) {
   part("failure-title").textContent = error.status ? `The server answered ${error.status}` : "This did not work";
-  part("failure-message").textContent = error.message;
+  part("failure-message").textContent = said(error.message);
   part("answer").hidden = true;
   show("failure");
   if (error.status !== 401) return;
