@@ -44,6 +44,18 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "transformer": "tfattn.models.transformer:Transformer",
     },
     "tasks": {
+        "bert_pretraining": Kind(
+            task="tfattn.tasks.bert_pretraining:BertPretraining",
+            examples="tfattn.data.sentence_pairs:SentencePairs",
+            served="tfattn.export.fill_mask:FillMask",
+            report="tfattn.evaluation.pretraining:report",
+        ),
+        "masked_lm": Kind(
+            task="tfattn.tasks.masked_lm:MaskedLm",
+            examples="tfattn.data.packed_texts:PackedTexts",
+            served="tfattn.export.fill_mask:FillMask",
+            report="tfattn.evaluation.pretraining:report",
+        ),
         "tabular_classification": Kind(
             task="tfattn.tasks.tabular_classification:TabularClassification",
             targets="tfattn.data.class_targets:Classes",
@@ -124,6 +136,7 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "hugging_face": "tfattn.pretrained.hugging_face:HuggingFaceBert",
         "keras_hub": "tfattn.pretrained.keras_hub:KerasHubBert",
         "google_bert": "tfattn.pretrained.google_bert:GoogleBert",
+        "own_export": "tfattn.pretrained.own_export:OwnExport",
     },
     "samples": {
         "factory_reports": "tfattn.samples.factory_reports:write",

@@ -1,4 +1,4 @@
-"""Runs transformers' BertModel on a folder: python bert_reference.py FOLDER INPUTS.npz OUTPUTS.npz.
+"""Runs a BERT of transformers on a folder: python bert_reference.py CLASS FOLDER INPUTS.npz OUTPUTS.npz.
 
 It is a program of its own, because torch's compiler and TensorFlow cannot be loaded into one process.
 """
@@ -7,10 +7,10 @@ import sys
 
 import numpy as np
 import torch
-from transformers import BertModel
+import transformers
 
-folder, inputs, outputs = sys.argv[1:]
-model = BertModel.from_pretrained(folder).eval()
+name, folder, inputs, outputs = sys.argv[1:]
+model = getattr(transformers, name).from_pretrained(folder).eval()
 features = {name: torch.tensor(value.astype("int64")) for name, value in np.load(inputs).items()}
 with torch.no_grad():
     answer = model(
@@ -18,4 +18,4 @@ with torch.no_grad():
         attention_mask=features["padding_mask"],
         token_type_ids=features["segment_ids"],
     )
-np.savez(outputs, sequence_output=answer.last_hidden_state.numpy(), pooled_output=answer.pooler_output.numpy())
+np.savez(outputs, **{name: value.numpy() for name, value in answer.items()})

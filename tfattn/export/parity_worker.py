@@ -43,11 +43,14 @@ def predict(folder, rows, batch_size):
     for start in range(0, num_rows, batch_size):
         batch = {name: tf.constant(values[start : start + batch_size]) for name, values in rows.items()}
         for name, value in signature(**batch).items():
-            value = value.numpy().tolist()
-            predictions.setdefault(name, []).extend(
-                item.decode("utf-8") if isinstance(item, bytes) else item for item in value
-            )
+            predictions.setdefault(name, []).extend(map(decoded, value.numpy().tolist()))
     return predictions
+
+
+def decoded(value):
+    if isinstance(value, list):
+        return [decoded(item) for item in value]
+    return value.decode("utf-8") if isinstance(value, bytes) else value
 
 
 if __name__ == "__main__":
