@@ -40,9 +40,12 @@ class PaddedPairs(SentencePairs):
 
     def of(self, rows: Sequence[Row], preprocessor: WordPiece, targets: Target, drawing: Drawing) -> Iterator[Example]:
         shapes = {name: feature.shape[0] for name, feature in self.features(rows[0], preprocessor, targets).items()}
-        for row, values in super().of(rows, preprocessor, targets, drawing):
-            values[INPUT_MASK] = np.ones_like(values["input_ids"])
-            yield Example(row, {name: _padded(values[name], size) for name, size in shapes.items()})
+        texts, write = self.texts(rows, preprocessor), self.writer(preprocessor)
+        for some in self.sequences(texts, preprocessor, self.dupe_factor, drawing.seeds):
+            columns = write.columns(some) | {name: values[:, None] for name, values in some.values.items()}
+            padded = {name: _padded(columns[name], size) for name, size in shapes.items()}
+            for number, row in enumerate(some.rows.tolist()):
+                yield Example(row, {name: column[number] for name, column in padded.items()})
 
     def _size(self, feature: Feature, preprocessor: WordPiece) -> int:
         if not feature.is_sequence:
@@ -104,10 +107,10 @@ def _section(
     )
 
 
-def _padded(values: Any, size: int) -> np.ndarray:
-    values = np.atleast_1d(values)
-    padded = np.zeros(size, values.dtype)
-    padded[: len(values)] = values
+def _padded(values: np.ndarray, size: int) -> np.ndarray:
+    """Pad or cut, where there is nothing, the second axis: to (N, size)."""
+    padded = np.zeros((len(values), size), values.dtype)
+    padded[:, : values.shape[1]] = values[:, :size]
     return padded
 
 

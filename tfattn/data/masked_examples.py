@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tfattn.data.encoding import STORED_NAMES, Feature
+from tfattn.data.encoding import INPUT_MASK, STORED_NAMES, Feature
 from tfattn.data.examples import Drawing, Example, Examples
 from tfattn.data.source import Row
 from tfattn.data.split_texts import SplitTexts
@@ -88,7 +88,7 @@ class MaskedExamples(Examples):
         self.max_predictions_per_seq = max_predictions_per_seq
         self._do_whole_word_mask = do_whole_word_mask
         self._split = functools.lru_cache(maxsize=1)(SplitTexts.of)  # asked for by several methods
-        self._writer = functools.cache(lambda preprocessor: Writer(self._hide(preprocessor)))  # a graph each
+        self.writer = functools.cache(lambda preprocessor: Writer(self._hide(preprocessor)))  # a graph each
 
     def sequences(
         self, texts: SplitTexts, preprocessor: WordPiece, copies: int, seeds: np.ndarray
@@ -117,7 +117,7 @@ class MaskedExamples(Examples):
         return np.zeros(len(rows), bool)  # long ones are divided
 
     def unknown(self, rows: Sequence[Row], preprocessor: WordPiece) -> dict[str, Unknown]:
-        return self._texts(rows, preprocessor).unknown(preprocessor)
+        return self.texts(rows, preprocessor).unknown(preprocessor)
 
     def features(self, row: Row, preprocessor: WordPiece, targets: Target) -> dict[str, Feature]:
         check_mask(preprocessor.tokens)
@@ -125,15 +125,16 @@ class MaskedExamples(Examples):
 
     def of(self, rows: Sequence[Row], preprocessor: WordPiece, targets: Target, drawing: Drawing) -> Iterator[Example]:
         is_hidden_later = drawing.is_training and self.masking == "dynamic"
-        write = Writer(None) if is_hidden_later else self._writer(preprocessor)
+        write = Writer(None) if is_hidden_later else self.writer(preprocessor)
         copies = self.dupe_factor if drawing.is_training else 1
-        for some in self.sequences(self._texts(rows, preprocessor), preprocessor, copies, drawing.seeds):
+        for some in self.sequences(self.texts(rows, preprocessor), preprocessor, copies, drawing.seeds):
             yield from write(some)
 
     def transforms(self, preprocessor: WordPiece) -> Sequence[Transform]:
         return [self._hide(preprocessor)] if self.masking == "dynamic" else []
 
-    def _texts(self, rows: Sequence[Row], preprocessor: WordPiece) -> SplitTexts:
+    def texts(self, rows: Sequence[Row], preprocessor: WordPiece) -> SplitTexts:
+        """Split the texts of some rows."""
         (field,) = preprocessor.fields
         return self._split(tuple(row.fields[field] for row in rows), preprocessor)
 
@@ -162,25 +163,27 @@ class Writer:
         self._hide = masking and tf.function(masking, reduce_retracing=True)
 
     def __call__(self, sequences: Sequences) -> Iterator[Example]:
-        """Yield the example of each sequence."""
-        batch = dict(sequences.arrays)
-        hidden = self._hide and {
-            name: values.numpy()
-            for name, values in self._hide(
-                {name: tf.constant(batch[name]) for name in (TOKEN_IDS, PADDING_MASK)}, tf.constant(sequences.seeds)
-            ).items()
-        }
-        real = batch.pop(PADDING_MASK)
-        if hidden:
-            batch[TOKEN_IDS] = hidden[TOKEN_IDS]
-        columns = {STORED_NAMES.get(name, name): values for name, values in batch.items()}
-        lengths = real.sum(axis=1).tolist()
-        counts = hidden[MASKED_LM_WEIGHTS].astype(bool).sum(axis=1).tolist() if hidden else ()
+        """Yield the example of each sequence, without what is padded."""
+        columns = self.columns(sequences)
+        lengths = columns.pop(INPUT_MASK).sum(axis=1).tolist()
+        told = {name: columns.pop(name) for name in MASKED_FEATURES if name in columns}
+        counts = told[MASKED_LM_WEIGHTS].astype(bool).sum(axis=1).tolist() if told else ()
         for number, row in enumerate(sequences.rows.tolist()):
             values = {name: column[number, : lengths[number]] for name, column in columns.items()}
-            told = {name: hidden[name][number, : counts[number]] for name in MASKED_FEATURES} if hidden else {}
+            places = {name: column[number, : counts[number]] for name, column in told.items()} or _NONE_HIDDEN
             others = {name: column[number] for name, column in sequences.values.items()}
-            yield Example(row, {**values, **others, **(told or _NONE_HIDDEN)})
+            yield Example(row, {**values, **others, **places})
+
+    def columns(self, sequences: Sequences) -> dict[str, np.ndarray]:
+        """Hide tokens, and return all arrays by the names in files, (N, T) and (N, P)."""
+        columns = {STORED_NAMES.get(name, name): values for name, values in sequences.arrays.items()}
+        columns[INPUT_MASK] = columns.pop(PADDING_MASK)
+        if self._hide:
+            read = {name: tf.constant(sequences.arrays[name]) for name in (TOKEN_IDS, PADDING_MASK)}
+            hidden = self._hide(read, tf.constant(sequences.seeds))
+            columns[STORED_NAMES[TOKEN_IDS]] = hidden[TOKEN_IDS].numpy()
+            columns |= {name: hidden[name].numpy() for name in MASKED_FEATURES}
+        return columns
 
 
 def check_mask(tokens: Sequence[str]) -> None:

@@ -26,7 +26,7 @@ SCATTERED = "scatter"
 ROWS_AT_ONCE = 1024
 CHARACTERS_AT_ONCE = 1 << 20
 EXAMPLES_AT_ONCE = 1024
-RUN_BYTES = 64 << 20  # of records that are held at once
+RUN_BYTES = 16 << 20  # of records that are held at once
 # What is kept of every record beside it.
 _DTYPES = {"keys": np.uint64, "rows": np.int64, "lengths": np.int32, "label_ids": np.int32}
 _EMPTY = {name: np.empty((0, 1) if name == "lengths" else 0, dtype) for name, dtype in _DTYPES.items()}

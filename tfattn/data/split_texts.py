@@ -10,6 +10,8 @@ from tfattn.preprocessing.unknown import Unknown
 from tfattn.preprocessing.vocabulary import UNKNOWN
 from tfattn.preprocessing.wordpiece import WordPiece
 
+LINES_AT_ONCE = 2048  # in the graph, which takes a hundred bytes a character
+
 
 @dataclass(frozen=True)
 class SplitTexts:
@@ -32,12 +34,13 @@ class SplitTexts:
         """Split texts, each into lines, and these into pieces."""
         lines = [text.split("\n") for text in texts]
         whole = [line for some in lines for line in some]
-        found = preprocessor.pieces.ids(tf.constant(whole, tf.string))
+        parts = [whole[first : first + LINES_AT_ONCE] for first in range(0, len(whole), LINES_AT_ONCE)]
+        found = [preprocessor.pieces.ids(tf.constant(part, tf.string)) for part in parts]
         return SplitTexts(
             lines=whole,
             texts=np.repeat(np.arange(len(texts)), [len(some) for some in lines]),
-            pieces=found.values.numpy(),
-            begins=found.row_splits.numpy(),
+            pieces=np.concatenate([part.values.numpy() for part in found]),
+            begins=np.concatenate([[0], np.cumsum(np.concatenate([part.row_lengths().numpy() for part in found]))]),
         )
 
     def documents(self) -> tuple[np.ndarray, list[list[int]]]:
