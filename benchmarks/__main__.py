@@ -11,6 +11,7 @@ NAMES = (
     "tokenization",
     "reading",
     "fine_tuning",
+    "pretraining",
     "translation_training",
     "translation_decoding",
     "decoding_cost",

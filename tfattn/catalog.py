@@ -44,6 +44,18 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "transformer": "tfattn.models.transformer:Transformer",
     },
     "tasks": {
+        "bert_pretraining": Kind(
+            task="tfattn.tasks.bert_pretraining:BertPretraining",
+            examples="tfattn.data.sentence_pairs:SentencePairs",
+            served="tfattn.export.fill_mask:FillMask",
+            report="tfattn.evaluation.pretraining:report",
+        ),
+        "masked_lm": Kind(
+            task="tfattn.tasks.masked_lm:MaskedLm",
+            examples="tfattn.data.packed_texts:PackedTexts",
+            served="tfattn.export.fill_mask:FillMask",
+            report="tfattn.evaluation.pretraining:report",
+        ),
         "question_answering": Kind(
             task="tfattn.tasks.question_answering:QuestionAnswering",
             targets="tfattn.data.answer_targets:Answers",
@@ -140,6 +152,7 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "hugging_face": "tfattn.pretrained.hugging_face:HuggingFaceBert",
         "keras_hub": "tfattn.pretrained.keras_hub:KerasHubBert",
         "google_bert": "tfattn.pretrained.google_bert:GoogleBert",
+        "own_export": "tfattn.pretrained.own_export:OwnExport",
     },
     "samples": {
         "factory_reports": "tfattn.samples.factory_reports:write",

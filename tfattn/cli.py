@@ -46,6 +46,16 @@ def _truth(text: str) -> bool:
     return str(text).lower() in ("true", "1")
 
 
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Such as rest_port=9000; all: tfattn list sections serving."),
+]
+Folder = Annotated[Path, typer.Option("--folder", help="Where exports stand.")]
+TokenFile = Annotated[
+    Path | None, typer.Option("--token-file", help="A file with the bearer token that the server asks for.")
+]
+
+
 @app.command()
 def run(
     pipeline: Pipeline, set: Overrides = None, force: Force = False, plugin: Plugins = None, workers: Workers = 1
@@ -103,10 +113,8 @@ def predict(
         typer.Option("--format", help="How to read the input, where neither its suffix nor the training file tells."),
     ] = None,
     batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Rows in a batch.")] = 64,
-    folder: Annotated[Path, typer.Option("--folder", help="Where exports stand.")] = Path("saved_models"),
-    token_file: Annotated[
-        Path | None, typer.Option("--token-file", help="A file with the bearer token that the server asks for.")
-    ] = None,
+    folder: Folder = Path("saved_models"),
+    token_file: TokenFile = None,
     allow_operation: Annotated[
         list[str] | None,
         typer.Option(
@@ -122,13 +130,27 @@ def predict(
 app.command("translate", help="Translate a file or standard input: `tfattn predict` under another name.")(predict)
 
 
+@app.command("fill-mask")
+def fill_mask(
+    model: Annotated[str, typer.Argument(help="A masked language model: as `tfattn predict` takes it.")],
+    text: Annotated[str, typer.Argument(help='A text with [MASK] in it, such as "The man went to the [MASK] ."')],
+    top_k: Annotated[
+        int, typer.Option("--top-k", min=1, max=10, help="How many tokens to show; an export tells ten.")
+    ] = 5,
+    folder: Folder = Path("saved_models"),
+    token_file: TokenFile = None,
+) -> None:
+    """Tell what [MASK] may stand for in a text, with probabilities."""
+    _serving().fill_mask(model, text, top_k=top_k, folder=folder, token_file=token_file, print=_print)
+
+
 @app.command()
 def glue(
     task: Annotated[str, typer.Argument(help="CoLA, SST-2, MRPC, STS-B, QQP, MNLI-m, MNLI-mm, QNLI, RTE, WNLI or AX.")],
     model: Annotated[str, typer.Argument(help="An export or a server's model that is trained on it, as of predict.")],
     input: Annotated[str, typer.Option("--input", help="The task's test file, as it comes: test.tsv.")],
     output: Annotated[Path, typer.Option("--output", help="The folder for what is sent in.")] = Path("glue"),
-    folder: Annotated[Path, typer.Option("--folder", help="Where exports stand.")] = Path("saved_models"),
+    folder: Folder = Path("saved_models"),
 ) -> None:
     """Predict a test file of GLUE, and write the predictions as its website takes them."""
     _serving().glue(model, task, input, output, folder=folder, print=_print)
@@ -139,7 +161,7 @@ def attention(
     model: Annotated[str, typer.Argument(help="A translator's export: its folder, or its name under saved_models/.")],
     text: Annotated[str, typer.Option("--text", help="What to translate.")],
     output: Annotated[Path, typer.Option("--output", help="A .png, .svg or .pdf.")] = Path("attention.png"),
-    folder: Annotated[Path, typer.Option("--folder", help="Where exports stand.")] = Path("saved_models"),
+    folder: Folder = Path("saved_models"),
 ) -> None:
     """Draw what a translator looks at as it writes: source across, written text down."""
     _stages().attention(model, text, output, folder=folder)
@@ -155,12 +177,7 @@ def serve(
         typer.Option("--engine", help="Which server; auto takes tensorflow_model_server where it is installed."),
     ] = "auto",
     config: Annotated[Path | None, typer.Option("--config", help="A YAML file of settings.")] = None,
-    set: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="KEY=VALUE", help="A setting, such as rest_port=9000; all: tfattn list sections serving."
-        ),
-    ] = None,
+    set: Settings = None,
 ) -> None:
     """Serve exports over REST and gRPC, as TF Serving does; a page to try them is at the REST address."""
     _serving().serve(models, with_engine=engine, config=config, overrides=set, print=_print)
@@ -182,9 +199,7 @@ def conformance(
         Literal["builtin", "tensorflow_model_server"],
         typer.Option("--engine", help="Which server to start and check where no address is given."),
     ] = "builtin",
-    set: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of the server to start.")
-    ] = None,
+    set: Settings = None,
 ) -> None:
     """Check a server against what TF Serving answers, line by line; without an address, one that is started for it."""
     serving = _serving()
@@ -216,25 +231,19 @@ def create_pretraining_data(
         str, typer.Option("--output_file", help="TFRecord files to deal the examples out to, with commas between.")
     ],
     vocab_file: Annotated[str, typer.Option("--vocab_file", help="The vocab.txt.")],
-    do_lower_case: Annotated[bool, typer.Option("--do_lower_case", parser=_truth, help="Whether to fold case.")] = True,
+    do_lower_case: Annotated[
+        Any, typer.Option("--do_lower_case", parser=_truth, metavar="BOOL", help="Whether to fold case.")
+    ] = True,
     do_whole_word_mask: Annotated[
-        bool, typer.Option("--do_whole_word_mask", parser=_truth, help="Whether to hide whole words.")
+        Any, typer.Option("--do_whole_word_mask", parser=_truth, metavar="BOOL", help="Whether to hide whole words.")
     ] = False,
     max_seq_length: Annotated[int, typer.Option("--max_seq_length", min=5, help="Tokens of each example.")] = 128,
-    max_predictions_per_seq: Annotated[
-        int, typer.Option("--max_predictions_per_seq", min=1, help="The most hidden tokens of an example.")
-    ] = 20,
+    max_predictions_per_seq: Annotated[int, typer.Option("--max_predictions_per_seq", min=1)] = 20,
     random_seed: Annotated[int, typer.Option("--random_seed", min=0)] = 12345,
     dupe_factor: Annotated[int, typer.Option("--dupe_factor", min=1, help="How often each text is read.")] = 10,
-    masked_lm_prob: Annotated[
-        float, typer.Option("--masked_lm_prob", min=0.0, max=0.99, help="The fraction of tokens that are hidden.")
-    ] = 0.15,
-    short_seq_prob: Annotated[
-        float, typer.Option("--short_seq_prob", min=0.0, max=1.0, help="The fraction of shorter examples.")
-    ] = 0.1,
-    processes: Annotated[
-        int | None, typer.Option("--processes", min=1, help="How many; by default one for each core.")
-    ] = None,
+    masked_lm_prob: Annotated[float, typer.Option("--masked_lm_prob", min=0, max=0.99, help="Of the tokens.")] = 0.15,
+    short_seq_prob: Annotated[float, typer.Option("--short_seq_prob", min=0, max=1, help="Of the examples.")] = 0.1,
+    processes: Annotated[int | None, typer.Option("--processes", min=1, help="By default one for each core.")] = None,
 ) -> None:
     """Make the examples that BERT is pre-trained on, with the options and the files of google-research/bert."""
     made = _with_tensorflow("tfattn.data.create_pretraining_data").create_pretraining_data(

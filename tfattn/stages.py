@@ -123,8 +123,8 @@ def export(run: Run, *, force: bool = False) -> None:
             finish(version, section)
         elif needed:
             ensemble = load(run)
-            rows, expected = predict_for_parity(run, ensemble)
             served = registry.find("served", run.config.values["task"]["name"])(ensemble)
+            rows, expected = predict_for_parity(run, ensemble, served)
             write_export(
                 served,
                 name=run.name,
@@ -168,7 +168,7 @@ def _train(member: Member, runtime: Runtime) -> None:
             task = member.task(member.preprocessor())
             source = member.config.values["model"].get("pretrained")
             if source is not None:
-                pretrained.open(source).load_into(task.model).show()
+                pretrained.open(source).load_into(task.model, task.optional_layers).show()
         records = _encoded(member, task, runtime) if task.encoder_is_frozen else member.prepared
         train, validation = (member.reader(split, folder=records) for split in (TRAIN, VALIDATION))
         trained_on = environment_of(runtime, task)

@@ -1,10 +1,10 @@
-"""Records that google-research/bert makes are prepared as they are, and ours parse by its features."""
+"""Records in the layout of google-research/bert are prepared as they are; and what is wrong with them is told."""
 
-import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.data.test_sentence_pairs import WORDS
+from tests.data.small_documents import WORDS, write
+from tests.data.test_create_pretraining_data import GOOGLE, LENGTH, PREDICTIONS
 from tfattn.data.batching import Batching
 from tfattn.data.bert_records import BertRecords
 from tfattn.data.create_pretraining_data import create_pretraining_data
@@ -20,46 +20,28 @@ from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, DataError
 from tfattn.preprocessing.wordpiece import WordPiece
 
-LENGTH, PREDICTIONS = 24, 4
-# As run_pretraining.py of google-research/bert parses them (input_fn_builder).
-GOOGLE = {
-    "input_ids": tf.io.FixedLenFeature([LENGTH], tf.int64),
-    "input_mask": tf.io.FixedLenFeature([LENGTH], tf.int64),
-    "segment_ids": tf.io.FixedLenFeature([LENGTH], tf.int64),
-    "masked_lm_positions": tf.io.FixedLenFeature([PREDICTIONS], tf.int64),
-    "masked_lm_ids": tf.io.FixedLenFeature([PREDICTIONS], tf.int64),
-    "masked_lm_weights": tf.io.FixedLenFeature([PREDICTIONS], tf.float32),
-    "next_sentence_labels": tf.io.FixedLenFeature([1], tf.int64),
-}
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("records")
-    (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]) + "\n")
-    random = np.random.default_rng(3)
-    documents = ["\n".join(" ".join(random.choice(WORDS, random.integers(2, 9))) for _ in range(8)) for _ in range(40)]
-    (folder / "text.txt").write_text("\n\n".join(documents))
+    write(folder)
     return folder
-
-
-def created(folder, *names, seed=5):
-    return create_pretraining_data(
-        input_file=[str(folder / "te*.txt")],
-        output_file=[str(folder / name) for name in names],
-        vocabulary=str(folder / "vocab.txt"),
-        lower_case=True,
-        max_length=LENGTH,
-        seed=seed,
-        dupe_factor=3,
-        max_predictions_per_seq=PREDICTIONS,
-    )
 
 
 @pytest.fixture(scope="module")
 def records(folder):
-    count = created(folder, "a.tfrecord", "b.tfrecord")
-    return count, [str(folder / name) for name in ("a.tfrecord", "b.tfrecord")]
+    paths = [str(folder / name) for name in ("a.tfrecord", "b.tfrecord")]
+    count = create_pretraining_data(
+        input_file=[str(folder / "text.txt")],
+        output_file=paths,
+        vocabulary=str(folder / "vocab.txt"),
+        lower_case=True,
+        max_length=LENGTH,
+        seed=5,
+        dupe_factor=3,
+        max_predictions_per_seq=PREDICTIONS,
+    )
+    return count, paths
 
 
 def section(folder, source, examples):
@@ -71,31 +53,6 @@ def section(folder, source, examples):
         targets=Target(),
         examples=examples,
     )
-
-
-def test_records_parse_by_the_features_of_google_research_bert(records):
-    count, paths = records
-    parsed = [tf.io.parse_single_example(record, GOOGLE) for record in tf.data.TFRecordDataset(paths)]
-    assert len(parsed) == count > 100
-    for one in parsed[:50]:
-        real, weights = one["input_mask"].numpy(), one["masked_lm_weights"].numpy()
-        length = real.sum()
-        assert (np.diff(real) <= 0).all() and (one["input_ids"].numpy() > 0).sum() == length
-        assert one["segment_ids"].numpy()[length:].sum() == 0
-        assert weights.sum() == min(PREDICTIONS, max(1, round(0.15 * length)))
-        assert not one["masked_lm_ids"].numpy()[weights == 0].any()
-
-
-def test_files_get_equally_many_and_those_of_a_text_are_far_apart(records):
-    sizes = [sum(1 for _ in tf.data.TFRecordDataset(path)) for path in records[1]]
-    assert abs(sizes[0] - sizes[1]) <= 1
-
-
-def test_the_same_seed_makes_the_same_files(folder, records):
-    created(folder, "again.tfrecord"), created(folder, "once_more.tfrecord"), created(folder, "other.tfrecord", seed=6)
-    first, same, other = ((folder / f"{name}.tfrecord").read_bytes() for name in ("again", "once_more", "other"))
-    assert first == same != other
-    assert not list(folder.glob(".pretraining-data-*"))
 
 
 def test_made_records_train_without_conversion(folder, records):

@@ -108,5 +108,9 @@ def test_a_pattern_that_matches_nothing_and_a_missing_file_are_told(tmp_path):
         DocumentFiles(path=str(tmp_path / "x*.txt")).fingerprint()
     with pytest.raises(DataError, match="none.txt: cannot read the file"):
         list(DocumentFiles(path=str(tmp_path / "none.txt")).parts())
+    with pytest.raises(DataError, match=r"nowhere://x\*.txt: cannot list the files"):
+        DocumentFiles(path="nowhere://x*.txt").fingerprint()
     with pytest.raises(ConfigError, match="unknown encoding"):
         DocumentFiles(path="a.txt", encoding="utf-9")
+    with pytest.raises(ConfigError, match="no file is named"):
+        DocumentFiles(path=[])

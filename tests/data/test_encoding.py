@@ -48,8 +48,8 @@ def test_source_and_target_are_padded_each_to_its_own_width():
         "target_ids": Feature("int64", (None,), mask="target_padding_mask", role="target"),
     }
     rows = [{"input_ids": [5, 6, 7], "target_ids": [8]}, {"input_ids": [9], "target_ids": [1, 2]}]
-    lengths = [lengths_of(row, features) for row in rows]
-    assert lengths == [[3, 1], [1, 2]]
+    lengths = lengths_of(rows, features)
+    assert lengths.tolist() == [[3, 1], [1, 2]]
     batch = parse(stored(rows, features), features, tf.constant(lengths))
     assert batch["token_ids"].numpy().tolist() == [[5, 6, 7], [9, 0, 0]]
     assert batch["target_ids"].numpy().tolist() == [[8, 0], [1, 2]]
@@ -77,8 +77,8 @@ def test_values_of_any_shape_come_back_padded_to_the_longest():
         },
         {"characters": [[7]], "boxes": [], "spans": [[]], "picture": b"", "names": [b"d"], "grid": [[5, 6], [7, 8]]},
     ]
-    lengths = [lengths_of(row, features) for row in rows]
-    assert lengths == [[1, 3], [0, 1]]  # box_mask, word_mask
+    lengths = lengths_of(rows, features)
+    assert lengths.tolist() == [[1, 3], [0, 1]]  # box_mask, word_mask
     batch = {
         name: value.numpy() for name, value in parse(stored(rows, features), features, tf.constant(lengths)).items()
     }

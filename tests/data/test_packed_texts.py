@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.data.test_sentence_pairs import WORDS, same, whole
+from tests.data.small_documents import WORDS
+from tests.data.test_sentence_pairs import same, whole
 from tfattn.data.examples import Drawing
 from tfattn.data.packed_texts import SPECIALS, PackedTexts, packed
 from tfattn.data.source import Row

@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from tfattn.data import parts
 from tfattn.data.csv_files import CsvFile
+from tfattn.data.document_files import DocumentFiles
 from tfattn.data.jsonl_files import JsonLinesFile
 from tfattn.data.parallel_files import ParallelFiles
 from tfattn.errors import DataError
@@ -44,6 +45,12 @@ def test_rows_parts_and_fingerprints_are_those_of_a_local_file(bucket, tmp_path,
         for part in [None, *found]:
             assert [row.fields for row in remote.rows(part)] == [row.fields for row in local.rows(part)]
     assert next(remote.rows()).where == f"{bucket}/rows.txt:1"
+
+
+def test_patterns_name_files_at_an_address(bucket, tmp_path):
+    remote, local = (DocumentFiles(path=f"{folder}/*.txt", max_sentences=7) for folder in (bucket, tmp_path))
+    assert [row.fields for row in remote.rows()] == [row.fields for row in local.rows()]
+    assert next(remote.parts()).path == f"{bucket}/rows.txt"
 
 
 def test_a_change_is_found_out(bucket):

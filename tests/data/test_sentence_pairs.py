@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.data.small_documents import WORDS
 from tfattn.data.encoding import lengths_of
 from tfattn.data.examples import Drawing
 from tfattn.data.sentence_pairs import SentencePairs
@@ -11,7 +12,6 @@ from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, DataError
 from tfattn.preprocessing.wordpiece import WordPiece
 
-WORDS = [f"w{number}" for number in range(300)]
 MAX_LENGTH = 32
 
 
@@ -150,9 +150,9 @@ def test_whole_words_are_hidden_together(tokenizer):
 
 def test_records_have_a_length_of_their_tokens_alone(examples, rows, tokenizer):
     features = SentencePairs().features(rows[0], tokenizer, Target())
-    for _, values in examples[:20]:
-        assert features.keys() == values.keys()
-        assert lengths_of(values, features) == [len(values["input_ids"])]
+    some = [values for _, values in examples[:20]]
+    assert all(features.keys() == values.keys() for values in some)
+    assert lengths_of(some, features).tolist() == [[len(values["input_ids"])] for values in some]
 
 
 def test_unknown_words_are_counted_once_each(tokenizer):

@@ -50,6 +50,14 @@ def test_the_ends_of_intervals_are_no_curves():
     assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["accuracy"]
 
 
+def test_what_is_had_without_a_model_stands_beside_its_metric():
+    loss, fractions, _ = plots.training_curves(HISTORY, {"loss": 0.7, "accuracy": 0.5})
+    for figure, baseline in ((loss, 0.7), (fractions, 0.5)):
+        *_, line = figure.axes[0].lines
+        assert list(line.get_ydata()) == [baseline] * 2
+        assert any(text.endswith("without a model") for text in _texts(figure))
+
+
 def test_small_rates_are_written_out():
     lines = [{"epoch": epoch, "learning_rate": 2e-5 / epoch} for epoch in (1, 2)]
     (figure,) = plots.training_curves(lines)

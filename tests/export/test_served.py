@@ -1,5 +1,7 @@
 """Every export of the catalog keeps the contract."""
 
+from pathlib import Path
+
 import keras
 import numpy as np
 import pytest
@@ -66,7 +68,11 @@ def ensemble(name, model, folder, models):
     return TrainedEnsemble(members)
 
 
-@pytest.mark.parametrize("name", registry.names("served"))
+# Those that have more to be asked are held to the contract in files of their own.
+APART = {"bert_pretraining": "fill_mask", "masked_lm": "fill_mask"}
+
+
+@pytest.mark.parametrize("name", [name for name in registry.names("served") if name not in APART])
 def test_it_keeps_the_contract(name, tmp_path):
     model, rows, models = {
         "text": (text_model, TEXTS, 1),
@@ -81,3 +87,8 @@ def test_it_keeps_the_contract(name, tmp_path):
         assert outputs["prediction"].shape == (len(rows),) and np.ptp(outputs["prediction"]) > 0
     if name.endswith("multi_label_classification"):
         assert outputs["is_label"].dtype == bool and outputs["scores"].shape == (len(rows), 3)
+
+
+@pytest.mark.parametrize("name", APART)
+def test_it_is_held_to_the_contract_elsewhere(name):
+    assert "check_served(" in Path(__file__).with_name(f"test_{APART[name]}.py").read_text()

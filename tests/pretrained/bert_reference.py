@@ -1,4 +1,4 @@
-"""Runs one of transformers' BERTs on a folder: python bert_reference.py CLASS FOLDER INPUTS.npz OUTPUTS.npz.
+"""Runs a BERT of transformers on a folder: python bert_reference.py CLASS FOLDER INPUTS.npz OUTPUTS.npz.
 
 It is a program of its own, because torch's compiler and TensorFlow cannot be loaded into one process.
 """

@@ -14,8 +14,12 @@ from benchmarks import peers
 from tfattn import pretrained
 from tfattn.errors import CheckpointError
 from tfattn.models.bert import Bert
+from tfattn.tasks.bert_pretraining import BertPretraining
+from tfattn.tasks.masked_lm import MaskedLm
 from tfattn.tasks.question_answering import QuestionAnswering
 from tfattn.tasks.token_classification import TokenClassification
+
+POSITIONS = {"masked_lm_positions": np.tile(np.arange(6, dtype="int32"), (2, 1))}
 
 
 def torch_names(original, *, prefix="", old_norms=False):
@@ -163,13 +167,54 @@ def test_vocabulary_is_missing(folder, config):
         pretrained.open(folder).vocabulary.read_text()
 
 
-def run_transformers(name, folder, features, tmp_path):
-    """The same features through one of transformers' classes, in a process of its own."""
+def heads(tensors):
+    """Adds the heads of pre-training to the tensors of a file."""
+    draw = np.random.default_rng(1)
+    for name, shape in {
+        "predictions.transform.dense.weight": (8, 8),
+        "predictions.transform.dense.bias": (8,),
+        "predictions.transform.LayerNorm.weight": (8,),
+        "predictions.transform.LayerNorm.bias": (8,),
+        "predictions.bias": (12,),
+        "seq_relationship.weight": (2, 8),
+        "seq_relationship.bias": (2,),
+    }.items():
+        tensors[f"cls.{name}"] = draw.normal(scale=0.5, size=shape).astype("float32")
+
+
+def test_heads_of_pretraining_are_loaded_where_a_task_has_them(write):
+    weights = pretrained.open(write(prefix="bert.", change=heads))
+    task = BertPretraining(model=Bert(**weights.sizes()))
+    report = weights.load_into(task.model, task.optional_layers)
+    assert (len(report.used), report.unused) == (46, [])
+    task = MaskedLm(model=Bert(**weights.sizes()))
+    report = weights.load_into(task.model, task.optional_layers)
+    assert report.unused == ["cls.seq_relationship.bias", "cls.seq_relationship.weight"]
+
+
+def test_layers_that_nobody_reads_may_be_missing(write, tiny):
+    def remove(tensors):
+        del tensors["pooler.dense.weight"], tensors["pooler.dense.bias"]
+
+    weights = pretrained.open(write(change=remove))
+    task = MaskedLm(model=Bert(**weights.sizes()))
+    before = keras.ops.convert_to_numpy(task.masked_lm_head.dense.kernel)
+    report = weights.load_into(task.model, task.optional_layers)
+    assert (len(report.used), report.missing) == (37, [])
+    np.testing.assert_array_equal(keras.ops.convert_to_numpy(task.masked_lm_head.dense.kernel), before)
+    table = keras.ops.convert_to_numpy(task.model.token_embeddings.embeddings)
+    np.testing.assert_array_equal(table, keras.ops.convert_to_numpy(tiny.embeddings.token.embeddings))
+    with pytest.raises(CheckpointError, match="2 of 39 tensors are missing"):
+        weights.load_into(task.model)
+
+
+def run_transformers(kind, folder, features, tmp_path):
+    """The same features through a model of transformers, in a process of its own."""
     if not peers.has_transformers():
-        pytest.skip("needs torch and transformers, to compare with")
+        pytest.skip("needs torch and transformers, to compare with; TORCH_PYTHON may name a Python that has them")
     np.savez(tmp_path / "inputs.npz", **features)
     program = Path(__file__).parent / "bert_reference.py"
-    command = [peers.TORCH_PYTHON, program, name, folder, tmp_path / "inputs.npz", tmp_path / "outputs.npz"]
+    command = [peers.TORCH_PYTHON, program, kind, folder, tmp_path / "inputs.npz", tmp_path / "outputs.npz"]
     subprocess.run(command, check=True, capture_output=True, timeout=300)
     return np.load(tmp_path / "outputs.npz")
 
@@ -183,6 +228,24 @@ def compare(folder, features, tmp_path):
     real = features["padding_mask"].astype(bool)
     np.testing.assert_allclose(answer["sequence_output"][real], expected["last_hidden_state"][real], atol=1e-5)
     np.testing.assert_allclose(answer["pooled_output"], expected["pooler_output"], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("task_class", "kind", "name"),
+    [(MaskedLm, "BertForMaskedLM", "logits"), (BertPretraining, "BertForPreTraining", "prediction_logits")],
+)
+def test_pretraining_equals_transformers(write, features, tmp_path, task_class, kind, name):
+    weights = pretrained.open(write(prefix="bert.", change=heads))
+    task = task_class(model=Bert(**weights.sizes()))
+    weights.load_into(task.model, task.optional_layers)
+    answer = task({**features, **POSITIONS})
+    expected = run_transformers(kind, weights.folder, features, tmp_path)
+    real = features["padding_mask"].astype(bool)
+    logits = keras.ops.convert_to_numpy(answer["masked_lm_logits"])
+    np.testing.assert_allclose(logits[real], expected[name][real], atol=1e-4)
+    if task_class is BertPretraining:
+        pairs = keras.ops.convert_to_numpy(answer["next_sentence_logits"])
+        np.testing.assert_allclose(pairs, expected["seq_relationship_logits"], atol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 from tfattn import pretrained
 from tfattn.errors import CheckpointError
 from tfattn.models.bert import Bert
+from tfattn.tasks.masked_lm import MaskedLm
 
 SIZES = {"vocabulary_size": 12, "hidden_dim": 8, "num_layers": 3, "num_heads": 2, "intermediate_dim": 20}
 
@@ -48,6 +49,27 @@ def test_equals_keras_hub(preset, backbone, features):
         ours, theirs = (keras.ops.convert_to_numpy(value[name]) for value in (answer, expected))
         rows = real if name == "sequence_output" else slice(None)
         np.testing.assert_allclose(ours[rows], theirs[rows], atol=1e-5)
+
+
+def test_masked_lm_equals_keras_hub(keras_hub, preset, backbone, features):
+    weights = pretrained.open(preset)
+    bert = Bert(**weights.sizes())
+    bert.head_activation, bert.layer_norm_epsilon = "gelu", 1e-5  # of the head, KerasHub has settings of its own
+    ours, theirs = MaskedLm(model=bert), keras_hub.models.BertMaskedLM(backbone, preprocessor=None)
+    assert weights.load_into(bert, ours.optional_layers).missing == []
+    head, draw = theirs.masked_lm_head, np.random.default_rng(1)
+    dense, norm = head._intermediate_dense, head._intermediate_layer_norm
+    for one, other in zip(ours.masked_lm_head.weights, (head._bias, *dense.weights, *norm.weights), strict=True):
+        assert one.shape == other.shape
+        value = draw.normal(scale=0.5, size=one.shape)
+        one.assign(value)
+        other.assign(value)
+    positions = np.tile(np.arange(6, dtype="int32"), (2, 1))
+    answer = ours({**features, "masked_lm_positions": positions})["masked_lm_logits"]
+    expected = theirs({**features, "mask_positions": positions})
+    real = features["padding_mask"].astype(bool)
+    answer, expected = (keras.ops.convert_to_numpy(value)[real] for value in (answer, expected))
+    np.testing.assert_allclose(answer, expected, atol=1e-4)
 
 
 def test_vocabulary_and_case(preset):

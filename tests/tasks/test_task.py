@@ -9,6 +9,7 @@ from tfattn import registry
 from tfattn.models.bert import Bert
 from tfattn.models.feature_map_transformer import FeatureMapTransformer
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
+from tfattn.models.modern_bert import ModernBert
 from tfattn.models.transformer import Transformer
 
 SIZES = {"hidden_dim": 8, "num_layers": 1, "num_heads": 2}
@@ -24,6 +25,13 @@ WRITTEN = {
     "target_ids": np.array([[1, 4, 5, 2], [1, 6, 2, 0], [1, 2, 0, 0], [1, 3, 3, 2]], "int32"),
     "target_padding_mask": np.arange(4) < np.array([4, 3, 2, 4])[:, None],
 }
+HIDDEN = {
+    "masked_lm_positions": np.array([[1, 3], [2, 0], [0, 0], [1, 0]], "int32"),
+    "masked_lm_ids": np.array([[4, 5], [6, 0], [0, 0], [3, 0]], "int32"),
+    "masked_lm_weights": np.array([[1, 1], [1, 0], [0, 0], [1, 0]], "float32"),
+}
+FOLLOWS = {"next_sentence_labels": np.array([0, 1, 1, 0], "int32")}
+PACKED = {"sequence_ids": np.where(MASK, np.where(np.arange(5) < 2, 1, 2), 0).astype("int32")}
 THREE_LABELS = {"labels": ["a", "b", "c"], "counts": [1, 1, 1]}
 NUMBER = {"mean": 40.0, "deviation": 12.0}
 
@@ -49,6 +57,10 @@ def encoder():
     return Bert(vocabulary_size=9, intermediate_dim=8, max_sequence_length=8, initializer_range=0.3, **SIZES)
 
 
+def modern_encoder():
+    return ModernBert(vocabulary_size=9, intermediate_dim=8, max_sequence_length=8, initializer_range=0.3, **SIZES)
+
+
 def tokens():
     return FeatureTokenizerTransformer(num_numeric=14, category_counts=[], **SIZES)
 
@@ -69,6 +81,8 @@ def of(name, model, **options):
 
 
 TASKS = {
+    "bert_pretraining": [(encoder, {}, TEXTS | HIDDEN | FOLLOWS), (modern_encoder, {}, TEXTS | HIDDEN | FOLLOWS)],
+    "masked_lm": [(encoder, {}, TEXTS | HIDDEN), (modern_encoder, {}, TEXTS | HIDDEN | PACKED)],
     "text_classification": [(encoder, {"targets": THREE_LABELS, "dropout": 0.0}, TEXTS | CLASSES)],
     "text_multi_label_classification": [
         (encoder, {"targets": THREE_LABELS | {"rows": 4}, "class_weights": "balanced"}, TEXTS | SETS)

@@ -20,7 +20,7 @@ from tfattn.features import (
     NEXT_SENTENCE_LABELS,
     SEGMENT_IDS,
 )
-from tfattn.files import AnyPath
+from tfattn.files import AnyPath, CompressedPath
 
 RECORDS_AT_ONCE = 256
 # The names in files, and ours where they differ.
@@ -40,7 +40,8 @@ _SPECS = {
 class BertRecords(EachFile):
     """TFRecord files of examples to pre-train on, such as create_pretraining_data.py of google-research/bert writes.
 
-    Their tokens and masks are used as they are; the padding is left out. A row is an example, as JSON.
+    Their tokens and masks are used as they are; the padding is left out. A row is an example, as JSON. Files whose
+    names end in .gz are compressed by gzip.
 
     Args:
         path: the file, a pattern such as data/*.tfrecord, or a list of them.
@@ -60,8 +61,9 @@ class BertRecords(EachFile):
     def rows_of(self, path: AnyPath, span: Span | None) -> Iterator[Row]:
         check_is_file(path)
         number = 0
+        compression = "GZIP" if isinstance(path, CompressedPath) else ""
         try:
-            for batch in tf.data.TFRecordDataset(str(path)).batch(RECORDS_AT_ONCE):
+            for batch in tf.data.TFRecordDataset(str(path), compression).batch(RECORDS_AT_ONCE):
                 columns = tf.io.parse_example(batch, _SPECS)
                 columns = {name: values.to_list() for name, values in columns.items()}
                 for place in range(len(batch)):

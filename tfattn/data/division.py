@@ -58,10 +58,10 @@ def keys(rows: np.ndarray, seed: int) -> np.ndarray:
         return _mixed(state + (rows.astype(np.uint64) + np.uint64(1)) * _GOLDEN)
 
 
-def nth_key(key: np.uint64, number: int) -> np.uint64:
-    """Map the key of a training row to a random one for each of its records, which are then far apart."""
+def nth_keys(keys: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Map keys of training rows, (n,) uint64, to random ones of their records, by the number of each in its row."""
     with np.errstate(over="ignore"):
-        return _mixed(key + np.uint64(number + 1) * _GOLDEN)
+        return _mixed(keys + (numbers.astype(np.uint64) + np.uint64(1)) * _GOLDEN)
 
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -1,13 +1,13 @@
 """Sources of one file or of many, each of which is read for itself."""
 
-import glob
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from tfattn import files
 from tfattn.data.parts import Part, Span
 from tfattn.data.source import Row, Source
 from tfattn.data.text_files import check_is_file, fingerprint
-from tfattn.errors import DataError
+from tfattn.errors import ConfigError, DataError
 from tfattn.files import AnyPath, CompressedPath
 
 
@@ -19,10 +19,15 @@ class EachFile(Source):
 
     Args:
         path: the file, or files: names, patterns such as data/*.txt, or addresses.
+
+    Raises:
+        ConfigError: the list is empty.
     """
 
     def __init__(self, path: str | Sequence[str]):
         self.patterns = [path] if isinstance(path, str) else list(path)
+        if not self.patterns:
+            raise ConfigError("no file is named", key="path", expected="a file, or a list of them", received="[]")
         self.path = files.path_of(self.patterns[0])
 
     def spans_of(self, path: AnyPath) -> Iterator[Span | None]:
@@ -46,13 +51,16 @@ class EachFile(Source):
         """
         found: dict[str, None] = {}
         for pattern in self.patterns:
-            names = _matching(pattern)
+            try:
+                names = files.matching(pattern)
+            except OSError as error:
+                raise DataError(f"cannot list the files ({error.strerror})", where=pattern) from None
             if not names:
                 raise DataError(
                     "no file matches",
                     where=pattern,
                     expected="a pattern of files that there are",
-                    remedy="Check `path`.",
+                    remedy=f"It counts from {Path.cwd()}.",
                 )
             found |= dict.fromkeys(names)
         return [files.unpacked(name) for name in found]
@@ -66,17 +74,16 @@ class EachFile(Source):
         if part is not None:
             yield from self.rows_of(files.unpacked(part.path), part.spans[0])
             return
+        row = None
         for path in self.files():
-            yield from self.rows_of(path, None)
+            for row in self.rows_of(path, None):
+                yield row
+        if row is None:
+            raise DataError("the file holds no rows", where=", ".join(self.patterns), remedy="Check `path`.")
 
     def fingerprint(self) -> str:
         """Compute the SHA-256 of all files together."""
         return files.digest([fingerprint(_as_it_stands(path)) for path in self.files()])
-
-
-def _matching(pattern: str) -> list[str]:
-    """List the files that a pattern names; one without wildcards is itself, whether there is such a file or not."""
-    return sorted(glob.glob(pattern, recursive=True)) if glob.has_magic(pattern) else [pattern]
 
 
 def _as_it_stands(path: AnyPath) -> AnyPath:

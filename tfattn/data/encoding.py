@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any, Literal
 
+import numpy as np
 import tensorflow as tf
 
 from tfattn.data import wire_format
@@ -81,9 +82,11 @@ def serialized(examples: Sequence[Mapping[str, Any]], features: Mapping[str, Fea
     return wire_format.examples(columns)
 
 
-def lengths_of(values: Mapping[str, Any], features: Mapping[str, Feature]) -> list[int]:
-    """Measure the k sequences of an example, in the order of the names of their masks; 1 where there are none."""
-    return [max(len(values[name]) for name in names) for names in by_mask(features).values()] or [1]
+def lengths_of(examples: Sequence[Mapping[str, Any]], features: Mapping[str, Feature]) -> np.ndarray:
+    """Measure the k sequences of examples, in the order of the names of their masks: (n, k); 1 where there are none."""
+    groups = list(by_mask(features).values())
+    lengths = [[max([len(values[name]) for name in names]) for names in groups] or [1] for values in examples]
+    return np.array(lengths, np.int32)
 
 
 def have_classes(features: Mapping[str, Feature]) -> bool:

@@ -26,7 +26,7 @@ from tfattn.console import note
 from tfattn.data import assignment
 from tfattn.data.class_plot import class_bars
 from tfattn.data.division import SPLITS, divide
-from tfattn.data.encoding import described
+from tfattn.data.encoding import by_mask, described
 from tfattn.data.findings import COLUMNS, TEXTS
 from tfattn.data.fitting import FITTED, Make, fit
 from tfattn.data.gather import GATHERED, Shards, gather, shards
@@ -153,7 +153,7 @@ def prepare(
                 duplicates=surveyed.finding(found.is_duplicate),
                 conflicts=surveyed.finding(found.is_conflicting),
                 crossing={split: surveyed.finding(rows) for split, rows in measuring.items()},
-                lengths=_tokens(new, present) if data.preprocessing.max_length else {},
+                lengths=_tokens(new, present) if by_mask(work.features) else {},
                 unknown_remedy=data.preprocessing.unknown_remedy,
             )
             files.write_json(new / SUMMARY, summary)

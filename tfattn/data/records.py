@@ -87,7 +87,7 @@ def write_records(
         write_shard(
             Path(folder) / shard_name(split, number, total),
             serialized(some, features),
-            lengths=np.array([lengths_of(values, features) for values in some]),
+            lengths=lengths_of(some, features),
             rows=np.arange(written, written + len(some)),
             label_ids=np.array([values[LABEL_IDS] for values in some]) if have_classes(features) else None,
         )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfattn.data import assignment
-from tfattn.data.division import SPLITS, nth_key
+from tfattn.data.division import SPLITS, nth_keys
 from tfattn.data.encoding import have_classes, lengths_of, serialized
 from tfattn.data.examples import Drawing
 from tfattn.data.raw_rows import line_of_row
@@ -29,6 +29,7 @@ EXAMPLES_AT_ONCE = 1024
 RUN_BYTES = 64 << 20  # of records that are held at once
 # What is kept of every record beside it.
 _DTYPES = {"keys": np.uint64, "rows": np.int64, "lengths": np.int32, "label_ids": np.int32}
+_EMPTY = {name: np.empty((0, 1) if name == "lengths" else 0, dtype) for name, dtype in _DTYPES.items()}
 _SIZES = "sizes"  # bytes of each record
 
 
@@ -61,7 +62,7 @@ class _Box:
         has_classes = have_classes(work.features)
         self._class_of = lambda values: values[LABEL_IDS] if has_classes else 0
         self._records: list[bytes] = []
-        self._columns: dict[str, list[Any]] = {name: [] for name in _DTYPES}
+        self._columns: dict[str, list[np.ndarray]] = {name: [] for name in _DTYPES}
         self._raw = folder / f"{split}.jsonl"
         self._bytes = 0
         self._runs: list[dict[str, np.ndarray]] = []  # the columns of those that are written
@@ -90,20 +91,30 @@ class _Box:
             self._unknown[name] = self._unknown.get(name, Unknown()) + found
         self._rows += len(rows)
         self._classes.update(name for row in rows for name in targets.classes(row))
-        made_of_row = Counter[int]()
+        seen = Counter[int]()
         made = examples.of(rows, preprocessing, targets, Drawing(seeds, is_training))
         while some := list(islice(made, EXAMPLES_AT_ONCE)):
-            records = serialized([values for _, values in some], self._features)
-            self._records += records
-            self._bytes += sum(map(len, records))
-            for row, values in some:
-                key = keys[row] if examples.stay_together or not is_training else nth_key(keys[row], made_of_row[row])
-                made_of_row[row] += 1
-                found = key, numbers[row], lengths_of(values, self._features), self._class_of(values)
-                for column, value in zip(self._columns.values(), found, strict=True):
-                    column.append(value)
-            if self._bytes >= RUN_BYTES:
-                self._write()
+            of_row = np.array([row for row, _ in some])
+            its_keys = keys[of_row]
+            if is_training and not examples.stay_together:
+                its_keys = nth_keys(its_keys, _numbered(of_row, seen))
+            self._hold([values for _, values in some], keys=its_keys, rows=numbers[of_row])
+
+    def _hold(self, examples: list[dict[str, Any]], *, keys: np.ndarray, rows: np.ndarray) -> None:
+        """Encode examples, and write all that are held where they are many."""
+        records = serialized(examples, self._features)
+        self._records += records
+        self._bytes += sum(map(len, records))
+        columns = {
+            "keys": keys,
+            "rows": rows,
+            "lengths": lengths_of(examples, self._features),
+            "label_ids": [self._class_of(values) for values in examples],
+        }
+        for name, values in columns.items():
+            self._columns[name].append(np.asarray(values, _DTYPES[name]))
+        if self._bytes >= RUN_BYTES:
+            self._write()
 
     def close(self, *, is_leaked: np.ndarray) -> None:
         """Write all that is left, and the findings."""
@@ -131,8 +142,7 @@ class _Box:
 
     def _write(self) -> None:
         """Write a run: all records that are held."""
-        columns = {name: np.array(values, _DTYPES[name]) for name, values in self._columns.items()}
-        columns["lengths"] = columns["lengths"].reshape(len(self._records), -1) if self._records else np.empty((0, 1))
+        columns = {name: np.concatenate(values) if values else _EMPTY[name] for name, values in self._columns.items()}
         columns[_SIZES] = np.array(list(map(len, self._records)), np.int64)
         order = np.argsort(columns["keys"], kind="stable")
         self._runs.append({name: values[order] for name, values in columns.items()})
@@ -140,6 +150,15 @@ class _Box:
             file.writelines(self._records[place] for place in order)
         self._records, self._bytes = [], 0
         self._columns = {name: [] for name in _DTYPES}
+
+
+def _numbered(rows: np.ndarray, seen: Counter[int]) -> np.ndarray:
+    """Count for each example, (n,), how many of its row were seen before."""
+    numbers = []
+    for row in rows.tolist():
+        numbers.append(seen[row])
+        seen[row] += 1
+    return np.array(numbers)
 
 
 def _batches(

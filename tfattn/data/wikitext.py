@@ -36,30 +36,45 @@ _DROPPED_TAGS = frozenset(
         "timeline",
     ]
 )
+_TABLE_BEGINS, _TABLE_ENDS = re.compile(r"\s*[:*#]*\s*\{\|"), re.compile(r"\s*\|\}")
 _BREAKS = frozenset({"br", "hr", "p", "div", "li", "dd", "dt"})
 # A prefix without a space behind it: pictures, categories and the same page in other languages.
 _NAMESPACE = re.compile(r"\s*[^\W\d_][\w -]*:(?=\S)")
 _QUOTES = re.compile(r"'{2,5}")
 _SWITCHES = re.compile(r"__[A-Z]+__")
 _EMPTY_BRACKETS = re.compile(r"\s*[(（][\s,;:，；：]*[)）]")
-_SENTENCE_END = re.compile(r"[.!?…。！？؟।]")
+_EMPTY_BEGIN = re.compile(r"([(（])\s*[,;:，；：]\s*")
+_SENTENCE_END = re.compile(r"[.!?…。！？؟।][\"'”’»)\]」』）]*$")
 
 
 def paragraphs_of(markup: str) -> list[str]:
     """Return the paragraphs of a page as plain text.
 
     Templates, tables, references, formulas, comments, headings and pictures are left out, links are their texts, and
-    lines without the end of a sentence, such as entries of lists, are no paragraphs.
+    lines that do not end as a sentence does, such as entries of lists, are no paragraphs.
 
     Example:
         >>> paragraphs_of("'''Riga''' is the [[capital city|capital]] of [[Latvia]].{{citation needed}}")
         ['Riga is the capital of Latvia.']
     """
     # What is bold or italic is no element then: unpaired quotes are frequent, and would be tried in every way.
-    code = mwparserfromhell.parse(markup, skip_style_tags=True)
+    code = mwparserfromhell.parse("\n".join(_without_tables(markup)), skip_style_tags=True)
     text = _SWITCHES.sub("", _QUOTES.sub("", "".join(_texts(code.nodes))))
-    lines = (" ".join(_EMPTY_BRACKETS.sub("", line).split()) for line in text.splitlines())
+    lines = (" ".join(_EMPTY_BEGIN.sub(r"\1", _EMPTY_BRACKETS.sub("", line)).split()) for line in text.splitlines())
     return [line for line in lines if _SENTENCE_END.search(line)]
+
+
+def _without_tables(markup: str) -> Iterator[str]:
+    """Leave out the lines of tables: to parse many of them takes the square of their number in time."""
+    depth = 0
+    for line in markup.split("\n"):
+        if _TABLE_BEGINS.match(line):
+            depth += 1
+        elif depth and (end := _TABLE_ENDS.match(line)):
+            depth -= 1
+            line = line[end.end() :]  # which may end a template around the table
+        if not depth:
+            yield line
 
 
 def _texts(nodes: Sequence[Any]) -> Iterator[str]:

@@ -35,6 +35,7 @@ class Findings:
         in_short: a line for the console.
         summary: a table for the console, its title, columns and rows; None for none.
         tables: rows of cells by the name of a file with tabs between them, the names of the columns first.
+        baselines: what can be had without a model, by the names of validation metrics, for the curves of training.
     """
 
     question: str
@@ -47,6 +48,7 @@ class Findings:
     in_short: str
     summary: tuple[str, Sequence[str], Sequence[Sequence[Any]]] | None = None
     tables: Mapping[str, Iterable[Sequence[str]]] = field(default_factory=dict)
+    baselines: Mapping[str, float] = field(default_factory=dict)
 
 
 def write(findings: Findings, run: Run, *, split: str, chosen: Sequence[str] = ()) -> None:
@@ -65,7 +67,8 @@ def write(findings: Findings, run: Run, *, split: str, chosen: Sequence[str] = (
     headline, shown = findings.headline, list(findings.sections)
     headline = replace(headline, remarks=[*headline.remarks, unseen(findings.thing, split=split, chosen=chosen)])
     if history.is_file() and (lines := files.read_json_lines(history, dict[str, int | float])):
-        shown.append(sections.training(lines, selection=run.config.at("training", "selection")))
+        selection = run.config.at("training", "selection")
+        shown.append(sections.training(lines, selection=selection, baselines=findings.baselines))
     if (prepared / SUMMARY).is_file():
         found = read_summary(prepared)
         headline = replace(headline, doubts=[*headline.doubts, *doubts.of_data(found, thing=findings.thing)])

@@ -1,7 +1,7 @@
 """Plots of training and of labels."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,16 +26,19 @@ def plain_numbers() -> FuncFormatter:
 
 
 @styled
-def training_curves(history: Sequence[dict[str, Any]]) -> list[Figure]:
+def training_curves(history: Sequence[dict[str, Any]], baselines: Mapping[str, float] | None = None) -> list[Figure]:
     """Plot loss, validation metrics and learning rate over epochs, or over steps where an epoch has several lines.
 
     Draws what is there: `loss` and `validation_loss` in one figure, the validation metrics that are fractions (0 to 1)
-    in the next, any other metric in one of its own, then `learning_rate`.
+    in the next, any other metric in one of its own, then `learning_rate`. Beside a metric stands its baseline, what can
+    be had without a model, where there is one.
     """
-    return [_curves(history, title, names) for title, names in _panels(history).items()]
+    return [_curves(history, title, names, baselines or {}) for title, names in _panels(history).items()]
 
 
-def _curves(history: Sequence[dict[str, Any]], title: str, names: Sequence[str]) -> Figure:
+def _curves(
+    history: Sequence[dict[str, Any]], title: str, names: Sequence[str], baselines: Mapping[str, float]
+) -> Figure:
     figure = new_figure(2.9, 2.6)
     axes = figure.add_subplot()
     axis = "epoch" if len({line["epoch"] for line in history}) == len(history) else "step"
@@ -45,13 +48,15 @@ def _curves(history: Sequence[dict[str, Any]], title: str, names: Sequence[str])
         shown = "training" if name == "loss" else name.removeprefix("validation_").replace("_", " ")
         shown = "validation" if name == "validation_loss" else shown
         axes.plot(places, values, color=colour, marker="o", markersize=3.5, linewidth=1.8, label=shown)
+        if (baseline := baselines.get(name.removeprefix("validation_"))) is not None and name != "loss":
+            axes.axhline(baseline, color=colour, linewidth=1, linestyle="--", label=f"{shown}: without a model")
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1) if title == FRACTIONS else plain_numbers())
     axes.set_title(title.replace("_", " "))
     axes.set_xlabel(axis)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8, min_n_ticks=1))
     if len(places) == 1:
         axes.set_xlim(places[0] - 1, places[0] + 1)
-    if len(names) > 1 or title == FRACTIONS:
+    if len(axes.lines) > 1 or title == FRACTIONS:
         axes.legend(fontsize=9)
     return figure
 

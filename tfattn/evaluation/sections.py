@@ -1,6 +1,6 @@
 """The sections that every report ends with: how training went, what the data were, and how it was all set up."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tfattn.data.findings import findings, sentences
@@ -12,12 +12,15 @@ from tfattn.evaluation.wording import count
 MOST_CLASSES = 20
 
 
-def training(history: Sequence[dict[str, Any]], *, selection: str) -> Section:
+def training(
+    history: Sequence[dict[str, Any]], *, selection: str, baselines: Mapping[str, float] | None = None
+) -> Section:
     """Curves over the run, and their numbers.
 
     Args:
         history: the lines of history.jsonl; only what is there is shown.
         selection: which epoch's weights were kept, as `training.selection` says.
+        baselines: what can be had without a model, by the names of metrics.
     """
     names = [name for name in history[0] if _is_plain(history[0][name])]
     columns = [name.replace("_", " ") for name in names]
@@ -33,7 +36,7 @@ def training(history: Sequence[dict[str, Any]], *, selection: str) -> Section:
     )
     curves = [
         Picture(f"training_{number}", svg(figure), f"{figure.axes[0].get_title(loc='left')} over the run")
-        for number, figure in enumerate(plots.training_curves(history), start=1)
+        for number, figure in enumerate(plots.training_curves(history, baselines), start=1)
     ]
     return Section(
         "How training went",

@@ -43,7 +43,7 @@ def predict(folder, rows, batch_size):
     for start in range(0, num_rows, batch_size):
         batch = {name: tf.constant(values[start : start + batch_size]) for name, values in rows.items()}
         for name, value in signature(**batch).items():
-            predictions.setdefault(name, []).extend(decoded(value.numpy().tolist()))
+            predictions.setdefault(name, []).extend(map(decoded, value.numpy().tolist()))
     return predictions
 
 

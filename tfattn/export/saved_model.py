@@ -48,6 +48,7 @@ def export(
                         operations.txt               every operation it consists of
                         config.yaml, source.json     the pipeline that made it; how the file that trained it was read
                         card.json                    what a person wants to know who tries it
+                        weights.json                 the names of its tensors, for models that start from it
         manifest.json   size and SHA-256 of each file
 
     A version is written to a temporary folder, checked there and renamed: a server never sees half of one, and after
@@ -90,6 +91,7 @@ def export(
             extra.mkdir()
             (extra / "operations.txt").write_text("\n".join(_operations(temporary)) + "\n")
             (extra / "config.yaml").write_text(config, encoding="utf-8")
+            files.write_json(extra / "weights.json", {"model": served.model_name, "weights": [*served.weight_names]})
             trained_on = trained_on or TrainingFile({name: name for name in served.inputs})
             trained_on.write(extra / "source.json")
             columns = trained_on.columns

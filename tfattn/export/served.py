@@ -44,6 +44,7 @@ class Served(tf.Module):
     Attributes:
         methods: the signatures that are for another method of TF Serving's than Predict.
         shown_metrics: the metrics that tell people how good it is, by their names in metrics.json, the first above all.
+        weight_names: of all weights, in the order of the SavedModel; those of the model begin with `model_name`.
 
     Raises:
         ExportError: a task computes in another type than float32.
@@ -58,6 +59,8 @@ class Served(tf.Module):
         self.preprocessors = list(ensemble.preprocessors)
         tasks = ensemble.tasks
         self.weights = [variable.value for task in tasks for variable in task.weights]
+        self.weight_names = tuple(variable.path for task in tasks for variable in task.weights)
+        self.model_name = tasks[0].model.name
         # Only the variables above are saved: were a model an attribute, its own functions would be, too. All
         # signatures share one trace of each.
         self._runs = [_run_of(task) for task in tasks]

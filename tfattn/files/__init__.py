@@ -22,7 +22,7 @@ from tfattn.files.manifests import (
     write_manifest,
 )
 from tfattn.files.reading import read_json, read_json_lines
-from tfattn.files.remote import RemotePath, path_of
+from tfattn.files.remote import RemotePath, matching, path_of
 from tfattn.files.suffixes import by_suffix
 from tfattn.files.writing import (
     atomic_file,
@@ -51,6 +51,7 @@ __all__ = [
     "digest",
     "disk_errors",
     "lock",
+    "matching",
     "numbered",
     "path_of",
     "read_json",

@@ -6,6 +6,7 @@ It is loaded when the first of them is read.
 
 import contextlib
 import errno
+import glob
 import io
 import os
 import re
@@ -73,6 +74,22 @@ def path_of(text: str | Path | RemotePath) -> Path | RemotePath:
     if isinstance(text, RemotePath):
         return text
     return RemotePath(text) if isinstance(text, str) and _ADDRESS.match(text) else Path(text)
+
+
+def matching(pattern: str) -> list[str]:
+    """List the files that a pattern names, in order; one without wildcards is itself, whether it is there or not.
+
+    Raises:
+        OSError: it is an address that TensorFlow does not know.
+    """
+    if not glob.has_magic(pattern):
+        return [pattern]
+    if not _ADDRESS.match(pattern):
+        return sorted(glob.glob(pattern, recursive=True))
+    import tensorflow as tf
+
+    with _os_errors(pattern):
+        return sorted(tf.io.gfile.glob(pattern))
 
 
 class _RemoteBytes(io.RawIOBase):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, NotRequired
+from typing import Annotated, Any, NotRequired
 
 import tensorflow as tf
 import tokenizers
@@ -232,6 +232,16 @@ class WordPiece(Preprocessor):
     def pieces(self) -> Pieces:
         """What splits its texts into word pieces."""
         return self._fitted
+
+    def with_pieces(self, pieces: Any) -> "WordPiece":
+        """Return one like it for texts that are split otherwise; it reads no windows.
+
+        Args:
+            pieces: gives `ids` as Pieces does, of the same `vocabulary`.
+        """
+        other = WordPiece(max_length=self.max_length, fields=self.fields)
+        other.lower_case, other.strip_accents, other._pieces = self.lower_case, self.strip_accents, pieces
+        return other
 
     def __call__(self, fields: dict[str, tf.Tensor]) -> dict[str, tf.RaggedTensor]:
         """Tokenize texts.

@@ -2,7 +2,7 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -86,7 +86,8 @@ class Pretrained(ABC):
         """Return the names of the tensors that make one of our variables, side by side along its last axis.
 
         Args:
-            path: the variable's path below the model, such as block_0/attention/qkv/kernel.
+            path: the variable's path below the model, such as block_0/attention/qkv/kernel, or of a head on top of it,
+                such as masked_lm_head/bias.
             stored: the names of all tensors of the file, which tell variants of the format apart.
         """
 
@@ -94,8 +95,12 @@ class Pretrained(ABC):
     def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
         """Read tensors, laid out as our variables: (inputs, outputs)."""
 
-    def load_into(self, model: "keras.Model") -> ImportReport:
+    def load_into(self, model: "keras.Model", optional: Sequence["keras.layers.Layer"] = ()) -> ImportReport:
         """Load the published weights into a model.
+
+        Args:
+            model: all of it is loaded, but what is optional.
+            optional: layers of the model, or heads on top of it, that stay as they are where the file has none.
 
         Returns:
             which tensors were used and which were not.
@@ -104,8 +109,13 @@ class Pretrained(ABC):
             CheckpointError: the file cannot be read, or tensors are missing or of another shape; names all of them. The
                 model is then as it was.
         """
-        variables = {v.path.partition("/")[2]: v for v in model.variables if not v.path.endswith(RANDOM_STATE)}
+        of_model = {id(v): v.path.partition("/")[2] for v in model.variables}
         stored = self.stored_shapes()
+        variables = {v.path.partition("/")[2]: v for v in model.variables if not v.path.endswith(RANDOM_STATE)}
+        for layer in optional:
+            own = {of_model.get(id(v), v.path): v for v in layer.variables}
+            is_stored = all(name in stored for path in own for name in self.stored_names(path, stored))
+            variables = {path: v for path, v in variables.items() if path not in own} | (own if is_stored else {})
         pieces = {path: self.stored_names(path, stored) for path in variables}
         needed = [name for names in pieces.values() for name in names]
         missing = [name for name in needed if name not in stored]

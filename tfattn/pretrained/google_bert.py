@@ -1,15 +1,15 @@
 """A checkpoint folder of google-research/bert: bert_config.json, bert_model.ckpt.*, vocab.txt."""
 
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tfattn.errors import CheckpointError
 from tfattn.pretrained.contract import Pretrained, is_lower_case
-from tfattn.pretrained.names import ORIGINAL_SIZES, original_names
+from tfattn.pretrained.names import ORIGINAL_SIZES, is_of_head, original_names
+from tfattn.pretrained.tensorflow_checkpoint import reading
 
 CONFIG, WEIGHTS, VOCABULARY = "bert_config.json", "bert_model.ckpt", "vocab.txt"
 
@@ -47,19 +47,14 @@ class GoogleBert(Pretrained):
         return {name: tuple(shape) for name, shape in shapes.items()}
 
     def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
-        return tuple(f"bert/{name}" for name in original_names(path))
+        return tuple(name if is_of_head(path) else f"bert/{name}" for name in original_names(path))
 
     def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
         with self._reader() as reader:
-            return {name: reader.get_tensor(name) for name in names}
+            tensors = {name: reader.get_tensor(name) for name in names}
+        # Kept as (outputs, inputs), unlike every other matrix.
+        return {name: value.T if name.endswith("output_weights") else value for name, value in tensors.items()}
 
-    @contextmanager
-    def _reader(self) -> Iterator[Any]:
-        import tensorflow as tf  # not above: the sizes of a model are read without it
-
+    def _reader(self) -> AbstractContextManager[Any]:
         self._existing(f"{WEIGHTS}.index")
-        path = str(self.folder / WEIGHTS)
-        try:
-            yield tf.train.load_checkpoint(path)
-        except (tf.errors.OpError, RuntimeError, ValueError, LookupError) as error:  # of files that are broken
-            raise CheckpointError(f"cannot be read as a TensorFlow checkpoint ({error})", where=path) from None
+        return reading(self.folder / WEIGHTS)

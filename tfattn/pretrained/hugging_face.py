@@ -10,7 +10,7 @@ from safetensors import SafetensorError, safe_open
 
 from tfattn.errors import CheckpointError
 from tfattn.pretrained.contract import Pretrained, is_lower_case, read_json
-from tfattn.pretrained.names import ORIGINAL_SIZES, original_names
+from tfattn.pretrained.names import ORIGINAL_SIZES, is_of_head, original_names
 
 CONFIG, WEIGHTS, VOCABULARY, TOKENIZER = "config.json", "model.safetensors", "vocab.txt", "tokenizer_config.json"
 
@@ -55,7 +55,8 @@ class HuggingFaceBert(Pretrained):
             return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
 
     def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
-        prefix = "bert." if any(name.startswith("bert.") for name in stored) else ""
+        is_inside = any(name.startswith("bert.") for name in stored) and not is_of_head(path)
+        prefix = "bert." if is_inside else ""
         # Older conversions kept TensorFlow's names for the parameters of a layer norm.
         has_old_norms = any(name.endswith("LayerNorm.gamma") for name in stored)
         return tuple(prefix + _translate(name, has_old_norms) for name in original_names(path))
@@ -90,6 +91,8 @@ def _translate(original: str, has_old_norms: bool) -> str:
     name = re.sub(r"layer_(\d+)", r"layer.\1", original).replace("/", ".")
     if name.endswith("_embeddings"):
         return f"{name}.weight"
+    if name.startswith("cls."):
+        name = re.sub(r"output_weights$", "weight", re.sub(r"output_bias$", "bias", name))
     if not has_old_norms:
         name = re.sub(r"gamma$", "weight", re.sub(r"beta$", "bias", name))
     return re.sub(r"kernel$", "weight", name)

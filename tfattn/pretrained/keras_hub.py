@@ -9,6 +9,7 @@ import numpy as np
 
 from tfattn.errors import CheckpointError
 from tfattn.pretrained.contract import Pretrained, is_lower_case, read_json
+from tfattn.pretrained.names import is_of_head
 
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.weights.h5", "tokenizer.json"
 VOCABULARY = "assets/tokenizer/vocabulary.txt"
@@ -83,6 +84,8 @@ class KerasHubBert(Pretrained):
         return shapes
 
     def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
+        if is_of_head(path):
+            return (path,)  # a backbone has none
         layer, _, kind = path.rpartition("/")
         if layer in OUTER:
             return (f"layers/{OUTER[layer]}/vars/{ORDER[kind]}",)

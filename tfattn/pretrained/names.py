@@ -29,17 +29,34 @@ _BLOCK = {
     "feed_forward_norm": "output/LayerNorm",
 }
 
+_HEADS = {
+    "masked_lm_head/dense/kernel": "cls/predictions/transform/dense/kernel",
+    "masked_lm_head/dense/bias": "cls/predictions/transform/dense/bias",
+    "masked_lm_head/norm/gamma": "cls/predictions/transform/LayerNorm/gamma",
+    "masked_lm_head/norm/beta": "cls/predictions/transform/LayerNorm/beta",
+    "masked_lm_head/bias": "cls/predictions/output_bias",
+    "next_sentence_head/kernel": "cls/seq_relationship/output_weights",
+    "next_sentence_head/bias": "cls/seq_relationship/output_bias",
+}
+
+
+def is_of_head(path: str) -> bool:
+    """Tell whether a variable belongs to a head of pre-training, which stands beside the encoder in a file."""
+    return path in _HEADS
+
 
 def original_names(path: str) -> tuple[str, ...]:
     """Return the original name of one of our variables, or the three of a fused projection.
 
     Args:
-        path: the variable's path below the model.
+        path: the variable's path below the model, or that of a head of pre-training.
 
     Example:
         >>> original_names("block_0/attention_norm/gamma")
         ('encoder/layer_0/attention/output/LayerNorm/gamma',)
     """
+    if path in _HEADS:
+        return (_HEADS[path],)
     room, _, rest = path.partition("/")
     part, _, kind = rest.rpartition("/")
     if room == "embeddings":

@@ -11,7 +11,7 @@ from tfattn import console, native
 from tfattn.config.build import build
 from tfattn.config.resolve import resolve_section
 from tfattn.serving.client import glue as glue_files
-from tfattn.serving.client import output_lines
+from tfattn.serving.client import masked_texts, output_lines
 from tfattn.serving.client.predict import Predictor
 from tfattn.serving.client.predict import predict as predict_rows
 from tfattn.serving.client.remote import RemoteModel
@@ -38,6 +38,14 @@ def predict(
     output_lines.format_of(output)  # what cannot be written is refused before anything is loaded
     predictor = _opened(model, folder, token_file=token_file, allow_operations=allow_operations)
     predict_rows(predictor, input, output, kind=format, batch_size=batch_size)
+
+
+def fill_mask(model: str, text: str, *, top_k: int, folder: Path, token_file: Path | None, print: Print) -> None:
+    """Print the likeliest tokens for each [MASK] of a text, with their probabilities and the text that they make."""
+    masked_texts.check(text)
+    predictor = _opened(model, folder, token_file=token_file)
+    for line in masked_texts.lines(predictor, text, top_k=top_k):
+        print(line)
 
 
 def glue(model: str, task: str, input: str, output: Path, *, folder: Path, print: Print) -> None:

@@ -25,6 +25,9 @@ class Task(keras.Model):
         labels: the classes in the order of their ids; None where it predicts none, or until they are read.
         predicts_together: whether several models, of different seeds or folds, can predict as one, see `combined`.
         has_operating_point: whether validation rows choose one once training is over, see `choose_operating_point`.
+        predicts_rows: whether it predicts something of each row; else its records are measured by its metrics alone,
+            as in pre-training, where a record is made of a part of a row, or of many.
+        optional_layers: those that published weights need not have: heads on top of the model, and what is not read.
     """
 
     encoder_is_frozen: bool = False
@@ -35,6 +38,8 @@ class Task(keras.Model):
     labels: list[str] | None = None
     predicts_together: bool = False
     has_operating_point: bool = False
+    predicts_rows: bool = True
+    optional_layers: Sequence[keras.layers.Layer] = ()
 
     def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
         """How much each element of each term of the loss counts, float32; 0 where it does not, as in rows that fill.

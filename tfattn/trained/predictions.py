@@ -1,18 +1,21 @@
 """What an ensemble predicts for the rows of a split, none by a model that was trained on them."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
 from tfattn import files
 from tfattn.data.raw_rows import read_leaked
+from tfattn.data.reader import Reader
 from tfattn.data.split import TEST, VALIDATION
 from tfattn.runs.member import Member
 from tfattn.runs.run import Run
 from tfattn.trained.ensemble import OPERATING_POINT, TrainedEnsemble
-from tfattn.training.prediction import as_arrays, predict
+from tfattn.training.losses import LOSS
+from tfattn.training.prediction import Evaluator, as_arrays, predict
 from tfattn.training.runtime import Runtime
 
 Columns = Mapping[str, np.ndarray]
@@ -45,6 +48,8 @@ class SplitPredictions:
         loss: the mean over the rows and models.
         leaked: (N,) bool, whether a row that the model was trained on repeats the row.
         members: what each of several models predicts alone; none of a single one.
+        metrics: of a task that predicts nothing of rows, in place of values and targets, those of the split's records.
+        reader: reads the prepared records of a split, those of the first model.
     """
 
     split: str
@@ -54,6 +59,21 @@ class SplitPredictions:
     loss: float
     leaked: np.ndarray
     members: Sequence[MemberPredictions] = ()
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    reader: Callable[[str], Reader] | None = None
+
+
+class Asked(Protocol):
+    """What an export is asked whose task predicts nothing of rows.
+
+    Attributes:
+        ensemble: the models, as they read questions.
+    """
+
+    ensemble: TrainedEnsemble
+
+    def questions(self, rows: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+        """Make questions of raw rows, each with the fields that the models read, and `row`."""
 
 
 def measuring_split(run: Run) -> str:
@@ -70,6 +90,8 @@ def predict_split(run: Run, ensemble: TrainedEnsemble, split: str) -> SplitPredi
         split: "test" or "validation"; each fold has validation rows of its own, which its models predict for.
     """
     runtime = Runtime(precision="float32", strategy="one_device").start()
+    if not ensemble.task.predicts_rows:
+        return _measured(run, ensemble, split, runtime)
     each = [
         predict(task, member.reader(split), runtime) for member, task in zip(run.members, ensemble.tasks, strict=True)
     ]
@@ -93,16 +115,44 @@ def predict_split(run: Run, ensemble: TrainedEnsemble, split: str) -> SplitPredi
         loss=float(np.mean([one.loss for one in each])),
         leaked=np.array([row["row"] in leaked for row in rows], bool),
         members=members if len(members) > 1 else (),
+        reader=run.members[0].reader,
     )
 
 
-def predict_for_parity(run: Run, ensemble: TrainedEnsemble) -> tuple[list[dict[str, str]], Columns]:
+def _measured(run: Run, ensemble: TrainedEnsemble, split: str, runtime: Runtime) -> SplitPredictions:
+    """Compute the metrics of a split's records."""
+    (member,) = run.members
+    metrics = Evaluator(ensemble.task, runtime)(member.reader(split))
+    rows = member.rows(split)
+    return SplitPredictions(
+        split=split,
+        rows=rows,
+        values={},
+        targets={},
+        loss=metrics[LOSS],
+        leaked=np.asarray(read_leaked(member.prepared, split), bool),
+        metrics=metrics,
+        reader=member.reader,
+    )
+
+
+def predict_for_parity(
+    run: Run, ensemble: TrainedEnsemble, asked: Asked | None = None
+) -> tuple[list[dict[str, str]], Columns]:
     """Predict with all models for rows that at least one was not trained on: what an export has to predict as well.
 
+    Args:
+        run: what the ensemble was loaded from.
+        ensemble: its models.
+        asked: the export, needed where the task predicts nothing of rows: it makes questions of them.
+
     Returns:
-        N raw rows, and by name the predictions, each (N, ...).
+        N raw rows, or questions, and by name the predictions, each (N, ...).
     """
     split = measuring_split(run)
+    if not ensemble.task.predicts_rows:
+        rows = asked.questions(run.members[0].rows(split))
+        return rows, asked.ensemble.predict(rows)
     if split == VALIDATION and len(run.datasets) > 1:
         rows = run.members[0].rows(split)
         return rows, ensemble.predict(rows)

@@ -12,6 +12,7 @@ from tests.serving.page.served import (
     GREETINGS_CARD,
     PRICES_CARD,
     TAGS_CARD,
+    Blanks,
     Customers,
     Greetings,
     Numbers,
@@ -32,12 +33,14 @@ def folder(tmp_path_factory) -> Path:
     save(greetings, folder / "greetings/1767355200", serving_default=greetings.serve, alignment=greetings.align)
     save(prices, folder / "prices/1", serving_default=prices.predict)
     save(prices, folder / "tags/1", serving_default=prices.tags)
+    blanks = Blanks()
+    save(blanks, folder / "blanks/1", serving_default=blanks.serve, all_masks=blanks.every)
     files.write_json(folder / "prices/1/assets.extra/card.json", PRICES_CARD)
     files.write_json(folder / "tags/1/assets.extra/card.json", TAGS_CARD)
     files.write_json(folder / "customers/1/assets.extra/card.json", CUSTOMERS_CARD)
     files.write_json(folder / "greetings/1767355200/assets.extra/card.json", GREETINGS_CARD)
     models = {"reports": 'version_labels { key: "in use" value: 7 }', "numbers": "", "customers": ""}
-    models |= {"greetings": "", "prices": "", "tags": ""}
+    models |= {"greetings": "", "prices": "", "tags": "", "blanks": ""}
     entries = "".join(
         f'config {{ name: "{name}" base_path: "{folder / name}" model_platform: "tensorflow" {more} }}\n'
         for name, more in models.items()
@@ -89,6 +92,12 @@ def prices(chromium, server) -> browser.Page:
 def tags(chromium, server) -> browser.Page:
     """The page, ready for a row that may get any number of labels."""
     return opened(chromium, server, "tags")
+
+
+@pytest.fixture
+def blanks(chromium, server) -> browser.Page:
+    """The page, ready for a text with [MASK] in it."""
+    return opened(chromium, server, "blanks")
 
 
 def opened(chromium: browser.Browser, server: str, model: str) -> browser.Page:

@@ -105,6 +105,37 @@ class Prices(tf.Module):
         return {"scores": scores, "is_label": scores >= 0.625}
 
 
+class Blanks(tf.Module):
+    """Fills in the same three words for each [MASK], and takes no text without one."""
+
+    def filled(self, text):
+        parts = tf.strings.split(text, "[MASK]")
+        masks = tf.cast(parts.row_lengths() - 1, tf.int32)
+        asserted = tf.debugging.Assert(tf.reduce_all(masks > 0), ["the text in row 1 has no [MASK]"])
+        with tf.control_dependencies([asserted]):
+            shape = [tf.size(text), tf.reduce_max(masks), len(WORDS)]
+        words = tf.broadcast_to(tf.constant(WORDS), shape)
+        first, last = (tf.broadcast_to(parts.to_tensor()[:, place, None, None], shape) for place in (0, -1))
+        sequence = tf.strings.join([first, words, last])
+        scores = tf.broadcast_to(tf.constant([0.5, 0.25, 0.0625]), shape)
+        return {
+            "masks": masks,
+            "score": scores,
+            "sequence": sequence,
+            "token": tf.zeros(shape, tf.int32),
+            "token_str": words,
+        }
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    def serve(self, text):
+        return {name: value if name == "masks" else value[:, 0] for name, value in self.filled(text).items()}
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    def every(self, text):
+        return self.filled(text)
+
+
+WORDS = ["天", "<b>store</b>", "park"]
 # Known in this order, which is neither that of letters nor of lengths.
 PLANS = ["yearly", "monthly", '<b onclick="document.title=1">']
 STAYS, LEAVES = "stays", "<i>leaves</i>"

@@ -82,8 +82,12 @@ class LocalModel:
         labels = self.folder / "assets" / "labels.txt"
         self.labels = tuple(labels.read_text(encoding="utf-8").split("\n")[:-1]) if labels.is_file() else ()
 
-    def predict(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    def predict(self, rows: Sequence[Mapping[str, Any]], *, signature: str = DEFAULT) -> list[dict[str, Any]]:
         """Compute the predictions of any number of rows, each with the fields named in `inputs`, texts or numbers.
+
+        Args:
+            rows: the rows.
+            signature: which of those with the same inputs answers.
 
         Returns:
             for each row, in their order, the outputs by name, as plain Python values. A classifier's are `label`,
@@ -94,7 +98,7 @@ class LocalModel:
             ServingError: a row lacks an input, or has text for a number or a number for text, or TensorFlow fails.
             RefusedError: the model does not take one of the rows.
         """
-        columns = self.outputs(rows)
+        columns = self.outputs(rows, signature=signature)
         outputs = ({name: column[index] for name, column in columns.items()} for index in range(len(rows)))
         return [named(one, self.labels) for one in outputs]
 

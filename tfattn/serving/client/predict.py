@@ -28,7 +28,7 @@ class Predictor(Protocol):
     numeric: frozenset[str]
     writes_text: bool
 
-    def predict(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]: ...
+    def predict(self, rows: Sequence[Mapping[str, Any]], *, signature: str = ...) -> list[dict[str, Any]]: ...
 
 
 def predict(
@@ -134,14 +134,14 @@ def _line(row: InputRow, outputs: dict[str, Any] | TfattnError, *, writes_text: 
     # A text for which a text is written is its source.
     fields = {SOURCE if writes_text and name == TEXT else name: text for name, text in row.fields.items()}
     if isinstance(outputs, RefusedError):
-        outputs = DataError("the model refuses the row", where=row.where, received=_said(outputs))
+        outputs = DataError("the model refuses the row", where=row.where, received=said(outputs))
     if isinstance(outputs, TfattnError):
         return FailedRow(fields | {ERROR: str(outputs)})
     is_empty = not any(text.strip() for text in row.fields.values())
     return {**fields, **outputs, **({EMPTY: True} if is_empty else {})}
 
 
-def _said(error: RefusedError) -> str:
+def said(error: RefusedError) -> str:
     """Extract the model's message from TensorFlow's error."""
     first = error.received.splitlines()[0]
     said = re.search(r"assertion failed: \[(.*)\]", first)

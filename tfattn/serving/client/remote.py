@@ -33,6 +33,7 @@ class RemoteModel:
         self.numeric = frozenset(name for name, dtype in function.inputs.items() if dtype != "DT_STRING")
         self.writes_text = TEXT in function.outputs
 
-    def predict(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    def predict(self, rows: Sequence[Mapping[str, Any]], *, signature: str = "serving_default") -> list[dict[str, Any]]:
         """Request the predictions of rows, in their order."""
-        return self._client.predict(self._spec.model, rows, version=self._spec.version, label=self._spec.label)
+        spec = self._spec
+        return self._client.predict(spec.model, rows, signature=signature, version=spec.version, label=spec.label)

@@ -2,6 +2,7 @@
 
 import { element, part, show } from "./elements.js";
 import { marksOf } from "./marks.js";
+import { filledText, fillings } from "./masks.js";
 import { asItCame } from "./server.js";
 
 const MOST_BARS = 12;
@@ -14,28 +15,31 @@ const TITLES = {
 
 /** Shows what was answered to texts: a row of outputs, and [label, score] pairs where the model classifies. */
 export function showAnswer(row, scores, card, { text, milliseconds, texts = {} }) {
-  const ranked = descending(scores);
+  const filled = fillings(row);
+  const ranked = filled.length === 1 ? filled[0] : descending(scores);
   const given = labelsOf(row, scores);
   const marks = marksOf(row, texts);
-  const headline = given ? given.join(", ") || "(no label)" : (marks?.headline ?? headlineOf(row, ranked));
+  const headline = given ? given.join(", ") || "(no label)" : (marks?.headline ?? headlineOf(row, ranked, filled));
   part("label").textContent = headline || "(an empty text)";
   part("label").classList.toggle("long", headline.length > LONG);
   part("milliseconds").textContent = `${milliseconds.toFixed(milliseconds < 100 ? 1 : 0)} ms`;
   const warnings = Object.entries(row).flatMap(([name, value]) => WARNINGS[name]?.(value, card) ?? []);
   part("marks").replaceChildren(...(marks ? [marks.element] : []));
   part("warnings").replaceChildren(...warnings.map((words) => element("p", { className: "warning" }, words)));
-  part("scores").replaceChildren(...bars(ranked, { whole: Math.max(1, ...numbers(ranked)), chosen: given ?? [headline] }));
+  part("scores").replaceChildren(...bars(ranked, { whole: Math.max(1, ...numbers(ranked)), chosen: given ?? [headline, filled[0]?.[0][0]] }));
   part("more").textContent = ranked.length > MOST_BARS ? leftOut(ranked) : "";
   part("threshold").textContent = threshold(card, given);
 
   const groups = Object.entries(row).map(([name, value]) => [name, named(name, value, card)]);
   const shown = groups.filter(([name, pairs]) => name !== "scores" && name !== "is_label" && pairs.length);
-  part("groups").replaceChildren(...shown.map(([name, pairs]) => group(name, pairs)));
+  const ofMasks = filled.length > 1 ? filled.map((pairs, mask) => group(`[MASK] ${mask + 1}`, pairs, 1)) : [];
+  part("groups").replaceChildren(...ofMasks, ...shown.map(([name, pairs]) => group(name, pairs)));
   const told = new Set([...shown.map(([name]) => name), ...Object.keys(WARNINGS)]);
   if ("label" in row) told.add("label").add("label_id");
   else if (isText(row.text)) told.add("text");
   if (scores.length) told.add("scores").add("probability"); // which is one of them
   if (given) told.add("is_label");
+  if (filled.length) ["masks", "score", "sequence", "token", "token_str"].forEach((name) => told.add(name));
   if (isNumber(row.prediction)) told.add("prediction");
   for (const name of marks?.told ?? []) told.add(name);
   const others = Object.entries(row).filter(([name]) => !told.has(name));
@@ -80,7 +84,8 @@ const labelsOf = ({ is_label: isLabel }, scores) =>
     : undefined;
 
 /** What a model answers above all: a label, a number or a text. */
-function headlineOf(row, ranked) {
+function headlineOf(row, ranked, filled) {
+  if (filled.length) return filledText(row, filled);
   if (isNumber(row.prediction)) return String(Number(Number(row.prediction).toPrecision(6)));
   return String(row.label ?? (isText(row.text) ? row.text : ranked[0]?.[0]) ?? "Answer");
 }
@@ -100,11 +105,11 @@ function threshold(card, given) {
   return `“${card.positive}” is given from a score of ${card.threshold.toPrecision(3)} on.`;
 }
 
-function group(output, pairs) {
+function group(output, pairs, whole = Math.max(...numbers(pairs)) || 1) {
   const title = TITLES[output] ?? output;
   const ranked = output === "essential_features" ? pairs : descending(pairs);
   const list = element("ol", { className: "scores", ariaLabel: title });
-  list.append(...bars(ranked, { whole: Math.max(...numbers(pairs)) || 1 }));
+  list.append(...bars(ranked, { whole }));
   const more = ranked.length > MOST_BARS ? [element("p", { className: "hint" }, leftOut(ranked))] : [];
   return element("section", {}, element("h3", {}, title), list, ...more);
 }

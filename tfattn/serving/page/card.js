@@ -7,6 +7,8 @@ const NAMES = {
   chrf: "chrF",
   roc_auc: "ROC AUC",
   exact_match: "equal to the reference",
+  masked_lm_accuracy: "hidden tokens found",
+  next_sentence_accuracy: "pairs told apart",
   mean_absolute_error: "mean absolute error",
   micro_f1: "micro F1",
   macro_f1: "macro F1",
@@ -16,6 +18,7 @@ const NAMES = {
 const BASELINES = {
   __proto__: null,
   accuracy: "always giving the most frequent label",
+  masked_lm_accuracy: "always saying the most frequent token",
   bleu: "copying the source",
   mean_absolute_error: "always predicting the mean",
   micro_f1: "always giving the most frequent labels",

@@ -5,6 +5,7 @@ import { offerAttention } from "./attention.js";
 import { isDoubtful, line, quality } from "./card.js";
 import { element, part, show } from "./elements.js";
 import { fieldsOf, hasRows, hint, requestOf, rowOf } from "./form.js";
+import { ALL_MASKS } from "./masks.js";
 import { ask, begin, hasToken, useToken } from "./server.js";
 
 let asked = null; // what the form asks: {path, card, fields, outputs, byRows, signatures}
@@ -98,7 +99,7 @@ async function send() {
   const what = fields.some(({ isText }) => isText) ? "text" : "row";
   part("notice").textContent = `The ${what} is empty: there is nothing to answer.`;
   if (isEmpty) return fields[0].control.focus();
-  const body = requestOf(fields, byRows);
+  const body = requestOf(fields, byRows, byRows && ALL_MASKS in signatures ? ALL_MASKS : undefined);
   const aligns = byRows && "alignment" in signatures;
   showCommand(`${path}:predict`, body);
   part("answer").classList.add("stale");

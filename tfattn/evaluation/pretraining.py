@@ -1,0 +1,143 @@
+"""The evaluation of pre-training: hidden tokens found, beside what their frequencies alone would find."""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfattn.data.reader import Reader
+from tfattn.data.split import TRAIN
+from tfattn.evaluation.evaluate import Findings
+from tfattn.evaluation.report import Headline, Section, Table, Text
+from tfattn.evaluation.wording import count, number, percent, percents
+from tfattn.features import MASKED_LM_IDS, MASKED_LM_WEIGHTS
+from tfattn.tasks.intervals import counted_fraction
+from tfattn.trained.ensemble import TrainedEnsemble
+from tfattn.trained.masked_texts import questions, reading_masks
+from tfattn.trained.predictions import SplitPredictions
+from tfattn.training.losses import LOSS
+
+ACCURACY, NEXT_SENTENCE = "masked_lm_accuracy", "next_sentence_accuracy"
+MOST_BATCHES = 1000  # of training records, by which tokens are counted
+SHOWN, LIKELIEST = 20, 5  # texts, and tokens of each
+
+
+def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
+    """Evaluate a pre-trained encoder on hidden tokens, and on pairs of segments where it was taught to tell them apart.
+
+    Args:
+        ensemble: one model, whose task is a MaskedLm or a BertPretraining.
+        predictions: the metrics of the split's records.
+
+    Returns:
+        findings whose metrics are those of the task; `masked_lm_loss`, in nats a token, and `masked_lm_perplexity`; the
+        95 % interval of the accuracy; and `baseline_masked_lm_accuracy` and `baseline_masked_lm_loss` of a guess by how
+        often each token was hidden in training.
+    """
+    vocabulary_size = ensemble.task.model.token_embeddings.num_rows
+    in_training = _counts(predictions.reader(TRAIN), vocabulary_size)
+    measured = _counts(predictions.reader(predictions.split), vocabulary_size)
+    # Of several terms each has its name, see training/losses.py.
+    term = next((name for name in predictions.metrics if name.startswith(f"{LOSS}/masked_lm")), LOSS)
+    loss = predictions.metrics[term]
+    metrics = {
+        **predictions.metrics,
+        **counted_fraction(ACCURACY, round(predictions.metrics[ACCURACY] * measured.sum()), int(measured.sum())),
+        "masked_lm_loss": loss,
+        "masked_lm_perplexity": math.exp(min(loss, 700.0)),
+        **_baseline(in_training, measured),
+    }
+    filled = list(_filled(reading_masks(ensemble), predictions.rows))
+    return Findings(
+        question="which tokens were hidden?",
+        measured=f"{count(int(measured.sum()), 'hidden token')} of "
+        f"{count(len(predictions.rows), f'{predictions.split} text')}",
+        metrics=metrics,
+        predictions=filled,
+        headline=_headline(metrics, ensemble.preprocessor.tokens[int(in_training.argmax())]),
+        sections=[_beside(metrics), _samples(filled)],
+        thing="text",
+        in_short=f"{percent(metrics[ACCURACY])} of the hidden tokens found "
+        f"(most frequent token: {percent(metrics[f'baseline_{ACCURACY}'])}), "
+        f"loss {loss:.3f} (by frequency: {metrics['baseline_masked_lm_loss']:.3f})"
+        + (f", pairs told apart: {percent(metrics[NEXT_SENTENCE])}" if NEXT_SENTENCE in metrics else ""),
+        baselines={ACCURACY: metrics[f"baseline_{ACCURACY}"], term: metrics["baseline_masked_lm_loss"]},
+    )
+
+
+def _counts(reader: Reader, vocabulary_size: int) -> np.ndarray:
+    """Count how often each token is hidden in the records of a split: (V,)."""
+    counts = np.zeros(vocabulary_size)
+    for batch in reader.dataset(0).take(MOST_BATCHES):
+        hidden = batch[MASKED_LM_IDS].numpy()[batch[MASKED_LM_WEIGHTS].numpy() > 0]
+        counts += np.bincount(hidden, minlength=vocabulary_size)
+    return counts
+
+
+def _baseline(in_training: np.ndarray, measured: np.ndarray) -> dict[str, float]:
+    """Guess by the frequencies in training, to which one is added so that no token is impossible."""
+    likely = (in_training + 1) / (in_training + 1).sum()
+    total = max(measured.sum(), 1.0)
+    return {
+        f"baseline_{ACCURACY}": float(measured[in_training.argmax()] / total),
+        "baseline_masked_lm_loss": float(-(measured * np.log(likely)).sum() / total),
+    }
+
+
+def _headline(metrics: dict[str, float], most_frequent: str) -> Headline:
+    low, high = metrics[f"{ACCURACY}_low"], metrics[f"{ACCURACY}_high"]
+    baseline = metrics[f"baseline_{ACCURACY}"]
+    facts = {
+        "loss, in nats for each hidden token": number(metrics["masked_lm_loss"]),
+        "perplexity": number(metrics["masked_lm_perplexity"]),
+    }
+    if NEXT_SENTENCE in metrics:
+        facts["pairs told apart (half of them are right by chance)"] = percent(metrics[NEXT_SENTENCE])
+    return Headline(
+        metric=percent(metrics[ACCURACY]),
+        sentence=f"{percent(metrics[ACCURACY])} of the hidden tokens are what the model finds likeliest.",
+        doubts=[f"It is not better than always saying “{most_frequent}”, the most frequent token."]
+        if low <= baseline
+        else [],
+        remarks=[
+            f"Always saying “{most_frequent}”, the most frequent token, would find {percent(baseline)}; a guess by how "
+            f"often each token is hidden has a loss of {number(metrics['baseline_masked_lm_loss'])}.",
+            f"With other tokens hidden it would be {percents(low, high)} (95% interval).",
+            "Accuracies can be compared where the vocabulary is the same and the same tokens are hidden.",
+        ],
+        facts=facts,
+    )
+
+
+def _beside(metrics: dict[str, float]) -> Section:
+    rows = [
+        ["hidden tokens found", percent(metrics[ACCURACY]), percent(metrics[f"baseline_{ACCURACY}"])],
+        ["loss, in nats", number(metrics["masked_lm_loss"]), number(metrics["baseline_masked_lm_loss"])],
+    ]
+    if NEXT_SENTENCE in metrics:
+        rows.append(["pairs told apart", percent(metrics[NEXT_SENTENCE]), percent(0.5)])
+    return Section("Beside no model at all", [Table(["", "model", "by frequency alone"], rows)])
+
+
+def _filled(reading: TrainedEnsemble, rows: Sequence[dict[str, str]]) -> Iterator[dict[str, Any]]:
+    (field,) = reading.preprocessor.fields
+    asked = questions(reading, rows, most=SHOWN)
+    predicted = reading.predict([{field: one.text} for one in asked])
+    tokens = np.array(reading.preprocessor.tokens, object)
+    for row, one in enumerate(asked):
+        found = tokens[predicted["token_ids"][row, 0]].tolist()
+        scores = [round(float(score), 6) for score in predicted["scores"][row, 0]]
+        yield {"row": one.row, "text": one.text, "hidden": " ".join(one.hidden), "tokens": found, "scores": scores}
+
+
+def _samples(filled: Sequence[dict[str, Any]]) -> Section:
+    rows = []
+    for one in filled:
+        likeliest = list(zip(one["tokens"], one["scores"], strict=True))[:LIKELIEST]
+        rows.append([one["text"], one["hidden"], ", ".join(f"{token} {score:.2f}" for token, score in likeliest)])
+    words = (
+        "A word of some texts is hidden; these are the likeliest tokens, with their probabilities. A word that is no "
+        "token of the vocabulary by itself cannot be found."
+    )
+    return Section("What it fills in", [Text(words), Table(["text", "hidden", "likeliest"], rows)])

@@ -1,0 +1,83 @@
+"""An export of our own: an encoder that was pre-trained, or fine-tuned, here."""
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tfattn import files
+from tfattn.config.read import read_yaml
+from tfattn.errors import CheckpointError
+from tfattn.pretrained.contract import Pretrained
+from tfattn.pretrained.tensorflow_checkpoint import reading
+
+CONFIG, NAMES = "assets.extra/config.yaml", "assets.extra/weights.json"
+VOCABULARY, TOKENIZER = "assets/vocab.txt", "assets/tokenizer_config.json"
+WEIGHTS = "variables/variables"
+_KEY = "weights/{}/.ATTRIBUTES/VARIABLE_VALUE"
+
+
+class OwnExport(Pretrained):
+    """A version of a model under saved_models/, or the newest of a model's folder; its SavedModel is never run.
+
+    Args:
+        folder: an existing folder that `matches`.
+    """
+
+    looks_like = f"a version under saved_models/ with {NAMES} (an export)"
+    weights = (f"{WEIGHTS}.index", f"{WEIGHTS}.data-*")
+
+    def __init__(self, folder: Path):
+        super().__init__(_version(Path(folder)))
+
+    @classmethod
+    def matches(cls, folder: Path) -> bool:
+        return (_version(folder) / NAMES).is_file()
+
+    def sizes(self) -> dict[str, Any]:
+        model = dict(read_yaml(self._existing(CONFIG)).values["model"])
+        model.pop("pretrained", None)
+        tokens = self.vocabulary.read_text(encoding="utf-8").split("\n")[:-1]
+        return {**model, "vocabulary_size": len(tokens)}
+
+    @property
+    def vocabulary(self) -> Path:
+        return self._existing(VOCABULARY)
+
+    @property
+    def lower_case(self) -> bool:
+        return bool(self._setting(self._json(TOKENIZER), "do_lower_case", TOKENIZER))
+
+    def stored_shapes(self) -> dict[str, tuple[int, ...]]:
+        keys = self._keys()
+        with reading(self.folder / WEIGHTS) as reader:
+            shapes = reader.get_variable_to_shape_map()
+        return {name: tuple(shapes[key]) for name, key in keys.items() if key in shapes}
+
+    def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
+        below = f"{self._json(NAMES)['model']}/{path}"
+        return (below if below in stored else path,)
+
+    def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
+        keys = self._keys()
+        with reading(self.folder / WEIGHTS) as reader:
+            return {name: reader.get_tensor(keys[name]) for name in names}
+
+    def _keys(self) -> dict[str, str]:
+        """Map the names of weights to those of the tensors of the SavedModel."""
+        paths = self._json(NAMES)["weights"]
+        if len(set(paths)) < len(paths):
+            raise CheckpointError(
+                "the export holds several models",
+                where=str(self.folder),
+                expected="one",
+                remedy="Export a single model, without `ensemble`.",
+            )
+        return {path: _KEY.format(number) for number, path in enumerate(paths)}
+
+
+def _version(folder: Path) -> Path:
+    """Return the newest version of a model's folder, or the folder itself where it has none."""
+    versions = files.numbered(folder)
+    return versions[max(versions)] if versions else folder

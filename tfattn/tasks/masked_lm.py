@@ -1,0 +1,72 @@
+"""Masked language modelling: an encoder learns a language by telling which tokens were hidden."""
+
+from typing import Any
+
+import keras
+import numpy as np
+
+from tfattn.config.types import Given
+from tfattn.models.contracts import PretrainableEncoder
+from tfattn.tasks.masked_lm_head import MASKED_LM, MASKED_LM_LOGITS, MaskedLmHead
+from tfattn.tasks.task import Task
+
+
+class MaskedLm(Task):
+    """Pre-trains an encoder on texts alone, by masked language modelling without next sentences.
+
+    Args:
+        model: the encoder.
+
+    Call arguments:
+        features: those of the encoder, and `masked_lm_positions` (B, P).
+
+    Returns:
+        a dictionary of `masked_lm_logits` (B, P, V).
+
+    Example:
+        >>> from tfattn.models.bert import Bert
+        >>> encoder = Bert(vocabulary_size=100, hidden_dim=8, num_layers=2, num_heads=2, intermediate_dim=32)
+        >>> ones = keras.ops.ones((1, 5), "int32")
+        >>> task = MaskedLm(model=encoder)
+        >>> task({"token_ids": ones, "masked_lm_positions": ones[:, :2]})["masked_lm_logits"].shape
+        TensorShape([1, 2, 100])
+
+    Source: Devlin et al. 2019, "BERT", section 3.1; without next sentences: Liu et al. 2019, "RoBERTa", section 4.2.
+    """
+
+    loss_names = (MASKED_LM,)
+    metric_names = MaskedLmHead.metric_names
+    predicts_rows = False
+
+    def __init__(self, *, model: Given[PretrainableEncoder]):
+        super().__init__(name=MASKED_LM, autocast=False)
+        self.model = model
+        model.pooler.trainable = False  # nothing reads it
+        self.masked_lm_head = MaskedLmHead(model)
+        self.built = True
+
+    @property
+    def optional_layers(self) -> list[keras.layers.Layer]:
+        return [self.masked_lm_head, self.model.pooler]
+
+    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        outputs = self.model(features, training=training)
+        return {MASKED_LM_LOGITS: self.masked_lm_head(outputs, features)}
+
+    def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
+        return {MASKED_LM: self.masked_lm_head.loss_weights(batch)}
+
+    def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        return {MASKED_LM: self.masked_lm_head.losses(outputs, batch)}
+
+    def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
+        return self.masked_lm_head.predictions(outputs)
+
+    def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        return self.masked_lm_head.statistics(outputs, batch)
+
+    def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
+        return self.masked_lm_head.metrics_from(statistics)
+
+    def depth_groups(self) -> list[list[keras.Variable]]:
+        return [*self.model.depth_groups(), self.masked_lm_head.trainable_variables]

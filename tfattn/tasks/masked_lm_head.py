@@ -1,0 +1,85 @@
+"""BERT's head of masked language modelling: which token stood at each of a few places."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from tfattn.features import MASKED_LM_IDS, MASKED_LM_POSITIONS, MASKED_LM_WEIGHTS, SEQUENCE_OUTPUT, WEIGHTS
+from tfattn.layers.norm import LayerNormalization
+from tfattn.layers.projection import Projection
+from tfattn.layers.token_tables import logits
+from tfattn.models.contracts import PretrainableEncoder
+from tfattn.ops.activations import ACTIVATIONS
+from tfattn.ops.cross_entropy import smoothed_cross_entropy
+from tfattn.ops.pooling import at
+
+MASKED_LM = "masked_lm"  # the term of the loss
+MASKED_LM_LOGITS = "masked_lm_logits"  # (B, P, V)
+TOP_K = 10  # tokens that are predicted for each place
+
+
+class MaskedLmHead(keras.layers.Layer):
+    """Scores all tokens at P places of each row: a dense layer, then products with the encoder's own token vectors.
+
+    Only the vectors at these places are read; most of the work is the product with the V token vectors.
+
+    Masks: places that only fill count in nothing.
+
+    Args:
+        encoder: gives the table of token vectors, which belongs to it and is trained with it.
+
+    Attributes:
+        metric_names: the names of all metrics that `metrics_from` gives.
+
+    Source: Devlin et al. 2019, "BERT", section 3.1; the released code's `get_masked_lm_output`.
+    """
+
+    metric_names = ("masked_lm_accuracy",)
+
+    def __init__(self, encoder: PretrainableEncoder):
+        super().__init__(name="masked_lm_head")
+        self._activation = ACTIVATIONS[encoder.head_activation]
+        self._table = lambda: encoder.token_embeddings  # not as a layer of its own: it has its place in the encoder
+        width, initializer_range = encoder.hidden_dim, encoder.initializer_range
+        self.dense = Projection(units=width, initializer_range=initializer_range, name="dense")
+        self.norm = LayerNormalization(epsilon=encoder.layer_norm_epsilon, name="norm")
+        self.build((None, None, width))
+
+    def build(self, input_shape: tuple) -> None:
+        self.dense.build(input_shape)
+        self.norm.build(input_shape)
+        self.bias = self.add_weight(name="bias", shape=(self._table().num_rows,), initializer="zeros")
+
+    def call(self, outputs: dict[str, Any], features: dict[str, Any]) -> Any:
+        """Return the logits (B, P, V) at the `masked_lm_positions` of the features, from an encoder's outputs."""
+        x = at(outputs[SEQUENCE_OUTPUT], features[MASKED_LM_POSITIONS])  # (B, T, D) -> (B, P, D)
+        return logits(self.norm(self._activation(self.dense(x))), self._table(), self.bias)
+
+    def loss_weights(self, batch: dict[str, Any]) -> Any:
+        """1 for each hidden token, (B, P)."""
+        rows = ops.cast(batch[WEIGHTS], "float32")[:, None]
+        return ops.cast(batch[MASKED_LM_WEIGHTS], "float32") * rows
+
+    def losses(self, outputs: dict[str, Any], batch: dict[str, Any]) -> Any:
+        """Compute how surprising each hidden token is, (B, P), in nats."""
+        return smoothed_cross_entropy(outputs[MASKED_LM_LOGITS], batch[MASKED_LM_IDS], smoothing=0.0)
+
+    def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
+        """`token_ids` (B, P, K) int32, the likeliest first, and `scores` (B, P, K) float32, their probabilities."""
+        probabilities = ops.softmax(ops.cast(outputs[MASKED_LM_LOGITS], "float32"), axis=-1)
+        scores, token_ids = ops.top_k(probabilities, min(TOP_K, probabilities.shape[-1]))
+        return {"token_ids": ops.cast(token_ids, "int32"), "scores": scores}
+
+    def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """Count the hidden tokens, and those that are found."""
+        weights = ops.cast(self.loss_weights(batch) > 0, "float32")
+        found = ops.argmax(outputs[MASKED_LM_LOGITS], axis=-1) == batch[MASKED_LM_IDS]
+        return {
+            "masked_found": ops.sum(ops.cast(found, "float32") * weights),
+            "masked_tokens": ops.sum(weights),
+        }
+
+    def metrics_from(self, statistics: dict[str, Any]) -> dict[str, float]:
+        """Compute the fraction of hidden tokens that are found."""
+        return {"masked_lm_accuracy": float(statistics["masked_found"]) / max(float(statistics["masked_tokens"]), 1.0)}
