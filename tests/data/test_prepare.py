@@ -12,6 +12,8 @@ from tests.data.small_parts import section as small_section
 from tests.data.small_parts import write
 from tfattn import files
 from tfattn.data import prepare as preparing
+from tfattn.data.answer_targets import REMARKS, Answers
+from tfattn.data.answer_windows import AnswerWindows
 from tfattn.data.batching import Batching
 from tfattn.data.class_targets import Classes
 from tfattn.data.csv_files import CsvFile
@@ -128,6 +130,33 @@ def test_incomplete_rows_are_left_out_and_long_ones_cut_and_both_are_counted(tab
         max(len(tokens) for split in ("train", "validation") for tokens, _, _ in read(tmp_path / "prepared", split))
         == 8
     )
+
+
+def test_answers_that_stand_elsewhere_are_counted_and_windows_are_records(section, tmp_path):
+    rows = [
+        {"question": "who", "context": f"one two three {number} five Rome", "answers": [{"text": "Rome", "start": 21}]}
+        for number in range(8)
+    ]
+    rows[3]["answers"][0]["start"] = 4
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    fields = {name: name for name in rows[0]}
+    preprocessing = WordPiece(fields=("question", "context"), max_length=9, doc_stride=2, max_query_length=1)
+    data = section(
+        JsonLinesFile(path=str(path), fields=fields),
+        preprocessing=preprocessing,
+        targets=Answers(),
+        examples=AnswerWindows(),
+        split=Split(validation=0.25),
+    )
+    prepare(data, tmp_path / "prepared", seed=3)
+    summary = json.loads((tmp_path / "prepared/summary.json").read_text())
+    assert summary["remarks"] == {REMARKS["find"]: {"rows": 1, "first": [f"{path}:4"]}}
+    assert files.read_manifest(tmp_path / "prepared")["splits"]["train"]["records"] > 6
+    reader = Reader(tmp_path / "prepared", "train", batching=Batching(batch_size=4), seed=0, shuffle=False)
+    assert {"start_positions", "end_positions"} <= set(reader.targets) and "starts" in reader.inputs
+    found = [batch["start_positions"] for batch in reader.dataset(0).as_numpy_iterator()]
+    assert sum((positions > 0).sum() for positions in found) >= 6, "each row has a window with its answer"
 
 
 def test_pairs_of_texts_are_read(table, section, words, tmp_path):

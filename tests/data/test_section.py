@@ -8,6 +8,7 @@ from tfattn.data.csv_files import CsvFile
 from tfattn.data.examples import Examples
 from tfattn.data.section import Data
 from tfattn.data.split import Split
+from tfattn.data.tag_targets import Tags
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError
 from tfattn.preprocessing.preprocessor import Preprocessor
@@ -121,3 +122,25 @@ def test_folds_measure_in_place_of_a_share_or_a_file():
     with pytest.raises(ConfigError, match="given twice: expected either folds or a `validation_source`") as caught:
         data(split=Split(folds=3), validation_source=CsvFile(path="v.csv", fields={"text": "a", "label": "b"}))
     assert caught.value.key == "split.folds"
+
+
+class Places(Examples):
+    located = "words"
+
+
+class Locating(Tokenizer):
+    def locate(self, what):
+        self.located = what
+
+
+def test_what_examples_need_to_be_located_is_asked_of_the_preprocessing():
+    assert data(preprocessing=Locating(), examples=Places()).preprocessing.located == "words"
+    with pytest.raises(ConfigError, match="does not tell where in a text its words stand: expected wordpiece") as error:
+        data(examples=Places())
+    assert error.value.key == "preprocessing"
+
+
+def test_only_one_class_for_each_record_can_be_balanced():
+    source = CsvFile(path="none.csv", fields={"text": "a", "tags": "b"})
+    with pytest.raises(ConfigError, match="there are no classes to balance"):
+        data(source=source, targets=Tags(), batching=Batching(batch_size=2, balanced=True))

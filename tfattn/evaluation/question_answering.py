@@ -9,7 +9,7 @@ import numpy as np
 from tfattn.drawing.figures import svg
 from tfattn.evaluation import doubts, plots
 from tfattn.evaluation.evaluate import Findings
-from tfattn.evaluation.report import Headline, Marked, Picture, Section, Table, Text, pieces
+from tfattn.evaluation.report import Headline, Marked, Picture, Piece, Section, Table, Text, pieces
 from tfattn.evaluation.resampling import interval
 from tfattn.evaluation.wording import count, percent, percents
 from tfattn.features import CONTEXT, QUESTION, STARTS
@@ -197,9 +197,11 @@ def _lines_of(answered: Answered, number: int) -> Iterator[tuple[str, Sequence[A
         if not any(place[0] < end and begin < place[1] for begin, end, *_ in marks):
             marks.append((*place, "missed", ""))
     for mark in sorted(marks):
-        begin = max(0, mark[0] - SHOWN_AROUND)
-        shown = row[CONTEXT][begin : mark[1] + SHOWN_AROUND]
-        yield "given" if mark[2] == "wrong" else "right", pieces(shown, [(mark[0] - begin, mark[1] - begin, *mark[2:])])
+        begin, end = max(0, mark[0] - SHOWN_AROUND), mark[1] + SHOWN_AROUND
+        shown = row[CONTEXT][begin:end]
+        marked = pieces(shown, [(mark[0] - begin, mark[1] - begin, *mark[2:])])
+        before, behind = [Piece("…")] * (begin > 0), [Piece("…")] * (end < len(row[CONTEXT]))
+        yield "given" if mark[2] == "wrong" else "right", [*before, *marked, *behind]
     if not given:
         yield "given", pieces(f"({NO_ANSWER})", [])
 

@@ -41,6 +41,10 @@ class TokenTask(Task):
         self.head.build((None, None, model.hidden_dim))
         self.built = True
 
+    @property
+    def optional_layers(self) -> list[keras.layers.Layer]:
+        return [self.model.pooler]
+
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
         x = ops.cast(self.model(features, training=training)[SEQUENCE_OUTPUT], "float32")
         places = {name: features[name] for name in PLACES if name in features}
