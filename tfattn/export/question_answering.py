@@ -1,14 +1,14 @@
 """What an export can be asked that answers questions from a text."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from tfattn.errors import ExportError
-from tfattn.export.served import Columns, Comparison, Served
-from tfattn.export.text_inputs import TOKENS, TextInputs
+from tfattn.export.served import Comparison
+from tfattn.export.token_outputs import ServedTokens
 from tfattn.features import ENDS, LOGITS, STARTS
 from tfattn.preprocessing.substrings import substrings
 from tfattn.trained.ensemble import TrainedEnsemble
@@ -16,7 +16,7 @@ from tfattn.trained.ensemble import TrainedEnsemble
 N_BEST = "n_best"
 
 
-class AnswerFinder(Served):
+class AnswerFinder(ServedTokens):
     """Finds the part of a text that answers a question.
 
         serving_default   question (B,), context (B,)
@@ -44,7 +44,6 @@ class AnswerFinder(Served):
     def __init__(self, ensemble: TrainedEnsemble):
         super().__init__(ensemble, name="answer_finder")
         self.check_fields(ensemble.preprocessor.fields)
-        self._inputs = TextInputs(ensemble)
         self._threshold = ensemble.operating_point.threshold if ensemble.operating_point else 0.0
 
     @classmethod
@@ -56,25 +55,12 @@ class AnswerFinder(Served):
                 received=", ".join(fields),
             )
 
-    def signatures(self) -> dict[str, Any]:
-        texts = [tf.TensorSpec([None], tf.string, name=name) for name in self.inputs]
-        tokens = [tf.TensorSpec([None, None], tf.int32, name=name) for name in TOKENS]
-        return {
-            "serving_default": tf.function(self._answer, input_signature=texts, autograph=False),
-            N_BEST: tf.function(self._several, input_signature=texts, autograph=False),
-            LOGITS: tf.function(self._logits, input_signature=tokens, autograph=False),
-        }
+    def found(self) -> dict[str, Any]:
+        return {"serving_default": self._answer, N_BEST: self._several}
 
-    def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
-        return self._inputs.request(rows)
-
-    def warm_up(self, rows: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, Columns]]:
-        """Yield pairs of every length there may be, each alone and all together; then each other signature."""
-        batches = self._inputs.warm_up(rows)
-        for columns in batches:
-            yield "serving_default", columns
-        yield N_BEST, batches[-1]
-        yield LOGITS, self._inputs.tokens(batches[-1])
+    def logits(self, *tokens: tf.Tensor) -> dict[str, tf.Tensor]:
+        logits = self._runs[0](self._inputs.of_tokens(*tokens))[LOGITS]
+        return {"start_logits": logits[:, :, 0], "end_logits": logits[:, :, 1]}
 
     def compared(
         self, expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]], *, tolerance: float
@@ -118,10 +104,6 @@ class AnswerFinder(Served):
         start, end = found[STARTS], found[ENDS]
         scores = tf.where(end > start, found["scores"], 0.0)
         return {"answer": _cut(texts[1], start, end), "start": start, "end": end, "score": scores}
-
-    def _logits(self, *tokens: tf.Tensor) -> dict[str, tf.Tensor]:
-        logits = self._runs[0](self._inputs.of_tokens(*tokens))[LOGITS]
-        return {"start_logits": logits[:, :, 0], "end_logits": logits[:, :, 1]}
 
 
 def _cut(texts: tf.Tensor, starts: tf.Tensor, ends: tf.Tensor) -> tf.Tensor:

@@ -1,13 +1,13 @@
 """What an exported tagger can be asked."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from tfattn.export.served import Columns, Comparison, Served
-from tfattn.export.text_inputs import TOKENS, TextInputs
+from tfattn.export.served import Comparison
+from tfattn.export.token_outputs import ServedTokens
 from tfattn.features import ENDS, LABEL_IDS, LOGITS, STARTS, WORD_NUMBERS
 from tfattn.ops import entities
 from tfattn.preprocessing.substrings import substrings
@@ -15,7 +15,7 @@ from tfattn.tasks.tagged_entities import Entity, entities_of
 from tfattn.trained.ensemble import TrainedEnsemble
 
 
-class Tagger(Served):
+class Tagger(ServedTokens):
     """Finds the entities that a text names.
 
         serving_default   text (B,)
@@ -36,26 +36,14 @@ class Tagger(Served):
 
     def __init__(self, ensemble: TrainedEnsemble):
         super().__init__(ensemble, name="tagger")
-        self._inputs = TextInputs(ensemble)
         self._labels = ensemble.labels
 
-    def signatures(self) -> dict[str, Any]:
-        text = [tf.TensorSpec([None], tf.string, name=name) for name in self.inputs]
-        tokens = [tf.TensorSpec([None, None], tf.int32, name=name) for name in TOKENS]
-        return {
-            "serving_default": tf.function(self._find, input_signature=text, autograph=False),
-            LOGITS: tf.function(self._logits, input_signature=tokens, autograph=False),
-        }
+    def found(self) -> dict[str, Any]:
+        return {"serving_default": self._find}
 
-    def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
-        return self._inputs.request(rows)
-
-    def warm_up(self, rows: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, Columns]]:
-        """Yield texts of every length there may be, each alone and all together; then their tokens."""
-        batches = self._inputs.warm_up(rows)
-        for columns in batches:
-            yield "serving_default", columns
-        yield LOGITS, self._inputs.tokens(batches[-1])
+    def logits(self, *tokens: tf.Tensor) -> dict[str, tf.Tensor]:
+        features = self._inputs.of_tokens(*tokens)
+        return {LOGITS: tf.reduce_mean([run(features)[LOGITS] for run in self._runs], axis=0)}
 
     def compared(
         self, expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]], *, tolerance: float
@@ -101,10 +89,6 @@ class Tagger(Served):
             "length": tf.cast(starts.row_lengths(), tf.int32),
             **about,
         }
-
-    def _logits(self, *tokens: tf.Tensor) -> dict[str, tf.Tensor]:
-        features = self._inputs.of_tokens(*tokens)
-        return {LOGITS: tf.reduce_mean([run(features)[LOGITS] for run in self._runs], axis=0)}
 
 
 def _received(received: Mapping[str, Sequence[Any]], row: int) -> list[Entity]:
