@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import PositiveInt
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from tfattn import native
 from tfattn.console import console
 from tfattn.data.engine import Elsewhere, Engine, Step, Unit
 from tfattn.errors import TfattnError
@@ -85,6 +86,7 @@ _WORK: dict[Step, Any] = {}
 def _begin() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and ends this process
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    native.import_tensorflow()
 
 
 def _end_with_parent() -> None:

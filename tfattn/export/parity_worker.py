@@ -1,4 +1,4 @@
-"""Predicts for rows from an export where there is TensorFlow and tensorflow-text, and nothing of tfattn.
+"""Predicts for rows from an export where there is TensorFlow and tensorflow-text, and nothing of tfattn or Keras.
 
 A script, not a module: `python -I parity_worker.py FOLDER REQUEST RESULT`. REQUEST is JSON, `{"batch_size": 32,
 "rows": {"text": [...]}}`; RESULT becomes JSON too, `{"tensorflow": its version, "unknown_operations": [...],
@@ -7,8 +7,11 @@ A script, not a module: `python -I parity_worker.py FOLDER REQUEST RESULT`. REQU
 
 import json
 import sys
+import types
 
 sys.modules["tfattn"] = None  # even where it is installed: importing it from here on fails
+for name in ("keras", "tensorflow_text.python.keras"):  # nor may it need Keras, which TensorFlow would load
+    sys.modules[name] = types.ModuleType(name)
 
 import tensorflow as tf  # noqa: E402
 import tensorflow_text  # noqa: E402, F401  registers its operations

@@ -235,6 +235,7 @@ def _transport(address: Address, *, token: str | None, authority: str | Path | N
         if address.scheme.startswith("http"):
             return Rest(address, token=token, authority=authority, timeout=timeout)
         with native.errors_hidden():
+            native.import_tensorflow()
             from tfattn.serving.client.transports.rpc import Rpc  # TensorFlow, which REST does without
         return Rpc(address, token=token, authority=authority, timeout=timeout)
     except OSError as error:

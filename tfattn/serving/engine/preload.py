@@ -10,4 +10,5 @@ from tfattn import native
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 with native.errors_hidden():  # what goes wrong, each process says itself
+    native.import_tensorflow()
     from tfattn.serving.engine import hosting  # noqa: F401
