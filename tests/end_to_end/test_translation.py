@@ -59,11 +59,10 @@ def test_texts_alone_are_written_line_for_line(inside, command):
     assert Path("new.out.txt").read_text() == "blue green red\n\n\nred blue\n"
 
 
-@pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("svg", b"<svg"), ("pdf", b"%PDF")])
-def test_the_alignment_of_a_pair_is_drawn(inside, command, suffix, start):
-    answer = command("attention", "reversal", "--text", "red green blue", "--output", f"attention.{suffix}")
+def test_the_alignment_of_a_pair_is_drawn(inside, command):
+    answer = command("attention", "reversal", "--text", "red green blue", "--output", "attention.png")
     assert answer.status == 0, answer.errors
-    assert Path(f"attention.{suffix}").read_bytes().startswith(start)
+    assert Path("attention.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_of_nothing_there_is_nothing_to_draw(inside, command):
