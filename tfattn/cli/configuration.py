@@ -1,0 +1,82 @@
+"""The commands that check, show and explain configurations."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from tfattn import catalog, registry
+from tfattn.cli import loading
+from tfattn.cli.options import Overrides, Pipeline, Plugins
+from tfattn.errors import ConfigError
+
+LISTS = (*catalog.CATALOGS, "targets", "examples", "sections")
+
+app = typer.Typer()
+
+Deep = Annotated[
+    bool, typer.Option("--deep", help="Build all parts too, as a stage does before it starts; takes seconds.")
+]
+
+
+@app.command()
+def check(pipeline: Pipeline, set: Overrides = None, plugin: Plugins = None, deep: Deep = False) -> None:
+    """Check a pipeline file; every error at once, each with file:line:column.
+
+    It looks at keys, names, types and bounds, and at keys that have to go together. With --deep it also builds all
+    parts: whether columns have their fields, parts are for each other, metrics exist, and weights fit into memory.
+    """
+    if deep:
+        loading.stages(plugin)
+        from tfattn import checks
+
+        checks.check(loading.resolved(pipeline, set))
+    else:
+        loading.register(plugin)
+        loading.resolved(pipeline, set)
+    print(f"{pipeline}: no errors" + " in keys and values; --deep builds all parts too" * (not deep))
+
+
+@app.command()
+def show(pipeline: Pipeline, set: Overrides = None, plugin: Plugins = None) -> None:
+    """Print the resolved configuration, each value with where it came from."""
+    loading.register(plugin)
+    from tfattn.config.show import to_yaml
+
+    print(to_yaml(loading.resolved(pipeline, set)), end="")
+
+
+@app.command("list")
+def list_(
+    kind: Annotated[str, typer.Argument(help=f"One of: {', '.join(LISTS)}.")],
+    name: Annotated[str | None, typer.Argument(help="Show the keys of this one.")] = None,
+    plugin: Plugins = None,
+) -> None:
+    """List what a configuration can name; with a name, the keys that it takes."""
+    loading.register(plugin)
+    if kind not in LISTS:
+        raise ConfigError("no such list", expected=f"one of {', '.join(LISTS)}", received=kind)
+    if name is None:
+        for entry in registry.names(kind):
+            print(f"{entry:<24} {_summary(kind, entry)}")
+        return
+    from tfattn.config.show import key_lines
+
+    print("\n".join(key_lines(kind, name)) or "It takes no keys.")
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of pipeline files, for completion and checks in an editor."""
+    from tfattn.config.show import json_schema
+
+    print(json.dumps(json_schema(), indent=2))
+
+
+def _summary(kind: str, name: str) -> str:
+    from tfattn.config.constructors import summary
+
+    try:
+        return summary(kind, name)
+    except ConfigError as error:  # one broken plugin does not hide the others
+        return f"cannot be used: {error}"

@@ -1,0 +1,74 @@
+"""The commands that make data."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tfattn import registry
+from tfattn.cli import loading
+
+app = typer.Typer()
+
+
+def _truth(text: str) -> bool:
+    """Read a flag as google-research/bert's are written: --do_lower_case=False."""
+    if str(text).lower() not in ("true", "false", "1", "0"):
+        raise typer.BadParameter("true or false")
+    return str(text).lower() in ("true", "1")
+
+
+@app.command()
+def sample(
+    name: Annotated[str, typer.Argument(help="The sample's name: `tfattn list samples`.")],
+    path: Annotated[Path, typer.Argument(help="The file to write.")],
+    seed: Annotated[int, typer.Option("--seed", help="Another seed gives other rows.")] = 7,
+) -> None:
+    """Write a sample data set to try a pipeline on."""
+    registry.find("samples", name)(path, seed=seed)
+    print(path)
+
+
+@app.command("create-pretraining-data")
+def create_pretraining_data(
+    input_file: Annotated[
+        str, typer.Option("--input_file", help="Texts and patterns of them, with commas between; one sentence a line.")
+    ],
+    output_file: Annotated[
+        str, typer.Option("--output_file", help="TFRecord files to deal the examples out to, with commas between.")
+    ],
+    vocab_file: Annotated[str, typer.Option("--vocab_file", help="The vocab.txt.")],
+    do_lower_case: Annotated[
+        Any, typer.Option("--do_lower_case", parser=_truth, metavar="BOOL", help="Whether to fold case.")
+    ] = True,
+    do_whole_word_mask: Annotated[
+        Any, typer.Option("--do_whole_word_mask", parser=_truth, metavar="BOOL", help="Whether to hide whole words.")
+    ] = False,
+    max_seq_length: Annotated[int, typer.Option("--max_seq_length", min=5, help="Tokens of each example.")] = 128,
+    max_predictions_per_seq: Annotated[
+        int, typer.Option("--max_predictions_per_seq", min=1, help="The most hidden tokens of an example.")
+    ] = 20,
+    random_seed: Annotated[
+        int, typer.Option("--random_seed", min=0, help="Another seed gives other examples of the same texts.")
+    ] = 12345,
+    dupe_factor: Annotated[int, typer.Option("--dupe_factor", min=1, help="How often each text is read.")] = 10,
+    masked_lm_prob: Annotated[float, typer.Option("--masked_lm_prob", min=0, max=0.99, help="Of the tokens.")] = 0.15,
+    short_seq_prob: Annotated[float, typer.Option("--short_seq_prob", min=0, max=1, help="Of the examples.")] = 0.1,
+    processes: Annotated[int | None, typer.Option("--processes", min=1, help="By default one for each core.")] = None,
+) -> None:
+    """Make the examples that BERT is pre-trained on, with the options and the files of google-research/bert."""
+    made = loading.with_tensorflow("tfattn.data.create_pretraining_data").create_pretraining_data(
+        input_file=input_file.split(","),
+        output_file=output_file.split(","),
+        vocabulary=vocab_file,
+        lower_case=do_lower_case,
+        do_whole_word_mask=do_whole_word_mask,
+        max_length=max_seq_length,
+        max_predictions_per_seq=max_predictions_per_seq,
+        seed=random_seed,
+        dupe_factor=dupe_factor,
+        masked_lm_prob=masked_lm_prob,
+        short_seq_prob=short_seq_prob,
+        processes=processes,
+    )
+    print(f"{made:,} examples: {output_file}")

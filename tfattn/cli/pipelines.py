@@ -1,0 +1,52 @@
+"""The commands that take a pipeline to a served model, stage by stage."""
+
+from typing import Annotated
+
+import typer
+
+from tfattn.cli import loading
+from tfattn.cli.options import Overrides, Pipeline, Plugins
+
+app = typer.Typer()
+
+Force = Annotated[bool, typer.Option("--force", help="Run the stage even if nothing has changed since it last ran.")]
+Workers = Annotated[int, typer.Option("--workers", min=1, help="Start this many local processes that train together.")]
+
+
+@app.command()
+def run(
+    pipeline: Pipeline, set: Overrides = None, force: Force = False, plugin: Plugins = None, workers: Workers = 1
+) -> None:
+    """Prepare, train, evaluate and export; a stage whose inputs have not changed is skipped."""
+    stages = loading.stages(plugin)
+    stages.run(stages.open_run(pipeline, set), force=force, workers=workers)
+
+
+@app.command()
+def prepare(pipeline: Pipeline, set: Overrides = None, force: Force = False, plugin: Plugins = None) -> None:
+    """Read and check the raw data, split it, make the vocabulary, write TFRecords."""
+    stages = loading.stages(plugin)
+    stages.prepare(stages.open_run(pipeline, set), force=force)
+
+
+@app.command()
+def train(
+    pipeline: Pipeline, set: Overrides = None, force: Force = False, plugin: Plugins = None, workers: Workers = 1
+) -> None:
+    """Train, from the last checkpoint where there is one."""
+    stages = loading.stages(plugin)
+    stages.train(stages.open_run(pipeline, set), force=force, workers=workers)
+
+
+@app.command()
+def evaluate(pipeline: Pipeline, set: Overrides = None, force: Force = False, plugin: Plugins = None) -> None:
+    """Measure the best checkpoint: metrics.json, plots, report.html."""
+    stages = loading.stages(plugin)
+    stages.evaluate(stages.open_run(pipeline, set), force=force)
+
+
+@app.command()
+def export(pipeline: Pipeline, set: Overrides = None, force: Force = False, plugin: Plugins = None) -> None:
+    """Write the SavedModel and prove that it answers as the trained model does."""
+    stages = loading.stages(plugin)
+    stages.export(stages.open_run(pipeline, set), force=force)

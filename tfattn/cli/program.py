@@ -1,0 +1,51 @@
+"""The program: all commands in the order of its help, and what is said where one fails."""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from tfattn import __version__
+from tfattn.cli import configuration, data, models, pipelines
+from tfattn.errors import ConfigError, TfattnError
+
+app = typer.Typer(
+    name="tfattn",
+    help="Attention models from one YAML file: raw data in, a served model out.\n\n"
+    "Start with `tfattn sample factory_reports data/factory_reports.csv` and "
+    "`tfattn run pipelines/factory_reports.yaml`.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+for group in (pipelines, models, data, configuration):
+    app.add_typer(group.app)
+
+
+@app.callback(invoke_without_command=True)
+def _version(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        print(__version__)
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run a command: one clear line instead of a traceback where the user can mend it."""
+    # What goes wrong comes as an exception. TensorFlow's log calls more than that an error, such as that there is no
+    # GPU, or that oneDNN has no kernel for a type.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")  # processes are started anew, never forked
+    try:
+        app()
+    except TfattnError as error:
+        for line in str(error).splitlines():
+            print(f"error: {line}", file=sys.stderr)
+        sys.exit(2 if isinstance(error, ConfigError) else 1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
