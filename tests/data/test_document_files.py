@@ -1,8 +1,5 @@
 """Documents in text files: blank lines end them, and parts hold whole ones."""
 
-import bz2
-import gzip
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -60,23 +57,6 @@ def test_a_large_file_has_several_parts(small_parts, source):
     assert [row for part in found.parts() for row in found.rows(part)] == list(found.rows())
     assert len(list(source("a b c\n" * 300).parts())) == 1, "one document"
     assert len(list(source("a b c\n" * 300, max_sentences=5).parts())) > 3
-
-
-@pytest.mark.parametrize(("name", "compress"), [("a.txt.gz", gzip.compress), ("a.txt.bz2", bz2.compress)])
-def test_compressed_files_are_read_as_what_they_hold(source, name, compress):
-    found = source(compress(b"One.\nTwo.\n\nThree.\n"), name)
-    assert [row.fields["text"] for part in found.parts() for row in found.rows(part)] == ["One.\nTwo.", "Three."]
-    assert next(iter(found.rows())).where.endswith(f"{name}:1")
-
-
-@pytest.mark.parametrize(("name", "compress"), [("a.txt.gz", gzip.compress), ("a.txt.bz2", bz2.compress)])
-@pytest.mark.parametrize("damage", [lambda data: data[: len(data) // 2], lambda data: data[:40] + b"??" + data[42:]])
-def test_a_damaged_compressed_file_is_one_message(source, name, compress, damage):
-    content = "\n".join(f"Sentence number {number}." for number in range(5000)).encode()
-    with pytest.raises(
-        DataError, match=rf"{name}, behind [\d,]+ bytes of what it holds: the compressed file is damaged"
-    ):
-        texts(source(damage(compress(content)), name))
 
 
 def test_several_files_are_read_one_after_the_other_each_once(source, tmp_path):

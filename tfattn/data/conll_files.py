@@ -26,7 +26,8 @@ class ConllFile(Source):
     begin with -DOCSTART- are left out.
 
     Args:
-        path: the file, or its address: gs://bucket/eng.train.
+        path: the file, or its address: gs://bucket/eng.train; one whose name ends in .gz or .bz2 is read as what it
+            holds.
         fields: which column each role is, counted from 1, or with a minus sign from the end. Roles are `text`, whose
             column has the words, and `tags`; others become lists of what stands there.
         scheme: how tags say where entities begin: "iob1", "iob2" or "bioes".
@@ -52,7 +53,7 @@ class ConllFile(Source):
         encoding: str = "utf-8",
     ):
         check_encoding(encoding)
-        self.path = files.path_of(path)
+        self.path = files.unpacked(path)
         self.fields = {role: str(column) for role, column in fields.items()}
         self._columns = fields
         self.scheme: Scheme = scheme

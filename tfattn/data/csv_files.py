@@ -24,7 +24,8 @@ class CsvFile(Source):
     """A table, such as a spreadsheet saves it. A field may have 1,048,576 characters, a row 16,777,216.
 
     Args:
-        path: the file, or its address: gs://bucket/rows.csv.
+        path: the file, or its address: gs://bucket/rows.csv; one whose name ends in .gz or .bz2 is read as what it
+            holds.
         fields: what each column is for, role: column. Roles are `text`, or `text_a` and `text_b`, and `label`; a
             column is named as in the header, or counted from 1 where there is none.
         delimiter: what stands between fields; by default a tab where the file's name ends in .tsv, else a comma.
@@ -53,7 +54,7 @@ class CsvFile(Source):
         header: bool = True,
     ):
         check_encoding(encoding)
-        self.path = files.path_of(path)
+        self.path = files.unpacked(path)
         self.fields = {role: str(column) for role, column in fields.items()}
         self.delimiter = delimiter or ("\t" if self.path.suffix.lower() == ".tsv" else ",")
         self.encoding = encoding

@@ -11,7 +11,7 @@ from tfattn.data.sentences import sentences_of
 from tfattn.data.source import Row
 from tfattn.data.text_files import check_encoding, lines, parts
 from tfattn.features import TEXT
-from tfattn.files import AnyPath, CompressedPath
+from tfattn.files import AnyPath
 from tfattn.formats.limits import LONGEST_TEXT, too_long
 from tfattn.formats.training_file import FileFormat
 
@@ -55,8 +55,6 @@ class DocumentFiles(EachFile):
 
     def spans_of(self, path: AnyPath) -> Iterator[Span | None]:
         """Divide a file behind blank lines, or, where documents are divided anyway, behind any line."""
-        if isinstance(path, CompressedPath):
-            return super().spans_of(path)
         return parts(path, self.encoding, finish=None if self.max_sentences else _rest_of_document)
 
     def rows_of(self, path: AnyPath, span: Span | None) -> Iterator[Row]:

@@ -8,7 +8,7 @@ from tfattn.data.parts import Part, Span
 from tfattn.data.source import Row, Source
 from tfattn.data.text_files import check_is_file, fingerprint
 from tfattn.errors import ConfigError, DataError
-from tfattn.files import AnyPath, CompressedPath
+from tfattn.files import AnyPath
 
 
 class EachFile(Source):
@@ -28,7 +28,7 @@ class EachFile(Source):
         self.patterns = [path] if isinstance(path, str) else list(path)
         if not self.patterns:
             raise ConfigError("no file is named", key="path", expected="a file, or a list of them", received="[]")
-        self.path = files.path_of(self.patterns[0])
+        self.path = files.unpacked(self.patterns[0])
 
     def spans_of(self, path: AnyPath) -> Iterator[Span | None]:
         """Divide a file into parts; None for the whole of it, which is one part by default."""
@@ -83,8 +83,4 @@ class EachFile(Source):
 
     def fingerprint(self) -> str:
         """Compute the SHA-256 of all files together."""
-        return files.digest([fingerprint(_as_it_stands(path)) for path in self.files()])
-
-
-def _as_it_stands(path: AnyPath) -> AnyPath:
-    return path.file if isinstance(path, CompressedPath) else path
+        return files.digest([fingerprint(path) for path in self.files()])

@@ -18,7 +18,8 @@ class JsonLinesFile(Source):
     A value may have 1,048,576 characters, a line 16,777,216.
 
     Args:
-        path: the file, or its address: gs://bucket/rows.csv.
+        path: the file, or its address: gs://bucket/rows.jsonl; one whose name ends in .gz or .bz2 is read as what it
+            holds.
         fields: what each key is for, role: key. Roles are `text`, or `text_a` and `text_b`, and `label`.
         encoding: the encoding of the file; a byte-order mark is left out.
 
@@ -33,7 +34,7 @@ class JsonLinesFile(Source):
 
     def __init__(self, *, path: str, fields: dict[str, str], encoding: str = "utf-8"):
         check_encoding(encoding)
-        self.path = files.path_of(path)
+        self.path = files.unpacked(path)
         self.fields = fields
         self.encoding = encoding
         self.format = FileFormat("jsonl", encoding)

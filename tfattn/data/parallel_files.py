@@ -25,7 +25,8 @@ class ParallelFiles(Source):
     U+2028, are text. An empty line is an empty value, and none may have more than 1,048,576 characters.
 
     Args:
-        path: the file of sources, or its address: gs://bucket/train.en.
+        path: the file of sources, or its address: gs://bucket/train.en; files whose names end in .gz or .bz2 are
+            read as what they hold.
         target_path: the file of targets, of as many lines.
         encoding: the encoding of both files; a byte-order mark is left out.
 
@@ -40,8 +41,8 @@ class ParallelFiles(Source):
 
     def __init__(self, *, path: str, target_path: str, encoding: str = "utf-8"):
         check_encoding(encoding)
-        self.path = files.path_of(path)
-        self.target_path = files.path_of(target_path)
+        self.path = files.unpacked(path)
+        self.target_path = files.unpacked(target_path)
         self.encoding = encoding
         self.format = FileFormat("text", encoding)
         self.fields = {SOURCE: path, TARGET: target_path}
@@ -51,7 +52,8 @@ class ParallelFiles(Source):
         for path, key in ((self.path, "path"), (self.target_path, "target_path")):
             with _naming(key):
                 check_is_file(path)
-        yield from (is_divisible(self.encoding) and self._pairs()) or [Part((None, None))]
+        can_be = all(is_divisible(path, self.encoding) for path in (self.path, self.target_path))
+        yield from (can_be and self._pairs()) or [Part((None, None))]
 
     def rows(self, part: Part | None = None) -> Iterator[Row]:
         """Read every pair of lines, in the order of the files.

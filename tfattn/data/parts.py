@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from tfattn.errors import DataError
-from tfattn.files import AnyPath
+from tfattn.files import AnyPath, CompressedPath
 
 PART_BYTES = 8 << 20
 MOST_REST = 64 << 20  # bytes of one line: as many as the longest row may have
@@ -66,8 +66,10 @@ class Part:
     source: str = ""
 
 
-def is_divisible(encoding: str) -> bool:
-    """Tell whether a file in an encoding can be divided behind the byte of a line feed."""
+def is_divisible(path: AnyPath, encoding: str) -> bool:
+    """Tell whether a file can be divided behind the byte of a line feed; a compressed one is read from its begin."""
+    if isinstance(path, CompressedPath):
+        return False
     name = codecs.lookup(encoding).name.replace("_", "-")
     return not name.startswith(_INDIVISIBLE) and "\n".encode(encoding).endswith(b"\n")
 

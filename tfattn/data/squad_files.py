@@ -23,7 +23,8 @@ class SquadFile(Source):
     seventeenth question.
 
     Args:
-        path: the file, or its address: gs://bucket/train-v2.0.json.
+        path: the file, or its address: gs://bucket/train-v2.0.json; one whose name ends in .gz or .bz2 is read as what
+            it holds.
 
     Example:
         source = SquadFile(path="train-v1.1.json")
@@ -32,7 +33,7 @@ class SquadFile(Source):
     """
 
     def __init__(self, *, path: str):
-        self.path = files.path_of(path)
+        self.path = files.unpacked(path)
         self.fields = {name: name for name in FIELDS}
 
     def rows(self, part: Part | None = None) -> Iterator[Row]:

@@ -9,7 +9,7 @@ from typing import BinaryIO, Literal
 from tfattn import files
 from tfattn.data.parts import Span, is_divisible, open_span, spans
 from tfattn.errors import ConfigError, DataError
-from tfattn.files import AnyPath
+from tfattn.files import AnyPath, CompressedPath
 from tfattn.formats.file_kinds import NUL, Place, check_kind, first_undecodable, not_text
 from tfattn.formats.limits import LONGEST_ROW, too_long
 
@@ -42,14 +42,14 @@ def check_encoding(encoding: str) -> None:
 
 
 def fingerprint(path: AnyPath) -> str:
-    """Compute the SHA-256 of a file.
+    """Compute the SHA-256 of a file as it stands, compressed or not.
 
     Raises:
         DataError: it is not a regular file, or cannot be read.
     """
     try:
         check_is_file(path)
-        return files.sha256(path)
+        return files.sha256(path.file if isinstance(path, CompressedPath) else path)
     except OSError as error:
         raise _unreadable(path, error) from None
 
@@ -57,14 +57,17 @@ def fingerprint(path: AnyPath) -> str:
 def parts(
     path: AnyPath, encoding: str, *, finish: Callable[[bytes, BinaryIO], bytes | None] | None = None
 ) -> Iterator[Span | None]:
-    """Divide a text file into spans for `lines`, see `spans`; an empty one gives None, the whole.
+    """Divide a text file into spans for `lines`, see `spans`; an empty or compressed one gives None, the whole.
 
     Raises:
         DataError: the file is missing, or not a regular file.
     """
     check_is_file(path)
+    if isinstance(path, CompressedPath):
+        yield None
+        return
     try:
-        found = spans(path, whole=not is_divisible(encoding), finish=finish)
+        found = spans(path, whole=not is_divisible(path, encoding), finish=finish)
         yield next(found, None)
         yield from found
     except OSError as error:

@@ -13,13 +13,14 @@ NUL = "a NUL character"
 
 _SAVE = "Save it as text, such as CSV in UTF-8, and name that file as `path`."
 _UNPACK = "Unpack it, and name the file inside as `path`."
+_RENAME = "Let its name end in {}, or unpack it and name the file inside as `path`."
 # The beginnings of files, kinds and remedies; the first match counts. Workbooks are ZIP archives of certain names.
 _KINDS: tuple[tuple[bytes, str, str], ...] = (
     (rb"PK\x03\x04.*(xl/|docProps/|_rels/|\[Content_Types\]|opendocument)", "a workbook, such as Excel's .xlsx", _SAVE),
     (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a workbook of an older Excel (.xls)", _SAVE),
     (rb"PK\x03\x04", "a ZIP archive", _UNPACK),
-    (rb"\x1f\x8b", "a file compressed by gzip", _UNPACK),
-    (rb"BZh[1-9]1AY&SY", "a file compressed by bzip2", _UNPACK),
+    (rb"\x1f\x8b", "a file compressed by gzip", _RENAME.format(".gz")),
+    (rb"BZh[1-9]1AY&SY", "a file compressed by bzip2", _RENAME.format(".bz2")),
     (rb"\xfd7zXZ\0", "a file compressed by xz", _UNPACK),
     (rb"\x28\xb5\x2f\xfd", "a file compressed by Zstandard", _UNPACK),
     (rb"7z\xbc\xaf\x27\x1c", "a 7z archive", _UNPACK),
