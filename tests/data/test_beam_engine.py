@@ -81,6 +81,8 @@ def test_a_runner_that_is_not_there_is_one_message(beam, tmp_path):
 WITHOUT_BEAM = """
 import sys
 sys.modules["apache_beam"] = None
+from tfattn import native
+native.import_tensorflow()
 from pathlib import Path
 from tests.data.small_parts import prepared
 from tfattn.data.beam_engine import Beam

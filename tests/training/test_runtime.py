@@ -14,6 +14,8 @@ SCRIPT = """
 import json, os, sys
 options, cores = json.loads(sys.argv[1]), int(sys.argv[2])
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
+from tfattn import native
+native.import_tensorflow()
 import tensorflow as tf
 from tfattn.training.runtime import Runtime
 runtime = Runtime(**options).start()
