@@ -25,7 +25,7 @@ def windows(tmp_path):
     def windows(*rows, **options):
         options = {"max_length": 9, "doc_stride": 2, "max_query_length": 1, **options}
         preprocessor = WordPiece(vocabulary=str(path), fields=("question", "context"), **options)
-        preprocessor.locate(made.located)
+        made.require(preprocessor)
         preprocessor.fit([])
         rows = [Row({"question": "who", "context": context, "answers": answers}, "x:1") for context, answers in rows]
         features = made.features(rows[0], preprocessor, targets)

@@ -24,7 +24,7 @@ def examples(tmp_path):
 
     def examples(*rows, **options):
         preprocessor = WordPiece(vocabulary=str(path), **options)
-        preprocessor.locate(made.located)
+        made.require(preprocessor)
         preprocessor.fit([])
         rows = [Row({"text": text, "tags": tags.split()}, "x:1") for text, tags in rows]
         features = made.features(rows[0], preprocessor, targets)

@@ -21,7 +21,8 @@ class AnswerWindows(Examples):
     A question whose answers stand nowhere in its text teaches nothing: its positions are -1.
     """
 
-    located = "pieces"
+    def require(self, preprocessor: Preprocessor) -> None:
+        preprocessor.locate("pieces")
 
     def of(
         self, rows: Sequence[Row], preprocessor: Preprocessor, targets: Answers, drawing: Drawing

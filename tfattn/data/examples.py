@@ -11,7 +11,7 @@ from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.data.transforms import Transform
 from tfattn.features import EXAMPLE_ROWS, MASKS, PADDING_MASK
-from tfattn.preprocessing.preprocessor import Located, Preprocessor
+from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.unknown import Unknown
 
 
@@ -47,17 +47,15 @@ class Examples:
     what many rows are packed into depends on nothing else. Keyword arguments of its own are keys of `data.examples`.
 
     Attributes:
-        located: what the preprocessing has to locate in texts, "words" or "pieces"; None where nothing.
         stay_together: whether the examples of a row train side by side; else they come anywhere in an epoch.
         made_of: what rows need to have for any example to be made of them, for messages.
     """
 
-    located: Located | None = None
     stay_together: bool = True
     made_of: str = "rows"
 
-    def check(self, preprocessor: Preprocessor) -> None:
-        """Refuse a preprocessor by which no such examples can be made.
+    def require(self, preprocessor: Preprocessor) -> None:
+        """Ask of the preprocessing what such examples need, such as places; refuse one by which none can be made.
 
         Raises:
             ConfigError: says which can.

@@ -103,7 +103,7 @@ class MaskedExamples(Examples):
         """
         raise NotImplementedError
 
-    def check(self, preprocessor: Preprocessor) -> None:
+    def require(self, preprocessor: Preprocessor) -> None:
         """Refuse a preprocessor that does not split one text into word pieces."""
         if not isinstance(preprocessor, WordPiece) or len(preprocessor.fields) != 1 or preprocessor.doc_stride:
             raise ConfigError(

@@ -28,13 +28,13 @@ class ReadyMade(Examples):
     def __init__(self, instead_of: Examples):
         self._like = instead_of
 
-    def check(self, preprocessor: Preprocessor) -> None:
+    def require(self, preprocessor: Preprocessor) -> None:
         """Refuse tasks that are not pre-training, and a preprocessor that does not suit it."""
         if not isinstance(self._like, MaskedExamples):
             raise ConfigError(
                 "this source has examples to pre-train on", key="source.name", expected="rows of texts for this task"
             )
-        self._like.check(preprocessor)
+        self._like.require(preprocessor)
 
     def roles(self, preprocessor: Preprocessor) -> tuple[str, ...]:
         return (EXAMPLE,)

@@ -1,5 +1,9 @@
 """The `data` section of a pipeline file."""
 
+from typing import Annotated
+
+from pydantic import Field
+
 from tfattn.config.types import OfTask, Part, Section
 from tfattn.data.batching import Batching
 from tfattn.data.encoding import have_classes
@@ -7,10 +11,10 @@ from tfattn.data.engine import Engine
 from tfattn.data.examples import Examples
 from tfattn.data.local_engine import Local
 from tfattn.data.ready_made import ReadyMade
-from tfattn.data.source import Source
+from tfattn.data.source import Row, Source
 from tfattn.data.split import TEST, VALIDATION, Split
 from tfattn.data.targets import Target
-from tfattn.errors import ConfigError, nearest
+from tfattn.errors import ConfigError, listed, nearest
 from tfattn.preprocessing.preprocessor import Preprocessor
 
 
@@ -24,13 +28,16 @@ class Data:
         split: how rows are divided into those that train and those that measure.
         targets: what rows have to teach, as the task asks for it.
         examples: how rows become what records hold, as the task has it.
+        missing: by role, the texts that say that there is no value, such as `label: ["-"]` where annotators disagreed;
+            a row that needs it is left out.
         engine: what prepares the data, and with how many processes; it makes no difference to what is prepared.
         validation_source: rows that measure during training, when they stand in a file of their own; then all rows of
             `source` train, but those of `split.test`.
 
     Raises:
-        ConfigError: a role that the preprocessing, the targets or the split read has no column, a table reads the
-            column of a target, there are no classes to balance, or the rows that measure are given twice.
+        ConfigError: a role that the preprocessing, the targets or the split read has no column, `missing` has one that
+            no row needs, a table reads the column of a target, there are no classes to balance, or the rows that
+            measure are given twice.
     """
 
     def __init__(
@@ -43,6 +50,7 @@ class Data:
         targets: OfTask("targets"),
         examples: OfTask("examples"),
         validation_source: Part("sources") | None = None,
+        missing: dict[str, Annotated[list[str], Field(min_length=1)]] | None = None,
         engine: Part("engines") | None = None,
     ):
         self.source: Source = source
@@ -51,16 +59,24 @@ class Data:
         self.split: Split = split
         self.targets: Target = targets
         self.examples: Examples = ReadyMade(examples) if source.has_examples else examples
+        self.missing = missing or {}
         self.engine: Engine = engine or Local()
         self.validation_source: Source | None = validation_source
-        if self.examples.located:
-            preprocessing.locate(self.examples.located)
         for checked in self.sources.values():
             if preprocessing.reads_columns:
                 checked.add_columns(preprocessing.fields)
                 _check_targets_are_not_read(targets.roles, preprocessing.fields, checked.fields)
-        self.examples.check(preprocessing)
+        self.examples.require(preprocessing)
         self._check_roles(*self.compared_roles, *targets.roles, *split.roles)
+        for role in self.missing:
+            if role not in self.needed_roles:
+                raise ConfigError(
+                    f"no row needs `{role}`",
+                    key="missing",
+                    expected=f"one of {listed(self.needed_roles)}",
+                    received=role,
+                    remedy=nearest(role, self.needed_roles),
+                )
         if batching.balanced and not have_classes(targets.features):
             raise ConfigError("there are no classes to balance", key="batching.balanced", expected="false")
         if validation_source is not None and split.folds:
@@ -89,6 +105,11 @@ class Data:
         read = () if self.preprocessing.reads_columns else self.compared_roles
         targets = () if self.targets.may_be_empty else self.targets.roles
         return (*read, *targets, *self.split.roles)
+
+    def lacks(self, row: Row, role: str) -> bool:
+        """Tell whether a row has no value for a role."""
+        value = row.fields[role]
+        return value is None or isinstance(value, str) and value.strip() in ("", *self.missing.get(role, ()))
 
     @property
     def text_roles(self) -> tuple[str, ...]:

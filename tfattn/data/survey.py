@@ -165,16 +165,11 @@ def complete_rows(data: Data, unit: Rows, dropped: dict[str, Places] | None = No
                     expected="text",
                     received=json.dumps(row.fields[role], ensure_ascii=False)[:40],
                 )
-        empty = next((role for role in roles if is_empty(row.fields[role])), None)
+        empty = next((role for role in roles if data.lacks(row, role)), None)
         if empty is None:
             yield row
         else:
             dropped[empty].add(row.where)
-
-
-def is_empty(value: Any) -> bool:
-    """Tell whether a role has no value in a row."""
-    return not value.strip() if isinstance(value, str) else value is None
 
 
 def line_of(place: str) -> int:

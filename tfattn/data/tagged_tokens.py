@@ -22,7 +22,8 @@ class TaggedTokens(Examples):
     each character has a tag, a word has that of its first.
     """
 
-    located = "words"
+    def require(self, preprocessor: Preprocessor) -> None:
+        preprocessor.locate("words")
 
     def of(self, rows: Sequence[Row], preprocessor: Preprocessor, targets: Tags, drawing: Drawing) -> Iterator[Example]:
         made = super().of(rows, preprocessor, targets, drawing)
