@@ -41,9 +41,11 @@ def test_every_role_needs_a_column(key):
 
 
 def test_a_column_that_is_called_label_is_no_target_where_none_is_asked_for():
-    assert data().needed_roles == ("text", "label")
-    assert data(targets=Target()).needed_roles == ("text",)
-    assert data(targets=Target(), source=CsvFile(path="none.csv", fields={"text": "a"})).needed_roles == ("text",)
+    assert data().needed_roles("source") == ("text", "label")
+    assert data(targets=Target()).needed_roles("source") == ("text",)
+    assert data(targets=Target(), source=CsvFile(path="none.csv", fields={"text": "a"})).needed_roles("source") == (
+        "text",
+    )
 
 
 def test_there_must_be_classes_to_balance():
@@ -79,9 +81,9 @@ def test_columns_of_a_table_are_read_by_their_own_names():
 
 
 def test_a_text_must_be_there_and_a_number_may_be_missing():
-    assert data().needed_roles == ("text", "label")
-    assert table_data().needed_roles == ("label",)
-    assert table_data(split=Split(group="sample")).needed_roles == ("label", "sample")
+    assert data().needed_roles("source") == ("text", "label")
+    assert table_data().needed_roles("source") == ("label",)
+    assert table_data(split=Split(group="sample")).needed_roles("source") == ("label", "sample")
 
 
 @pytest.mark.parametrize("options", [{"group": "samples"}, {"hold_out": {"samples": ["1"]}}])

@@ -72,6 +72,7 @@ class MaskedExamples(Examples):
 
     stay_together = False
     made_of = "texts that have a word"
+    ready_made = "all"
 
     def __init__(
         self,
