@@ -59,6 +59,8 @@ LABEL_INDICATORS = "label_indicators"  # (B, C) int32, 1 for each label that a r
 TARGET_VALUES = "target_values"  # (B,) float32
 START_POSITIONS = "start_positions"  # (B,) int32, the first token of the answer, 0 where there is none, -1 not taught
 END_POSITIONS = "end_positions"  # (B,) int32, its last token; likewise
+IS_IMPOSSIBLE = "is_impossible"  # (B,) int32, 1 where the question has no answer anywhere in its text
+UNIQUE_IDS = "unique_ids"  # (B,) int64 in files, another number for each example
 WEIGHTS = "weights"  # (B,) float32, 0 for rows that only fill a batch
 
 # Raw fields of a row.

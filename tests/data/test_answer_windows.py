@@ -11,7 +11,7 @@ from tfattn.data.source import Row
 from tfattn.preprocessing.vocabulary import SPECIAL_TOKENS
 from tfattn.preprocessing.wordpiece import WordPiece
 
-NOTHING_DRAWN = Drawing(np.zeros(0, np.uint64), is_training=True)
+DRAWING = Drawing(np.arange(9, dtype=np.uint64) << 40, is_training=True)
 VOCABULARY = [*SPECIAL_TOKENS, "a", "b", "c", "d", "e", "##e", "who", "海"]
 
 
@@ -25,12 +25,15 @@ def windows(tmp_path):
     def windows(*rows, **options):
         options = {"max_length": 9, "doc_stride": 2, "max_query_length": 1, **options}
         preprocessor = WordPiece(vocabulary=str(path), fields=("question", "context"), **options)
-        preprocessor.locate(made.located)
+        made.require(preprocessor)
         preprocessor.fit([])
         rows = [Row({"question": "who", "context": context, "answers": answers}, "x:1") for context, answers in rows]
         features = made.features(rows[0], preprocessor, targets)
         found = []
-        for row, values in made.of(rows, preprocessor, targets, NOTHING_DRAWN):
+        examples = list(made.of(rows, preprocessor, targets, DRAWING))
+        assert len({values["unique_ids"] for _, values in examples}) == len(examples)
+        for row, values in examples:
+            assert values["is_impossible"] == (not rows[row].fields["answers"])
             assert all(serialized([values], features))
             first, last = values["start_positions"], values["end_positions"]
             tokens = [VOCABULARY[token] for token in values["input_ids"]]

@@ -96,7 +96,7 @@ def test_a_file_that_is_none_is_told(folder, tmp_path):
     (tmp_path / "x.tfrecord").write_text("some text, and more of it")
     with pytest.raises(DataError, match="x.tfrecord:1.*the record cannot be read"):
         list(BertRecords(path=str(tmp_path / "x.tfrecord")).rows())
-    with pytest.raises(ConfigError, match="this source has examples to pre-train on"):
+    with pytest.raises(ConfigError, match="this source has examples that are made already"):
         section(folder, BertRecords(path="x"), Examples())
 
 

@@ -1,5 +1,7 @@
 """Columns of words and tags: sentences, documents, delimiters, parts, and what is wrong with a file."""
 
+from itertools import islice
+
 import pytest
 
 from tfattn.data import parts
@@ -66,6 +68,18 @@ def test_other_columns_encodings_and_delimiters(write):
     assert row.fields == {"text": "海 \u00a0", "tags": ["O", "O"], "pos": ["O", "O"]}
 
 
+def test_without_spaces_each_character_has_a_tag(write):
+    source = write("京 B-LOC\n大 I-LOC\n在 O\n\n北京 B-LOC\n1998 O\n", scheme="iob2", spaces=False)
+    assert read(source) == [("京大在", "B-LOC I-LOC O", 1), ("北京1998", "B-LOC I-LOC O O O O", 5)]
+    source = write(
+        "北京|x|S-LOC\nUlan Ude||S-LOC\n", fields={"text": 1, "x": 2, "tags": 3}, scheme="bioes", delimiter="|"
+    )
+    source.spaces = False
+    (row,) = source.rows()
+    assert row.fields["text"] == "北京Ulan\u00a0Ude" and row.fields["x"] == ["x", ""]
+    assert row.fields["tags"] == ["B-LOC", "I-LOC", "B-LOC", *["I-LOC"] * 7]
+
+
 @pytest.mark.parametrize("size", [1, 7, 30, 1000])
 def test_parts_together_are_the_whole(write, monkeypatch, size):
     monkeypatch.setattr(parts, "PART_BYTES", size)
@@ -83,6 +97,7 @@ def test_parts_together_are_the_whole(write, monkeypatch, size):
             r"train:2: the line has another number of columns: expected 2, as the lines before, received 1: 'b'",
         ),
         ("a O\n\nb x O\n", "train:3: the line has another number of columns: expected 2, .*received 3"),
+        ("京 O\n大 B-LOC I-LOC\n", "train:2: the line has another number of columns: expected 2, .*received 3"),
         ("a O\nb X-PER\n", "train:2: a tag that is not iob1: expected O, B-TYPE, I-TYPE, received 'X-PER'"),
         ("\n\n", "the file holds no sentences"),
         ("", "the file is empty"),
@@ -107,6 +122,16 @@ def test_a_column_that_is_not_there_is_told(write):
     assert raised.value.key == "fields.text"
     with pytest.raises(ConfigError, match="the delimiter cannot be used"):
         write("a O\n", delimiter="::")
+
+
+def test_the_file_of_peoples_daily_has_a_tag_for_each_character(shared):
+    path = shared / "chinese/peopledaily_ner/train.txt.gz"
+    source = ConllFile(path=str(path), fields={"text": 1, "tags": 2}, spaces=False)
+    rows = list(islice(source.rows(), 1000))
+    assert rows[0].fields["text"].startswith("当希望工程救助的百万儿童成长起来，")
+    assert all(len(row.fields["text"]) == len(row.fields["tags"]) for row in rows)
+    with pytest.raises(DataError, match=r"train.txt.gz:\d+: a tag that is not bioes"):
+        list(ConllFile(path=str(path), fields={"text": 1, "tags": 2}, scheme="bioes").rows())
 
 
 def test_the_files_of_conll_2003(shared):

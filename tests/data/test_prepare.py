@@ -117,11 +117,15 @@ def test_training_records_of_a_sorted_file_are_mixed(table, section, tmp_path):
 
 
 def test_incomplete_rows_are_left_out_and_long_ones_cut_and_both_are_counted(table, section, tmp_path):
-    rows = [*ROWS, ("", "noise"), ("quiet", " "), ("word " * 20, "leak"), ("word " * 21, "noise")]
-    prepare(section(table(rows), split=Split(validation=0.2)), tmp_path / "prepared", seed=3)
+    rows = [*ROWS, ("", "noise"), ("quiet", " "), ("calm", "-"), ("word " * 20, "leak"), ("word " * 21, "noise")]
+    data = section(table(rows), split=Split(validation=0.2), missing={"label": ["-"]})
+    prepare(data, tmp_path / "prepared", seed=3)
     summary = json.loads((tmp_path / "prepared/summary.json").read_text())
     places = {name: finding["first"] for name, finding in summary["missing"].items()}
-    assert places == {"text": [f"{tmp_path}/reports.csv:32"], "label": [f"{tmp_path}/reports.csv:33"]}
+    assert places == {
+        "text": [f"{tmp_path}/reports.csv:32"],
+        "label": [f"{tmp_path}/reports.csv:{line}" for line in (33, 34)],
+    }
     assert sum(finding["rows"] for finding in summary["truncated"].values()) == 2
     manifest = files.read_manifest(tmp_path / "prepared")
     assert sum(facts["truncated"] for facts in manifest["splits"].values()) == 2

@@ -7,6 +7,7 @@ from tfattn.data.class_targets import Classes
 from tfattn.data.csv_files import CsvFile
 from tfattn.data.examples import Examples
 from tfattn.data.section import Data
+from tfattn.data.source import Row
 from tfattn.data.split import Split
 from tfattn.data.tag_targets import Tags
 from tfattn.data.targets import Target
@@ -40,9 +41,11 @@ def test_every_role_needs_a_column(key):
 
 
 def test_a_column_that_is_called_label_is_no_target_where_none_is_asked_for():
-    assert data().needed_roles == ("text", "label")
-    assert data(targets=Target()).needed_roles == ("text",)
-    assert data(targets=Target(), source=CsvFile(path="none.csv", fields={"text": "a"})).needed_roles == ("text",)
+    assert data().needed_roles("source") == ("text", "label")
+    assert data(targets=Target()).needed_roles("source") == ("text",)
+    assert data(targets=Target(), source=CsvFile(path="none.csv", fields={"text": "a"})).needed_roles("source") == (
+        "text",
+    )
 
 
 def test_there_must_be_classes_to_balance():
@@ -78,9 +81,9 @@ def test_columns_of_a_table_are_read_by_their_own_names():
 
 
 def test_a_text_must_be_there_and_a_number_may_be_missing():
-    assert data().needed_roles == ("text", "label")
-    assert table_data().needed_roles == ("label",)
-    assert table_data(split=Split(group="sample")).needed_roles == ("label", "sample")
+    assert data().needed_roles("source") == ("text", "label")
+    assert table_data().needed_roles("source") == ("label",)
+    assert table_data(split=Split(group="sample")).needed_roles("source") == ("label", "sample")
 
 
 @pytest.mark.parametrize("options", [{"group": "samples"}, {"hold_out": {"samples": ["1"]}}])
@@ -125,7 +128,8 @@ def test_folds_measure_in_place_of_a_share_or_a_file():
 
 
 class Places(Examples):
-    located = "words"
+    def require(self, preprocessor):
+        preprocessor.locate("words")
 
 
 class Locating(Tokenizer):
@@ -138,6 +142,17 @@ def test_what_examples_need_to_be_located_is_asked_of_the_preprocessing():
     with pytest.raises(ConfigError, match="does not tell where in a text its words stand: expected wordpiece") as error:
         data(examples=Places())
     assert error.value.key == "preprocessing"
+
+
+def test_what_stands_for_no_value_is_said_of_roles_that_rows_need():
+    section = data(missing={"label": ["-", "n/a"]})
+    lacking = {"": True, "  ": True, "-": True, " n/a ": True, "none": False, "--": False}
+    for value, is_missing in lacking.items():
+        assert section.lacks(Row({"text": "-", "label": value}, "x:1"), "label") is is_missing
+        assert not section.lacks(Row({"text": "-", "label": value}, "x:1"), "text")
+    with pytest.raises(ConfigError, match="no row needs `labels`: expected one of text, label.*Did you mean") as caught:
+        data(missing={"labels": ["-"]})
+    assert caught.value.key == "missing"
 
 
 def test_only_one_class_for_each_record_can_be_balanced():

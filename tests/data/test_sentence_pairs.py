@@ -37,7 +37,7 @@ def rows():
 
 def made(rows, tokenizer, *, is_training=True, seed=0, **options):
     examples = SentencePairs(**options)
-    examples.check(tokenizer)
+    examples.require(tokenizer)
     seeds = np.arange(len(rows), dtype=np.uint64) + np.uint64(1000 * seed)
     return list(examples.of(rows, tokenizer, Target(), Drawing(seeds, is_training)))
 

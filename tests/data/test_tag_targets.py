@@ -31,12 +31,23 @@ def test_types_are_found_and_counted_and_words_get_labels():
         assert one.encode(row("a", "O")) == {}
 
 
+def test_each_character_has_a_tag_where_there_are_as_many_tags():
+    target = fitted("B-PER I-PER B-LOC")
+    for text, tags in (("海京a海", "B-LOC I-LOC O B-PER"), ("海京 a海", ["B-LOC", "I-LOC", "O", "B-PER"])):
+        target.check(row(text, tags))
+        words = target.words(row(text, tags))
+        assert [text[word.start] for word in words] == ["海", "京", "a", "海"]
+        assert [word.first for word in words] == [1, 2, 0, 3]
+    assert [tuple(word) for word in target.words(row("海京", "B-LOC"))] == [(0, 1, 2)], "one tag of a whole word"
+
+
 @pytest.mark.parametrize(
     ("text", "tags", "message"),
     [
         ("a b", ["O"], "x.conll:5: there is not one tag for each word: expected 2, .*received 1 tags"),
         ("a", "O O", "expected 1, .*received 2 tags"),
-        ("a b", "O I-PER", "x.conll:5: the tag of word 2 is not IOB2: expected B-PER .*received 'I-PER'.*`conll`"),
+        ("海 ab", "O", "expected 2, as the text has words .*, or 3, as it has characters, received 1 tags"),
+        ("a b", "O I-PER", "x.conll:5: tag 2 is not IOB2: expected B-PER .*received 'I-PER'.*`conll`"),
         ("a", {"a": 1}, "x.conll:5: the value of `tags` is no list of tags: expected a list of texts"),
         ("a", [3], "the value of `tags` is no list of tags"),
     ],

@@ -24,7 +24,7 @@ def examples(tmp_path):
 
     def examples(*rows, **options):
         preprocessor = WordPiece(vocabulary=str(path), **options)
-        preprocessor.locate(made.located)
+        made.require(preprocessor)
         preprocessor.fit([])
         rows = [Row({"text": text, "tags": tags.split()}, "x:1") for text, tags in rows]
         features = made.features(rows[0], preprocessor, targets)
@@ -54,6 +54,11 @@ def test_parts_of_a_word_go_on_with_its_entity_and_do_not_count(examples):
     united = [("u", 3, 1), (".", 4, 0), ("n", 4, 0), (".", 4, 0)]
     assert found[0] == (0, [CLS, *united, ("in", 0, 1), SEP])
     assert found[1] == (1, [CLS, ("in", 0, 1), ("u", 0, 1), (".", 0, 0), ("n", 0, 0), SEP])
+
+
+def test_a_word_of_several_characters_that_have_tags_has_that_of_the_first(examples):
+    (found,) = examples(("海in海u.n", "B-LOC O O B-ORG I-ORG I-ORG O"))
+    assert found == (0, [CLS, ("海", 1, 1), ("in", 0, 1), ("海", 3, 1), ("u", 4, 1), (".", 4, 1), ("n", 0, 1), SEP])
 
 
 def test_windows_share_the_labels_of_their_row(examples):

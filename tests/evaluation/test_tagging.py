@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tfattn.evaluation import tagging
+from tfattn.evaluation.tagged_words import tagged
 from tfattn.trained.predictions import MemberPredictions
 
 TYPES = ["LOC", "PER"]
@@ -70,6 +71,18 @@ def test_lines_have_tags_and_entities_of_the_words_of_the_file(report):
     assert [line["predicted"] for line in lines] == EXPECTED
     assert lines[1]["entities"] == [{"text": "Bonn Rome", "label": "LOC", "start": 3, "end": 12}]
     assert json.loads(json.dumps(lines)) == lines
+
+
+def test_characters_of_one_word_have_its_label():
+    rows = [{"row": "x:1", "text": "在ABC海", "tags": ["O", "B-LOC", "I-LOC", "I-LOC", "B-PER"]}]
+    read = {"word_numbers": [[1, 2, 3]], "starts": [[0, 1, 4]], "ends": [[1, 4, 5]]}
+    for label_ids, given in (([0, 1, 3], "O B-LOC I-LOC I-LOC B-PER"), ([4, 4, 0], "B-PER I-PER I-PER I-PER O")):
+        predicted = {**read, "label_ids": [label_ids], "scores": np.full((1, 3, 5), 0.5)}
+        (text,) = tagged(rows, {name: np.array(values) for name, values in predicted.items()}, TYPES)
+        assert text.given == given.split() and text.is_by_character
+        assert text.certainty.tolist() == [0.5] * 5
+    (cut,) = tagged(rows, {name: np.array(values)[:, :1] for name, values in predicted.items()}, TYPES)
+    assert cut.given == ["B-PER", "O", "O", "O", "O"]
 
 
 def test_mistakes_are_shown_in_colours_and_nothing_of_the_data_is_markup(report, write, tmp_path):

@@ -1,5 +1,6 @@
 """Tiny classifiers of texts and of table rows, and one export of each that all tests of this room read."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import keras
@@ -14,6 +15,7 @@ from tfattn.export.text import TextClassifier
 from tfattn.formats.training_file import FileFormat, TrainingFile
 from tfattn.models.bert import Bert
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
+from tfattn.preprocessing.preprocessor import Located
 from tfattn.preprocessing.table import TableColumns
 from tfattn.preprocessing.wordpiece import WordPiece
 from tfattn.tasks.tabular_classification import TabularClassification
@@ -46,32 +48,47 @@ ROWS = [
 
 
 @pytest.fixture(scope="session")
-def task() -> TextClassification:
-    keras.utils.set_random_seed(3)
-    bert = Bert(
-        vocabulary_size=len(WORDS),
-        hidden_dim=8,
-        num_layers=2,
-        num_heads=2,
-        intermediate_dim=16,
-        max_sequence_length=16,
-        initializer_range=0.5,
-    )
+def small_bert():
+    """Makes an encoder of some words: `small_bert(words, seed, num_layers=2)`."""
+
+    def small_bert(words: Sequence[str], seed: int, **options) -> Bert:
+        keras.utils.set_random_seed(seed)
+        sizes = {"hidden_dim": 8, "num_layers": 1, "num_heads": 2, "intermediate_dim": 16, "max_sequence_length": 16}
+        return Bert(vocabulary_size=len(words), **{**sizes, "initializer_range": 0.7, **options})
+
+    return small_bert
+
+
+@pytest.fixture(scope="session")
+def wordpiece(tmp_path_factory):
+    """Makes a fitted tokenizer of some words: `wordpiece(words, locate="pieces", max_length=8)`."""
+
+    def wordpiece(words: Sequence[str], locate: Located | None = None, **options) -> WordPiece:
+        path = tmp_path_factory.mktemp("vocabulary") / "vocab.txt"
+        path.write_text("".join(f"{word}\n" for word in words))
+        made = WordPiece(vocabulary=str(path), **{"max_length": 16, **options})
+        if locate:
+            made.locate(locate)
+        made.fit([])
+        return made
+
+    return wordpiece
+
+
+@pytest.fixture(scope="session")
+def task(small_bert) -> TextClassification:
+    bert = small_bert(WORDS, seed=3, num_layers=2, initializer_range=0.5)
     task = TextClassification(model=bert, targets={"labels": LABELS, "counts": [1] * len(LABELS)})
     task.head.kernel.assign(np.random.default_rng(3).normal(size=task.head.kernel.shape))
     return task
 
 
 @pytest.fixture(scope="session")
-def classifier(task, tmp_path_factory):
+def classifier(task, wordpiece):
     """Makes an exportable classifier that reads these fields."""
-    vocabulary = tmp_path_factory.mktemp("vocabulary") / "vocab.txt"
-    vocabulary.write_text("".join(f"{word}\n" for word in WORDS))
 
     def classifier(*fields: str, **options) -> TextClassifier:
-        tokenizer = WordPiece(vocabulary=str(vocabulary), fields=fields, **{"max_length": 16, **options})
-        tokenizer.fit([])
-        return TextClassifier(TrainedEnsemble([(tokenizer, task)]))
+        return TextClassifier(TrainedEnsemble([(wordpiece(WORDS, fields=fields, **options), task)]))
 
     return classifier
 

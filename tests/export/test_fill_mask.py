@@ -14,7 +14,6 @@ from tfattn.export.saved_model import export
 from tfattn.export.section import Export
 from tfattn.models.bert import Bert
 from tfattn.models.modern_bert import ModernBert
-from tfattn.preprocessing.wordpiece import WordPiece
 from tfattn.tasks.bert_pretraining import BertPretraining
 from tfattn.tasks.masked_lm import MaskedLm
 from tfattn.trained.ensemble import TrainedEnsemble
@@ -25,23 +24,19 @@ SIZES = {"hidden_dim": 8, "num_layers": 1, "num_heads": 2, "intermediate_dim": 1
 
 
 @pytest.fixture(scope="module")
-def wordpiece(tmp_path_factory):
-    path = tmp_path_factory.mktemp("vocabulary") / "vocab.txt"
-    path.write_text("".join(f"{word}\n" for word in WORDS))
-    wordpiece = WordPiece(vocabulary=str(path), max_length=12)
-    wordpiece.fit([])
-    return wordpiece
+def tokenizer(wordpiece):
+    return wordpiece(WORDS, max_length=12)
 
 
-def ensemble(wordpiece, task=MaskedLm, model=Bert):
+def ensemble(tokenizer, task=MaskedLm, model=Bert):
     keras.utils.set_random_seed(1)
     encoder = model(vocabulary_size=len(WORDS), initializer_range=0.5, **SIZES)
-    return TrainedEnsemble([(wordpiece, task(model=encoder))])
+    return TrainedEnsemble([(tokenizer, task(model=encoder))])
 
 
 @pytest.fixture(scope="module")
-def served(wordpiece):
-    return FillMask(ensemble(wordpiece))
+def served(tokenizer):
+    return FillMask(ensemble(tokenizer))
 
 
 def asked(served, *texts, signature="serving_default"):
@@ -50,8 +45,8 @@ def asked(served, *texts, signature="serving_default"):
 
 
 @pytest.mark.parametrize(("task", "model"), [(MaskedLm, ModernBert), (BertPretraining, Bert)])
-def test_it_keeps_the_contract(wordpiece, task, model, tmp_path):
-    one = ensemble(wordpiece, task, model)
+def test_it_keeps_the_contract(tokenizer, task, model, tmp_path):
+    one = ensemble(tokenizer, task, model)
     check_served(FillMask, one, ROWS, folder=tmp_path, expected=FillMask(one).ensemble.predict(ROWS))
 
 
@@ -85,8 +80,8 @@ def test_each_mask_is_filled_by_itself(served):
     assert all(text.startswith(b"The [MASK] went to the") for text in every["sequence"][0, 1])
 
 
-def test_a_piece_that_continues_a_word_joins_it(wordpiece):
-    one = ensemble(wordpiece)
+def test_a_piece_that_continues_a_word_joins_it(tokenizer):
+    one = ensemble(tokenizer)
     bias = np.zeros(len(WORDS), "float32")
     bias[WORDS.index("##s")] = 99.0
     one.task.masked_lm_head.bias.assign(bias)
@@ -112,9 +107,9 @@ def test_no_text_gives_no_answer(served):
 
 
 @pytest.fixture(scope="module")
-def exported(wordpiece, tmp_path_factory):
+def exported(tokenizer, tmp_path_factory):
     """An export, with the task that it is made of."""
-    one = ensemble(wordpiece, model=ModernBert)
+    one = ensemble(tokenizer, model=ModernBert)
     served = FillMask(one)
     rows = served.questions([{"text": "the man went to the store .\nto the man", "row": "a.txt:1"}, {"text": "天气"}])
     config = "model: {name: modern_bert, hidden_dim: 8, num_layers: 1, num_heads: 2, intermediate_dim: 16,\n"

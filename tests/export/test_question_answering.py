@@ -1,6 +1,7 @@
 """An export that answers questions: answers stand in the context, however long, in any company."""
 
-import keras
+import functools
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -8,8 +9,6 @@ import tensorflow as tf
 from tests.contracts.served import check_served
 from tfattn.errors import ExportError
 from tfattn.export.question_answering import AnswerFinder
-from tfattn.models.bert import Bert
-from tfattn.preprocessing.wordpiece import WordPiece
 from tfattn.tasks.operating_point import OperatingPoint
 from tfattn.tasks.question_answering import QuestionAnswering
 from tfattn.trained.ensemble import TrainedEnsemble
@@ -24,41 +23,26 @@ PAIRS = [
 ROWS = [{"question": question, "context": context, "row": "x:1"} for question, context in PAIRS]
 
 
-def task(unanswerable=0):
-    keras.utils.set_random_seed(4)
-    bert = Bert(
-        vocabulary_size=len(WORDS),
-        hidden_dim=8,
-        num_layers=1,
-        num_heads=2,
-        intermediate_dim=16,
-        max_sequence_length=16,
-        initializer_range=0.7,
-    )
-    targets = {"rows": 9, "unanswerable": unanswerable}
-    made = QuestionAnswering(model=bert, targets=targets, max_answer_length=4, n_best_size=3)
-    made.head.kernel.assign(np.random.default_rng(4).normal(scale=0.5, size=made.head.kernel.shape))
-    return made
+@pytest.fixture
+def task(small_bert):
+    def task(unanswerable=0, seed=4):
+        targets = {"rows": 9, "unanswerable": unanswerable}
+        bert = small_bert(WORDS, seed)
+        made = QuestionAnswering(model=bert, targets=targets, max_answer_length=4, n_best_size=3)
+        made.head.kernel.assign(np.random.default_rng(seed).normal(scale=0.5, size=made.head.kernel.shape))
+        return made
+
+    return task
 
 
 @pytest.fixture
-def tokenizer(tmp_path):
-    path = tmp_path / "vocab.txt"
-    path.write_text("".join(f"{word}\n" for word in WORDS))
-
-    def tokenizer(**options):
-        options = {"max_length": 16, "fields": ("question", "context"), **options}
-        made = WordPiece(vocabulary=str(path), **options)
-        made.locate("pieces")
-        made.fit([])
-        return made
-
-    return tokenizer
+def tokenizer(wordpiece):
+    return functools.partial(wordpiece, WORDS, "pieces", fields=("question", "context"))
 
 
 @pytest.mark.parametrize("options", [{}, {"max_length": 10, "doc_stride": 2, "max_query_length": 2}])
 @pytest.mark.parametrize("unanswerable", [0, 5])
-def test_it_keeps_the_contract(tokenizer, tmp_path, options, unanswerable):
+def test_it_keeps_the_contract(task, tokenizer, tmp_path, options, unanswerable):
     point = OperatingPoint(0.1, {}) if unanswerable else None
     ensemble = TrainedEnsemble([(tokenizer(**options), task(unanswerable))], operating_point=point)
     outputs = check_served(AnswerFinder, ensemble, ROWS, folder=tmp_path)
@@ -69,7 +53,7 @@ def test_it_keeps_the_contract(tokenizer, tmp_path, options, unanswerable):
     assert ((outputs["score"] > 0) & (outputs["score"] <= 1)).all()
 
 
-def test_several_answers_come_best_first(tokenizer):
+def test_several_answers_come_best_first(task, tokenizer):
     served = AnswerFinder(TrainedEnsemble([(tokenizer(), task())]))
     questions, contexts = (tf.constant(column) for column in zip(*PAIRS, strict=True))
     functions = served.signatures()
@@ -83,7 +67,7 @@ def test_several_answers_come_best_first(tokenizer):
     assert functions["serving_default"](questions[:1], tf.constant([""]))["answer"].numpy().tolist() == [b""]
 
 
-def test_a_context_of_five_thousand_words_is_read_to_its_end(tokenizer):
+def test_a_context_of_five_thousand_words_is_read_to_its_end(task, tokenizer):
     served = AnswerFinder(TrainedEnsemble([(tokenizer(doc_stride=6, max_query_length=3), task())]))
     context = "in " * 5000 + "helsin"
     found = served.signatures()["serving_default"](tf.constant(["who"]), tf.constant([context]))
@@ -92,7 +76,7 @@ def test_a_context_of_five_thousand_words_is_read_to_its_end(tokenizer):
     assert windows["ends"].to_list()[-1][-2] == len(context)
 
 
-def test_logits_are_those_of_the_trained_model(tokenizer):
+def test_logits_are_those_of_the_trained_model(task, tokenizer):
     made = task()
     served = AnswerFinder(TrainedEnsemble([(tokenizer(), made)]))
     tokens = served._inputs.tokens({name: [row[name] for row in ROWS] for name in ("question", "context")})

@@ -1,14 +1,13 @@
 """A tagger's export: entities as they stand in the text, repaired, in any company."""
 
-import keras
+import functools
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from tests.contracts.served import check_served
 from tfattn.export.tagging import Tagger
-from tfattn.models.bert import Bert
-from tfattn.preprocessing.wordpiece import WordPiece
 from tfattn.tasks.token_classification import TokenClassification
 from tfattn.trained.ensemble import TrainedEnsemble
 
@@ -18,38 +17,23 @@ TEXTS = ["In Rome.", "Angelé  U.N. in HELSINKI, 海海 in", "", "in\U0001f600ro
 ROWS = [{"text": text, "row": f"x:{number}"} for number, text in enumerate(TEXTS)]
 
 
-def task(seed):
-    keras.utils.set_random_seed(seed)
-    bert = Bert(
-        vocabulary_size=len(WORDS),
-        hidden_dim=8,
-        num_layers=1,
-        num_heads=2,
-        intermediate_dim=16,
-        max_sequence_length=16,
-        initializer_range=0.7,
-    )
-    made = TokenClassification(model=bert, targets={"labels": TYPES, "counts": [1, 1]})
-    made.head.kernel.assign(np.random.default_rng(seed).normal(scale=2, size=made.head.kernel.shape))
-    return made
+@pytest.fixture
+def task(small_bert):
+    def task(seed):
+        made = TokenClassification(model=small_bert(WORDS, seed), targets={"labels": TYPES, "counts": [1, 1]})
+        made.head.kernel.assign(np.random.default_rng(seed).normal(scale=2, size=made.head.kernel.shape))
+        return made
+
+    return task
 
 
 @pytest.fixture
-def tokenizer(tmp_path):
-    path = tmp_path / "vocab.txt"
-    path.write_text("".join(f"{word}\n" for word in WORDS))
-
-    def tokenizer(**options):
-        made = WordPiece(vocabulary=str(path), **{"max_length": 16, **options})
-        made.locate("words")
-        made.fit([])
-        return made
-
-    return tokenizer
+def tokenizer(wordpiece):
+    return functools.partial(wordpiece, WORDS, "words")
 
 
 @pytest.mark.parametrize("options", [{}, {"max_length": 6, "doc_stride": 2}])
-def test_it_keeps_the_contract(tokenizer, tmp_path, options):
+def test_it_keeps_the_contract(task, tokenizer, tmp_path, options):
     reads = tokenizer(**options)
     outputs = check_served(Tagger, TrainedEnsemble([(reads, task(1)), (reads, task(2))]), ROWS, folder=tmp_path)
     assert {name: value.dtype for name, value in outputs.items() if name not in ("entities", "labels")} == {
@@ -83,7 +67,7 @@ class Said(Tagger):
         return {**places, "label_ids": label_ids, "scores": tf.one_hot(label_ids, 5) * 0.5}
 
 
-def test_entities_are_repaired_and_stand_in_the_text(tokenizer):
+def test_entities_are_repaired_and_stand_in_the_text(task, tokenizer):
     served = Said(TrainedEnsemble([(tokenizer(), task(1))]))
     # I after O begins; I of another type begins; B after I begins anew; the words of U.N. are four.
     served.said = [[0, 2, 0], [4, 1, 2, 2, 2, 0, 3, 2, 1, 2, 2], [], [2, 3, 4]]
@@ -102,7 +86,7 @@ def test_entities_are_repaired_and_stand_in_the_text(tokenizer):
     np.testing.assert_allclose(found["score"].numpy()[1], [0.5] * 5)
 
 
-def test_bytes_that_are_no_utf8_count_as_one_character_each(tokenizer):
+def test_bytes_that_are_no_utf8_count_as_one_character_each(task, tokenizer):
     served = Said(TrainedEnsemble([(tokenizer(), task(1))]))
     served.said = [[0, 1]]
     found = served.signatures()["serving_default"](tf.constant([b"in\xff \xe2\x82 Rome"]))
@@ -110,7 +94,15 @@ def test_bytes_that_are_no_utf8_count_as_one_character_each(tokenizer):
     assert (found["start"].numpy().tolist(), found["end"].numpy().tolist()) == ([[6]], [[10]])
 
 
-def test_logits_are_those_of_the_trained_model(tokenizer):
+def test_texts_without_spaces_stay_as_they_are(task, tokenizer):
+    served = Said(TrainedEnsemble([(tokenizer(), task(1))]))
+    served.said = [[0, 1, 2, 0, 3]]  # a run of Latin letters is one word, beside characters that are one each
+    found = served.signatures()["serving_default"](tf.constant(["海海Ｒome\u3000海。n"]))
+    assert [entity.decode() for entity in found["entities"].numpy()[0]] == ["海Ｒome", "。"]
+    assert (found["start"].numpy().tolist(), found["end"].numpy().tolist()) == ([[1, 8]], [[6, 9]])
+
+
+def test_logits_are_those_of_the_trained_model(task, tokenizer):
     reads, one = tokenizer(), task(1)
     served = Tagger(TrainedEnsemble([(reads, one)]))
     tokens = served._inputs.tokens({"text": TEXTS})

@@ -1,9 +1,9 @@
 """One label for each row: predictions of several models together, and weights of labels."""
 
-import keras
 import numpy as np
 import pytest
 
+from tests.tasks.small_encoder import arrays
 from tfattn.tasks.multi_class_head import MultiClassHead, weights_of_classes
 from tfattn.tasks.operating_point import OperatingPoint
 
@@ -20,10 +20,6 @@ def combined(predictions, positive_id=None, threshold=None):
     targets = {"labels": None, "counts": [1] * predictions[0]["scores"].shape[1]}
     head = MultiClassHead(width=2, targets=targets, class_weights=None, label_smoothing=0.0, positive_id=positive_id)
     return head.combined(predictions, None if threshold is None else OperatingPoint(threshold, {}))
-
-
-def arrays(predictions):
-    return {name: keras.ops.convert_to_numpy(value) for name, value in predictions.items()}
 
 
 def label_ids(scores, **options):

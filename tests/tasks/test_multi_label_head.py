@@ -1,10 +1,10 @@
 """Any number of labels for each row: cross-entropy of each label, weights, a threshold, counts."""
 
-import keras
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, f1_score, hamming_loss, precision_score, recall_score
 
+from tests.tasks.small_encoder import arrays
 from tfattn.errors import ConfigError
 from tfattn.tasks.multi_label_head import MultiLabelHead
 
@@ -17,10 +17,6 @@ BATCH = {"label_indicators": TRUE, "weights": (np.arange(20) < 15).astype("float
 
 def head(**options):
     return MultiLabelHead(width=2, targets=TARGETS, **{"class_weights": None, "threshold": 0.5} | options)
-
-
-def arrays(values):
-    return {name: keras.ops.convert_to_numpy(value) for name, value in values.items()}
 
 
 def test_loss_is_the_cross_entropy_of_each_label():

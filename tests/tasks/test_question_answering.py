@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tests.contracts.task import check_any_length, check_task
-from tfattn.models.bert import Bert
+from tests.tasks.small_encoder import arrays, small_encoder
 from tfattn.tasks.answer_threshold import choose
 from tfattn.tasks.question_answering import QuestionAnswering
 
@@ -27,21 +27,8 @@ BATCH = {
 
 
 def task(unanswerable=0, **options):
-    encoder = Bert(
-        vocabulary_size=50,
-        hidden_dim=16,
-        num_layers=1,
-        num_heads=2,
-        intermediate_dim=32,
-        initializer_range=0.5,
-        dropout=0.0,
-    )
     options = {"dropout": 0.0, "n_best_size": 4, "max_answer_length": 3, **options}
-    return QuestionAnswering(model=encoder, targets={"rows": 9, "unanswerable": unanswerable}, **options)
-
-
-def arrays(values):
-    return {name: keras.ops.convert_to_numpy(value) for name, value in values.items()}
+    return QuestionAnswering(model=small_encoder(), targets={"rows": 9, "unanswerable": unanswerable}, **options)
 
 
 @pytest.mark.parametrize("unanswerable", [0, 3])

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from tests.contracts.task import check_any_length, check_task
+from tests.tasks.small_encoder import arrays, small_encoder
 from tfattn.data.tag_schemes import spans, to_iob2
-from tfattn.models.bert import Bert
 from tfattn.tasks.tagged_entities import Entity, entities_of, tags_of
 from tfattn.tasks.token_classification import TokenClassification
 
@@ -30,22 +30,9 @@ BATCH = {
 
 
 def tagger(**options):
-    encoder = Bert(
-        vocabulary_size=50,
-        hidden_dim=16,
-        num_layers=1,
-        num_heads=2,
-        intermediate_dim=32,
-        initializer_range=0.5,
-        dropout=0.0,
-    )
     return TokenClassification(
-        model=encoder, targets={"labels": TYPES, "counts": [1, 1]}, **{"dropout": 0.0, **options}
+        model=small_encoder(), targets={"labels": TYPES, "counts": [1, 1]}, **{"dropout": 0.0, **options}
     )
-
-
-def arrays(values):
-    return {name: keras.ops.convert_to_numpy(value) for name, value in values.items()}
 
 
 def test_it_keeps_the_contract(tmp_path):

@@ -10,7 +10,15 @@ from tfattn.data.encoding import Feature
 from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.errors import DataError
-from tfattn.features import ANSWERS, CONTEXT, END_POSITIONS, START_POSITIONS
+from tfattn.features import (
+    ANSWERS,
+    CONTEXT,
+    END_POSITIONS,
+    EXAMPLE,
+    IS_IMPOSSIBLE,
+    START_POSITIONS,
+    UNIQUE_IDS,
+)
 
 NO_ANSWER = "no answer"
 REMARKS = {
@@ -24,7 +32,8 @@ class Answers(Target):
     """Answers to questions, from the role `answers`: a list of {"text": ..., "start": ...}, none where there is none.
 
     `start` counts the characters of the role `context`. What is taught is the answer that most annotators gave, and of
-    these the first; a question none of whose answers stands in its context teaches nothing.
+    these the first; a question none of whose answers stands in its context teaches nothing. An example that another
+    tool has made, the role `example`, says itself whether it has an answer.
 
     Args:
         misplaced: what becomes of an answer that does not stand where it is said to: "find" takes the nearest place
@@ -40,7 +49,8 @@ class Answers(Target):
 
     @property
     def features(self) -> dict[str, Feature]:
-        return {name: Feature("int64", role="target") for name in (START_POSITIONS, END_POSITIONS)}
+        names = (START_POSITIONS, END_POSITIONS, IS_IMPOSSIBLE, UNIQUE_IDS)
+        return {name: Feature("int64", role="target") for name in names}
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -52,6 +62,8 @@ class Answers(Target):
 
     def check(self, row: Row) -> None:
         """Refuse what is no list of answers."""
+        if EXAMPLE in row.fields:
+            return
         found = row.fields[ANSWERS]
         if not isinstance(found, list) or not all(_is_answer(answer) for answer in found):
             raise DataError(
@@ -62,13 +74,17 @@ class Answers(Target):
             )
 
     def stratum(self, row: Row) -> str:
+        if EXAMPLE in row.fields:
+            return NO_ANSWER if json.loads(row.fields[EXAMPLE]).get(IS_IMPOSSIBLE) else ""
         return "" if row.fields[ANSWERS] else NO_ANSWER
 
     def classes(self, row: Row) -> Sequence[str]:
-        return () if row.fields[ANSWERS] else (NO_ANSWER,)
+        return (NO_ANSWER,) if self.stratum(row) == NO_ANSWER else ()
 
     def remarks(self, row: Row) -> Sequence[str]:
         """Say which answers do not stand where they are said to."""
+        if EXAMPLE in row.fields:
+            return []
         kinds = {self._place(row.fields[CONTEXT], **answer)[1] for answer in row.fields[ANSWERS]}
         return [kind for kind in REMARKS.values() if kind in kinds]
 

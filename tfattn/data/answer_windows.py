@@ -2,11 +2,22 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from tfattn.data.answer_targets import Answers
 from tfattn.data.examples import Drawing, Example, Examples
 from tfattn.data.source import Row
-from tfattn.features import ANSWERS, END_POSITIONS, ENDS, START_POSITIONS, STARTS
+from tfattn.features import (
+    ANSWERS,
+    END_POSITIONS,
+    ENDS,
+    IS_IMPOSSIBLE,
+    MAX_CONTEXT,
+    SEGMENT_IDS,
+    START_POSITIONS,
+    STARTS,
+    UNIQUE_IDS,
+)
 from tfattn.preprocessing.preprocessor import Preprocessor
 
 NOT_HERE = 0  # the answer is that of [CLS]
@@ -18,10 +29,14 @@ Piece = tuple[int, int]  # its first character, and the one behind its last
 class AnswerWindows(Examples):
     """Tells the first and the last token of the answer in each window that has all of it, and [CLS] in the others.
 
-    A question whose answers stand nowhere in its text teaches nothing: its positions are -1.
+    A question whose answers stand nowhere in its text teaches nothing: its positions are -1. Those that run_squad.py of
+    google-research/bert has made do not say where their tokens stand in the text, and are not measured by it.
     """
 
-    located = "pieces"
+    ready_made = "training"
+
+    def require(self, preprocessor: Preprocessor) -> None:
+        preprocessor.locate("pieces")
 
     def of(
         self, rows: Sequence[Row], preprocessor: Preprocessor, targets: Answers, drawing: Drawing
@@ -31,9 +46,18 @@ class AnswerWindows(Examples):
             windows = list(windows)
             ends = _ends_of_answer(windows, targets.span(rows[place]))
             is_taught = ends is not None or not rows[place].fields[ANSWERS]
-            for row, values in windows:
+            told = {IS_IMPOSSIBLE: int(not rows[place].fields[ANSWERS])}
+            for number, (row, values) in enumerate(windows):
                 first, last = _positions(values, ends) if is_taught else (NOT_TAUGHT, NOT_TAUGHT)
-                yield Example(row, {**values, START_POSITIONS: first, END_POSITIONS: last})
+                unique_id = (int(drawing.seeds[place]) >> 1) + number
+                places = {START_POSITIONS: first, END_POSITIONS: last, UNIQUE_IDS: unique_id}
+                yield Example(row, {**values, **told, **places})
+
+    def completed(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Tell which tokens stand in the text: the second segment without the [SEP] that ends it."""
+        in_text = [*values.get(SEGMENT_IDS, ())[:-1], 0]
+        places = {STARTS: [0] * len(in_text), ENDS: in_text, MAX_CONTEXT: in_text}
+        return {IS_IMPOSSIBLE: 0, UNIQUE_IDS: 0, **values, **places}
 
 
 def _ends_of_answer(windows: Sequence[Example], span: tuple[int, int] | None) -> tuple[Piece, Piece] | None:

@@ -1,4 +1,4 @@
-"""Records that other tools have made to pre-train BERT, in the layout of google-research/bert."""
+"""Records that other tools have made to train BERT, in the layout of google-research/bert."""
 
 import json
 from collections.abc import Iterator
@@ -13,12 +13,16 @@ from tfattn.data.source import Row
 from tfattn.data.text_files import check_is_file
 from tfattn.errors import DataError
 from tfattn.features import (
+    END_POSITIONS,
     EXAMPLE,
+    IS_IMPOSSIBLE,
     MASKED_LM_IDS,
     MASKED_LM_POSITIONS,
     MASKED_LM_WEIGHTS,
     NEXT_SENTENCE_LABELS,
     SEGMENT_IDS,
+    START_POSITIONS,
+    UNIQUE_IDS,
 )
 from tfattn.files import AnyPath, CompressedPath
 
@@ -31,17 +35,18 @@ _TOKENS = {
     "input_type_ids": SEGMENT_IDS,
 }
 _PLACES = (MASKED_LM_POSITIONS, MASKED_LM_IDS, MASKED_LM_WEIGHTS)
+_NUMBERS = (NEXT_SENTENCE_LABELS, START_POSITIONS, END_POSITIONS, IS_IMPOSSIBLE, UNIQUE_IDS)
 _SPECS = {
     name: tf.io.RaggedFeature(tf.float32 if name == MASKED_LM_WEIGHTS else tf.int64)
-    for name in (*_TOKENS, *_PLACES, INPUT_MASK, NEXT_SENTENCE_LABELS)
+    for name in (*_TOKENS, *_PLACES, INPUT_MASK, *_NUMBERS)
 }
 
 
 class BertRecords(EachFile):
-    """TFRecord files of examples to pre-train on, such as create_pretraining_data.py of google-research/bert writes.
+    """TFRecord files of examples to train on, such as create_pretraining_data.py of google-research/bert writes.
 
-    Their tokens and masks are used as they are; the padding is left out. A row is an example, as JSON. Files whose
-    names end in .gz are compressed by gzip.
+    Those of its run_squad.py teach to answer questions. Tokens and masks are used as they are; the padding is left out.
+    A row is an example, as JSON. Files whose names end in .gz are compressed by gzip.
 
     Args:
         path: the file, a pattern such as data/*.tfrecord, or a list of them.
@@ -92,5 +97,6 @@ def _trimmed(values: dict[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
     for name in _PLACES:
         if len(values[name]) == len(is_told):
             yield name, values[name][is_told]
-    if len(values[NEXT_SENTENCE_LABELS]) == 1:
-        yield NEXT_SENTENCE_LABELS, values[NEXT_SENTENCE_LABELS][0]
+    for name in _NUMBERS:
+        if len(values[name]) == 1:
+            yield name, values[name][0]

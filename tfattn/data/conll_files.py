@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 from tfattn import files
 from tfattn.data.parts import MOST_REST, Part
 from tfattn.data.source import Row, Source
-from tfattn.data.tag_schemes import Scheme, TagError, to_iob2
+from tfattn.data.tag_schemes import Scheme, TagError, of_characters, to_iob2
 from tfattn.data.text_files import check_encoding, lines, parts
 from tfattn.errors import ConfigError, DataError
 from tfattn.features import TAGS, TEXT
@@ -22,8 +22,8 @@ class ConllFile(Source):
     """The columns of the CoNLL shared tasks, such as those of CoNLL-2003. A row is a sentence.
 
     Its role `text` is the words with a space between them, and `tags` the list of their tags in IOB2, whatever the file
-    has. A space within a word, which only files with another delimiter can have, becomes a no-break space. Lines that
-    begin with -DOCSTART- are left out.
+    has; without spaces it has a tag for each character, as its word says. A space within a word, which only files with
+    another delimiter can have, becomes a no-break space. Lines that begin with -DOCSTART- are left out.
 
     Args:
         path: the file, or its address: gs://bucket/eng.train; one whose name ends in .gz or .bz2 is read as what it
@@ -32,6 +32,8 @@ class ConllFile(Source):
             column has the words, and `tags`; others become lists of what stands there.
         scheme: how tags say where entities begin: "iob1", "iob2" or "bioes".
         delimiter: what stands between columns; spaces or tabs by default.
+        spaces: whether words have a space between them; false for languages that are written without, such as Chinese,
+            whether a line is a word or a character.
         encoding: the encoding of the file; a byte-order mark is left out.
 
     Raises:
@@ -50,6 +52,7 @@ class ConllFile(Source):
         fields: dict[str, int],
         scheme: Scheme = "iob2",
         delimiter: str | None = None,
+        spaces: bool = True,
         encoding: str = "utf-8",
     ):
         check_encoding(encoding)
@@ -58,6 +61,7 @@ class ConllFile(Source):
         self._columns = fields
         self.scheme: Scheme = scheme
         self.delimiter = delimiter
+        self.spaces = spaces
         self.encoding = encoding
         if delimiter is not None and (len(delimiter) != 1 or delimiter in "\r\n"):
             raise ConfigError(
@@ -127,8 +131,9 @@ class ConllFile(Source):
     def _row(self, number: int, records: Sequence[Sequence[str]]) -> Row:
         places = {role: column - 1 if column > 0 else column for role, column in self._columns.items()}
         fields: dict[str, Any] = {role: [record[place] for record in records] for role, place in places.items()}
+        words = [NO_BREAK_SPACE.join(word.split()) or NO_BREAK_SPACE for word in fields.get(TEXT, ())]
         if TEXT in fields:
-            fields[TEXT] = " ".join(NO_BREAK_SPACE.join(word.split()) or NO_BREAK_SPACE for word in fields[TEXT])
+            fields[TEXT] = (" " if self.spaces else "").join(words)
             if len(fields[TEXT]) > LONGEST_TEXT:
                 raise too_long("the sentence", f"{self.path}:{number}", LONGEST_TEXT)
         if TAGS in fields:
@@ -142,6 +147,8 @@ class ConllFile(Source):
                     received=repr(fields[TAGS][error.place]),
                     remedy=error.remedy,
                 ) from None
+            if words and not self.spaces:
+                fields[TAGS] = [tag for each in zip(words, fields[TAGS], strict=True) for tag in of_characters(*each)]
         return Row(fields, f"{self.path}:{number}")
 
 

@@ -92,7 +92,7 @@ def _check_complete(data: Data, survey: Survey) -> None:
             raise DataError(
                 "no row is complete",
                 where=str(source.path),
-                expected=f"a value for {' and '.join(data.needed_roles)} in some rows",
+                expected=f"a value for {' and '.join(data.needed_roles(key))} in some rows",
                 received=", ".join(
                     f"{found['rows']} rows without {role}" for role, found in survey.dropped.items() if found["rows"]
                 ),

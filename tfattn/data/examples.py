@@ -1,7 +1,7 @@
 """From rows to what records hold: none, one or many examples of a row, or one of many rows."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -11,7 +11,7 @@ from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.data.transforms import Transform
 from tfattn.features import EXAMPLE_ROWS, MASKS, PADDING_MASK
-from tfattn.preprocessing.preprocessor import Located, Preprocessor
+from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.unknown import Unknown
 
 
@@ -47,17 +47,17 @@ class Examples:
     what many rows are packed into depends on nothing else. Keyword arguments of its own are keys of `data.examples`.
 
     Attributes:
-        located: what the preprocessing has to locate in texts, "words" or "pieces"; None where nothing.
         stay_together: whether the examples of a row train side by side; else they come anywhere in an epoch.
         made_of: what rows need to have for any example to be made of them, for messages.
+        ready_made: which of them another tool may have made, see `completed`: none, those that train, or all.
     """
 
-    located: Located | None = None
     stay_together: bool = True
     made_of: str = "rows"
+    ready_made: Literal["none", "training", "all"] = "none"
 
-    def check(self, preprocessor: Preprocessor) -> None:
-        """Refuse a preprocessor by which no such examples can be made.
+    def require(self, preprocessor: Preprocessor) -> None:
+        """Ask of the preprocessing what such examples need, such as places; refuse one by which none can be made.
 
         Raises:
             ConfigError: says which can.
@@ -117,6 +117,10 @@ class Examples:
         for number, place in enumerate(places):
             values = {name: column[number] for name, column in columns.items()}
             yield Example(place, {**values, **targets.encode(rows[place])})
+
+    def completed(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Add what an example lacks that another tool has made, where it follows from the rest."""
+        return values
 
     def transforms(self, preprocessor: Preprocessor) -> Sequence[Transform]:
         """List what is done to training batches as they are read, with another outcome in each epoch."""

@@ -72,6 +72,7 @@ class MaskedExamples(Examples):
 
     stay_together = False
     made_of = "texts that have a word"
+    ready_made = "all"
 
     def __init__(
         self,
@@ -103,7 +104,7 @@ class MaskedExamples(Examples):
         """
         raise NotImplementedError
 
-    def check(self, preprocessor: Preprocessor) -> None:
+    def require(self, preprocessor: Preprocessor) -> None:
         """Refuse a preprocessor that does not split one text into word pieces."""
         if not isinstance(preprocessor, WordPiece) or len(preprocessor.fields) != 1 or preprocessor.doc_stride:
             raise ConfigError(

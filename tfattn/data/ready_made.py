@@ -7,7 +7,6 @@ import numpy as np
 
 from tfattn.data.encoding import Feature
 from tfattn.data.examples import Drawing, Example, Examples
-from tfattn.data.masked_examples import MaskedExamples
 from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, DataError
@@ -17,7 +16,7 @@ from tfattn.preprocessing.unknown import Unknown
 
 
 class ReadyMade(Examples):
-    """Takes what rows hold as their examples, in the place of those that would be made of texts.
+    """Takes what rows hold as their examples; rows of texts, of another source, are made into examples as ever.
 
     Args:
         instead_of: the examples of the task, which say what each holds.
@@ -27,38 +26,50 @@ class ReadyMade(Examples):
 
     def __init__(self, instead_of: Examples):
         self._like = instead_of
+        self.ready_made = instead_of.ready_made
 
-    def check(self, preprocessor: Preprocessor) -> None:
-        """Refuse tasks that are not pre-training, and a preprocessor that does not suit it."""
-        if not isinstance(self._like, MaskedExamples):
+    def require(self, preprocessor: Preprocessor) -> None:
+        """Refuse tasks whose examples no other tool makes, and a preprocessor that does not suit them."""
+        if self.ready_made == "none":
             raise ConfigError(
-                "this source has examples to pre-train on", key="source.name", expected="rows of texts for this task"
+                "this source has examples that are made already",
+                key="source.name",
+                expected="rows of texts for this task; examples are for pre-training and for question answering",
             )
-        self._like.check(preprocessor)
+        self._like.require(preprocessor)
 
     def roles(self, preprocessor: Preprocessor) -> tuple[str, ...]:
-        return (EXAMPLE,)
+        return self._like.roles(preprocessor)
 
     def excluded(self, rows: Sequence[Row], preprocessor: Preprocessor) -> np.ndarray:
-        return np.zeros(len(rows), bool)
+        return np.zeros(len(rows), bool) if _are_made(rows) else self._like.excluded(rows, preprocessor)
 
     def truncated(self, rows: Sequence[Row], preprocessor: Preprocessor) -> np.ndarray:
-        return np.zeros(len(rows), bool)
+        return np.zeros(len(rows), bool) if _are_made(rows) else self._like.truncated(rows, preprocessor)
 
     def unknown(self, rows: Sequence[Row], preprocessor: Preprocessor) -> dict[str, Unknown]:
-        return {}
+        return {} if _are_made(rows) else self._like.unknown(rows, preprocessor)
 
     def features(self, row: Row, preprocessor: Preprocessor, targets: Target) -> dict[str, Feature]:
-        return self._like.features(row, preprocessor, targets)
+        blank = dict.fromkeys(self._like.roles(preprocessor), "")  # the features of any text are those of this one
+        return self._like.features(Row(blank, row.where), preprocessor, targets)
 
     def of(
         self, rows: Sequence[Row], preprocessor: Preprocessor, targets: Target, drawing: Drawing
     ) -> Iterator[Example]:
+        if not _are_made(rows):
+            yield from self._like.of(rows, preprocessor, targets, drawing)
+            return
         features = self.features(rows[0], preprocessor, targets)
         for place, row in enumerate(rows):
-            values = json.loads(row.fields[EXAMPLE])
+            values = self._like.completed(json.loads(row.fields[EXAMPLE]))
             _check(values, features, preprocessor, row.where)
             yield Example(place, {name: values[name] for name in features})
+
+
+def _are_made(rows: Sequence[Row]) -> bool:
+    """Tell whether rows, all of one source, hold examples."""
+    return EXAMPLE in rows[0].fields
 
 
 def _check(values: dict, features: dict[str, Feature], preprocessor: Preprocessor, where: str) -> None:

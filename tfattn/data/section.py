@@ -1,5 +1,10 @@
 """The `data` section of a pipeline file."""
 
+from collections.abc import Iterable, Mapping
+from typing import Annotated
+
+from pydantic import Field
+
 from tfattn.config.types import OfTask, Part, Section
 from tfattn.data.batching import Batching
 from tfattn.data.encoding import have_classes
@@ -7,10 +12,11 @@ from tfattn.data.engine import Engine
 from tfattn.data.examples import Examples
 from tfattn.data.local_engine import Local
 from tfattn.data.ready_made import ReadyMade
-from tfattn.data.source import Source
+from tfattn.data.source import Row, Source
 from tfattn.data.split import TEST, VALIDATION, Split
 from tfattn.data.targets import Target
-from tfattn.errors import ConfigError, nearest
+from tfattn.errors import ConfigError, listed, nearest
+from tfattn.features import EXAMPLE
 from tfattn.preprocessing.preprocessor import Preprocessor
 
 
@@ -24,13 +30,16 @@ class Data:
         split: how rows are divided into those that train and those that measure.
         targets: what rows have to teach, as the task asks for it.
         examples: how rows become what records hold, as the task has it.
+        missing: by role, the texts that say that there is no value, such as `label: ["-"]` where annotators disagreed;
+            a row that needs it is left out.
         engine: what prepares the data, and with how many processes; it makes no difference to what is prepared.
         validation_source: rows that measure during training, when they stand in a file of their own; then all rows of
             `source` train, but those of `split.test`.
 
     Raises:
-        ConfigError: a role that the preprocessing, the targets or the split read has no column, a table reads the
-            column of a target, there are no classes to balance, or the rows that measure are given twice.
+        ConfigError: a role that the preprocessing, the targets or the split read has no column, `missing` has one that
+            no row needs, a table reads the column of a target, there are no classes to balance, or the rows that
+            measure are given twice, or hold no texts where the task needs them.
     """
 
     def __init__(
@@ -43,6 +52,7 @@ class Data:
         targets: OfTask("targets"),
         examples: OfTask("examples"),
         validation_source: Part("sources") | None = None,
+        missing: dict[str, Annotated[list[str], Field(min_length=1)]] | None = None,
         engine: Part("engines") | None = None,
     ):
         self.source: Source = source
@@ -50,17 +60,35 @@ class Data:
         self.batching: Batching = batching
         self.split: Split = split
         self.targets: Target = targets
-        self.examples: Examples = ReadyMade(examples) if source.has_examples else examples
+        self.missing = missing or {}
         self.engine: Engine = engine or Local()
         self.validation_source: Source | None = validation_source
-        if self.examples.located:
-            preprocessing.locate(self.examples.located)
+        are_made = [one.has_examples for one in self.sources.values()]
+        self.examples: Examples = ReadyMade(examples) if any(are_made) else examples
         for checked in self.sources.values():
             if preprocessing.reads_columns:
                 checked.add_columns(preprocessing.fields)
                 _check_targets_are_not_read(targets.roles, preprocessing.fields, checked.fields)
-        self.examples.check(preprocessing)
-        self._check_roles(*self.compared_roles, *targets.roles, *split.roles)
+        self.examples.require(preprocessing)
+        if self.examples.ready_made == "training" and (are_made[-1] or source.has_examples and split.test):
+            raise ConfigError(
+                "examples that another tool has made do not say what their texts are, by which this task is measured",
+                key="validation_source",
+                expected="a source of texts, and no `split.test`",
+                received="examples" if validation_source else "none",
+            )
+        for key, one in self.sources.items():
+            roles = () if one.has_examples else targets.roles
+            _check_roles((*self.compared_roles(key), *roles, *split.roles), one.fields, key)
+        for role in self.missing:
+            if role not in self.needed_roles("source"):
+                raise ConfigError(
+                    f"no row needs `{role}`",
+                    key="missing",
+                    expected=f"one of {listed(self.needed_roles('source'))}",
+                    received=role,
+                    remedy=nearest(role, self.needed_roles("source")),
+                )
         if batching.balanced and not have_classes(targets.features):
             raise ConfigError("there are no classes to balance", key="batching.balanced", expected="false")
         if validation_source is not None and split.folds:
@@ -83,22 +111,25 @@ class Data:
             return "Set `split.stratify: true`, which leaves rows of each class to train on."
         return "Add training rows of this class."
 
-    @property
-    def needed_roles(self) -> tuple[str, ...]:
-        """The roles without which a row is left out."""
-        read = () if self.preprocessing.reads_columns else self.compared_roles
-        targets = () if self.targets.may_be_empty else self.targets.roles
-        return (*read, *targets, *self.split.roles)
+    def needed_roles(self, key: str) -> tuple[str, ...]:
+        """Tell the roles without which a row of a source is left out."""
+        read = () if self.preprocessing.reads_columns else self.compared_roles(key)
+        is_told = self.targets.may_be_empty or self.sources[key].has_examples
+        return (*read, *(() if is_told else self.targets.roles), *self.split.roles)
 
-    @property
-    def text_roles(self) -> tuple[str, ...]:
-        """The roles whose values are texts."""
-        return (*self.compared_roles, *self.targets.text_roles, *self.split.roles)
+    def lacks(self, row: Row, role: str) -> bool:
+        """Tell whether a row has no value for a role."""
+        value = row.fields[role]
+        return value is None or isinstance(value, str) and value.strip() in ("", *self.missing.get(role, ()))
 
-    @property
-    def compared_roles(self) -> tuple[str, ...]:
-        """The roles of which two rows have the same values where they say the same."""
-        return self.examples.roles(self.preprocessing)
+    def text_roles(self, key: str) -> tuple[str, ...]:
+        """Tell the roles of a source whose values are texts."""
+        targets = () if self.sources[key].has_examples else self.targets.text_roles
+        return (*self.compared_roles(key), *targets, *self.split.roles)
+
+    def compared_roles(self, key: str) -> tuple[str, ...]:
+        """Tell the roles of a source of which two rows have the same values where they say the same."""
+        return (EXAMPLE,) if self.sources[key].has_examples else self.examples.roles(self.preprocessing)
 
     @property
     def sources(self) -> dict[str, Source]:
@@ -114,17 +145,17 @@ class Data:
         """
         return {key: source.fingerprint() for key, source in self.sources.items()}
 
-    def _check_roles(self, *roles: str) -> None:
-        for key, source in self.sources.items():
-            for role in roles:
-                if role not in source.fields:
-                    raise ConfigError(
-                        f"no column is given for `{role}`",
-                        key=f"{key}.fields",
-                        expected=f"`{role}: COLUMN`",
-                        received=", ".join(source.fields) or "nothing",
-                        remedy=nearest(role, source.fields),
-                    )
+
+def _check_roles(roles: Iterable[str], fields: Mapping[str, str], key: str) -> None:
+    for role in roles:
+        if role not in fields:
+            raise ConfigError(
+                f"no column is given for `{role}`",
+                key=f"{key}.fields",
+                expected=f"`{role}: COLUMN`",
+                received=", ".join(fields) or "nothing",
+                remedy=nearest(role, fields),
+            )
 
 
 def _check_targets_are_not_read(roles: tuple[str, ...], names: tuple[str, ...], columns: dict[str, str]) -> None:

@@ -65,8 +65,8 @@ class SentencePairs(MaskedExamples):
         )
         self.short_seq_prob = short_seq_prob
 
-    def check(self, preprocessor: Preprocessor) -> None:
-        super().check(preprocessor)
+    def require(self, preprocessor: Preprocessor) -> None:
+        super().require(preprocessor)
         if preprocessor.max_length < SPECIALS + SHORTEST:
             raise ConfigError(
                 "there is no room for two texts",

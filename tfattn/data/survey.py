@@ -47,7 +47,7 @@ def survey(work: Work, unit: Rows) -> None:
         DataError: a row cannot be read; names the place.
     """
     data = work.data
-    dropped = {role: Places() for role in data.needed_roles}
+    dropped = {role: Places() for role in data.needed_roles(unit.source)}
     remarks: defaultdict[str, Places] = defaultdict(Places)
     values: dict[str, set[str]] = {role: set() for role in data.split.hold_out or {}}
     lines, texts, strata, groups, is_held_out = [], [], [], [], []
@@ -57,7 +57,7 @@ def survey(work: Work, unit: Rows) -> None:
         for remark in data.targets.remarks(row):
             remarks[remark].add(row.where)
         lines.append(line_of(row.where))
-        texts.append(_hash(normalized(row, data.compared_roles)))
+        texts.append(_hash(normalized(row, data.compared_roles(unit.source))))
         strata.append(data.targets.stratum(row))
         groups.append(row.fields[data.split.group].strip() if data.split.group else "")
         is_held_out.append(data.split.is_held_out(row.fields))
@@ -155,7 +155,7 @@ def complete_rows(data: Data, unit: Rows, dropped: dict[str, Places] | None = No
         DataError: a row cannot be read, or a value that should be text is none; names the place.
     """
     dropped = defaultdict(Places) if dropped is None else dropped
-    roles, texts = data.needed_roles, data.text_roles
+    roles, texts = data.needed_roles(unit.source), data.text_roles(unit.source)
     for row in data.sources[unit.source].rows(unit.part):
         for role in texts:
             if not isinstance(row.fields[role], str):
@@ -165,16 +165,11 @@ def complete_rows(data: Data, unit: Rows, dropped: dict[str, Places] | None = No
                     expected="text",
                     received=json.dumps(row.fields[role], ensure_ascii=False)[:40],
                 )
-        empty = next((role for role in roles if is_empty(row.fields[role])), None)
+        empty = next((role for role in roles if data.lacks(row, role)), None)
         if empty is None:
             yield row
         else:
             dropped[empty].add(row.where)
-
-
-def is_empty(value: Any) -> bool:
-    """Tell whether a role has no value in a row."""
-    return not value.strip() if isinstance(value, str) else value is None
 
 
 def line_of(place: str) -> int:

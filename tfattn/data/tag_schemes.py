@@ -82,6 +82,17 @@ def spans(tags: Sequence[str]) -> list[Span]:
     return found
 
 
+def of_characters(word: str, tag: str) -> list[str]:
+    """Give each character of a word its tag.
+
+    Example:
+        >>> of_characters("罗马", "B-LOC")
+        ['B-LOC', 'I-LOC']
+    """
+    inside = tag if tag == OUTSIDE else f"{INSIDE}-{type_of(tag)}"
+    return [tag, *[inside] * (len(word) - 1)]
+
+
 def type_of(tag: str) -> str:
     """Return the type of the entity that a tag speaks of; "" of O."""
     return "" if tag == OUTSIDE else tag[2:]

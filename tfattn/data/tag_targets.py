@@ -13,11 +13,11 @@ from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, DataError, listed, nearest
 from tfattn.features import IS_TAGGED, LABEL_IDS, TAGS, TEXT
 
-_WORD = re.compile("[^ ]+")
+_WORD, _CHARACTER = re.compile("[^ ]+"), re.compile("[^ ]")
 
 
 class TaggedWord(NamedTuple):
-    """A word of the file, and what it teaches.
+    """A word of the file, or a character where these have the tags, and what it teaches.
 
     Attributes:
         start: its first character in the text.
@@ -33,8 +33,9 @@ class TaggedWord(NamedTuple):
 class Tags(Target):
     """Tags in IOB2, from the role `tags`: a list, or a text with spaces between; one for each word of `text`.
 
-    Words of the text have spaces between them. The label of a word is 0 outside of entities, 2 k + 1 where one of type
-    k begins, and 2 k + 2 where it goes on.
+    Words of the text have spaces between them. In languages without spaces each character has a tag instead, which is
+    seen by their number. The label of a word is 0 outside of entities, 2 k + 1 where one of type k begins, and 2 k + 2
+    where it goes on.
 
     Args:
         labels: the types of entities that there are; a row with another one is an error. By default whatever training
@@ -72,20 +73,22 @@ class Tags(Target):
         self._ids = {name: number for number, name in enumerate(facts["labels"] or ())}
 
     def check(self, row: Row) -> None:
-        """Refuse tags that are not one for each word, are not IOB2, or of a type that is not known."""
-        tags, words = tags_of(row.fields[TAGS], row.where), len(words_of(row.fields[TEXT]))
-        if len(tags) != words:
+        """Refuse tags that are not one for each word or character, are not IOB2, or of a type that is not known."""
+        tags, text = tags_of(row.fields[TAGS], row.where), row.fields[TEXT]
+        if len(tags) != len(words_of(text, tags)):
+            words, characters = (len(found.findall(text)) for found in (_WORD, _CHARACTER))
             raise DataError(
                 "there is not one tag for each word",
                 where=row.where,
-                expected=f"{words}, as the text has words with spaces between them",
+                expected=f"{words}, as the text has words with spaces between them, or {characters}, as it has "
+                "characters",
                 received=f"{len(tags)} tags",
             )
         try:
             to_iob2(tags, "iob2")
         except TagError as error:
             raise DataError(
-                f"the tag of word {error.place + 1} is not IOB2",
+                f"tag {error.place + 1} is not IOB2",
                 where=row.where,
                 expected=error.expected,
                 received=repr(tags[error.place]),
@@ -125,9 +128,10 @@ class Tags(Target):
         self._check_types(json.loads(stratum), self._ids, where, what="a tag that no training row has")
 
     def words(self, row: Row) -> list[TaggedWord]:
-        """List the words of a row, in order."""
-        found = zip(words_of(row.fields[TEXT]), tags_of(row.fields[TAGS], row.where), strict=True)
-        return [TaggedWord(start, *self._labels(tag)) for (start, _), tag in found]
+        """List the words of a row, or the characters where these have the tags, in order."""
+        tags = tags_of(row.fields[TAGS], row.where)
+        places = words_of(row.fields[TEXT], tags)
+        return [TaggedWord(start, *self._labels(tag)) for (start, _), tag in zip(places, tags, strict=True)]
 
     def _labels(self, tag: str) -> tuple[int, int]:
         if tag == OUTSIDE:
@@ -147,9 +151,18 @@ class Tags(Target):
                 )
 
 
-def words_of(text: str) -> list[tuple[int, int]]:
-    """Find the words of the file in a text: the first character of each, and the one behind its last."""
-    return [word.span() for word in _WORD.finditer(text)]
+def words_of(text: str, tags: Sequence[str]) -> list[tuple[int, int]]:
+    """Find what tags are of: the words of a text, or its characters where there are not as many words.
+
+    Returns:
+        the first character of each, and the one behind its last.
+
+    Example:
+        >>> words_of("in Rome", ["O", "B-LOC"]), words_of("罗马", ["B-LOC", "I-LOC"])
+        ([(0, 2), (3, 7)], [(0, 1), (1, 2)])
+    """
+    words = [word.span() for word in _WORD.finditer(text)]
+    return words if len(words) == len(tags) else [character.span() for character in _CHARACTER.finditer(text)]
 
 
 def tags_of(value: Any, where: str) -> list[str]:

@@ -18,10 +18,12 @@ class TaggedTokens(Examples):
 
     Words are those that BERT finds, between spaces and around punctuation, because these can be found in any text that
     is asked about later. A word of the file that has several of them, such as U.N., has its tag at the first, and the
-    others go on with the same entity. `is_tagged` is 1 at the first alone: the metrics count words of the file.
+    others go on with the same entity. `is_tagged` is 1 at the first alone: the metrics count words of the file. Where
+    each character has a tag, a word has that of its first.
     """
 
-    located = "words"
+    def require(self, preprocessor: Preprocessor) -> None:
+        preprocessor.locate("words")
 
     def of(self, rows: Sequence[Row], preprocessor: Preprocessor, targets: Tags, drawing: Drawing) -> Iterator[Example]:
         made = super().of(rows, preprocessor, targets, drawing)

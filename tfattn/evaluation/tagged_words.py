@@ -1,4 +1,4 @@
-"""Tagged texts as reports compare them: the words of the file, the tags that they have and those that they got."""
+"""Tagged texts as reports compare them: words of the file, or characters, the tags they have and those they got."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import numpy as np
 
 from tfattn.data.tag_schemes import Span, spans, to_iob2
 from tfattn.data.tag_targets import tags_of, words_of
-from tfattn.features import LABEL_IDS, STARTS, TAGS, TEXT, WORD_NUMBERS
+from tfattn.features import ENDS, LABEL_IDS, STARTS, TAGS, TEXT, WORD_NUMBERS
 from tfattn.tasks.tagged_entities import tags_of as tags_of_labels
 
 
@@ -17,8 +17,8 @@ class TaggedText:
 
     Args:
         place: its file and line.
-        text: its words with spaces between them.
-        words: the first character of each, and the one behind its last.
+        text: as it was read.
+        words: what has tags, its words or its characters: the first character of each, and the one behind its last.
         true, given: the tag of each, in IOB2.
         certainty: (W,) the score of each given label; 0 of a word that was not read.
     """
@@ -29,6 +29,11 @@ class TaggedText:
     true: Sequence[str]
     given: Sequence[str]
     certainty: np.ndarray
+
+    @property
+    def is_by_character(self) -> bool:
+        """Whether characters have tags, and not words."""
+        return len(self.words) > len(self.text.split(" "))
 
     @property
     def spans(self) -> tuple[set[Span], set[Span]]:
@@ -60,20 +65,30 @@ def tagged(
 
 
 def _tagged(row: Mapping[str, str], predicted: Mapping[str, np.ndarray], labels: Sequence[str]) -> TaggedText:
-    words = words_of(row[TEXT])
+    true = tags_of(row[TAGS], row["row"])
+    words = words_of(row[TEXT], true)
     is_word = predicted[WORD_NUMBERS] > 0
-    starts, label_ids = predicted[STARTS][is_word], predicted[LABEL_IDS][is_word]
+    starts, ends, label_ids = (predicted[name][is_word] for name in (STARTS, ENDS, LABEL_IDS))
     scores = predicted["scores"][is_word]
-    # A word of the file has the label of the first part of it that the model reads; without one, that of none.
-    firsts = np.searchsorted(starts, [start for start, _ in words])
-    is_read = [first < len(starts) and starts[first] < end for first, (_, end) in zip(firsts, words, strict=True)]
-    given = [int(label_ids[first]) if known else 0 for first, known in zip(firsts, is_read, strict=True)]
-    certainty = [scores[first, one] if known else 0.0 for first, one, known in zip(firsts, given, is_read, strict=True)]
+    given, certainty = [], []
+    for start, end in words:
+        # A word of the file has the label of the first part of it that the model reads, and a character within such a
+        # part goes on with its label; what was not read has none.
+        part = int(np.searchsorted(starts, start))
+        if part < len(starts) and starts[part] < end:
+            given.append(int(label_ids[part]))
+            certainty.append(scores[part, label_ids[part]])
+        elif part > 0 and ends[part - 1] > start:
+            given.append(int(label_ids[part - 1] + label_ids[part - 1] % 2))
+            certainty.append(scores[part - 1, label_ids[part - 1]])
+        else:
+            given.append(0)
+            certainty.append(0.0)
     return TaggedText(
         place=row["row"],
         text=row[TEXT],
         words=words,
-        true=tags_of(row[TAGS], row["row"]),
+        true=true,
         given=to_iob2(tags_of_labels(given, labels), "iob1"),  # what goes on with nothing begins
         certainty=np.array(certainty),
     )

@@ -25,7 +25,7 @@ OF_TYPE = ("precision", "recall", "f1")
 
 
 def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
-    """Measures the entities that a tagger finds, by the words of the file, as conlleval and seqeval do.
+    """Measures the entities that a tagger finds, by what has tags in the file, as conlleval and seqeval do.
 
     Args:
         ensemble: whose task is a TokenClassification.
@@ -102,12 +102,13 @@ def _headline(
 ) -> Headline:
     entities = sum(len(text.spans[0]) for text in texts)
     exact = sum(list(text.true) == list(text.given) for text in texts)
+    part = "character" if any(text.is_by_character for text in texts) else "word"
     weakest = min(_types(metrics), key=lambda name: metrics[f"f1/{name}"])
     return Headline(
         metric=percent(metrics["f1"]),
         sentence=f"Of all entities given, {percent(metrics['precision'])} are right, and of all {entities:,} that "
         f"there are, {percent(metrics['recall'])} are given (F1 {percent(metrics['f1'])}). An entity is right where "
-        "its type, its first word and its last word are.",
+        f"its type, its first {part} and its last {part} are.",
         doubts=[
             *_never(texts),
             *doubts.of_unseen(predictions.leaked, metrics, split=predictions.split, thing="text", metric="f1"),
@@ -119,7 +120,7 @@ def _headline(
         ],
         facts={
             "weakest type": f"{weakest}, F1 {percent(metrics[f'f1/{weakest}'])}",
-            "words with the right tag": percent(metrics["token_accuracy"]),
+            f"{part}s with the right tag": percent(metrics["token_accuracy"]),
             **of_members,
         },
     )
@@ -154,7 +155,7 @@ def _kinds(texts: Sequence[TaggedText]) -> Section:
     """Count the kinds of mistakes."""
     found = Counter(kind for text in texts for kind in _mistaken(text))
     words = {
-        "type": "the right words with another type",
+        "type": "the right bounds with another type",
         "bounds": "the right type with other bounds",
         "both": "other bounds and another type",
         "missed": "missed: nothing was given where an entity stands",

@@ -1,0 +1,27 @@
+"""The encoder on which tasks stand in the tests of this room, and their values as arrays."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import keras
+import numpy as np
+
+from tfattn.models.bert import Bert
+
+
+def small_encoder() -> Bert:
+    """Makes a BERT of 50 tokens that drops nothing, with weights large enough to tell tokens apart."""
+    return Bert(
+        vocabulary_size=50,
+        hidden_dim=16,
+        num_layers=1,
+        num_heads=2,
+        intermediate_dim=32,
+        initializer_range=0.5,
+        dropout=0.0,
+    )
+
+
+def arrays(values: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Turns tensors into arrays, by name."""
+    return {name: keras.ops.convert_to_numpy(value) for name, value in values.items()}
