@@ -7,7 +7,9 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 from tfattn.preprocessing.characters import Characters, normalizer
 from tfattn.preprocessing.words import split
 
-CHARACTERS = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+# All of the planes that have characters, and some of those which have none yet.
+CODES = (*range(0xD800), *range(0xE000, 0x40000), *range(0x40000, 0x110000, 101), *range(0xE0000, 0xE0200))
+CHARACTERS = [chr(code) for code in CODES]
 
 
 def words_of(texts: list[str], **folding: bool) -> list[list[str]]:
