@@ -17,9 +17,9 @@ import time
 from pathlib import Path
 
 import numpy as np
-from scipy import stats
 
 from benchmarks import peers, results
+from benchmarks.paired import ahead
 from benchmarks.results import Table
 from benchmarks.text_classifiers import PEERS
 from tfattn import pretrained
@@ -61,7 +61,12 @@ def main(arguments: argparse.Namespace) -> list[Table]:
         line = ", ".join(f"{name} {accuracy:.4f}" for name, accuracy in measured.items())
         print(f"split {seed}: {line} ({seconds:.0f} s)", flush=True)
     rows = [
-        [name, f"{np.mean(values):.4f}", f"{min(values):.4f} to {max(values):.4f}", _ahead(accuracies, name)]
+        [
+            name,
+            f"{np.mean(values):.4f}",
+            f"{min(values):.4f} to {max(values):.4f}",
+            ahead(accuracies[OURS], values) if name != OURS and len(values) > 1 else "",
+        ]
         for name, values in accuracies.items()
     ]
     title = f"{Path(arguments.pipeline).stem}, accuracy of the last epoch on {arguments.splits} stratified splits"
@@ -114,16 +119,6 @@ def divided(data: Data, seed: int) -> dict[str, list[Row]]:
         split: [row for row, place in zip(rows, split_of_row, strict=True) if SPLITS[place] == split]
         for split in (TRAIN, VALIDATION)
     }
-
-
-def _ahead(accuracies: dict[str, list[float]], name: str) -> str:
-    """Say by how much we are ahead of a peer, with the interval of the mean."""
-    if name == OURS or len(accuracies[name]) < 2:
-        return ""
-    differences = np.subtract(accuracies[OURS], accuracies[name])
-    half = stats.t.ppf(0.975, len(differences) - 1) * stats.sem(differences)
-    mean = differences.mean()
-    return f"{mean:+.4f} ({mean - half:+.4f} to {mean + half:+.4f})"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,23 @@
+"""Differences of runs that were measured in pairs, such as on the same split or from the same seed."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import stats
+
+
+def ahead(one: Sequence[float], other: Sequence[float]) -> str:
+    """Say by how much one is higher than the other in the mean, with the 95 % interval of that.
+
+    Args:
+        one: what was measured, two values or more.
+        other: as many, each beside its pair.
+
+    Example:
+        >>> ahead([0.9, 0.8, 0.85], [0.7, 0.7, 0.7])
+        '+0.1500 (+0.0258 to +0.2742)'
+    """
+    differences = np.subtract(one, other)
+    half = stats.t.ppf(0.975, len(differences) - 1) * stats.sem(differences)
+    mean = differences.mean()
+    return f"{mean:+.4f} ({mean - half:+.4f} to {mean + half:+.4f})"
