@@ -154,7 +154,9 @@ def test_lower_case(folder, config):
     weights = pretrained.open(folder)
     assert weights.lower_case is True
     (folder / "tokenizer_config.json").write_text('{"do_lower_case": false}')
-    assert weights.lower_case is False
+    assert weights.lower_case is False and weights.strip_accents is None
+    (folder / "tokenizer_config.json").write_text('{"strip_accents": false}')
+    assert weights.lower_case is True and weights.strip_accents is False
     (folder / "tokenizer_config.json").unlink()
     weights.vocabulary.write_text("[PAD]\n[UNK]\nParis\n")
     assert weights.lower_case is False

@@ -63,7 +63,7 @@ class WordPiece(Preprocessor):
         vocabulary_size: the most tokens to learn when the vocabulary is trained.
         lower_case: whether to fold case; by default as the pretrained model does, or else if the vocabulary has no
             capitals.
-        strip_accents: whether to drop accents; by default as lower_case.
+        strip_accents: whether to drop accents; by default as the pretrained model does, or else as lower_case.
         max_length: the longest sequence in tokens, [CLS] and [SEP]s included. Of a pair, the longer text is cut first.
         doc_stride: read a longer text as several sequences, each of which begins so many tokens further on in it than
             the one before; every one has the first text of a pair, or as much of it as fills half. Predictions of a
@@ -203,10 +203,11 @@ class WordPiece(Preprocessor):
     def needs_pretrained(self) -> bool:
         return self.vocabulary == PRETRAINED
 
-    def adopt(self, *, vocabulary: Path, lower_case: bool | None) -> None:
+    def adopt(self, *, vocabulary: Path, lower_case: bool | None, strip_accents: bool | None) -> None:
         self.vocabulary = str(vocabulary)
-        if self.lower_case is None:
+        if self.lower_case is None:  # of texts that are folded otherwise, the accents are the user's matter, too
             self.lower_case = lower_case
+            self.strip_accents = strip_accents if self.strip_accents is None else self.strip_accents
 
     def locate(self, what: Located) -> None:
         self.located = what
