@@ -61,10 +61,10 @@ def find(model: str, folder: Path) -> Any:
         ConfigError: there is none; suggests the nearest name. Or as `open`.
     """
     exports = [path.name for path in sorted(folder.iterdir()) if files.numbered(path)] if folder.is_dir() else []
+    if model not in catalog.PRETRAINED_PACKAGES and model in exports:
+        return open(folder / model)
     if model in catalog.PRETRAINED_PACKAGES or Path(model).is_dir():
         return open(model)
-    if model in exports:
-        return open(folder / model)
     known = [*catalog.PRETRAINED_PACKAGES, *exports]
     raise ConfigError(
         "there is no such encoder",
