@@ -3,10 +3,15 @@
 Standard output carries results only (answers, configurations, schemas), so that it can be piped.
 """
 
-from collections.abc import Iterable, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+
+Item = TypeVar("Item")
 
 console = Console(stderr=True, highlight=False)
 
@@ -26,3 +31,29 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
     for row in rows:
         shown.add_row(*(f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row))
     console.print(shown, markup=False)
+
+
+@contextlib.contextmanager
+def progress(title: str, total: int | None, *, done: int = 0) -> Iterator[Callable[[], None]]:
+    """Show on a terminal, while the block runs, how far it is and how long it will take.
+
+    Args:
+        title: what is done.
+        total: how many there are; None where that is unknown.
+        done: how many are done already.
+
+    Yields:
+        what is called after each of them.
+    """
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(title, total=total, completed=done)
+        yield lambda: bar.advance(task)
+
+
+def tracked(items: Iterable[Item], title: str, total: int | None) -> Iterator[Item]:
+    """Yield the same items, and show how many there have been; see `progress`."""
+    with progress(title, total) as advance:
+        for item in items:
+            yield item
+            advance()

@@ -1,13 +1,16 @@
 """From a CSV to an export that answers, through the command line."""
 
+import csv
 import json
 import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from tfattn import files
+from tfattn.serving.client import local
 
 
 @pytest.fixture(autouse=True)
@@ -71,6 +74,15 @@ def test_a_file_like_the_one_that_trained_it_is_read_as_that_one_was(project, co
     answers = (project / "answers.tsv").read_text().splitlines()
     assert len(answers) == 481 and "\ttruncated\t" in answers[0]
     assert sum(line.startswith("Öl ") for line in answers) == text.count("\nOil ") > 0
+
+
+def test_features_of_an_export_are_those_that_its_head_reads(command):
+    read = ("--input", "reports.csv", "--pooling", "mean", "--output", "vectors.npy")
+    assert command("features", "tiny", *read).status == 0
+    with open("reports.csv", encoding="utf-8-sig", newline="") as file:
+        texts = [{"text": row["Description"]} for row in csv.DictReader(file)]
+    expected = local.load("tiny").outputs(texts, signature="features")["encoded"]
+    np.testing.assert_allclose(np.load("vectors.npy"), expected, atol=1e-5)
 
 
 def test_a_classifier_has_no_attention_to_a_source(command):

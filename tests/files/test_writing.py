@@ -115,3 +115,6 @@ def test_a_place_that_takes_no_file_is_said_plainly(tmp_path):
     (tmp_path / "x.csv").mkdir()
     with pytest.raises(TfattnError, match=r"x.csv: cannot write here \(Is a directory\)"):
         files.write_text(tmp_path / "x.csv", "new")
+    files.write_text(tmp_path / "file", "in the way of a folder")
+    with pytest.raises(TfattnError, match=r"a.txt: cannot write here \(File exists\)"):
+        files.write_text(tmp_path / "file" / "a.txt", "new")

@@ -16,6 +16,14 @@ def test_first():
     np.testing.assert_array_equal(keras.ops.convert_to_numpy(pooling.first(X)), X[:, 0])
 
 
+def test_a_vector_by_name_is_float32():
+    half = X.astype("float16")
+    for by, expected in (("cls", half[:, 0]), ("mean", keras.ops.convert_to_numpy(pooling.mean(half, REAL)))):
+        found = keras.ops.convert_to_numpy(pooling.pooled(half, REAL, by=by))
+        assert found.dtype == np.float32
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_mean_counts_real_tokens_alone():
     mean = keras.ops.convert_to_numpy(pooling.mean(X, REAL))
     np.testing.assert_allclose(mean[0], X[0, :2].mean(0), rtol=1e-5)

@@ -240,8 +240,17 @@ def test_it_adopts_a_vocabulary_and_what_was_stated_stands(write_vocabulary, sta
     vocabulary = Path(write_vocabulary("Mixer", "mixer"))
     tokenizer = WordPiece(vocabulary="pretrained", lower_case=stated)
     assert tokenizer.needs_pretrained
-    tokenizer.adopt(vocabulary=vocabulary, lower_case=True)
+    tokenizer.adopt(vocabulary=vocabulary, lower_case=True, strip_accents=None)
     assert not tokenizer.needs_pretrained
     assert tokenizer.files == [vocabulary]
     tokenizer.fit(ROWS)
     assert read(tokenizer, "Mixer") == [["[CLS]", adopted, "[SEP]"]]
+
+
+def test_it_folds_accents_as_the_adopted_model_does(write_vocabulary):
+    vocabulary = Path(write_vocabulary("élan", "elan"))
+    for strip_accents, read_as in ((False, "élan"), (True, "elan"), (None, "elan")):
+        tokenizer = WordPiece(vocabulary="pretrained")
+        tokenizer.adopt(vocabulary=vocabulary, lower_case=True, strip_accents=strip_accents)
+        tokenizer.fit(ROWS)
+        assert read(tokenizer, "Élan") == [["[CLS]", read_as, "[SEP]"]]

@@ -17,5 +17,7 @@ with torch.no_grad():
         input_ids=features["token_ids"],
         attention_mask=features["padding_mask"],
         token_type_ids=features["segment_ids"],
+        output_hidden_states=True,
     )
-np.savez(outputs, **{name: value.numpy() for name, value in answer.items()})
+hidden_states = torch.stack(answer.pop("hidden_states"))
+np.savez(outputs, hidden_states=hidden_states.numpy(), **{name: value.numpy() for name, value in answer.items()})

@@ -154,7 +154,9 @@ def test_lower_case(folder, config):
     weights = pretrained.open(folder)
     assert weights.lower_case is True
     (folder / "tokenizer_config.json").write_text('{"do_lower_case": false}')
-    assert weights.lower_case is False
+    assert weights.lower_case is False and weights.strip_accents is None
+    (folder / "tokenizer_config.json").write_text('{"strip_accents": false}')
+    assert weights.lower_case is True and weights.strip_accents is False
     (folder / "tokenizer_config.json").unlink()
     weights.vocabulary.write_text("[PAD]\n[UNK]\nParis\n")
     assert weights.lower_case is False
@@ -223,11 +225,14 @@ def compare(folder, features, tmp_path):
     weights = pretrained.open(folder)
     bert = Bert(**weights.sizes())
     weights.load_into(bert)
-    answer = {name: keras.ops.convert_to_numpy(value) for name, value in bert(features).items()}
+    answer = bert(features)
+    answer |= {"hidden_states": keras.ops.stack(answer["hidden_states"])}
+    answer = {name: keras.ops.convert_to_numpy(value) for name, value in answer.items()}
     expected = run_transformers("BertModel", weights.folder, features, tmp_path)
     real = features["padding_mask"].astype(bool)
     np.testing.assert_allclose(answer["sequence_output"][real], expected["last_hidden_state"][real], atol=1e-5)
     np.testing.assert_allclose(answer["pooled_output"], expected["pooler_output"], atol=1e-5)
+    np.testing.assert_allclose(answer["hidden_states"][:, real], expected["hidden_states"][:, real], atol=1e-4)
 
 
 @pytest.mark.parametrize(

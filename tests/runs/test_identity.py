@@ -116,7 +116,11 @@ def test_replaced_weights_are_another_run_on_the_same_data():
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [("vocab.txt", "[PAD]\n[UNK]\nb\n"), ("tokenizer_config.json", '{"do_lower_case": false}')],
+    [
+        ("vocab.txt", "[PAD]\n[UNK]\nb\n"),
+        ("tokenizer_config.json", '{"do_lower_case": false}'),
+        ("tokenizer_config.json", '{"strip_accents": false}'),
+    ],
 )
 def test_a_published_vocabulary_that_has_changed_is_other_data(name, content):
     prepared = ids(CLASSIFIER)[1]

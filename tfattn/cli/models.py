@@ -1,7 +1,7 @@
 """The commands that ask, draw, serve and check models."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -17,6 +17,14 @@ Folder = Annotated[Path, typer.Option("--folder", help="Where exports stand.")]
 TokenFile = Annotated[
     Path | None, typer.Option("--token-file", help="A file with the bearer token that the server asks for.")
 ]
+
+
+def _numbers(text: str) -> list[int]:
+    """Read whole numbers with commas between."""
+    try:
+        return [int(number) for number in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter("whole numbers with commas between, such as -1,-2") from None
 
 
 @app.command()
@@ -78,6 +86,63 @@ def glue(
 ) -> None:
     """Predict a test file of GLUE, and write the predictions as its website takes them."""
     loading.serving().glue(model, task, input, output, folder=folder, print=_print)
+
+
+@app.command()
+def features(
+    model: Annotated[
+        str,
+        typer.Argument(help="A published encoder (minilm), a folder of weights, or an export by its name or folder."),
+    ],
+    input: Annotated[str, typer.Option("--input", help="Text lines, csv, tsv or jsonl; - is standard input.")] = "-",
+    output: Annotated[
+        str, typer.Option("--output", help=".jsonl, or .npy for one vector of each text; - is standard output.")
+    ] = "-",
+    layers: Annotated[
+        Any,
+        typer.Option(
+            "--layers",
+            parser=_numbers,
+            metavar="NUMBERS",
+            help="Which, such as -1,-2: -1 is the topmost. By default -1,-2,-3,-4 of tokens, -1 of texts.",
+        ),
+    ] = None,
+    pooling: Annotated[
+        Literal["none", "mean", "cls", "pooler"],
+        typer.Option("--pooling", help="How the tokens of a text become one vector; none gives the vectors of tokens."),
+    ] = "none",
+    normalize: Annotated[bool, typer.Option("--normalize", help="Bring each vector to length 1.")] = False,
+    columns: Annotated[
+        str | None, typer.Option("--columns", help="The column of the texts, or two for pairs, with a comma between.")
+    ] = None,
+    format: Annotated[
+        Literal["text", "csv", "tsv", "jsonl"] | None,
+        typer.Option("--format", help="How to read the input, where its suffix does not tell."),
+    ] = None,
+    max_length: Annotated[
+        int | None, typer.Option("--max-length", min=5, help="Tokens of the longest text; of others the end is cut.")
+    ] = None,
+    max_tokens: Annotated[int, typer.Option("--max-tokens", min=1, help="Tokens in a batch, with padding.")] = 2048,
+    precision: Annotated[
+        Literal["float32", "bfloat16"], typer.Option("--precision", help="In which the encoder computes.")
+    ] = "float32",
+    folder: Folder = Path("saved_models"),
+) -> None:
+    """Write the vectors that an encoder makes of texts: of their tokens, or one of each text."""
+    loading.stages().features(
+        model,
+        input,
+        output,
+        layers=layers,
+        pooling=pooling,
+        normalize=normalize,
+        columns=columns and columns.split(","),
+        format=format,
+        max_length=max_length,
+        max_tokens=max_tokens,
+        precision=precision,
+        folder=folder,
+    )
 
 
 @app.command()

@@ -14,10 +14,8 @@ from functools import partial
 from typing import Any
 
 from pydantic import PositiveInt
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from tfattn import native
-from tfattn.console import console
+from tfattn import console, native
 from tfattn.data.engine import Elsewhere, Engine, Step, Unit
 from tfattn.errors import TfattnError
 
@@ -117,7 +115,5 @@ def _progress(step: Step, total: int, left: int) -> Iterator[Callable[[], None]]
     if left < SHOWN_UNITS:
         yield lambda: None
         return
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task(step.__name__, total=total, completed=total - left)
-        yield lambda: progress.advance(task)
+    with console.progress(step.__name__, total, done=total - left) as advance:
+        yield advance

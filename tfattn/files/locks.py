@@ -21,7 +21,15 @@ LOCK = ".lock"
 UNFINISHED = ".unfinished"
 
 _CUT_ARRAY = re.compile(r"\d+ requested and \d+ written")
-_UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG)
+_UNWRITABLE = (
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.EEXIST,  # a file stands where a folder would be made
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.ENAMETOOLONG,
+)
 
 
 @contextlib.contextmanager

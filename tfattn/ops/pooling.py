@@ -1,6 +1,6 @@
 """Vectors of a sequence, or one for all of it, without weights."""
 
-from typing import Any
+from typing import Any, Literal
 
 from keras import ops
 
@@ -34,3 +34,8 @@ def mean(x: Any, padding_mask: Any = None) -> Any:
     real = ops.cast(ops.cast(padding_mask, "bool"), "float32")
     total = ops.matmul(real[:, None, :], x)[:, 0]  # (B, 1, T) x (B, T, D) -> (B, D)
     return total / ops.maximum(ops.sum(real, axis=1, keepdims=True), 1.0)
+
+
+def pooled(x: Any, padding_mask: Any = None, *, by: Literal["cls", "mean"]) -> Any:
+    """Return one vector of each sequence, in float32: the first token's, or the mean: (B, T, D) -> (B, D)."""
+    return ops.cast(first(x), "float32") if by == "cls" else mean(x, padding_mask)

@@ -48,8 +48,14 @@ class Preprocessor(tf.Module):
         """The files that `fit` reads, beside the training rows."""
         return []
 
-    def adopt(self, *, vocabulary: Path, lower_case: bool | None) -> None:
-        """Adopt the vocabulary of published weights, and whether they lower-case text (None where that is unknown)."""
+    def adopt(self, *, vocabulary: Path, lower_case: bool | None, strip_accents: bool | None) -> None:
+        """Adopt the vocabulary of published weights, and how texts are folded before they are split.
+
+        Args:
+            vocabulary: its file.
+            lower_case: whether to fold case; None where that is unknown.
+            strip_accents: whether to drop accents; None for as `lower_case`.
+        """
         raise NotImplementedError
 
     def locate(self, what: Located) -> None:

@@ -2,17 +2,15 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any
 
 import tensorflow as tf
-import tokenizers
 from pydantic import PositiveInt
-from typing_extensions import TypedDict
 
-from tfattn import files
 from tfattn.config.relations import OnlyWith
-from tfattn.errors import ConfigError, DataError, TfattnError
+from tfattn.errors import ConfigError, TfattnError
 from tfattn.features import ENDS, EXAMPLE_ROWS, MAX_CONTEXT, SEGMENT_IDS, STARTS, TEXT, TOKEN_IDS, WORD_NUMBERS
+from tfattn.preprocessing import wordpiece_files
 from tfattn.preprocessing.pieces import Pieces
 from tfattn.preprocessing.preprocessor import Located, Preprocessor
 from tfattn.preprocessing.segments import Layout
@@ -21,24 +19,6 @@ from tfattn.preprocessing.vocabulary import END, START, Vocabulary
 
 TRAIN = "train"
 PRETRAINED = "pretrained"
-
-_VOCABULARY = "vocab.txt"
-_SETTINGS = "tokenizer_config.json"
-
-
-class WordPieceSettings(TypedDict):
-    """The content of tokenizer_config.json, with the names that transformers gives to settings."""
-
-    tokenizer_class: str
-    do_lower_case: bool
-    strip_accents: bool
-    model_max_length: int
-    doc_stride: int | None
-    max_query_length: NotRequired[int]
-    located: NotRequired[Located]
-    fields: list[str]
-    tokenizers_version: str
-    characters_sha256: str
 
 
 class WordPiece(Preprocessor):
@@ -63,7 +43,7 @@ class WordPiece(Preprocessor):
         vocabulary_size: the most tokens to learn when the vocabulary is trained.
         lower_case: whether to fold case; by default as the pretrained model does, or else if the vocabulary has no
             capitals.
-        strip_accents: whether to drop accents; by default as lower_case.
+        strip_accents: whether to drop accents; by default as the pretrained model does, or else as lower_case.
         max_length: the longest sequence in tokens, [CLS] and [SEP]s included. Of a pair, the longer text is cut first.
         doc_stride: read a longer text as several sequences, each of which begins so many tokens further on in it than
             the one before; every one has the first text of a pair, or as much of it as fills half. Predictions of a
@@ -154,21 +134,14 @@ class WordPiece(Preprocessor):
 
     def save(self, folder: Path) -> None:
         """Write vocab.txt and tokenizer_config.json, the file names of transformers."""
-        pieces = self._fitted
-        files.write_text(Path(folder) / _VOCABULARY, "".join(f"{token}\n" for token in pieces.vocabulary.tokens))
-        settings: WordPieceSettings = {
-            "tokenizer_class": "BertTokenizer",
-            "do_lower_case": pieces.lower_case,
-            "strip_accents": pieces.strip_accents,
+        sequences: wordpiece_files.Sequences = {
             "model_max_length": self.max_length,
             "doc_stride": self.doc_stride,
             **({} if self.max_query_length is None else {"max_query_length": self.max_query_length}),
             **({} if self.located is None else {"located": self.located}),
             "fields": list(self.fields),
-            "tokenizers_version": tokenizers.__version__,
-            "characters_sha256": pieces.characters.fingerprint,
         }
-        files.write_json(Path(folder) / _SETTINGS, settings)
+        wordpiece_files.write(folder, self._fitted, sequences)
 
     def load(self, folder: Path) -> None:
         """Read what `save` wrote; the saved settings replace those of the constructor.
@@ -177,36 +150,23 @@ class WordPiece(Preprocessor):
             DataError: a file is missing or damaged, or the installed `tokenizers` treats characters differently from
                 the one that was installed when the folder was saved.
         """
-        path = Path(folder) / _SETTINGS
-        settings = files.read_json(path, WordPieceSettings, remedy="Prepare the data again.")
-        self.lower_case = settings["do_lower_case"]
-        self.strip_accents = settings["strip_accents"]
-        self.max_length = settings["model_max_length"]
-        self.doc_stride = settings["doc_stride"]
-        self.max_query_length = settings.get("max_query_length")
-        self.located = settings.get("located")
-        self.fields = tuple(settings["fields"])
-        characters, version = settings["characters_sha256"], settings["tokenizers_version"]
-        known = Vocabulary.read(Path(folder) / _VOCABULARY)
-        pieces = Pieces(known, lower_case=self.lower_case, strip_accents=self.strip_accents)
-        if pieces.characters.fingerprint != characters:
-            raise DataError(
-                "the tokenizer was made with another `tokenizers` package, which treats some characters differently",
-                where=str(path),
-                expected=f"tokenizers {version}",
-                received=tokenizers.__version__,
-                remedy=f"Run `pip install tokenizers=={version}`, or prepare the data and train again.",
-            )
-        self._pieces = pieces
+        self._pieces, sequences = wordpiece_files.read(folder)
+        self.lower_case, self.strip_accents = self._pieces.lower_case, self._pieces.strip_accents
+        self.max_length = sequences["model_max_length"]
+        self.doc_stride = sequences["doc_stride"]
+        self.max_query_length = sequences.get("max_query_length")
+        self.located = sequences.get("located")
+        self.fields = tuple(sequences["fields"])
 
     @property
     def needs_pretrained(self) -> bool:
         return self.vocabulary == PRETRAINED
 
-    def adopt(self, *, vocabulary: Path, lower_case: bool | None) -> None:
+    def adopt(self, *, vocabulary: Path, lower_case: bool | None, strip_accents: bool | None) -> None:
         self.vocabulary = str(vocabulary)
-        if self.lower_case is None:
+        if self.lower_case is None:  # of texts that are folded otherwise, the accents are the user's matter, too
             self.lower_case = lower_case
+            self.strip_accents = strip_accents if self.strip_accents is None else self.strip_accents
 
     def locate(self, what: Located) -> None:
         self.located = what

@@ -4,8 +4,8 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
-from tfattn import catalog, registry
-from tfattn.errors import ConfigError
+from tfattn import catalog, files, registry
+from tfattn.errors import ConfigError, nearest
 
 
 def open(name_or_folder: str | Path) -> Any:  # noqa: A001 (read as pretrained.open)
@@ -47,6 +47,31 @@ def open(name_or_folder: str | Path) -> Any:  # noqa: A001 (read as pretrained.o
         where=str(folder),
         expected="; or ".join(known),
         received=", ".join(sorted(path.name for path in folder.iterdir())[:10]) or "an empty folder",
+    )
+
+
+def find(model: str, folder: Path) -> Any:
+    """Find published weights as `open` does, and also an export by its name.
+
+    Args:
+        model: as `open` takes it, or the name of an export.
+        folder: that of all exports.
+
+    Raises:
+        ConfigError: there is none; suggests the nearest name. Or as `open`.
+    """
+    exports = [path.name for path in sorted(folder.iterdir()) if files.numbered(path)] if folder.is_dir() else []
+    if model not in catalog.PRETRAINED_PACKAGES and model in exports:
+        return open(folder / model)
+    if model in catalog.PRETRAINED_PACKAGES or Path(model).is_dir():
+        return open(model)
+    known = [*catalog.PRETRAINED_PACKAGES, *exports]
+    raise ConfigError(
+        "there is no such encoder",
+        expected=f"a published one ({', '.join(catalog.PRETRAINED_PACKAGES)}), a folder of weights, or an export in "
+        f"{folder}/: {', '.join(exports) or 'there are none yet'}",
+        received=repr(model),
+        remedy=nearest(model, known),
     )
 
 

@@ -11,6 +11,8 @@ import numpy as np
 
 from tfattn import console, files
 from tfattn.errors import CheckpointError
+from tfattn.features import TEXT
+from tfattn.formats.training_file import TrainingFile
 
 if TYPE_CHECKING:  # the sizes of a model are read from its files without Keras, which takes seconds to import
     import keras
@@ -71,6 +73,21 @@ class Pretrained(ABC):
     @abstractmethod
     def lower_case(self) -> bool:
         """Whether texts are lower-cased before they are tokenized."""
+
+    @property
+    def strip_accents(self) -> bool | None:
+        """Whether accents are dropped before; None for as `lower_case`."""
+        return None
+
+    @property
+    def max_length(self) -> int:
+        """The length in tokens to which longer texts were cut, or else the longest that the model takes."""
+        return self.sizes()["max_sequence_length"]
+
+    @property
+    def trained_on(self) -> TrainingFile:
+        """The fields that the model reads, and how a file of them is read."""
+        return TrainingFile({TEXT: TEXT})
 
     def fingerprint(self) -> str:
         """Return a digest of the tensors' files, independent of where the folder stands."""

@@ -47,8 +47,12 @@ class HuggingFaceBert(Pretrained):
 
     @property
     def lower_case(self) -> bool:
-        settings = read_json(self.folder / TOKENIZER) if (self.folder / TOKENIZER).is_file() else {}
+        settings = self._tokenizer()
         return bool(settings["do_lower_case"]) if "do_lower_case" in settings else is_lower_case(self.vocabulary)
+
+    @property
+    def strip_accents(self) -> bool | None:
+        return self._tokenizer().get("strip_accents")
 
     def stored_shapes(self) -> dict[str, tuple[int, ...]]:
         with self._open() as file:
@@ -66,6 +70,9 @@ class HuggingFaceBert(Pretrained):
             tensors = {name: file.get_tensor(name) for name in names}
         # A linear layer of torch holds (outputs, inputs).
         return {name: value.T if _is_linear(name) else value for name, value in tensors.items()}
+
+    def _tokenizer(self) -> dict[str, Any]:
+        return read_json(self.folder / TOKENIZER) if (self.folder / TOKENIZER).is_file() else {}
 
     def _open(self) -> Any:
         path = self.folder / WEIGHTS

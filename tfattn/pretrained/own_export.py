@@ -9,10 +9,12 @@ import numpy as np
 from tfattn import files
 from tfattn.config.read import read_yaml
 from tfattn.errors import CheckpointError
+from tfattn.formats.training_file import TrainingFile
 from tfattn.pretrained.contract import Pretrained
 from tfattn.pretrained.tensorflow_checkpoint import reading
 
 CONFIG, NAMES = "assets.extra/config.yaml", "assets.extra/weights.json"
+SOURCE = "assets.extra/source.json"
 VOCABULARY, TOKENIZER = "assets/vocab.txt", "assets/tokenizer_config.json"
 WEIGHTS = "variables/variables"
 _KEY = "weights/{}/.ATTRIBUTES/VARIABLE_VALUE"
@@ -48,6 +50,18 @@ class OwnExport(Pretrained):
     @property
     def lower_case(self) -> bool:
         return bool(self._setting(self._json(TOKENIZER), "do_lower_case", TOKENIZER))
+
+    @property
+    def strip_accents(self) -> bool | None:
+        return bool(self._setting(self._json(TOKENIZER), "strip_accents", TOKENIZER))
+
+    @property
+    def max_length(self) -> int:
+        return int(self._setting(self._json(TOKENIZER), "model_max_length", TOKENIZER))
+
+    @property
+    def trained_on(self) -> TrainingFile:
+        return TrainingFile.read(self._existing(SOURCE), remedy="Export the model again.")
 
     def stored_shapes(self) -> dict[str, tuple[int, ...]]:
         keys = self._keys()

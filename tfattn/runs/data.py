@@ -24,5 +24,7 @@ def data_of(config: Config) -> Data:
                 remedy="Set `vocabulary: train`, or name a vocab.txt.",
             )
         folder = pretrained.open(source)
-        data.preprocessing.adopt(vocabulary=folder.vocabulary, lower_case=folder.lower_case)
+        data.preprocessing.adopt(
+            vocabulary=folder.vocabulary, lower_case=folder.lower_case, strip_accents=folder.strip_accents
+        )
     return data

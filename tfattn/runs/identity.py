@@ -57,6 +57,8 @@ def inputs_of(config: Config, data: Data) -> Inputs:
         of_training["pretrained"] = weights.fingerprint()
         if build(config, "data", "preprocessing").needs_pretrained:
             of_data["lower_case"] = str(weights.lower_case)
+            if weights.strip_accents not in (None, weights.lower_case):  # stated, and no usual folding
+                of_data["strip_accents"] = str(weights.strip_accents)
     for path, kind, name in _parts(config, SectionMark(config.section), ()):
         if fingerprint := code_of(kind, name):
             (of_data if path[0] == "data" else of_training)["plugin " + ".".join(path)] = fingerprint

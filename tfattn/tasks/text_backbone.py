@@ -55,17 +55,14 @@ class TextBackbone(Backbone):
             return {ENCODED: ops.cast(outputs[POOLED_OUTPUT], "float32")}
         mask = features.get(PADDING_MASK)
         if self.pooled_layers == 1:
-            return {ENCODED: self._pooled(outputs[SEQUENCE_OUTPUT], mask)}
-        vectors = [self._pooled(x, mask) for x in outputs[HIDDEN_STATES][-self.pooled_layers :]]
+            return {ENCODED: pool.pooled(outputs[SEQUENCE_OUTPUT], mask, by=self.pooling)}
+        vectors = [pool.pooled(x, mask, by=self.pooling) for x in outputs[HIDDEN_STATES][-self.pooled_layers :]]
         ones, zeros = ops.ones(self.model.hidden_dim), ops.zeros(self.model.hidden_dim)
         vectors = [layer_normalization(x, ones, zeros, epsilon=1e-6) for x in vectors]
         return {ENCODED: ops.concatenate(vectors, axis=-1)}
 
     def dropped(self, encoded: Any, training: bool = False) -> Any:
         return self.head_dropout(encoded, training=training)
-
-    def _pooled(self, x: Any, padding_mask: Any) -> Any:
-        return ops.cast(pool.first(x), "float32") if self.pooling == "cls" else pool.mean(x, padding_mask)
 
 
 def _checked(layers: int | Literal["all"], pooling: str, *, available: int) -> int:

@@ -1,0 +1,46 @@
+"""Folders that look like exports, as far as weights are read from them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import keras
+import tensorflow as tf
+
+
+def write_export(
+    folder: Path,
+    model: keras.Model,
+    tokens: Sequence[str],
+    *,
+    name: str = "bert",
+    columns: Mapping[str, str] | None = None,
+    without: str = "nothing",
+    **settings,
+) -> Path:
+    """Writes a version's folder.
+
+    Args:
+        folder: to be made.
+        model: whose weights it has.
+        tokens: of the vocabulary.
+        name: the model's in the catalog.
+        columns: of the training file, by field.
+        without: the weights whose names hold this are left out.
+        settings: changes to those of the tokenizer.
+    """
+    (folder / "variables").mkdir(parents=True)
+    weights = [weight for weight in model.weights if "seed" not in weight.path and without not in weight.path]
+    tf.train.Checkpoint(weights=[weight.value for weight in weights]).write(str(folder / "variables/variables"))
+    columns = columns or {"text": "text"}
+    tokenizer = {"do_lower_case": True, "strip_accents": True, "model_max_length": 16, "fields": list(columns)}
+    for path, content in {
+        "assets.extra/config.yaml": {"model": {"name": name, **model.get_config()}},
+        "assets.extra/weights.json": {"model": "bert", "weights": [weight.path for weight in weights]},
+        "assets.extra/source.json": {"columns": columns, "missing": [], "suffix": ".csv", "format": None},
+        "assets/tokenizer_config.json": {**tokenizer, **settings},
+    }.items():
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(json.dumps(content))
+    (folder / "assets/vocab.txt").write_text("".join(f"{token}\n" for token in tokens))
+    return folder

@@ -1,0 +1,47 @@
+"""Exports of our own as published weights: of an encoder, whatever it was trained for."""
+
+import pytest
+
+from tests.pretrained.conftest import VOCABULARY
+from tests.pretrained.exports import write_export
+from tfattn import pretrained
+from tfattn.errors import CheckpointError, ConfigError
+from tfattn.models.bert import Bert
+
+
+def test_import_of_the_newest_version(tmp_path, tiny, same_weights):
+    other = Bert(**{**tiny.get_config(), "num_layers": 1})
+    write_export(tmp_path / "mine/9", other, VOCABULARY)
+    write_export(tmp_path / "mine/10", tiny, VOCABULARY)
+    weights = pretrained.open(tmp_path / "mine")
+    sizes = weights.sizes()
+    assert sizes.pop("name") == "bert"
+    bert = Bert(**sizes)
+    weights.load_into(bert)
+    same_weights(bert, tiny)
+
+
+def test_texts_are_read_as_it_was_trained(tmp_path, tiny):
+    columns = {"text_a": "sentence1", "text_b": "sentence2"}
+    folder = write_export(tmp_path / "1", tiny, VOCABULARY, columns=columns, model_max_length=9, strip_accents=False)
+    weights = pretrained.open(folder)
+    assert (weights.lower_case, weights.strip_accents, weights.max_length) == (True, False, 9)
+    assert weights.trained_on.columns == columns and weights.trained_on.suffix == ".csv"
+
+
+def test_what_reads_no_texts_is_refused(tmp_path, tiny):
+    folder = write_export(tmp_path / "1", tiny, VOCABULARY)
+    (folder / "assets/vocab.txt").unlink()
+    with pytest.raises(CheckpointError, match="1: a file is missing: expected assets/vocab.txt"):
+        pretrained.open(folder).sizes()
+
+
+def test_an_export_is_found_by_its_name(tmp_path, tiny):
+    folder = tmp_path / "saved_models"
+    write_export(folder / "mine" / "3", tiny, VOCABULARY)
+    assert pretrained.find("mine", folder).folder == folder / "mine" / "3"
+    assert pretrained.find(str(folder / "mine"), folder).folder == folder / "mine" / "3"
+    with pytest.raises(ConfigError, match=r"received 'mien'. Did you mean `mine`\?"):
+        pretrained.find("mien", folder)
+    with pytest.raises(ConfigError, match=r"minilm.*there are none yet, received 'minil'. Did you mean `minilm`\?"):
+        pretrained.find("minil", tmp_path / "nowhere")

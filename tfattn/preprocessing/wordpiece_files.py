@@ -1,0 +1,73 @@
+"""vocab.txt and tokenizer_config.json: WordPiece in a folder, under the names that transformers gives to settings."""
+
+from pathlib import Path
+from typing import NotRequired
+
+import tokenizers
+from typing_extensions import TypedDict
+
+from tfattn import files
+from tfattn.errors import DataError
+from tfattn.preprocessing.pieces import Pieces
+from tfattn.preprocessing.preprocessor import Located
+from tfattn.preprocessing.vocabulary import Vocabulary
+
+_VOCABULARY = "vocab.txt"
+_SETTINGS = "tokenizer_config.json"
+
+
+class Sequences(TypedDict):
+    """How texts become sequences."""
+
+    model_max_length: int
+    doc_stride: int | None
+    max_query_length: NotRequired[int]
+    located: NotRequired[Located]
+    fields: list[str]
+
+
+class Settings(Sequences):
+    """The content of tokenizer_config.json: also how texts are folded, and what makes sure that it stays so."""
+
+    tokenizer_class: str
+    do_lower_case: bool
+    strip_accents: bool
+    tokenizers_version: str
+    characters_sha256: str
+
+
+def write(folder: Path, pieces: Pieces, sequences: Sequences) -> None:
+    """Write both files into an existing folder."""
+    files.write_text(Path(folder) / _VOCABULARY, "".join(f"{token}\n" for token in pieces.vocabulary.tokens))
+    settings: Settings = {
+        "tokenizer_class": "BertTokenizer",
+        "do_lower_case": pieces.lower_case,
+        "strip_accents": pieces.strip_accents,
+        **sequences,
+        "tokenizers_version": tokenizers.__version__,
+        "characters_sha256": pieces.characters.fingerprint,
+    }
+    files.write_json(Path(folder) / _SETTINGS, settings)
+
+
+def read(folder: Path) -> tuple[Pieces, Sequences]:
+    """Read what `write` wrote.
+
+    Raises:
+        DataError: a file is missing or damaged, or the installed `tokenizers` treats characters differently from the
+            one that was installed when it was written.
+    """
+    path = Path(folder) / _SETTINGS
+    settings = files.read_json(path, Settings, remedy="Prepare the data again.")
+    known = Vocabulary.read(Path(folder) / _VOCABULARY)
+    pieces = Pieces(known, lower_case=settings["do_lower_case"], strip_accents=settings["strip_accents"])
+    if pieces.characters.fingerprint != settings["characters_sha256"]:
+        version = settings["tokenizers_version"]
+        raise DataError(
+            "the tokenizer was made with another `tokenizers` package, which treats some characters differently",
+            where=str(path),
+            expected=f"tokenizers {version}",
+            received=tokenizers.__version__,
+            remedy=f"Run `pip install tokenizers=={version}`, or prepare the data and train again.",
+        )
+    return pieces, settings
