@@ -19,5 +19,6 @@ with torch.no_grad():
         token_type_ids=features["segment_ids"],
         output_hidden_states=True,
     )
-hidden_states = torch.stack(answer.pop("hidden_states"))
-np.savez(outputs, hidden_states=hidden_states.numpy(), **{name: value.numpy() for name, value in answer.items()})
+states = torch.stack(answer.hidden_states).numpy()
+others = {name: value.numpy() for name, value in answer.items() if name != "hidden_states"}
+np.savez(outputs, hidden_states=states, **others)
