@@ -1,12 +1,14 @@
 """Answers as targets: where they stand, what is found again or dropped, and what is refused."""
 
 import json
+from collections import Counter
 
 import pytest
 
 from tfattn.data.answer_targets import NO_ANSWER, REMARKS, Answers
 from tfattn.data.coded import Coded
 from tfattn.data.source import Row
+from tfattn.data.squad_files import SquadFile
 from tfattn.errors import DataError
 
 CONTEXT = "Rome. rome is older than Rome"
@@ -33,6 +35,18 @@ def test_an_answer_that_stands_elsewhere_is_found_or_dropped_and_said(start, fou
     assert Answers(misplaced="drop").span(row(("Rome", start))) is None
     assert Answers(misplaced="drop").span(row(("Rome", start), ("older", 14))) == (14, 19)
     assert Answers(misplaced="drop").remarks(row(("Rome", start))) == [REMARKS["drop"]]
+
+
+def test_the_answers_of_cmrc_are_found_or_counted(shared):
+    source = SquadFile(path=str(shared / "chinese/cmrc2018/cmrc2018_dev.json"))
+    remarks = {misplaced: Counter() for misplaced in ("find", "drop")}
+    for row in source.rows():
+        for misplaced, found in remarks.items():
+            target = Answers(misplaced=misplaced)
+            target.check(row)
+            found.update(target.remarks(row))
+    assert remarks["find"] == {REMARKS[""]: 174, REMARKS["find"]: 3}
+    assert remarks["drop"] == {REMARKS[""]: 174, REMARKS["drop"]: 3}
 
 
 @pytest.mark.parametrize("text", ["Paris", ""])

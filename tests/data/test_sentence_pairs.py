@@ -191,4 +191,4 @@ def test_a_vocabulary_needs_a_mask(tmp_path):
 )
 def test_preprocessing_has_to_suit(tokenizer, message):
     with pytest.raises(ConfigError, match=message):
-        SentencePairs().check(tokenizer)
+        SentencePairs().require(tokenizer)

@@ -1,6 +1,5 @@
 """The `data` section of a pipeline file."""
 
-from collections.abc import Iterable, Mapping
 from typing import Annotated
 
 from pydantic import Field
@@ -63,32 +62,15 @@ class Data:
         self.missing = missing or {}
         self.engine: Engine = engine or Local()
         self.validation_source: Source | None = validation_source
-        are_made = [one.has_examples for one in self.sources.values()]
-        self.examples: Examples = ReadyMade(examples) if any(are_made) else examples
+        is_made = any(one.has_examples for one in self.sources.values())
+        self.examples: Examples = ReadyMade(examples) if is_made else examples
         for checked in self.sources.values():
             if preprocessing.reads_columns:
                 checked.add_columns(preprocessing.fields)
                 _check_targets_are_not_read(targets.roles, preprocessing.fields, checked.fields)
         self.examples.require(preprocessing)
-        if self.examples.ready_made == "training" and (are_made[-1] or source.has_examples and split.test):
-            raise ConfigError(
-                "examples that another tool has made do not say what their texts are, by which this task is measured",
-                key="validation_source",
-                expected="a source of texts, and no `split.test`",
-                received="examples" if validation_source else "none",
-            )
-        for key, one in self.sources.items():
-            roles = () if one.has_examples else targets.roles
-            _check_roles((*self.compared_roles(key), *roles, *split.roles), one.fields, key)
-        for role in self.missing:
-            if role not in self.needed_roles("source"):
-                raise ConfigError(
-                    f"no row needs `{role}`",
-                    key="missing",
-                    expected=f"one of {listed(self.needed_roles('source'))}",
-                    received=role,
-                    remedy=nearest(role, self.needed_roles("source")),
-                )
+        self._check_measured()
+        self._check_roles()
         if batching.balanced and not have_classes(targets.features):
             raise ConfigError("there are no classes to balance", key="batching.balanced", expected="false")
         if validation_source is not None and split.folds:
@@ -145,17 +127,40 @@ class Data:
         """
         return {key: source.fingerprint() for key, source in self.sources.items()}
 
-
-def _check_roles(roles: Iterable[str], fields: Mapping[str, str], key: str) -> None:
-    for role in roles:
-        if role not in fields:
+    def _check_measured(self) -> None:
+        """Refuse examples without texts where the task is measured by texts."""
+        measuring = [self.validation_source or self.source, *([self.source] if self.split.test else [])]
+        if self.examples.ready_made == "training" and any(source.has_examples for source in measuring):
             raise ConfigError(
-                f"no column is given for `{role}`",
-                key=f"{key}.fields",
-                expected=f"`{role}: COLUMN`",
-                received=", ".join(fields) or "nothing",
-                remedy=nearest(role, fields),
+                "examples that another tool has made do not say what their texts are, by which this task is measured",
+                key="validation_source",
+                expected="a source of texts, and no `split.test`",
+                received="examples" if self.validation_source else "none",
             )
+
+    def _check_roles(self) -> None:
+        """Refuse sources that lack what is read, and missing values of what nobody needs."""
+        for key, source in self.sources.items():
+            targets = () if source.has_examples else self.targets.roles
+            for role in (*self.compared_roles(key), *targets, *self.split.roles):
+                if role not in source.fields:
+                    raise ConfigError(
+                        f"no column is given for `{role}`",
+                        key=f"{key}.fields",
+                        expected=f"`{role}: COLUMN`",
+                        received=", ".join(source.fields) or "nothing",
+                        remedy=nearest(role, source.fields),
+                    )
+        needed = self.needed_roles("source")
+        for role in self.missing:
+            if role not in needed:
+                raise ConfigError(
+                    f"no row needs `{role}`",
+                    key="missing",
+                    expected=f"one of {listed(needed)}",
+                    received=role,
+                    remedy=nearest(role, needed),
+                )
 
 
 def _check_targets_are_not_read(roles: tuple[str, ...], names: tuple[str, ...], columns: dict[str, str]) -> None:
