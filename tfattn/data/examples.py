@@ -12,6 +12,7 @@ from tfattn.data.targets import Target
 from tfattn.data.transforms import Transform
 from tfattn.features import EXAMPLE_ROWS, MASKS, PADDING_MASK
 from tfattn.preprocessing.preprocessor import Located, Preprocessor
+from tfattn.preprocessing.several_texts import columns_of
 from tfattn.preprocessing.unknown import Unknown
 
 
@@ -49,11 +50,13 @@ class Examples:
     Attributes:
         located: what the preprocessing has to locate in texts, "words" or "pieces"; None where nothing.
         stay_together: whether the examples of a row train side by side; else they come anywhere in an epoch.
+        list_roles: those of the values that it reads which are lists of texts; the targets check them.
         made_of: what rows need to have for any example to be made of them, for messages.
     """
 
     located: Located | None = None
     stay_together: bool = True
+    list_roles: tuple[str, ...] = ()
     made_of: str = "rows"
 
     def check(self, preprocessor: Preprocessor) -> None:
@@ -124,9 +127,8 @@ class Examples:
 
 
 def fields_of(rows: Sequence[Row], preprocessor: Preprocessor) -> dict[str, tf.Tensor]:
-    """Collect the raw fields of some rows that a preprocessor reads, each (B,)."""
-    roles = (*preprocessor.fields, *preprocessor.target_fields)
-    return {role: tf.constant([row.fields[role] for row in rows]) for role in roles}
+    """Collect the raw fields of some rows that a preprocessor reads, each (B,), or (B, N) where they are lists."""
+    return columns_of([row.fields for row in rows], (*preprocessor.fields, *preprocessor.target_fields))
 
 
 def _values(output: tf.Tensor | tf.RaggedTensor) -> list[Any]:

@@ -93,7 +93,8 @@ class Data:
     @property
     def text_roles(self) -> tuple[str, ...]:
         """The roles whose values are texts."""
-        return (*self.compared_roles, *self.targets.text_roles, *self.split.roles)
+        read = tuple(role for role in self.compared_roles if role not in self.examples.list_roles)
+        return (*read, *self.targets.text_roles, *self.split.roles)
 
     @property
     def compared_roles(self) -> tuple[str, ...]:
