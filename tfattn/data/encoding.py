@@ -92,14 +92,10 @@ def lengths_of(examples: Sequence[Mapping[str, Any]], features: Mapping[str, Fea
     groups = [(names, _depth(features, names)) for names in by_mask(features).values()]
     most = max([depth for _, depth in groups], default=1)
     lengths = [
-        [
-            np.max([_extents(values[name], depth) for name in names], axis=0).tolist() + [1] * (most - depth)
-            for names, depth in groups
-        ]
-        or [[1]]
+        [_extents([values[name] for name in names], depth) + [1] * (most - depth) for names, depth in groups] or [[1]]
         for values in examples
     ]
-    measured = np.array(lengths, np.int32).reshape(len(examples), -1, most)
+    measured = np.array(lengths, np.int32).reshape(len(examples), max(len(groups), 1), most)
     return measured[:, :, 0] if most == 1 else measured
 
 
@@ -172,10 +168,10 @@ def _depth(features: Mapping[str, Feature], names: Sequence[str]) -> int:
     return min(sum(1 for _ in takewhile(lambda size: size is None, features[name].shape)) for name in names)
 
 
-def _extents(value: Sequence[Any], depth: int) -> list[int]:
-    """Measure a value along its first axes: how many elements, and the most of any of them along each axis inside."""
-    inner = [_extents(part, depth - 1) for part in value] if depth > 1 else []
-    return [len(value), *(np.max(inner, axis=0).tolist() if inner else [0] * (depth - 1))]
+def _extents(values: Sequence[Any], depth: int) -> list[int]:
+    """Measure values together along so many of their first axes: the most elements of any of them along each."""
+    most = max(map(len, values), default=0)
+    return [most] if depth == 1 else [most, *_extents([part for value in values for part in value], depth - 1)]
 
 
 def _of_size(value: tf.Tensor, sizes: Sequence[tf.Tensor]) -> tf.Tensor:
