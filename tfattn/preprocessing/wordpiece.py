@@ -257,18 +257,18 @@ class WordPiece(Preprocessor):
             where tokens of the last text stand in it, ragged as these, int32: `starts`, `ends` and `max_context`, and
             of words `word_numbers`.
         """
+        vocabulary = self._fitted.vocabulary
         if several := self._several(fields):
             return {name: several.together(values) for name, values in self(several.each(fields)).items()}
-        vocabulary = self._fitted.vocabulary
         texts = self._ids(fields)
         layout = self._layout(texts)
         start, end = vocabulary.id(START), vocabulary.id(END)
         segments = [tf.fill(tf.shape(text.values), number) for number, text in enumerate(texts)]
-        several = {} if self.doc_stride is None else {EXAMPLE_ROWS: layout.rows}
+        windows = {} if self.doc_stride is None else {EXAMPLE_ROWS: layout.rows}
         return {
             TOKEN_IDS: layout.fill([text.values for text in texts], [start, end, end]),
             SEGMENT_IDS: layout.fill(segments, [0, 0, 1]),
-            **several,
+            **windows,
             **self._places(fields, texts, layout),
         }
 
