@@ -56,6 +56,13 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
             served="tfattn.export.fill_mask:FillMask",
             report="tfattn.evaluation.pretraining:report",
         ),
+        "multiple_choice": Kind(
+            task="tfattn.tasks.multiple_choice:MultipleChoice",
+            targets="tfattn.data.choice_targets:Choices",
+            examples="tfattn.data.choice_pairs:ChoicePairs",
+            served="tfattn.export.multiple_choice:ChoicePicker",
+            report="tfattn.evaluation.multiple_choice:report",
+        ),
         "question_answering": Kind(
             task="tfattn.tasks.question_answering:QuestionAnswering",
             targets="tfattn.data.answer_targets:Answers",

@@ -6,7 +6,7 @@ Shape legend:
 """
 
 # What a model reads (KerasHub's names).
-TOKEN_IDS = "token_ids"  # (B, T) int32, 0 where padded
+TOKEN_IDS = "token_ids"  # (B, T) int32, 0 where padded; where a row is several texts, these three are (B, N, T)
 SEGMENT_IDS = "segment_ids"  # (B, T) int32, 0 for the first segment, 1 for the second
 PADDING_MASK = "padding_mask"  # (B, T) bool, True at real tokens
 SEQUENCE_IDS = "sequence_ids"  # (B, T) int32, which of the packed texts each token belongs to, from 1; 0 where padded
@@ -46,14 +46,17 @@ HIDDEN_STATES = "hidden_states"  # of the embeddings and each block, (B, T, D) e
 ESSENTIAL_FEATURES = "essential_features"  # (B, E) float32
 COLUMN_ATTENTION = "column_attention"  # (B, N + M) float32, how much [CLS] attends to each column; sums to 1
 
+# Where a row is several texts: which of them are there, and do not only fill the batch.
+CHOICE_MASK = "choice_mask"  # (B, N) bool
+
 # What a frozen encoder answered once, to be read instead of running it again.
-ENCODED = "encoded"  # (B, D)
+ENCODED = "encoded"  # (B, D); where a row is several texts (B, N, D)
 
 # What a task answers and is taught.
 LOGITS = "logits"  # (B, C), or (B, T, V) of a decoder
 PREDICTIONS = "predictions"  # (B,) float32, numbers
 IS_LABEL = "is_label"  # (B, C) bool, which labels a row gets
-LABEL_IDS = "label_ids"  # (B,) int32; of words (B, T), at their first tokens, -1 at all others
+LABEL_IDS = "label_ids"  # (B,) int32; of words (B, T), at their first tokens, -1 at all others; of several texts, which
 IS_TAGGED = "is_tagged"  # (B, T) int32, 1 at the first token of each word that has a tag of its own in the file
 LABEL_INDICATORS = "label_indicators"  # (B, C) int32, 1 for each label that a row has
 TARGET_VALUES = "target_values"  # (B,) float32
@@ -75,4 +78,5 @@ TAGS = "tags"
 QUESTION = "question"
 CONTEXT = "context"
 ANSWERS = "answers"
+CHOICES = "choices"
 EXAMPLE = "example"

@@ -32,6 +32,7 @@ from tfattn.export.saved_model import exported, finish
 from tfattn.export.served import Served
 from tfattn.export.translation import ALIGNMENT
 from tfattn.features import TEXT, TEXT_A, TEXT_B
+from tfattn.formats.columns import as_columns
 from tfattn.formats.training_file import TrainingFile
 from tfattn.runs import identity
 from tfattn.runs.data import data_of
@@ -251,7 +252,7 @@ def _trained_on(run: Run, served: Served) -> TrainingFile:
     source: Source = build(run.config, "data", "source")
     given = run.config.values["data"]["source"].get("fields", {})
     return TrainingFile(
-        columns={name: str(given.get(field, name)) for name, field in served.raw_fields.items()},
+        columns={name: as_columns(given.get(field, name)) for name, field in served.raw_fields.items()},
         missing=served.missing,
         suffix=source.path.suffix.lower(),
         format=source.format,

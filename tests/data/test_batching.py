@@ -119,3 +119,20 @@ def test_pairs_share_a_batch_where_both_sides_are_about_as_long():
     batches = batches_of(Batching(max_tokens=2048).plan([pairs], seed=5, epoch=0, shuffle=True))
     padded = sum(len(rows) * pairs[rows].max(axis=0).sum() for rows in batches)
     assert pairs.sum() / padded > 0.9
+
+
+@settings(deadline=None)
+@given(lengths=st.lists(st.tuples(st.integers(2, 5), st.integers(1, 30)), min_size=1, max_size=60))
+def test_a_batch_of_lists_holds_as_many_and_as_long_sequences_as_its_largest(lengths):
+    shard = np.array(lengths)[:, None, :]  # how many sequences each record has, and the longest of them
+    batches = batches_of(Batching(max_tokens=160).plan([shard], seed=5, epoch=0, shuffle=True))
+    assert sorted(np.concatenate(batches)) == list(range(len(lengths)))
+    for rows in batches:
+        assert len(rows) * shard[rows].max(axis=0).prod() <= 160
+
+
+def test_lists_of_as_many_sequences_share_a_batch_where_these_are_about_as_long():
+    shard = np.array([(number, longest) for number in (2, 4) for longest in range(10, 60)])[:, None, :]
+    batches = batches_of(Batching(batch_size=10).plan([shard], seed=5, epoch=0, shuffle=True))
+    for rows in batches:
+        assert np.ptp(shard[rows, 0, 0]) == 0 and np.ptp(shard[rows, 0, 1]) < 20

@@ -40,6 +40,19 @@ def test_columns_are_found_by_name_and_rows_know_their_line(table):
     assert read(source) == [("A, b", "Leak", "2"), ('two\nlines "x"', "Noise", "4"), ("c", "Leak", "6")]
 
 
+def test_several_columns_are_a_list_of_texts(table):
+    content = "begin,a,b,c,label\nHe,sits.,runs.,,1\nShe,sits.,,runs.,0\n"
+    endings = table(content, fields={"choices": [["begin", "a"], ["begin", "b"], ["begin", "c"]], "label": "label"})
+    assert [row.fields["choices"] for row in endings.rows()] == [
+        ["He sits.", "He runs."],
+        ["She sits.", "", "She runs."],
+    ]
+    counted = table("x,y,0\nz,w,1\n", fields={"choices": [1, 2], "label": 3}, header=False)
+    assert [row.fields["choices"] for row in counted.rows()] == [["x", "y"], ["z", "w"]]
+    missing = table(content, fields={"choices": ["a", "d"]})
+    assert "there is no column for `choices`: expected one of begin, a, b, c, label, received 'd'" in message(missing)
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
 def test_a_byte_order_mark_is_not_part_of_the_first_name(table, encoding):
     text = "Description,Category\nPumpe läuft heiß 泵,Leck\n"

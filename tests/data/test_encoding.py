@@ -90,3 +90,20 @@ def test_values_of_any_shape_come_back_padded_to_the_longest():
     assert batch["names"].tolist() == [[b"a", b"", b"c"], [b"d", b"", b""]]
     assert batch["grid"].tolist() == [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]
     assert batch["word_mask"].sum(axis=1).tolist() == [3, 1]
+
+
+def test_lists_of_sequences_are_measured_and_masked_along_both_axes():
+    features = {"input_ids": Feature("int64", (None, None)), "segment_ids": Feature("int64", (None, None))}
+    rows = [dict.fromkeys(features, ids) for ids in ([[5, 6, 7], [8]], [[9, 4]], [[1], [2, 3], [4]])]
+    lengths = lengths_of(rows, features)
+    assert lengths.tolist() == [[[2, 3]], [[1, 2]], [[3, 2]]]
+    batch = parse(stored(rows, features), features, tf.constant(lengths))
+    assert batch["token_ids"].numpy().tolist() == [
+        [[5, 6, 7], [8, 0, 0], [0, 0, 0]],
+        [[9, 4, 0], [0, 0, 0], [0, 0, 0]],
+        [[1, 0, 0], [2, 3, 0], [4, 0, 0]],
+    ]
+    assert (batch["padding_mask"].numpy() == (batch["token_ids"].numpy() > 0)).all()
+    wider = parse(stored(rows, features), features, tf.constant(lengths), tf.constant([[4, 5]]))
+    assert wider["segment_ids"].shape == wider["padding_mask"].shape == (3, 4, 5)
+    assert wider["padding_mask"].numpy().sum() == 10

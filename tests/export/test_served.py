@@ -72,6 +72,7 @@ def ensemble(name, model, folder, models):
 APART = {
     "bert_pretraining": "fill_mask",
     "masked_lm": "fill_mask",
+    "multiple_choice": "multiple_choice",
     "question_answering": "question_answering",
     "token_classification": "tagging",
 }

@@ -21,3 +21,10 @@ def test_sequences_are_padded_and_masked_and_all_else_stays():
         "padding_mask": [[True, True, True], [True, False, False], [False, False, False]],
         "target_padding_mask": [[True, False], [True, True], [True, False]],
     }
+
+
+def test_lists_of_sequences_are_padded_and_masked_along_both_axes():
+    features = {"token_ids": tf.ragged.constant([[[5, 6], [7]], [[8]], [[], [9, 9, 9]]], dtype=tf.int32)}
+    dense = {name: value.numpy() for name, value in padded(features).items()}
+    assert dense["token_ids"].shape == dense["padding_mask"].shape == (3, 2, 3)
+    assert (dense["padding_mask"] == (dense["token_ids"] > 0)).all()

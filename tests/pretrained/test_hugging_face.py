@@ -16,6 +16,7 @@ from tfattn.errors import CheckpointError
 from tfattn.models.bert import Bert
 from tfattn.tasks.bert_pretraining import BertPretraining
 from tfattn.tasks.masked_lm import MaskedLm
+from tfattn.tasks.multiple_choice import MultipleChoice
 from tfattn.tasks.question_answering import QuestionAnswering
 from tfattn.tasks.token_classification import TokenClassification
 
@@ -279,6 +280,25 @@ def test_heads_of_tokens_equal_transformers(folder, config, original, features, 
     real = features["padding_mask"].astype(bool)
     expected = np.stack([expected[output] for output in outputs], axis=-1).reshape(logits.shape)
     np.testing.assert_allclose(logits[real], expected[real], atol=1e-4)
+
+
+def test_the_head_of_choices_equals_transformers(folder, config, original, features, tmp_path):
+    """The same random weights give the same score of each choice, the first row's being the second's in turn."""
+    draw = np.random.default_rng(1)
+    kernel, bias = draw.normal(size=(8, 1)).astype("float32"), draw.normal(size=1).astype("float32")
+    config(folder)
+    heads = {"classifier.weight": np.ascontiguousarray(kernel.T), "classifier.bias": bias}
+    save_file(torch_names(original, prefix="bert.") | heads, folder / "model.safetensors")
+    weights = pretrained.open(folder)
+    task = MultipleChoice(model=Bert(**weights.sizes()), pooling="pooler")
+    weights.load_into(task.model)
+    task.head.kernel.assign(kernel)
+    task.head.bias.assign(bias)
+    choices = {name: np.stack([values, values[::-1]]) for name, values in features.items()}
+    logits = keras.ops.convert_to_numpy(task(choices)["logits"])[:, :, 0]
+    expected = run_transformers("BertForMultipleChoice", folder, choices, tmp_path)["logits"]
+    assert np.ptp(logits) > 0.1
+    np.testing.assert_allclose(logits, expected, atol=1e-4)
 
 
 def test_equals_transformers(write, features, tmp_path):

@@ -101,8 +101,8 @@ TASKS = {
     "tabular_regression": [(feature_map, {"targets": NUMBER, "loss": "mean_absolute_error"}, NUMBERS | VALUES)],
     "translation": [(translator, {"preprocessor": Words()}, TEXTS | WRITTEN)],
 }
-# Those whose targets are places in texts are held to the contract in files of their own.
-APART = ("question_answering", "token_classification")
+# Those whose targets are places in texts, or whose rows are several, are held to the contract in files of their own.
+APART = ("multiple_choice", "question_answering", "token_classification")
 CASES = [(name, *case) for name in registry.names("tasks") if name not in APART for case in TASKS[name]]
 
 

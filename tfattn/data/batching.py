@@ -73,8 +73,8 @@ class Batching:
         """Plan the batches of one epoch.
 
         Args:
-            lengths: for each shard (n,), the tokens of each of its records, or (n, k) of its k sequences; records are
-                numbered through all shards.
+            lengths: for each shard (n,), the tokens of each of its records, or (n, k) of its k sequences, or (n, k, a)
+                where these are lists of sequences, along each axis; records are numbered through all shards.
             seed: not negative.
             epoch: not negative.
             shuffle: whether the order is random; if not, it is that of the file, or from long rows to short ones where
@@ -84,8 +84,8 @@ class Batching:
         Raises:
             ConfigError: a row alone has more than `max_tokens`.
         """
-        lengths = [np.reshape(shard, (len(shard), -1)).astype(np.int64) for shard in lengths]
-        longest = max((int(shard.sum(axis=1).max()) for shard in lengths if len(shard)), default=0)
+        lengths = [np.reshape(shard, (*shard.shape, 1, 1)[:3]).astype(np.int64) for shard in lengths]
+        longest = max((int(tokens_of(shard).max()) for shard in lengths if len(shard)), default=0)
         if self.max_tokens is not None and longest > self.max_tokens:
             raise ConfigError(
                 "the longest row does not fit into a batch",
@@ -130,7 +130,7 @@ class Batching:
     def _batches(self, rows: np.ndarray, tokens: np.ndarray, generator: np.random.Generator | None) -> list[np.ndarray]:
         order = np.arange(len(rows)) if generator is None else generator.permutation(len(rows))
         if self.bucket_by_length:
-            factor = 1.0 if generator is None else 1.0 + SPREAD * generator.random((len(rows), 1))
+            factor = 1.0 if generator is None else 1.0 + SPREAD * generator.random((len(rows), 1, 1))
             order = order[_from_long_to_short(tokens[order] * factor)]
         batches = list(self._cut(rows[order], tokens[order]))
         if generator is not None:
@@ -146,13 +146,21 @@ class Batching:
 
     def _fitting(self, tokens: np.ndarray) -> int:
         """Count the next rows that fill `max_tokens`: rows times the longest so far only ever grows."""
-        padded = np.maximum.accumulate(tokens).sum(axis=1) * np.arange(1, len(tokens) + 1)
+        padded = tokens_of(np.maximum.accumulate(tokens)) * np.arange(1, len(tokens) + 1)
         return int(np.searchsorted(padded, self.max_tokens, side="right"))
 
 
+def tokens_of(lengths: np.ndarray) -> np.ndarray:
+    """Count the tokens of n records from the lengths (n, k) or (n, k, a) of their sequences, lists padded: (n,)."""
+    return lengths.reshape(*lengths.shape[:2], -1).prod(axis=2).sum(axis=1)
+
+
 def _from_long_to_short(tokens: np.ndarray) -> np.ndarray:
-    """Order rows (n, k) by their last sequence, and of those of about the same length by the one before it."""
-    *others, last = -tokens.T
+    """Order rows (n, k, a) by their last sequence, and of those of about the same length by the one before it.
+
+    Of lists of sequences it is their number that comes first, and then the longest of them.
+    """
+    *others, last = -tokens[:, :, ::-1].reshape(len(tokens), -1).T
     return np.lexsort([*others, np.round(last) if others else last])
 
 

@@ -3,8 +3,9 @@
 import csv
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain, islice
+from operator import itemgetter
 from typing import Any, BinaryIO
 
 from tfattn import files
@@ -13,11 +14,15 @@ from tfattn.data.source import Row, Source
 from tfattn.data.text_files import check_encoding, lines, parts
 from tfattn.errors import ConfigError, DataError, listed, nearest
 from tfattn.files import AnyPath
+from tfattn.formats.columns import Columns, as_columns, columns_in, value_of
 from tfattn.formats.delimiters import likely_delimiter
 from tfattn.formats.limits import LONGEST_ROW, LONGEST_TEXT, too_long
 from tfattn.formats.training_file import FileFormat
 
 SNIFFED_LINES = 20
+
+Column = str | int
+Read = Callable[[list[str]], Any]
 
 
 class CsvFile(Source):
@@ -27,7 +32,8 @@ class CsvFile(Source):
         path: the file, or its address: gs://bucket/rows.csv; one whose name ends in .gz or .bz2 is read as what it
             holds.
         fields: what each column is for, role: column. Roles are `text`, or `text_a` and `text_b`, and `label`; a
-            column is named as in the header, or counted from 1 where there is none.
+            column is named as in the header, or counted from 1 where there is none. A list of columns gives a list of
+            texts, such as choices; of a list in it, the texts of its columns become one, with spaces between them.
         delimiter: what stands between fields; by default a tab where the file's name ends in .tsv, else a comma.
         encoding: the encoding of the file; a byte-order mark is left out.
         quoting: whether a field may stand in double quotes, so that it can hold delimiters and line breaks.
@@ -47,7 +53,7 @@ class CsvFile(Source):
         self,
         *,
         path: str,
-        fields: dict[str, str | int],
+        fields: dict[str, Column | list[Column | list[Column]]],
         delimiter: str | None = None,
         encoding: str = "utf-8",
         quoting: bool = True,
@@ -55,7 +61,7 @@ class CsvFile(Source):
     ):
         check_encoding(encoding)
         self.path = files.unpacked(path)
-        self.fields = {role: str(column) for role, column in fields.items()}
+        self.fields = {role: as_columns(columns) for role, columns in fields.items()}
         self.delimiter = delimiter or ("\t" if self.path.suffix.lower() == ".tsv" else ",")
         self.encoding = encoding
         self.quoting = quoting
@@ -65,21 +71,22 @@ class CsvFile(Source):
             raise ConfigError(
                 "the delimiter cannot be used", key="delimiter", expected="one character", received=repr(delimiter)
             )
-        for role, column in self.fields.items():
-            if not header and not (column.isdecimal() and int(column) >= 1):
-                raise ConfigError(
-                    "without a header, columns are counted",
-                    key=f"fields.{role}",
-                    expected="a column number from 1",
-                    received=repr(column),
-                )
+        for role, columns in self.fields.items():
+            for column in columns_in(columns):
+                if not header and not (column.isdecimal() and int(column) >= 1):
+                    raise ConfigError(
+                        "without a header, columns are counted",
+                        key=f"fields.{role}",
+                        expected="a column number from 1",
+                        received=repr(column),
+                    )
 
     def parts(self) -> Iterator[Part]:
         return (Part((span,)) for span in parts(self.path, self.encoding, finish=self._rest_of_row))
 
     def rows(self, part: Part | None = None) -> Iterator[Row]:
         """Read every row that is not blank, in the order of the file."""
-        columns: dict[str, int] | None = None
+        columns: dict[str, Read] | None = None
         width = count = 0
         [span] = (part or Part()).spans
         is_first = span is None or span.begin == 0
@@ -94,7 +101,7 @@ class CsvFile(Source):
             if len(record) != width:
                 raise self._ragged(record, width, where)
             count += 1
-            yield Row({role: record[column] for role, column in columns.items()}, where)
+            yield Row({role: read(record) for role, read in columns.items()}, where)
         if count == 0 and span is None:
             what = "the file holds a header but no rows" if columns else "the file holds no rows"
             raise DataError(
@@ -186,13 +193,13 @@ class CsvFile(Source):
             "the row is ragged", where=where, expected=f"{width} fields", received=str(len(record)), remedy=remedy
         )
 
-    def _columns(self, first: list[str], where: str) -> dict[str, int]:
-        """Find the column of each role."""
+    def _columns(self, first: list[str], where: str) -> dict[str, Read]:
+        """Find the columns of each role; return what reads its value from a record."""
         names = first if self.header else [str(number) for number in range(1, len(first) + 1)]
         places: dict[str, list[int]] = {}
         for place, name in enumerate(names):
             places.setdefault(name, []).append(place)
-        for role, column in self.fields.items():
+        for role, column in ((role, column) for role, columns in self.fields.items() for column in columns_in(columns)):
             if column not in places:
                 raise DataError(
                     f"there is no column for `{role}`",
@@ -209,7 +216,11 @@ class CsvFile(Source):
                     received=f"columns {listed(str(place + 1) for place in places[column])}",
                     remedy="Rename all but one of them in the first row.",
                 )
-        return {role: places[column][0] for role, column in self.fields.items()}
+        place_of = {column: found[0] for column, found in places.items()}
+        return {
+            role: itemgetter(place_of[columns]) if isinstance(columns, str) else _list_of(columns, place_of)
+            for role, columns in self.fields.items()
+        }
 
     def _remedy(self, column: str, first: list[str]) -> str:
         """Suggest what to do where a column is not found among the fields of the first row."""
@@ -218,7 +229,8 @@ class CsvFile(Source):
             return "The file seems to hold JSON lines: set `name: jsonl`."
         if start.startswith(("<!doctype", "<html", "<?xml")):
             return "The file seems to be a web page or XML: check where it came from."
-        delimiter = likely_delimiter(list(islice(lines(self.path, self.encoding), SNIFFED_LINES)), self.fields.values())
+        known = [column for columns in self.fields.values() for column in columns_in(columns)]
+        delimiter = likely_delimiter(list(islice(lines(self.path, self.encoding), SNIFFED_LINES)), known)
         if delimiter not in (None, self.delimiter):
             return f"The file seems to be separated by {delimiter!r}: set `delimiter: {json.dumps(delimiter)}`."
         if not self.header:
@@ -226,6 +238,10 @@ class CsvFile(Source):
         return nearest(column, first) or (
             "The first row has to name the columns: take out what stands before it; if it is data, set `header: false`."
         )
+
+
+def _list_of(columns: Columns, places: dict[str, int]) -> Read:
+    return lambda record: value_of(columns, lambda column: record[places[column]])
 
 
 class _RowLines:

@@ -6,7 +6,7 @@ ours, and we can read theirs; parsing gives the names that models read.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Any, Literal
 
 import numpy as np
@@ -29,13 +29,14 @@ class Feature:
         shape: of one record's value; None where an axis is as long as the record says. A batch is padded with 0, or
             with empty bytes, to its longest.
         mask: where the first axis is None, the feature that says which of its elements are real; those that share a
-            mask are equally long. None where they say it themselves, such as by weights: they are no tokens, and their
-            number plays no part in how batches are formed.
+            mask are equally long. It covers as many of the first axes as are None in all of them: of lists of tokens
+            both. None where they say it themselves, such as by weights: they are no tokens, and their number plays no
+            part in how batches are formed.
         role: whether models read it, or are taught it.
 
     Example:
         Feature("int64", (None,))  # token ids
-        Feature("int64", (None, None), mask="word_mask")  # the characters of each word
+        Feature("int64", (None, None), mask="character_mask")  # the characters of each word
         Feature("float32", (14,), role="target")  # always 14 numbers
     """
 
@@ -83,10 +84,19 @@ def serialized(examples: Sequence[Mapping[str, Any]], features: Mapping[str, Fea
 
 
 def lengths_of(examples: Sequence[Mapping[str, Any]], features: Mapping[str, Feature]) -> np.ndarray:
-    """Measure the k sequences of examples, in the order of the names of their masks: (n, k); 1 where there are none."""
-    groups = list(by_mask(features).values())
-    lengths = [[max([len(values[name]) for name in names]) for names in groups] or [1] for values in examples]
-    return np.array(lengths, np.int32)
+    """Measure the k sequences of examples, in the order of the names of their masks: (n, k); 1 where there are none.
+
+    Where there are lists of sequences, (n, k, a): how many sequences, and the longest of them; 1 for axes that are not
+    there.
+    """
+    groups = [(names, _depth(features, names)) for names in by_mask(features).values()]
+    most = max([depth for _, depth in groups], default=1)
+    lengths = [
+        [_extents([values[name] for name in names], depth) + [1] * (most - depth) for names, depth in groups] or [[1]]
+        for values in examples
+    ]
+    measured = np.array(lengths, np.int32).reshape(len(examples), max(len(groups), 1), most)
+    return measured[:, :, 0] if most == 1 else measured
 
 
 def have_classes(features: Mapping[str, Feature]) -> bool:
@@ -113,28 +123,37 @@ def parse(
     Args:
         serialized: (B,) strings.
         features: what a record holds, by the names in the file.
-        lengths: (B, k) tokens of the k sequences of each row; taken from the file's `input_mask` where not given.
-        widths: (k,), to which they are padded; the longest of each where not given.
+        lengths: (B, k) or (B, k, a), of the k sequences of each row, as `lengths_of` measures them; taken from the
+            file's `input_mask` where not given.
+        widths: (k,) or (k, a), to which they are padded; the longest of each where not given.
 
     Returns:
         Features under the names that models read: integers as int32, sequences (B, T), and the masks of sequences
-        (B, T) bool.
+        (B, T) bool; of lists of sequences (B, N, T).
     """
     parsed = tf.io.parse_example(serialized, {name: feature.spec(name) for name, feature in features.items()})
     mask = parsed.pop(INPUT_MASK, None)
     if lengths is None and mask is not None:
         lengths = tf.cast(tf.reduce_sum(mask, axis=1), tf.int32)[:, None]
-    if widths is None and lengths is not None:
-        widths = tf.reduce_max(lengths, axis=0)
+    if lengths is not None:
+        lengths = tf.convert_to_tensor(lengths)
+        lengths = lengths[:, :, None] if lengths.shape.rank == 2 else lengths
+        widths = tf.reduce_max(lengths, axis=0) if widths is None else widths
     batch = {}
     for name, value in parsed.items():
         value = value.to_tensor() if isinstance(value, tf.RaggedTensor) else value
         value = tf.cast(value, tf.int32) if features[name].dtype == "int64" else value
         batch[MODEL_NAMES.get(name, name)] = value
     for place, (mask_name, names) in enumerate(by_mask(features).items()):
+        depth = _depth(features, names)
+        sizes = tf.unstack(tf.reshape(widths[place], [-1])[:depth], depth)
         for name in (MODEL_NAMES.get(name, name) for name in names if name != INPUT_MASK):
-            batch[name] = _of_width(batch[name], widths[place])
-        batch[mask_name] = tf.sequence_mask(lengths[:, place], widths[place])
+            batch[name] = _of_size(batch[name], sizes)
+        if depth == 1:
+            batch[mask_name] = tf.sequence_mask(lengths[:, place, 0], *sizes)
+        else:
+            real = parsed[names[0]].row_lengths(axis=depth).to_tensor()
+            batch[mask_name] = tf.sequence_mask(_of_size(real, sizes[:-1]), sizes[-1])
     return batch
 
 
@@ -144,13 +163,24 @@ def by_mask(features: Mapping[str, Feature]) -> dict[str, list[str]]:
     return {mask: [name for one, name in sequences if one == mask] for mask in sorted({mask for mask, _ in sequences})}
 
 
-def _of_width(value: tf.Tensor, width: tf.Tensor) -> tf.Tensor:
-    """Cut or pad sequences: (B, T, ...) -> (B, width, ...)."""
-    value = value[:, :width]
-    rest = [[0, 0]] * (value.shape.rank - 2)
-    return tf.pad(
-        value, [[0, 0], [0, width - tf.shape(value)[1]], *rest], constant_values="" if value.dtype == tf.string else 0
-    )
+def _depth(features: Mapping[str, Feature], names: Sequence[str]) -> int:
+    """Count the first axes that are None in all of some features: those that their mask covers."""
+    return min(sum(1 for _ in takewhile(lambda size: size is None, features[name].shape)) for name in names)
+
+
+def _extents(values: Sequence[Any], depth: int) -> list[int]:
+    """Measure values together along so many of their first axes: the most elements of any of them along each."""
+    most = max(map(len, values), default=0)
+    return [most] if depth == 1 else [most, *_extents([part for value in values for part in value], depth - 1)]
+
+
+def _of_size(value: tf.Tensor, sizes: Sequence[tf.Tensor]) -> tf.Tensor:
+    """Cut or pad sequences along the axes behind the first: (B, T, ...) -> (B, sizes[0], ...)."""
+    for axis, size in enumerate(sizes, start=1):
+        value = value[(slice(None),) * axis + (slice(size),)]
+    missing = [[0, size - tf.shape(value)[axis]] for axis, size in enumerate(sizes, start=1)]
+    rest = [[0, 0]] * (value.shape.rank - 1 - len(missing))
+    return tf.pad(value, [[0, 0], *missing, *rest], constant_values="" if value.dtype == tf.string else 0)
 
 
 def _row_lengths(name: str, axis: int) -> str:

@@ -12,6 +12,7 @@ from tfattn.data.targets import Target
 from tfattn.data.transforms import Transform
 from tfattn.features import EXAMPLE_ROWS, MASKS, PADDING_MASK
 from tfattn.preprocessing.preprocessor import Preprocessor
+from tfattn.preprocessing.several_texts import columns_of
 from tfattn.preprocessing.unknown import Unknown
 
 
@@ -48,11 +49,13 @@ class Examples:
 
     Attributes:
         stay_together: whether the examples of a row train side by side; else they come anywhere in an epoch.
+        list_roles: those of the values that it reads which are lists of texts; the targets check them.
         made_of: what rows need to have for any example to be made of them, for messages.
         ready_made: which of them another tool may have made, see `completed`: none, those that train, or all.
     """
 
     stay_together: bool = True
+    list_roles: tuple[str, ...] = ()
     made_of: str = "rows"
     ready_made: Literal["none", "training", "all"] = "none"
 
@@ -128,9 +131,8 @@ class Examples:
 
 
 def fields_of(rows: Sequence[Row], preprocessor: Preprocessor) -> dict[str, tf.Tensor]:
-    """Collect the raw fields of some rows that a preprocessor reads, each (B,)."""
-    roles = (*preprocessor.fields, *preprocessor.target_fields)
-    return {role: tf.constant([row.fields[role] for row in rows]) for role in roles}
+    """Collect the raw fields of some rows that a preprocessor reads, each (B,), or (B, N) where they are lists."""
+    return columns_of([row.fields for row in rows], (*preprocessor.fields, *preprocessor.target_fields))
 
 
 def _values(output: tf.Tensor | tf.RaggedTensor) -> list[Any]:

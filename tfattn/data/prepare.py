@@ -24,6 +24,7 @@ import numpy as np
 from tfattn import files
 from tfattn.console import note
 from tfattn.data import assignment
+from tfattn.data.batching import tokens_of
 from tfattn.data.class_plot import class_bars
 from tfattn.data.division import SPLITS, divide
 from tfattn.data.encoding import by_mask, described
@@ -266,7 +267,8 @@ def _tokens(folder: Path, splits: Sequence[str]) -> dict[str, np.ndarray]:
     """Read the number of tokens of each record of a split; of source and target where there are both."""
     lengths = {}
     for split in splits:
-        columns = np.concatenate(_lengths(folder, split)).T
+        measured = np.concatenate(_lengths(folder, split))
+        columns = measured.T if measured.ndim == 2 else [tokens_of(measured)]
         names = [split] if len(columns) == 1 else [f"{split}, source", f"{split}, target"]
         lengths |= dict(zip(names, columns, strict=True))
     return lengths

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from tfattn.data.batching import Batching, Window
+from tfattn.data.batching import Batching, Window, tokens_of
 from tfattn.data.encoding import parse
 from tfattn.data.raw_rows import read_rows
 from tfattn.data.records import Records
@@ -100,8 +100,8 @@ class Reader:
     def waste(self, epoch: int) -> float:
         """Compute the fraction of padding among the tokens of an epoch's batches."""
         batches = [self._lengths[rows] for window in self.plan(epoch) for rows in window.batches]
-        padded = sum(len(tokens) * int(tokens.max(axis=0).sum()) for tokens in batches)
-        return 1.0 - sum(int(tokens.sum()) for tokens in batches) / padded
+        padded = sum(len(lengths) * int(tokens_of(lengths.max(axis=0, keepdims=True))[0]) for lengths in batches)
+        return 1.0 - sum(int(tokens_of(lengths).sum()) for lengths in batches) / padded
 
     def dataset(
         self,
@@ -179,7 +179,7 @@ class _Order:
     Attributes:
         rows: record numbers, batch after batch.
         begins: where each batch begins in `rows`, and where the last ends.
-        widths: (batches, k), the longest of each of the k sequences in each batch.
+        widths: (batches, k) or (batches, k, a), the longest of each of the k sequences in each batch.
         shards: shard numbers, window after window.
         places: for each record number, where it stands in the window that is loaded with it.
         windows: (windows, 5) first and last shard, first and last batch, records.

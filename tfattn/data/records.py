@@ -146,7 +146,7 @@ class Records:
 
     Attributes:
         paths: the shards, in order.
-        lengths: for each shard (n, k), the tokens of the k sequences of each of its n records (1 where there are none).
+        lengths: for each shard (n, k) or (n, k, a), of its n records, as `lengths_of` measures them.
         rows: for each shard (n,), the source row of each of its records, numbered through its split.
         label_ids: for each shard, the label of each of its records; None where they have none.
         features: what a record holds, by the names in the file.

@@ -160,6 +160,13 @@ def _numbered(rows: np.ndarray, seen: Counter[int]) -> np.ndarray:
     return np.array(numbers)
 
 
+def _characters(value: Any) -> int:
+    """Count the characters of a text, or of a list of texts."""
+    if isinstance(value, list):
+        return sum(len(text) for text in value if isinstance(text, str))
+    return len(value) if isinstance(value, str) else 0
+
+
 def _batches(
     rows: Iterator[Row], split_of_row: np.ndarray, boxes: list[_Box]
 ) -> Iterator[tuple[_Box, list[int], list[Row]]]:
@@ -167,7 +174,7 @@ def _batches(
     waiting: list[tuple[list[int], list[Row], list[int]]] = [([], [], [0]) for _ in boxes]
     for place, row in enumerate(rows):
         places, some, [characters] = waiting[split_of_row[place]]
-        more = sum(len(value) for value in row.fields.values() if isinstance(value, str))
+        more = sum(map(_characters, row.fields.values()))
         if some and (len(some) == ROWS_AT_ONCE or characters + more > CHARACTERS_AT_ONCE):
             yield boxes[split_of_row[place]], places, some
             places, some, characters = [], [], 0

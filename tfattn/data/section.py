@@ -107,7 +107,8 @@ class Data:
     def text_roles(self, key: str) -> tuple[str, ...]:
         """Tell the roles of a source whose values are texts."""
         targets = () if self.sources[key].has_examples else self.targets.text_roles
-        return (*self.compared_roles(key), *targets, *self.split.roles)
+        read = (role for role in self.compared_roles(key) if role not in self.examples.list_roles)
+        return (*read, *targets, *self.split.roles)
 
     def compared_roles(self, key: str) -> tuple[str, ...]:
         """Tell the roles of a source of which two rows have the same values where they say the same."""

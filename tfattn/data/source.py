@@ -7,6 +7,7 @@ from typing import Any
 from tfattn.data.parts import Part
 from tfattn.data.text_files import fingerprint
 from tfattn.files import AnyPath
+from tfattn.formats.columns import Columns
 from tfattn.formats.training_file import FileFormat
 
 
@@ -29,13 +30,13 @@ class Source:
 
     Attributes:
         path: the file.
-        fields: role -> the column or key that holds it.
+        fields: role -> the column or key that holds it, or the columns.
         format: how rows stand in the file, so that `tfattn predict` can read others like it; None where it cannot.
         has_examples: whether rows are examples already, which another tool has made: as JSON, under the role `example`.
     """
 
     path: AnyPath
-    fields: dict[str, str]
+    fields: dict[str, Columns]
     format: FileFormat | None = None
     has_examples: bool = False
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from tfattn import files
 from tfattn.export.served import Served
+from tfattn.formats.columns import Columns
 
 FILE = Path("assets.extra") / "card.json"
 MOST_EXAMPLES = 5
@@ -32,7 +33,7 @@ def write(
     served: Served,
     *,
     rows: Sequence[Mapping[str, str]],
-    columns: Mapping[str, str],
+    columns: Mapping[str, Columns],
     metrics: Mapping[str, float],
     measured_on: str,
 ) -> None:
@@ -42,12 +43,13 @@ def write(
         folder: the version's folder.
         served: what is exported.
         rows: raw validation rows.
-        columns: input to column.
+        columns: input to column, or to columns, of which the card tells nothing.
         metrics: what the evaluation measured; of these the card tells `served.shown_metrics`, with their intervals.
         measured_on: the split that was measured.
     """
     about = served.about()
-    inputs = {name: {**known, "column": columns.get(name, name)} for name, known in about["inputs"].items()}
+    named = {name: column for name, column in columns.items() if isinstance(column, str)}
+    inputs = {name: {**known, "column": named.get(name, name)} for name, known in about["inputs"].items()}
     card = {
         "exported": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         **about,
@@ -74,13 +76,16 @@ def _examples(served: Served, rows: Sequence[Mapping[str, str]]) -> list[dict[st
     return [example for place, example in enumerate(chosen) if example not in chosen[:place]]
 
 
-def _plain(value: float | str) -> float | str | None:
-    """As JSON can hold it: a number in as few digits as float32 has."""
+def _plain(value: float | str | list[str]) -> float | str | list[str] | None:
+    """As JSON can hold it: a number in as few digits as float32 has, a list without empty texts."""
+    if isinstance(value, list):
+        return [text for text in value if text]
     if isinstance(value, str):
         return value
     return float(str(np.float32(value))) if math.isfinite(value) else None
 
 
 def _is_readable(example: Mapping[str, Any]) -> bool:
-    texts = [value for value in example.values() if isinstance(value, str)]
-    return sum(map(len, texts)) <= MOST_CHARACTERS and any(str(value).strip() for value in example.values())
+    values = [one for value in example.values() for one in (value if isinstance(value, list) else [value])]
+    texts = [value for value in values if isinstance(value, str)]
+    return sum(map(len, texts)) <= MOST_CHARACTERS and any(str(value).strip() for value in values)

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,13 +11,13 @@ LONGEST = 2**14  # characters, which are cut to as many tokens as the model take
 
 
 def one_of_each_length(
-    lengths_of: Callable[[dict[str, list[str]]], np.ndarray], rows: dict[str, Sequence[str]]
-) -> dict[str, list[str]]:
+    lengths_of: Callable[[dict[str, list[Any]]], np.ndarray], rows: dict[str, Sequence[str | list[str]]]
+) -> dict[str, list[Any]]:
     """Choose a row for each power of two that its length can round up to, shortest first; real ones if there are.
 
     Args:
         lengths_of: how many tokens each row has, (N,), given N texts by field.
-        rows: example texts by field.
+        rows: example texts by field, or lists of texts, all equally long.
     """
     some = {field: list(values[:MOST_EXAMPLES]) for field, values in rows.items()}
     candidates = {field: [*values, *_of_all_lengths(values)] for field, values in some.items()}
@@ -26,6 +27,8 @@ def one_of_each_length(
     return {field: [values[index] for index in chosen] for field, values in candidates.items()}
 
 
-def _of_all_lengths(texts: list[str]) -> list[str]:
+def _of_all_lengths(texts: list[Any]) -> list[Any]:
+    if isinstance(texts[0], list):
+        return [list(others) for others in zip(*map(_of_all_lengths, zip(*texts, strict=True)), strict=True)]
     longest = " ".join(itertools.islice(itertools.cycle(texts), LONGEST))
     return [longest[: 2**power] for power in range(LONGEST.bit_length())]

@@ -19,11 +19,13 @@ class Inputs:
 
     Attributes:
         names: of the inputs.
+        lists: those of them of which each row has several texts.
         missing: the texts that say that an input has no value.
         preprocessors: those that are needed to read requests.
     """
 
     names: tuple[str, ...]
+    lists: frozenset[str] = frozenset()
     missing: tuple[str, ...] = ()
     preprocessors: list[Preprocessor]
 
@@ -31,8 +33,26 @@ class Inputs:
         """Return the type of an input, which has a value for each row."""
         raise NotImplementedError
 
+    @property
+    def specs(self) -> list[tf.TensorSpec]:
+        """The inputs as signatures take them: (B,) each, and lists (B, N)."""
+        return [
+            tf.TensorSpec([None] * (1 + (name in self.lists)), self.type_of(name), name=name) for name in self.names
+        ]
+
+    def of_examples(self, examples: tf.Tensor) -> list[tf.Tensor]:
+        """Turn serialized tf.Examples (B,) into inputs; lists are padded with empty texts."""
+        features = {
+            name: tf.io.RaggedFeature(self.type_of(name))
+            if name in self.lists
+            else tf.io.FixedLenFeature([], self.type_of(name))
+            for name in self.names
+        }
+        parsed = tf.io.parse_example(examples, features)
+        return [parsed[name].to_tensor() if name in self.lists else parsed[name] for name in self.names]
+
     def read(self, columns: Sequence[tf.Tensor]) -> tuple[list[Features], dict[str, tf.Tensor]]:
-        """Turn inputs, (B,) each in the order of `names`, into the features of each model, and outputs about them."""
+        """Turn inputs, in the order of `names`, into the features of each model, and outputs about them."""
         raise NotImplementedError
 
     def about(self) -> dict[str, Any]:
@@ -93,7 +113,7 @@ class Outputs:
 class ServedRows(Served):
     """Preprocessing, models and outputs of a task that predicts something of each row.
 
-        serving_default   the inputs, (B,) each -> the outputs, and those about the inputs
+        serving_default   the inputs -> the outputs, and those about the inputs
         classify          or `regress`: inputs (B,), each a serialized tf.Example with those features
 
     Args:
@@ -115,10 +135,9 @@ class ServedRows(Served):
         return self.input_side.missing
 
     def signatures(self) -> dict[str, Any]:
-        columns = [tf.TensorSpec([None], self.input_side.type_of(name), name=name) for name in self.inputs]
         examples = [tf.TensorSpec([None], tf.string, name="inputs")]
         return {
-            "serving_default": tf.function(self._answer, input_signature=columns, autograph=False),
+            "serving_default": tf.function(self._answer, input_signature=self.input_side.specs, autograph=False),
             self.output_side.signature: tf.function(self._from_examples, input_signature=examples, autograph=False),
             **self.input_side.signatures(self),
         }
@@ -165,18 +184,17 @@ class ServedRows(Served):
         return self.answered(features, tf.size(columns[0])) | about
 
     def _from_examples(self, inputs: tf.Tensor) -> dict[str, tf.Tensor]:
-        types = {name: tf.io.FixedLenFeature([], self.input_side.type_of(name)) for name in self.inputs}
-        fields = tf.io.parse_example(inputs, types)
-        return self.output_side.of_examples(self._answer(*(fields[name] for name in self.inputs)))
+        return self.output_side.of_examples(self._answer(*self.input_side.of_examples(inputs)))
 
 
-def example(row: Mapping[str, str | float]) -> bytes:
+def example(row: Mapping[str, str | float | list[str]]) -> bytes:
     """Serialize a row as a tf.Example."""
     built = tf.train.Example()
     for name, value in row.items():
         feature = built.features.feature[name]
-        if isinstance(value, str):
-            feature.bytes_list.value.append(value.encode("utf-8"))
-        else:
+        if isinstance(value, float | int):
             feature.float_list.value.append(value)
+        else:
+            texts = [value] if isinstance(value, str) else value
+            feature.bytes_list.value.extend(text.encode("utf-8") for text in texts)
     return built.SerializeToString(deterministic=True)

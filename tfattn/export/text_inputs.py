@@ -1,6 +1,6 @@
 """Texts, or pairs of them, as requests hold them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from tfattn.export.lengths import one_of_each_length
 from tfattn.export.served import Columns
 from tfattn.export.served_rows import Features, Inputs, ServedRows
 from tfattn.features import ENCODED, EXAMPLE_ROWS, PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
+from tfattn.formats.columns import even
 from tfattn.ops.segments import mean_by_row
 from tfattn.preprocessing.padding import padded
 from tfattn.trained.ensemble import TrainedEnsemble
@@ -25,20 +26,26 @@ class TextInputs(Inputs):
         tokens     token_ids, padding_mask, segment_ids, each (B, T) int32 -> the outputs of serving_default but
                    `truncated`; more tokens than the model takes are refused
 
+    Where each row has several texts (B, N) of the last input, an empty one is none, `encoded` is (B, N, D), and tokens
+    are (B, N, T).
+
     Batches are padded to their longest row. Empty text is predicted like any other. `truncated` (B,) bool says whether
     a text was too long and its end was not read. Of a text that is read in windows, predictions are the mean of those
     of its windows.
 
     Masks: `tokens` ignores what stands where padding_mask is 0. It also ignores a run of a row's first token at the end
     of that row: a server that batches requests of unequal length pads each input, the mask too, with its first element.
+    So of several texts those at the end that repeat the first are none.
 
     Args:
         ensemble: the trained models, which read tokens of the same vocabulary.
+        lists: the inputs of which each row has several texts: the last one, or none.
     """
 
-    def __init__(self, ensemble: TrainedEnsemble):
+    def __init__(self, ensemble: TrainedEnsemble, *, lists: Collection[str] = ()):
         self.preprocessors = ensemble.preprocessors[:1]  # all of them have the same
         self.names = tuple(ensemble.preprocessor.fields)
+        self.lists = frozenset(lists)
         self._models = len(ensemble.tasks)
         self._max_length = min(task.model.max_sequence_length for task in ensemble.tasks)
 
@@ -46,15 +53,19 @@ class TextInputs(Inputs):
         return tf.string
 
     def read(self, columns: Sequence[tf.Tensor]) -> tuple[list[Features], dict[str, tf.Tensor]]:
-        fields = dict(zip(self.names, columns, strict=True))
+        fields = {
+            name: tf.where(_padded_by_server(column, column[:, :1]), "", column) if name in self.lists else column
+            for name, column in zip(self.names, columns, strict=True)
+        }
         return self._for_each(self._features(fields)), {"truncated": self.preprocessors[0].truncated(fields)}
 
     def about(self) -> dict[str, Any]:
-        text = {"kind": "text", "max_tokens": self.preprocessors[0].max_tokens}
-        return {"inputs": {name: dict(text) for name in self.names}, "entries": {}}
+        most = self.preprocessors[0].max_tokens
+        kinds = {name: "texts" if name in self.lists else "text" for name in self.names}
+        return {"inputs": {name: {"kind": kind, "max_tokens": most} for name, kind in kinds.items()}, "entries": {}}
 
-    def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
-        return {name: [row[name] for row in rows] for name in self.names}
+    def request(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+        return {name: even([row[name] for row in rows]) for name in self.names}
 
     def warm_up(self, rows: Sequence[Mapping[str, str]]) -> list[Columns]:
         """Choose a row of every length there may be, each alone and all together."""
@@ -67,7 +78,7 @@ class TextInputs(Inputs):
     def signatures(self, served: ServedRows) -> dict[str, Any]:
         def encode(*texts: tf.Tensor) -> dict[str, tf.Tensor]:
             features, _ = self.read(texts)
-            encoded = tf.concat([outputs[ENCODED] for outputs in served.run(features)], axis=1)
+            encoded = tf.concat([outputs[ENCODED] for outputs in served.run(features)], axis=-1)
             rows = features[0].get(EXAMPLE_ROWS)
             return {ENCODED: encoded if rows is None else mean_by_row(encoded, rows, tf.size(texts[0]))}
 
@@ -75,10 +86,9 @@ class TextInputs(Inputs):
             features = self.of_tokens(token_ids, padding_mask, segment_ids)
             return served.answered(self._for_each(features), tf.shape(token_ids)[0])
 
-        texts = [tf.TensorSpec([None], tf.string, name=name) for name in self.names]
-        tokens = [tf.TensorSpec([None, None], tf.int32, name=name) for name in TOKENS]
+        tokens = [tf.TensorSpec([None] * (2 + len(self.lists)), tf.int32, name=name) for name in TOKENS]
         return {
-            "features": tf.function(encode, input_signature=texts, autograph=False),
+            "features": tf.function(encode, input_signature=self.specs, autograph=False),
             "tokens": tf.function(answer, input_signature=tokens, autograph=False),
         }
 
@@ -92,9 +102,10 @@ class TextInputs(Inputs):
         return {name: tf.cast(features[name], tf.int32) for name in TOKENS}
 
     def _lengths(self, fields: Columns) -> np.ndarray:
-        """Count the tokens of each row, those of all of its windows."""
+        """Count the tokens of each row, those of all of its windows; of several texts those of the longest."""
         features = self._features({name: tf.constant(fields[name], tf.string) for name in self.names})
-        tokens = np.sum(features[PADDING_MASK], axis=1)
+        tokens = np.sum(features[PADDING_MASK], axis=-1)
+        tokens = tokens.max(axis=1) if self.lists else tokens
         rows = features.get(EXAMPLE_ROWS, np.arange(len(tokens)))
         return np.bincount(rows, weights=tokens, minlength=len(fields[self.names[0]]))
 
@@ -105,11 +116,16 @@ class TextInputs(Inputs):
         return [features] * self._models
 
     def of_tokens(self, token_ids: tf.Tensor, padding_mask: tf.Tensor, segment_ids: tf.Tensor) -> Features:
-        """Turn the inputs of the signature `tokens`, (B, T) each, into features; more than the model takes fail."""
-        length = tf.shape(token_ids)[1]
+        """Turn the inputs of the signature `tokens` into features; more than the model takes fail."""
+        length = tf.shape(token_ids)[-1]
+        first = token_ids[..., :1]
+        if self.lists:  # a text that is not there has no first token, but others of its row have
+            first = tf.reduce_max(first, axis=1, keepdims=True)
         too_long = f"sequences may be up to {self._max_length} tokens long"
         with tf.control_dependencies([tf.debugging.assert_less_equal(length, self._max_length, too_long)]):
-            real = tf.logical_and(tf.cast(padding_mask, tf.bool), tf.logical_not(_padded_by_server(token_ids)))
+            real = tf.logical_and(tf.cast(padding_mask, tf.bool), tf.logical_not(_padded_by_server(token_ids, first)))
+        if self.lists:  # a text of which nothing is left but its first token is one that the server has added
+            real = tf.logical_and(real, tf.reduce_sum(tf.cast(real, tf.int32), axis=-1, keepdims=True) > 1)
         # Whatever was sent for padding, it need not be a token of the vocabulary.
         return {
             TOKEN_IDS: tf.where(real, token_ids, 0),
@@ -118,9 +134,9 @@ class TextInputs(Inputs):
         }
 
 
-def _padded_by_server(token_ids: tf.Tensor) -> tf.Tensor:
-    """Find where a row ends in repetitions of its first token; no text does, it ends in another: (B, T) -> (B, T)."""
-    repeats = tf.cast(tf.equal(token_ids, token_ids[:, :1]), tf.int32)
-    run = tf.math.cumprod(repeats, axis=1, reverse=True)
-    first = tf.equal(tf.range(tf.shape(token_ids)[1]), 0)
-    return tf.logical_and(tf.cast(run, tf.bool), tf.logical_not(first))
+def _padded_by_server(values: tf.Tensor, first: tf.Tensor) -> tf.Tensor:
+    """Find where rows end in repetitions of their first value; no text does, it ends in another: (..., T) bool."""
+    repeats = tf.cast(tf.equal(values, first), tf.int32)
+    run = tf.math.cumprod(repeats, axis=-1, reverse=True)
+    is_first = tf.equal(tf.range(tf.shape(values)[-1]), 0)
+    return tf.logical_and(tf.cast(run, tf.bool), tf.logical_not(is_first))

@@ -38,6 +38,23 @@ def value_of(entry: dict[str, Any], key: str, where: str) -> Any:
     return value
 
 
+def texts_of(entry: dict[str, Any], key: str, where: str) -> list[str]:
+    """Read a value that is a list of texts.
+
+    Raises:
+        DataError: the key is missing, or its value is something else, or not Unicode text; names the place.
+    """
+    value = value_of(entry, key, where)
+    if not (isinstance(value, list) and all(isinstance(text, str) for text in value)):
+        raise DataError(
+            f"the value of {key!r} is no list of texts",
+            where=where,
+            expected='a list such as ["yes", "no"]',
+            received=json.dumps(value, ensure_ascii=False)[:40],
+        )
+    return value
+
+
 def text_of(entry: dict[str, Any], key: str, where: str) -> str:
     """Read a value as text: numbers and booleans as JSON writes them, null as an empty text.
 

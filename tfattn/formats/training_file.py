@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from tfattn import files
+from tfattn.formats.columns import Columns
 from tfattn.formats.numbers import MISSING
 
 
@@ -31,7 +32,7 @@ class TrainingFile:
     """The file from which the inputs of a model were read.
 
     Attributes:
-        columns: each input, and the column or key that it was read from.
+        columns: each input, and the column or key that it was read from; or the columns, of a list of texts.
         missing: the texts that stand for a missing number.
         suffix: of the file's name, in lower case, such as ".csv".
         format: the file's format; None where only its source knows it.
@@ -40,7 +41,7 @@ class TrainingFile:
         TrainingFile(columns={"text": "Description"}, suffix=".csv", format=FileFormat("csv", delimiter=";"))
     """
 
-    columns: Mapping[str, str]
+    columns: Mapping[str, Columns]
     missing: tuple[str, ...] = MISSING
     suffix: str = ""
     format: FileFormat | None = None

@@ -11,10 +11,11 @@ def padded(features: dict[str, Any]) -> dict[str, tf.Tensor]:
     """Pad ragged sequences with zeros to the longest of the batch, and add the masks of their real tokens.
 
     Args:
-        features: of a preprocessor: sequences ragged (B, (T)), others (B, ...).
+        features: of a preprocessor: sequences ragged (B, (T)), or lists of them (B, (N), (T)), others (B, ...).
 
     Returns:
-        the same names, sequences as (B, T), and `padding_mask` (B, T) bool or the mask of `features.MASKS` beside them.
+        the same names, sequences as (B, T), and `padding_mask` (B, T) bool or the mask of `features.MASKS` beside them;
+        of lists of sequences (B, N, T).
 
     Example:
         >>> padded({"token_ids": tf.ragged.constant([[5, 6], [7]])})["token_ids"].numpy().tolist()
@@ -22,6 +23,9 @@ def padded(features: dict[str, Any]) -> dict[str, tf.Tensor]:
     """
     dense = {name: x.to_tensor() if isinstance(x, tf.RaggedTensor) else x for name, x in features.items()}
     for name in (TOKEN_IDS, *MASKS):
-        if isinstance(features.get(name), tf.RaggedTensor):
-            dense[MASKS.get(name, PADDING_MASK)] = tf.sequence_mask(features[name].row_lengths())
+        ragged = features.get(name)
+        if isinstance(ragged, tf.RaggedTensor):
+            lengths = ragged.row_lengths(axis=ragged.ragged_rank)
+            lengths = lengths.to_tensor() if isinstance(lengths, tf.RaggedTensor) else lengths
+            dense[MASKS.get(name, PADDING_MASK)] = tf.sequence_mask(lengths, tf.shape(dense[name])[-1])
     return dense

@@ -110,6 +110,8 @@ class Preprocessor(tf.Module):
     def __call__(self, fields: dict[str, tf.Tensor]) -> dict[str, Any]:
         """Turn raw fields, each (B,), into features; sequences are ragged (B, (T)).
 
+        Where rows have lists of texts, (B, N), padded with empty ones, sequences are ragged (B, (N), (T)).
+
         A row may give several examples, or none. Then features are those of all E examples, one row's after the
         other's, and `example_rows` (E,) says of which row each is.
         """

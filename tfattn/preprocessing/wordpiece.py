@@ -14,6 +14,7 @@ from tfattn.preprocessing import wordpiece_files
 from tfattn.preprocessing.pieces import Pieces
 from tfattn.preprocessing.preprocessor import Located, Preprocessor
 from tfattn.preprocessing.segments import Layout
+from tfattn.preprocessing.several_texts import SeveralTexts
 from tfattn.preprocessing.unknown import Unknown
 from tfattn.preprocessing.vocabulary import END, START, Vocabulary
 
@@ -26,7 +27,8 @@ class WordPiece(Preprocessor):
 
     Sequences are [CLS] text [SEP], or [CLS] first [SEP] second [SEP] with segment 1 after the first [SEP]; an empty
     text has no pieces. Special tokens are not parsed in texts: `[MASK]` there is three words. A byte sequence that is
-    not UTF-8 counts as U+FFFD, as with Python's `errors="replace"`, and so is dropped.
+    not UTF-8 counts as U+FFFD, as with Python's `errors="replace"`, and so is dropped. Where the second text
+    of a row is several, (B, N), each makes a sequence with the first, but an empty one, which is none.
 
     Ids, segments, offsets and truncation are equal to those of the reference, `BertWordPieceTokenizer` of the
     `tokenizers` package, and so to `BertTokenizerFast` of transformers, with one difference if strip_accents is set:
@@ -207,33 +209,38 @@ class WordPiece(Preprocessor):
         """Tokenize texts.
 
         Args:
-            fields: for each name of `self.fields` the texts (B,), UTF-8.
+            fields: for each name of `self.fields` the texts (B,), UTF-8; of the last it may be several, (B, N).
 
         Returns:
-            `token_ids` and `segment_ids`, each ragged (B, (T)) int32; with a doc_stride (E, (T)), of as many sequences
-            as that takes, and `example_rows` (E,) int64. After `locate`, also where tokens of the last text stand in
-            it, ragged as these, int32: `starts`, `ends` and `max_context`, and of words `word_numbers`.
+            `token_ids` and `segment_ids`, each ragged (B, (T)) int32; of several texts (B, (N), (T)); with a
+            doc_stride (E, (T)), of as many sequences as that takes, and `example_rows` (E,) int64. After `locate`, also
+            where tokens of the last text stand in it, ragged as these, int32: `starts`, `ends` and `max_context`, and
+            of words `word_numbers`.
         """
         vocabulary = self._fitted.vocabulary
+        if several := self._several(fields):
+            return {name: several.together(values) for name, values in self(several.each(fields)).items()}
         texts = self._ids(fields)
         layout = self._layout(texts)
         start, end = vocabulary.id(START), vocabulary.id(END)
         segments = [tf.fill(tf.shape(text.values), number) for number, text in enumerate(texts)]
-        several = {} if self.doc_stride is None else {EXAMPLE_ROWS: layout.rows}
+        windows = {} if self.doc_stride is None else {EXAMPLE_ROWS: layout.rows}
         return {
             TOKEN_IDS: layout.fill([text.values for text in texts], [start, end, end]),
             SEGMENT_IDS: layout.fill(segments, [0, 0, 1]),
-            **several,
+            **windows,
             **self._places(fields, texts, layout),
         }
 
     def truncated(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
         """Find rows that are longer than max_length and are cut: (B,) bool."""
+        if several := self._several(fields):
+            return several.any(self.truncated(several.each(fields)))
         return self._layout(self._ids(fields)).is_cut
 
     def unknown(self, fields: dict[str, tf.Tensor]) -> dict[str, Unknown]:
         """Count the pieces of the whole texts, and the words that are [UNK]."""
-        found = {name: self._fitted.unknown(fields[name]) for name in self.fields}
+        found = {name: self._fitted.unknown(tf.reshape(fields[name], [-1])) for name in self.fields}
         return {name: Unknown.of(pieces, words.numpy()) for name, (pieces, words) in found.items()}
 
     @property
@@ -278,6 +285,10 @@ class WordPiece(Preprocessor):
             raise TfattnError("the tokenizer has no vocabulary yet", remedy="Call `fit` or `load` first.")
         return self._pieces
 
+    def _several(self, fields: dict[str, tf.Tensor]) -> SeveralTexts | None:
+        last = fields[self.fields[-1]]
+        return SeveralTexts(last) if last.shape.rank == 2 else None
+
     def _ids(self, fields: dict[str, tf.Tensor]) -> list[tf.RaggedTensor]:
         return [self._fitted.ids(fields[name]) for name in self.fields]
 
@@ -297,4 +308,4 @@ class WordPiece(Preprocessor):
                     raise ConfigError(
                         "the rows have no such field", key="fields", expected=f"some of {', '.join(row)}", received=name
                     )
-                yield row[name]
+                yield from [row[name]] if isinstance(row[name], str) else row[name]

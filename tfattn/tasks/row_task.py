@@ -26,8 +26,9 @@ class RowTask(Task):
         features: what the backbone reads, or `encoded` (B, D), its vectors computed before.
 
     Returns:
-        a dictionary of `logits` (B, U) float32, `encoded` (B, D) float32, what the head reads, and, where the model
-        has them, `essential_features` (B, E) and `column_attention` (B, N + M), float32.
+        a dictionary of `logits` (B, U) float32, `encoded` (B, D) float32, what the head reads, and what else the
+        backbone tells: where the model has them, `essential_features` (B, E) and `column_attention` (B, N + M),
+        float32.
     """
 
     predicts_together = True

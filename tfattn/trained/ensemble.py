@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfattn import files
 from tfattn.features import EXAMPLE_ROWS
 from tfattn.preprocessing.padding import padded
 from tfattn.preprocessing.preprocessor import Preprocessor
+from tfattn.preprocessing.several_texts import columns_of
 from tfattn.runs.member import check_labels
 from tfattn.runs.run import Run
 from tfattn.tasks.operating_point import OperatingPoint
@@ -66,7 +66,7 @@ class TrainedEnsemble:
 
     def predict_each(self, rows: Sequence[Mapping[str, str]]) -> list[Predictions]:
         """Predict for N raw rows with each model alone."""
-        fields = {name: tf.constant([row[name] for row in rows]) for name in self.preprocessor.fields}
+        fields = columns_of(rows, self.preprocessor.fields)
         return [
             as_arrays(gathered(task, function(features), features, len(rows)))
             for task, function, features in zip(

@@ -137,7 +137,8 @@ class TrainingStep:
     def _counts(self, batch):
         """Count real tokens and rows: (2,)."""
         real = tf.cast(batch[RECORD_IDS] >= 0, tf.float32)
-        lengths = [tf.math.count_nonzero(batch[name], axis=1, dtype=tf.float32) for name in self.masks]
+        masks = [batch[name] for name in self.masks]
+        lengths = [tf.math.count_nonzero(mask, range(1, mask.shape.rank), dtype=tf.float32) for mask in masks]
         return tf.stack([tf.reduce_sum(sum(lengths, 0.0) * real), tf.reduce_sum(real)])
 
     def _backward(self, batch, seeds, factors, loss_scale):

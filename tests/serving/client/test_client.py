@@ -117,6 +117,20 @@ def test_other_models_are_answered_by_output(client):
     ]
 
 
+def test_rows_may_have_unequal_numbers_of_texts(protocol):
+    def longest(context, choices):
+        places = [np.argmax([len(text) for text in row]) for row in choices]
+        return {"choice": choices[np.arange(len(places)), places], "scores": np.ones(choices.shape, np.float32)}
+
+    inputs = {"context": TEXTS, "choices": (tf.string, [None, None])}
+    outputs = {"choice": TEXTS, "scores": (tf.float32, [None, None])}
+    model = Version("endings", 1, [(signature("serving_default", inputs, outputs), longest)])
+    rows = [{"context": "a", "choices": ["x", "yyy"]}, {"context": "b", "choices": ["zz"]}]
+    with SERVERS[protocol](Models(model)) as server, Client(f"{protocol}://{server.host}") as client:
+        found = client.predict("endings", rows)
+    assert found == [{"choice": "yyy", "scores": [1.0, 1.0]}, {"choice": "zz", "scores": [1.0, 1.0]}]
+
+
 def test_optional_inputs_may_be_left_out_over_grpc(client, protocol):
     if protocol == "grpc":
         assert client.predict("others", [{"text": "a"}, {"text": "b"}], signature="more") == [

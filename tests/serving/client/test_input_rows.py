@@ -18,6 +18,9 @@ ONE = TrainingFile({"text": "Description"})
 TWO = TrainingFile({"text_a": "text_a", "text_b": "text_b"})
 
 
+CHOICES = TrainingFile({"context": "sent1", "choices": [["sent2", "end0"], ["sent2", "end1"]]})
+
+
 @pytest.fixture
 def read(tmp_path):
     def read(name, content, trained_on=ONE, **options):
@@ -41,6 +44,19 @@ def test_columns_are_found_as_trained_or_by_input(read):
     assert read("a.tsv", "Description\tCost\na, b\t1\n")[0] == [("a, b",)]
     assert read("a.csv", "text,Description\nno,yes\n")[0] == [("yes",)]
     assert read("a.csv", "text_b,text_a\nb,a\n", TWO)[0] == [("a", "b")]
+
+
+def test_lists_of_texts_come_from_columns_or_from_json(read):
+    table = "sent1,sent2,end0,end1\na,He,sits,runs\nb,She,sits,\n"
+    lines = '{"sent1": "a", "choices": ["x", "y", "z"]}\n{"context": "b", "choices": "x"}\n'
+    assert read("a.csv", table, CHOICES, lists={"choices"})[0] == [("a", ["He sits", "He runs"]), ("b", ["She sits"])]
+    (row, problem), _ = read("a.jsonl", lines, CHOICES, lists={"choices"})
+    assert row == ("a", ["x", "y", "z"]) and "the value of 'choices' is no list of texts" in problem
+    with pytest.raises(DataError, match="there are no columns for the list `choices`: expected end1, .*In JSON lines"):
+        read("b.csv", "sent1,sent2,end0\na,b,c\n", CHOICES, lists={"choices"})
+    of_json = TrainingFile({"context": "context", "choices": "choices"})
+    with pytest.raises(DataError, match="expected JSON lines, received context, choices"):
+        read("c.csv", "context,choices\na,b\n", of_json, lists={"choices"})
 
 
 def test_json_lines(read):

@@ -9,11 +9,13 @@ from benchmarks.serving.running import running
 from tests.serving.page import browser
 from tests.serving.page.served import (
     CUSTOMERS_CARD,
+    ENDINGS_CARD,
     GREETINGS_CARD,
     PRICES_CARD,
     TAGS_CARD,
     Blanks,
     Customers,
+    Endings,
     Greetings,
     Numbers,
     Prices,
@@ -35,12 +37,14 @@ def folder(tmp_path_factory) -> Path:
     save(prices, folder / "tags/1", serving_default=prices.tags)
     blanks = Blanks()
     save(blanks, folder / "blanks/1", serving_default=blanks.serve, all_masks=blanks.every)
+    save(endings := Endings(), folder / "endings/1", serving_default=endings.serve)
+    files.write_json(folder / "endings/1/assets.extra/card.json", ENDINGS_CARD)
     files.write_json(folder / "prices/1/assets.extra/card.json", PRICES_CARD)
     files.write_json(folder / "tags/1/assets.extra/card.json", TAGS_CARD)
     files.write_json(folder / "customers/1/assets.extra/card.json", CUSTOMERS_CARD)
     files.write_json(folder / "greetings/1767355200/assets.extra/card.json", GREETINGS_CARD)
     models = {"reports": 'version_labels { key: "in use" value: 7 }', "numbers": "", "customers": ""}
-    models |= {"greetings": "", "prices": "", "tags": "", "blanks": ""}
+    models |= {"greetings": "", "prices": "", "tags": "", "blanks": "", "endings": ""}
     entries = "".join(
         f'config {{ name: "{name}" base_path: "{folder / name}" model_platform: "tensorflow" {more} }}\n'
         for name, more in models.items()
@@ -98,6 +102,12 @@ def tags(chromium, server) -> browser.Page:
 def blanks(chromium, server) -> browser.Page:
     """The page, ready for a text with [MASK] in it."""
     return opened(chromium, server, "blanks")
+
+
+@pytest.fixture
+def endings(chromium, server) -> browser.Page:
+    """The page, ready for a context with choices."""
+    return opened(chromium, server, "endings")
 
 
 def opened(chromium: browser.Browser, server: str, model: str) -> browser.Page:

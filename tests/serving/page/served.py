@@ -135,6 +135,26 @@ class Blanks(tf.Module):
         return self.filled(text)
 
 
+class Endings(tf.Module):
+    """Chooses the ending with the most bytes, and refuses a context without any."""
+
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None], tf.string, name="context"),
+            tf.TensorSpec([None, None], tf.string, name="choices"),
+        ]
+    )
+    def serve(self, context, choices):
+        lengths = tf.cast(tf.strings.length(choices), tf.float32)
+        label_id = tf.argmax(lengths, axis=1)
+        return {
+            "choice": tf.gather(choices, label_id, batch_dims=1),
+            "label_id": label_id,
+            "scores": lengths / tf.reduce_sum(lengths, axis=1, keepdims=True),
+            "truncated": tf.strings.length(context) > 100,
+        }
+
+
 WORDS = ["天", "<b>store</b>", "park"]
 # Known in this order, which is neither that of letters nor of lengths.
 PLANS = ["yearly", "monthly", '<b onclick="document.title=1">']
@@ -159,6 +179,18 @@ CUSTOMERS_CARD = {
     "measured_on": "test",
 }
 ROOMS = {"rooms": {"kind": "number", "column": "rooms", "may_be_missing": False, "low": 1, "high": 9}}
+ENDINGS = ["sits.", "<b>runs</b> home"]
+ENDINGS_CARD = {
+    "exported": "2026-01-02T12:00:00+00:00",
+    "inputs": {
+        "context": {"kind": "text", "column": "sent1", "max_tokens": 64},
+        "choices": {"kind": "texts", "column": "choices", "max_tokens": 64},
+    },
+    "examples": [{"context": "He", "choices": ENDINGS}],
+    "entries": {},
+    "metrics": {"accuracy": 0.5, "baseline_accuracy": 0.25},
+    "measured_on": "validation",
+}
 PRICES_CARD = {
     "exported": "2026-01-02T12:00:00+00:00",
     "inputs": ROOMS,

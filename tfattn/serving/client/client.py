@@ -10,6 +10,7 @@ from grpc import StatusCode
 
 from tfattn import native
 from tfattn.errors import RefusedError, ServingError, nearest
+from tfattn.formats.columns import even
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.client.row_outputs import have_labels, named
 from tfattn.serving.client.transports.address import Address, Spec
@@ -181,7 +182,9 @@ class Client:
                         received=", ".join(row) or "nothing",
                         remedy=nearest(name, row),
                     )
-        return [{name: row[name] for name in names} for row in rows]
+        columns = {name: [row[name] for row in rows] for name in names}
+        columns |= {name: even(columns[name]) for name in function.lists}
+        return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
     def _label_names(self, spec: Spec, known: Metadata) -> tuple[str, ...]:
         """Ask for the names of the labels in the order of the scores, which `classify` returns for an empty example."""

@@ -5,14 +5,15 @@ What is wrong with a row is said of that row, and the next one is read; what is 
 
 import csv
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from tfattn.errors import DataError, listed
+from tfattn.formats.columns import Columns, columns_in, value_of
 from tfattn.formats.delimiters import likely_delimiter
-from tfattn.formats.json_objects import object_of, text_of
+from tfattn.formats.json_objects import object_of, text_of, texts_of
 from tfattn.formats.limits import LONGEST_TEXT, too_long
 from tfattn.formats.training_file import FileFormat, TrainingFile
 from tfattn.serving.client.input_lines import InputLines, opened
@@ -33,17 +34,19 @@ class InputRow:
     """A row of inputs.
 
     Attributes:
-        fields: input name to text; nothing where the row cannot be read.
+        fields: input name to text, or to a list of texts; nothing where the row cannot be read.
         where: file:line, the line on which it begins.
         problem: why the row cannot be read; None where it can.
     """
 
-    fields: dict[str, str] = field(default_factory=dict)
+    fields: dict[str, str | list[str]] = field(default_factory=dict)
     where: str = ""
     problem: DataError | None = None
 
 
-def read(path: str, trained_on: TrainingFile, *, kind: InputKind | None = None) -> Iterator[InputRow]:
+def read(
+    path: str, trained_on: TrainingFile, *, kind: InputKind | None = None, lists: Collection[str] = ()
+) -> Iterator[InputRow]:
     """Read rows, one at a time.
 
     A file whose suffix is that of the training file is read as that one was; any other is UTF-8, of the kind that its
@@ -55,6 +58,7 @@ def read(path: str, trained_on: TrainingFile, *, kind: InputKind | None = None) 
         path: the file; `-` is standard input.
         trained_on: each input that a row needs and the column it was trained on, and how that file was read.
         kind: how to read it, in UTF-8; as above where not given.
+        lists: the inputs that are lists of texts: in JSON lines a list, in a table the columns that it was trained on.
 
     Raises:
         DataError: the file cannot be read, is not text, has no rows, or lacks a column; names file and line.
@@ -62,7 +66,7 @@ def read(path: str, trained_on: TrainingFile, *, kind: InputKind | None = None) 
     how = _format(path, trained_on, kind)
     with opened(path, how) as lines:
         count = 0
-        for row in _READERS[how.kind](lines, trained_on.columns, how):
+        for row in _READERS[how.kind](lines, trained_on.columns, how, lists):
             count += 1
             yield row
         if not count:
@@ -77,7 +81,9 @@ def _format(path: str, trained_on: TrainingFile, kind: InputKind | None) -> File
     return FORMATS[kind or KINDS.get(suffix, "text")]
 
 
-def _text(lines: InputLines, columns: Mapping[str, str], how: FileFormat) -> Iterator[InputRow]:
+def _text(
+    lines: InputLines, columns: Mapping[str, Columns], how: FileFormat, lists: Collection[str]
+) -> Iterator[InputRow]:
     if len(columns) > 1:
         raise DataError(
             "the model reads more than one input, a text line is only one",
@@ -95,7 +101,9 @@ def _text(lines: InputLines, columns: Mapping[str, str], how: FileFormat) -> Ite
             yield _row({name: text}, lines.where(), lines)
 
 
-def _table(lines: InputLines, columns: Mapping[str, str], how: FileFormat) -> Iterator[InputRow]:
+def _table(
+    lines: InputLines, columns: Mapping[str, Columns], how: FileFormat, lists: Collection[str]
+) -> Iterator[InputRow]:
     csv.field_size_limit(LONGEST_TEXT)
     quoting = csv.QUOTE_MINIMAL if how.quoting else csv.QUOTE_NONE
     reader = csv.reader(iter(lines), delimiter=how.delimiter, quoting=quoting, strict=True)
@@ -116,7 +124,8 @@ def _table(lines: InputLines, columns: Mapping[str, str], how: FileFormat) -> It
         if not cells:
             continue
         if positions is None:
-            width, positions = len(cells), _positions(cells, columns, how, where)
+            width, found = len(cells), _found(cells, columns, how, where, lists)
+            positions = _positions(cells, found, how, where)
             if how.header:
                 continue
         if len(cells) != width:
@@ -129,39 +138,86 @@ def _table(lines: InputLines, columns: Mapping[str, str], how: FileFormat) -> It
             )
             yield InputRow(where=where, problem=lines.take_problem() or problem)
         else:
-            yield _row({name: cells[position] for name, position in positions.items()}, where, lines)
+            cell = _cell_of(cells, positions)
+            yield _row({name: value_of(columns, cell) for name, columns in found.items()}, where, lines)
 
 
-def _json_lines(lines: InputLines, columns: Mapping[str, str], how: FileFormat) -> Iterator[InputRow]:
+def _json_lines(
+    lines: InputLines, columns: Mapping[str, Columns], how: FileFormat, lists: Collection[str]
+) -> Iterator[InputRow]:
     for line in lines:
         if not line.strip():
             continue
         where = lines.where()
         try:
             value = object_of(line, where)
-            keys = {name: _column(name, wanted, list(value), where) for name, wanted in columns.items()}
-            yield _row({name: text_of(value, key, where) for name, key in keys.items()}, where, lines)
+            keys = {name: _key(name, wanted, list(value), where) for name, wanted in columns.items()}
+            fields = {
+                name: texts_of(value, key, where) if name in lists else text_of(value, key, where)
+                for name, key in keys.items()
+            }
+            yield _row(fields, where, lines)
         except DataError as problem:
             yield InputRow(where=where, problem=lines.take_problem() or problem)
 
 
-def _row(fields: dict[str, str], where: str, lines: InputLines) -> InputRow:
+def _row(fields: dict[str, str | list[str]], where: str, lines: InputLines) -> InputRow:
     problem = lines.take_problem()
     return InputRow(where=where, problem=problem) if problem else InputRow(fields, where)
 
 
-def _positions(header: Sequence[str], columns: Mapping[str, str], how: FileFormat, where: str) -> dict[str, int]:
-    """Find the position of the column of each input."""
-    present = list(header) if how.header else [str(number) for number in range(1, len(header) + 1)]
+def _cell_of(cells: Sequence[str], positions: Mapping[str, int]) -> Callable[[str], str]:
+    return lambda column: cells[positions[column]]
+
+
+def _found(
+    header: Sequence[str], columns: Mapping[str, Columns], how: FileFormat, where: str, lists: Collection[str]
+) -> dict[str, Columns]:
+    """Find the columns of each input, those that it was trained on or the one of its own name."""
+    present = _names(header, how)
     try:
-        names = {name: _column(name, wanted, present, where) for name, wanted in columns.items()}
+        return {
+            name: _list_columns(name, wanted, present, where)
+            if name in lists
+            else _column(name, wanted, present, where)
+            for name, wanted in columns.items()
+        }
     except DataError as error:
         error.remedy = _other_delimiter(header, columns, how) or error.remedy
         raise
-    for name in names.values():
+
+
+def _names(header: Sequence[str], how: FileFormat) -> list[str]:
+    return list(header) if how.header else [str(number) for number in range(1, len(header) + 1)]
+
+
+def _positions(header: Sequence[str], found: Mapping[str, Columns], how: FileFormat, where: str) -> dict[str, int]:
+    """Find the position of each column that is read."""
+    present = _names(header, how)
+    names = [name for columns in found.values() for name in columns_in(columns)]
+    for name in names:
         if present.count(name) > 1:
             raise DataError("two columns have the same name", where=where, received=repr(name))
-    return {name: present.index(column) for name, column in names.items()}
+    return {name: present.index(name) for name in names}
+
+
+def _list_columns(name: str, trained_on: Columns, present: list[str], where: str) -> Columns:
+    """Return the columns of a list of texts."""
+    missing = [column for column in columns_in(trained_on) if column not in present]
+    if isinstance(trained_on, str) or missing:
+        raise DataError(
+            f"there are no columns for the list `{name}`",
+            where=where,
+            expected="JSON lines" if isinstance(trained_on, str) else listed(missing),
+            received=listed(present) or "nothing",
+            remedy=f'In JSON lines it is a list: {{"{name}": ["...", "..."]}}.',
+        )
+    return trained_on
+
+
+def _key(name: str, trained_on: Columns, present: list[str], where: str) -> str:
+    """Return the key of an input: a list that was made of columns has one of its own name."""
+    return _column(name, trained_on if isinstance(trained_on, str) else name, present, where)
 
 
 def _column(name: str, trained_on: str, present: list[str], where: str) -> str:
@@ -178,9 +234,10 @@ def _column(name: str, trained_on: str, present: list[str], where: str) -> str:
     )
 
 
-def _other_delimiter(header: Sequence[str], columns: Mapping[str, str], how: FileFormat) -> str:
+def _other_delimiter(header: Sequence[str], columns: Mapping[str, Columns], how: FileFormat) -> str:
     """Suggest another delimiter where a header is one cell, but would be several with it."""
-    likely = likely_delimiter(header, columns.values()) if len(header) == 1 else None
+    known = [column for wanted in columns.values() for column in columns_in(wanted)]
+    likely = likely_delimiter(header, known) if len(header) == 1 else None
     if likely is None:
         return ""
     options = {",": "`--format csv` reads such a file.", "\t": "`--format tsv` reads such a file."}

@@ -9,6 +9,7 @@ from grpc import StatusCode
 
 from tfattn.errors import RefusedError, ServingError
 from tfattn.features import TEXT
+from tfattn.formats.columns import even
 from tfattn.formats.training_file import TrainingFile
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.api.signature import DEFAULT
@@ -46,6 +47,7 @@ class LocalModel:
         inputs: the names of the fields that it reads.
         trained_on: each input, and the column of a source file that it was trained on, and how that file is read.
         numeric: the inputs that are numbers; the others are texts.
+        lists: the inputs of which a row has several texts.
         writes_text: whether its prediction is a text.
         labels: the label names in the order of `scores`; empty where the model has none.
 
@@ -72,6 +74,11 @@ class LocalModel:
             for name, tensor in self._model.signatures[DEFAULT].inputs.items()
         }
         self.numeric = frozenset(name for name, dtype in self._types.items() if dtype != np.dtype(object))
+        self.lists = frozenset(
+            name
+            for name, tensor in self._model.signatures[DEFAULT].inputs.items()
+            if name not in self.numeric and len(tensor.shape or ()) == 2
+        )
         self.writes_text = TEXT in self._model.signatures[DEFAULT].outputs
         source = self.folder / "assets.extra" / "source.json"
         self.trained_on = (
@@ -129,6 +136,9 @@ class LocalModel:
 
     def _column(self, name: str, values: Sequence[Any]) -> np.ndarray:
         is_number = name in self.numeric
+        if name in self.lists:
+            texts = even(list(values))
+            return np.array([[text.encode("utf-8") for text in row] for row in texts], object)
         for value in values:
             if value is None or isinstance(value, str) == is_number:
                 expected = "a number" if is_number else "text"

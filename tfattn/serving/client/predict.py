@@ -26,6 +26,7 @@ class Predictor(Protocol):
 
     trained_on: TrainingFile
     numeric: frozenset[str]
+    lists: frozenset[str]
     writes_text: bool
 
     def predict(self, rows: Sequence[Mapping[str, Any]], *, signature: str = ...) -> list[dict[str, Any]]: ...
@@ -58,7 +59,7 @@ def predict(
         others = [suffix for suffix, other in output_lines.FORMATS.items() if other is not as_format]
         raise ConfigError("the model writes no texts", where=output, expected=f"one of {', '.join(others)}")
     tally = _Tally()
-    rows = input_rows.read(path, model.trained_on, kind=kind)
+    rows = input_rows.read(path, model.trained_on, kind=kind, lists=model.lists)
     written = as_format(tally.counted(predictions(model, rows, batch_size=batch_size)))
     if output == "-":
         _write(sys.stdout, written)
@@ -137,7 +138,7 @@ def _line(row: InputRow, outputs: dict[str, Any] | TfattnError, *, writes_text: 
         outputs = DataError("the model refuses the row", where=row.where, received=said(outputs))
     if isinstance(outputs, TfattnError):
         return FailedRow(fields | {ERROR: str(outputs)})
-    is_empty = not any(text.strip() for text in row.fields.values())
+    is_empty = not any("".join(value).strip() for value in row.fields.values())
     return {**fields, **outputs, **({EMPTY: True} if is_empty else {})}
 
 

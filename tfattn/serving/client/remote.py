@@ -21,6 +21,7 @@ class RemoteModel:
     Attributes:
         trained_on: each input, and the column of a source file that it is read from: a server knows its name alone.
         numeric: the inputs that are numbers; the others are texts.
+        lists: the inputs of which a row has several texts.
         writes_text: whether its prediction is a text.
     """
 
@@ -31,6 +32,7 @@ class RemoteModel:
         function = known.signatures["serving_default"]
         self.trained_on = TrainingFile({name: name for name in sorted(function.inputs)})
         self.numeric = frozenset(name for name, dtype in function.inputs.items() if dtype != "DT_STRING")
+        self.lists = frozenset(function.lists)
         self.writes_text = TEXT in function.outputs
 
     def predict(self, rows: Sequence[Mapping[str, Any]], *, signature: str = "serving_default") -> list[dict[str, Any]]:

@@ -35,7 +35,7 @@ export function showAnswer(row, scores, card, { text, milliseconds, texts = {} }
   const ofMasks = filled.length > 1 ? filled.map((pairs, mask) => group(`[MASK] ${mask + 1}`, pairs, 1)) : [];
   part("groups").replaceChildren(...ofMasks, ...shown.map(([name, pairs]) => group(name, pairs)));
   const told = new Set([...shown.map(([name]) => name), ...Object.keys(WARNINGS)]);
-  if ("label" in row) told.add("label").add("label_id");
+  if ("label" in row || "choice" in row) told.add("label").add("choice").add("label_id");
   else if (isText(row.text)) told.add("text");
   if (scores.length) told.add("scores").add("probability"); // which is one of them
   if (given) told.add("is_label");
@@ -87,7 +87,7 @@ const labelsOf = ({ is_label: isLabel }, scores) =>
 function headlineOf(row, ranked, filled) {
   if (filled.length) return filledText(row, filled);
   if (isNumber(row.prediction)) return String(Number(Number(row.prediction).toPrecision(6)));
-  return String(row.label ?? (isText(row.text) ? row.text : ranked[0]?.[0]) ?? "Answer");
+  return String(row.label ?? row.choice ?? (isText(row.text) ? row.text : ranked[0]?.[0]) ?? "Answer");
 }
 
 const isText = (value) => typeof value === "string";

@@ -17,9 +17,9 @@ class CardPart(BaseModel):
 
 
 class Input(CardPart):
-    """An input: text, a number, or one of some values."""
+    """An input: text, several texts, a number, or one of some values."""
 
-    kind: Literal["text", "number", "category"]
+    kind: Literal["text", "texts", "number", "category"]
     column: str
     max_tokens: int | None = None
     may_be_missing: bool = False
@@ -34,7 +34,7 @@ class Card(CardPart):
 
     exported: datetime
     inputs: dict[str, Input]
-    examples: list[dict[str, str | FiniteFloat | None]]
+    examples: list[dict[str, str | list[str] | FiniteFloat | None]]
     entries: dict[str, list[str]]
     positive: str | None = None
     threshold: FiniteFloat | None = None

@@ -30,7 +30,9 @@ function field(name, tensor, known, id) {
   const inner = hasRows(tensor) ? sizes(tensor)?.slice(1) : sizes(tensor);
   const isPlain = inner?.length === 0 && (tensor.dtype === "DT_STRING" || NUMBER.test(tensor.dtype));
   const made = !isPlain
-    ? anything(name, tensor.dtype, inner)
+    ? tensor.dtype === "DT_STRING" && inner?.length === 1 && inner[0] === -1
+      ? lines()
+      : anything(name, tensor.dtype, inner)
     : tensor.dtype !== "DT_STRING"
       ? number(name, tensor.dtype, known)
       : known.values
@@ -53,6 +55,14 @@ function text(isShort) {
     : element("textarea", { rows: 4, spellcheck: true, placeholder: "Type or paste a text" });
   const fill = (value) => (control.value = value ?? "");
   return { control, kind: "", json: () => JSON.stringify(control.value), fill, isText: !isShort };
+}
+
+/** Several texts, one on each line; `entries` are those that are typed. */
+function lines() {
+  const control = element("textarea", { rows: 4, spellcheck: true, className: "lines", placeholder: "One on each line" });
+  const entries = () => control.value.split("\n").filter((line) => line.trim() !== "");
+  const fill = (values) => (control.value = (values ?? []).join("\n"));
+  return { control, kind: "one on each line", json: () => JSON.stringify(entries()), fill, entries };
 }
 
 function number(name, dtype, known) {
@@ -99,7 +109,7 @@ function whole(name, typed) {
 
 /** Which key sends. */
 export function hint(fields) {
-  if (fields.some(({ control }) => control.tagName === "SELECT")) return "Ctrl+Enter sends";
+  if (fields.some(({ control }) => control.matches("select, .lines"))) return "Ctrl+Enter sends";
   if (fields.some(({ isText }) => isText)) return "Enter sends, Shift+Enter starts a new line";
   return fields.every(({ isPlain }) => isPlain) ? "Enter sends" : "Ctrl+Enter sends";
 }

@@ -111,9 +111,11 @@ async function send() {
   showAnswer(row, await scoresOf(row), card, { ...answer, texts });
 }
 
-/** [label, score] pairs: by the card, or by the signature that names them, where it takes the same features. */
+/** [label, score] pairs: by the texts that were asked about, by the card, or by the signature that names them. */
 async function scoresOf(row) {
   const { path, card, fields, signatures } = asked;
+  const listed = fields.find(({ entries }) => entries)?.entries() ?? [];
+  if (listed.length && row.scores?.length === listed.length) return listed.map((text, place) => [text, Number(row.scores[place])]);
   const known = named("scores", row.scores, card);
   if (known.length || !("classify" in signatures) || !fields.every(({ isPlain }) => isPlain)) return known;
   try {
@@ -183,7 +185,7 @@ part("form").onsubmit = (event) => {
 };
 part("form").onkeydown = (event) => {
   if (event.key !== "Enter" || event.isComposing) return;
-  const isOwn = event.shiftKey || event.target.matches("select, button, .code"); // a new line, a list, a click
+  const isOwn = event.shiftKey || event.target.matches("select, button, .code, .lines"); // a new line, a list, a click
   if (isOwn && !event.ctrlKey && !event.metaKey) return;
   event.preventDefault();
   part("form").requestSubmit();

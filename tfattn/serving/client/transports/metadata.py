@@ -9,11 +9,13 @@ class Function:
 
     Attributes:
         inputs: name to type, such as DT_STRING.
+        lists: the inputs of which a row has several texts.
         optional: the inputs that need not be sent.
         outputs: their names.
     """
 
     inputs: dict[str, str]
+    lists: frozenset[str]
     optional: frozenset[str]
     outputs: tuple[str, ...]
 

@@ -55,6 +55,11 @@ class Rest:
                 signatures={
                     name: Function(
                         inputs={key: tensor["dtype"] for key, tensor in signature["inputs"].items()},
+                        lists=frozenset(
+                            key
+                            for key, tensor in signature["inputs"].items()
+                            if tensor["dtype"] == "DT_STRING" and len(tensor["tensor_shape"].get("dim", ())) == 2
+                        ),
                         optional=frozenset(),  # TF Serving's REST wants them all
                         outputs=tuple(sorted(signature["outputs"])),
                     )

@@ -8,7 +8,7 @@ import grpc
 import numpy as np
 import tensorflow as tf
 from grpc import StatusCode
-from tensorflow.core.framework.types_pb2 import DataType
+from tensorflow.core.framework.types_pb2 import DT_STRING, DataType
 from tensorflow_serving.apis.classification_pb2 import ClassificationRequest
 from tensorflow_serving.apis.get_model_metadata_pb2 import GetModelMetadataRequest, SignatureDefMap
 from tensorflow_serving.apis.model_pb2 import ModelSpec
@@ -65,6 +65,11 @@ class Rpc:
             signatures={
                 name: Function(
                     inputs={key: DataType.Name(tensor.dtype) for key, tensor in signature.inputs.items()},
+                    lists=frozenset(
+                        key
+                        for key, tensor in signature.inputs.items()
+                        if tensor.dtype == DT_STRING and len(tensor.tensor_shape.dim) == 2
+                    ),
                     optional=frozenset(signature.defaults),
                     outputs=tuple(sorted(signature.outputs)),
                 )

@@ -1,0 +1,46 @@
+"""Which choice is right, by its number or as a text; and what is no choice."""
+
+import pytest
+
+from tfattn.data.choice_targets import Choices
+from tfattn.data.source import Row
+from tfattn.errors import DataError
+
+
+def row(choices, label):
+    return Row({"context": "c", "choices": choices, "label": label}, "x.csv:7")
+
+
+@pytest.mark.parametrize(("options", "label", "number"), [({}, "1", 1), ({}, " 0 ", 0), ({"label": "text"}, "no ", 1)])
+def test_the_right_choice_is_told_by_its_number(options, label, number):
+    targets, one = Choices(**options), row(["yes", "no"], label)
+    targets.check(one)
+    assert targets.encode(one) == {"label_ids": number} and targets.stratum(one) == str(number)
+    assert targets.classes(one) == (f"choice {number}",)
+
+
+@pytest.mark.parametrize(
+    ("choices", "label", "message"),
+    [
+        (["yes"], "0", "there is nothing to choose from: expected at least 2 choices, received 1"),
+        ([], "0", "there is nothing to choose from: expected at least 2 choices, received 0"),
+        (["a", " ", "b"], "0", "choice 1 of 3 is empty, counted from 0: expected a text, received ' '"),
+        ("a|b", "0", "the value of `choices` is no list of texts: .*`fields.choices` is a list of columns"),
+        (["a", 2], "0", 'the value of `choices` is no list of texts: .*received \\["a", 2\\]'),
+        (["a", "b"], "2", "the label is not the number of a choice: expected 0 to 1, counted from 0, received '2'"),
+        (["a", "b"], "-1", "the label is not the number of a choice"),
+        (["a", "b"], "b", "the label is not the number of a choice.*Set `data.targets.label: text`"),
+    ],
+)
+def test_what_cannot_be_taught_is_told_with_its_place(choices, label, message):
+    with pytest.raises(DataError, match=f"x.csv:7: {message}"):
+        Choices().check(row(choices, label))
+
+
+def test_a_text_that_is_none_of_the_choices_is_told():
+    with pytest.raises(DataError, match="the label is none of the choices: expected one of a, b, received '1'"):
+        Choices(label="text").check(row(["a", "b"], "1"))
+
+
+def test_choices_that_are_the_same_are_worth_a_look():
+    assert Choices().remarks(row(["a", "a"], "0")) and not Choices().remarks(row(["a", "b"], "0"))

@@ -1,0 +1,99 @@
+"""The right one of several texts."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from tfattn.data.encoding import Feature
+from tfattn.data.source import Row
+from tfattn.data.targets import Target
+from tfattn.errors import DataError, listed
+from tfattn.features import CHOICES, LABEL, LABEL_IDS
+
+ALIKE = "two choices of a row are the same"
+
+
+class Choices(Target):
+    """Which of the texts of the role `choices`, a list of at least two, is right, from the role `label`.
+
+    Args:
+        label: what a label is: "number", that of the right choice, counted from 0, or "text", the choice itself.
+    """
+
+    roles = (CHOICES, LABEL)
+    text_roles = (LABEL,)
+
+    def __init__(self, *, label: Literal["number", "text"] = "number"):
+        self._label = label
+
+    @property
+    def features(self) -> dict[str, Feature]:
+        return {LABEL_IDS: Feature("int64", role="target")}
+
+    def check(self, row: Row) -> None:
+        """Refuse what is no list of choices, and a label that names none of them."""
+        choices = row.fields[CHOICES]
+        if not (isinstance(choices, list) and all(type(choice) is str for choice in choices)):
+            raise DataError(
+                "the value of `choices` is no list of texts",
+                where=row.where,
+                expected='a list such as ["yes", "no"]; in a table, `fields.choices` is a list of columns',
+                received=json.dumps(choices, ensure_ascii=False)[:40],
+            )
+        if len(choices) < 2:
+            raise DataError(
+                "there is nothing to choose from",
+                where=row.where,
+                expected="at least 2 choices",
+                received=str(len(choices)),
+            )
+        for number, choice in enumerate(choices):
+            if not choice.strip():
+                raise DataError(
+                    f"choice {number} of {len(choices)} is empty, counted from 0",
+                    where=row.where,
+                    expected="a text",
+                    received=repr(choice),
+                )
+        self._number(row)
+
+    def remarks(self, row: Row) -> Sequence[str]:
+        choices = row.fields[CHOICES]
+        return [ALIKE] if len(set(choices)) < len(choices) else []
+
+    def stratum(self, row: Row) -> str:
+        return str(self._number(row))
+
+    def classes(self, row: Row) -> Sequence[str]:
+        """Name the place of the right choice, counted from 0."""
+        return (f"choice {self._number(row)}",)
+
+    def encode(self, row: Row) -> dict[str, Any]:
+        return {LABEL_IDS: self._number(row)}
+
+    def _number(self, row: Row) -> int:
+        """Return which choice is right."""
+        choices, label = row.fields[CHOICES], row.fields[LABEL].strip()
+        if self._label == "text":
+            stripped = [choice.strip() for choice in choices]
+            if label not in stripped:
+                raise DataError(
+                    "the label is none of the choices",
+                    where=row.where,
+                    expected=f"one of {listed(choices)}",
+                    received=repr(label),
+                    remedy="Set `data.targets.label: number`, if it is the number of the right one.",
+                )
+            return stripped.index(label)
+        number = int(label) if label.isdecimal() else len(choices)
+        if number >= len(choices):
+            raise DataError(
+                "the label is not the number of a choice",
+                where=row.where,
+                expected=f"0 to {len(choices) - 1}, counted from 0",
+                received=repr(label),
+                remedy="Set `data.targets.label: text`, if it is the right choice itself."
+                if not label.isdecimal()
+                else "Numbers begin with 0.",
+            )
+        return number
