@@ -48,8 +48,8 @@ def test_rows_of_any_number_of_choices_come_back_from_their_records(tokenizer):
 
 
 def test_what_does_not_read_choices_is_refused(tokenizer):
-    ChoicePairs().check(tokenizer())
+    ChoicePairs().require(tokenizer())
     with pytest.raises(ConfigError, match=r"expected \[context, choices\], received text"):
-        ChoicePairs().check(tokenizer(fields=("text",)))
+        ChoicePairs().require(tokenizer(fields=("text",)))
     with pytest.raises(ConfigError, match="in one sequence each, and not in windows"):
-        ChoicePairs().check(tokenizer(doc_stride=2))
+        ChoicePairs().require(tokenizer(doc_stride=2))

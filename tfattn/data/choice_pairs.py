@@ -18,7 +18,7 @@ class ChoicePairs(Examples):
 
     list_roles = (CHOICES,)
 
-    def check(self, preprocessor: Preprocessor) -> None:
+    def require(self, preprocessor: Preprocessor) -> None:
         """Refuse what does not read a context with each of its choices.
 
         Raises:
