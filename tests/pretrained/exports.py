@@ -36,7 +36,7 @@ def write_export(
     tokenizer = {"do_lower_case": True, "strip_accents": True, "model_max_length": 16, "fields": list(columns)}
     for path, content in {
         "assets.extra/config.yaml": {"model": {"name": name, **model.get_config()}},
-        "assets.extra/weights.json": {"model": "bert", "weights": [weight.path for weight in weights]},
+        "assets.extra/weights.json": {"model": model.name, "weights": [weight.path for weight in weights]},
         "assets.extra/source.json": {"columns": columns, "missing": [], "suffix": ".csv", "format": None},
         "assets/tokenizer_config.json": {**tokenizer, **settings},
     }.items():

@@ -32,7 +32,7 @@ def test_texts_are_read_as_it_was_trained(tmp_path, tiny):
 def test_what_reads_no_texts_is_refused(tmp_path, tiny):
     folder = write_export(tmp_path / "1", tiny, VOCABULARY)
     (folder / "assets/vocab.txt").unlink()
-    with pytest.raises(CheckpointError, match="1: a file is missing: expected assets/vocab.txt"):
+    with pytest.raises(CheckpointError, match="1: the export has no encoder of texts: expected assets/vocab.txt"):
         pretrained.open(folder).sizes()
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from tests.pretrained.exports import write_export
 from tfattn.errors import CheckpointError, ConfigError
+from tfattn.models.modern_bert import ModernBert
 from tfattn.vectors import text_encoder
 from tfattn.vectors.text_encoder import TextEncoder
 
@@ -100,6 +101,16 @@ def test_an_export_is_opened_as_it_was_trained(bert, words, states, tmp_path):
     close(one.values[:, 0], states(row)[1][-1])
     (one,) = TextEncoder.open(folder, pooling="none").encode([{"text": "the " * 9}])
     assert one.is_truncated and len(one.tokens) == 7
+
+
+def test_encoders_of_another_kind_have_layers_too(words, tmp_path):
+    sizes = {"hidden_dim": 8, "num_layers": 2, "num_heads": 2, "intermediate_dim": 16, "max_sequence_length": 16}
+    modern = ModernBert(vocabulary_size=len(words), **sizes)
+    encoder = TextEncoder.open(write_export(tmp_path / "1", modern, words, name="modern_bert"), pooling="none")
+    assert encoder.layers == (-1, -2, -3)
+    (one,) = encoder.encode([{"text": "the man"}])
+    outputs = modern({"token_ids": np.array([[words.index(token) for token in one.tokens]])})
+    close(one.values.swapaxes(0, 1)[::-1], np.concatenate(outputs["hidden_states"]))
 
 
 def test_bfloat16_is_nearly_the_same(bert, words, texts, tmp_path):

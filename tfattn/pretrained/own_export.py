@@ -45,7 +45,9 @@ class OwnExport(Pretrained):
 
     @property
     def vocabulary(self) -> Path:
-        return self._existing(VOCABULARY)
+        if not (self.folder / VOCABULARY).is_file():
+            raise CheckpointError("the export has no encoder of texts", where=str(self.folder), expected=VOCABULARY)
+        return self.folder / VOCABULARY
 
     @property
     def lower_case(self) -> bool:
