@@ -85,15 +85,12 @@ class Choices(Target):
                     remedy="Set `data.targets.label: number`, if it is the number of the right one.",
                 )
             return stripped.index(label)
-        number = int(label) if label.isdecimal() else len(choices)
-        if number >= len(choices):
+        if not label.isdecimal() or int(label) >= len(choices):
             raise DataError(
                 "the label is not the number of a choice",
                 where=row.where,
                 expected=f"0 to {len(choices) - 1}, counted from 0",
                 received=repr(label),
-                remedy="Set `data.targets.label: text`, if it is the right choice itself."
-                if not label.isdecimal()
-                else "Numbers begin with 0.",
+                remedy="" if label.isdecimal() else "Set `data.targets.label: text`, if it is the right choice itself.",
             )
-        return number
+        return int(label)
