@@ -25,6 +25,8 @@ class Data:
         targets: what rows have to teach, as the task asks for it.
         examples: how rows become what records hold, as the task has it.
         engine: what prepares the data, and with how many processes; it makes no difference to what is prepared.
+        work_folder: where results of parts stand until all is done, on a disk or at an address such as
+            gs://bucket/work; by default beside the prepared data. All workers must reach it.
         validation_source: rows that measure during training, when they stand in a file of their own; then all rows of
             `source` train, but those of `split.test`.
 
@@ -44,6 +46,7 @@ class Data:
         examples: OfTask("examples"),
         validation_source: Part("sources") | None = None,
         engine: Part("engines") | None = None,
+        work_folder: str | None = None,
     ):
         self.source: Source = source
         self.preprocessing: Preprocessor = preprocessing
@@ -52,6 +55,7 @@ class Data:
         self.targets: Target = targets
         self.examples: Examples = ReadyMade(examples) if source.has_examples else examples
         self.engine: Engine = engine or Local()
+        self.work_folder = work_folder
         self.validation_source: Source | None = validation_source
         if self.examples.located:
             preprocessing.locate(self.examples.located)
