@@ -27,7 +27,7 @@ def write(folder: Path, *, rows: int = 200, changed: int | None = None) -> None:
     (folder / "rows.csv").write_text("\n".join(["age,score,label", *lines, ""]))
 
 
-def section(folder: Path | str, engine: Engine) -> Data:
+def section(folder: Path | str, engine: Engine, work_folder: str | None = None) -> Data:
     """Makes the section of the table, in any process: parts must be as small there."""
     parts.PART_BYTES = PART_BYTES
     return Data(
@@ -38,11 +38,14 @@ def section(folder: Path | str, engine: Engine) -> Data:
         targets=Classes(),
         examples=Examples(),
         engine=engine,
+        work_folder=work_folder,
     )
 
 
-def prepared(folder: Path, name: str, engine: Engine, *, identity: str = "") -> dict[str, Any]:
+def prepared(
+    folder: Path, name: str, engine: Engine, *, identity: str = "", work_folder: str | None = None
+) -> dict[str, Any]:
     """Prepares the table, and returns the manifest of what has come of it."""
-    make = functools.partial(section, folder, engine)
+    make = functools.partial(section, folder, engine, work_folder)
     prepare(make(), folder / name, seed=3, make=make, identity=identity)
     return files.verify(folder / name)

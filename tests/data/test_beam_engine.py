@@ -31,10 +31,21 @@ def test_shards_are_those_of_the_local_engine(beam, tmp_path, engine):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["beam", "local", "rows.csv"]
 
 
-def test_an_error_in_a_worker_is_the_same_one_message(beam, tmp_path):
+@pytest.mark.parametrize("engine", [HERE, pytest.param(PROCESSES, marks=pytest.mark.slow)], ids=["here", "two workers"])
+def test_workers_need_no_disk_that_they_share(beam, tmp_path, engine):
+    write(tmp_path)
+    work_folder = f"file://{tmp_path}/work"  # a store of files, in place of gs:// or another that all reach
+    assert prepared(tmp_path, "local", Local(processes=1)) == prepared(
+        tmp_path, "beam", engine, work_folder=work_folder
+    )
+    assert not list((tmp_path / "work").iterdir())
+
+
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_an_error_in_a_worker_is_the_same_one_message(beam, tmp_path, scheme):
     write(tmp_path, changed=150)
     with pytest.raises(DataError, match=r"rows.csv:152: the column `age` holds no finite number"):
-        prepared(tmp_path, "beam", HERE)
+        prepared(tmp_path, "beam", HERE, work_folder=f"{scheme}{tmp_path}")
     assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]
 
 

@@ -31,6 +31,13 @@ def test_any_number_of_processes_gives_the_same_files(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "rows.csv", "two"]
 
 
+def test_processes_meet_at_an_address(tmp_path):
+    write(tmp_path)
+    work_folder = f"file://{tmp_path}/work"  # a store of files, in place of gs:// or another that both reach
+    assert prepared(tmp_path, "one", ONE) == prepared(tmp_path, "two", TWO, work_folder=work_folder)
+    assert not list((tmp_path / "work").iterdir())
+
+
 def test_an_error_in_another_process_is_the_same_one_message(tmp_path):
     write(tmp_path, changed=150)
     with pytest.raises(DataError, match=r"rows.csv:152: the column `age` holds no finite number"):

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from tests.data.small_parts import prepared as small_prepared
 from tests.data.small_parts import section as small_section
 from tests.data.small_parts import write
 from tfattn import files
@@ -24,7 +25,7 @@ from tfattn.data.prepare import prepare
 from tfattn.data.reader import Reader
 from tfattn.data.section import Data
 from tfattn.data.split import Split
-from tfattn.errors import DataError
+from tfattn.errors import DataError, TfattnError
 from tfattn.preprocessing.table import TableColumns
 from tfattn.preprocessing.wordpiece import WordPiece
 
@@ -428,6 +429,44 @@ def test_a_full_disk_is_one_message_and_what_is_done_is_kept(tmp_path):
     assert (kept, same) == ("True", "True"), done.stderr
 
 
+@pytest.mark.usefixtures("small_parts")
+def test_results_of_parts_may_stand_at_an_address(tmp_path):
+    write(tmp_path)
+    whole, work_folder = small_prepared(tmp_path, "whole", Local(processes=1)), f"ram://{tmp_path}/work"
+    assert small_prepared(tmp_path, "other", Local(processes=1), work_folder=work_folder) == whole
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "rows.csv", "whole"]
+    assert not list(files.path_of(work_folder).iterdir())
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_what_is_done_at_an_address_is_kept(tmp_path, monkeypatch):
+    write(tmp_path)
+    whole, work_folder = small_prepared(tmp_path, "whole", Local(processes=1)), f"ram://{tmp_path}/work"
+
+    def again(step):
+        """Prepares, but ends at a step."""
+        with monkeypatch.context() as patch:
+            patch.setattr(preparing, step, functools.wraps(getattr(preparing, step))(_ended))
+            return small_prepared(tmp_path, "other", Local(processes=1), identity="it", work_folder=work_folder)
+
+    with pytest.raises(KeyboardInterrupt):
+        again("gather")
+    assert {path.name for path in files.path_of(f"{work_folder}/.other.parts").iterdir()} >= {"survey", "scatter"}
+    assert again("scatter") == whole
+
+
+def _ended(work, unit):
+    raise KeyboardInterrupt
+
+
+def test_a_work_folder_that_takes_nothing_is_one_message(tmp_path):
+    write(tmp_path)
+    data = small_section(tmp_path, Local(processes=1), f"file://{tmp_path}/rows.csv")
+    with pytest.raises(TfattnError, match=r"rows.csv/.prepared.parts: the address fails \(.*not a directory"):
+        prepare(data, tmp_path / "prepared", seed=3)
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]
+
+
 @pytest.mark.parametrize(
     ("step", "name", "damage"),
     [
@@ -437,17 +476,22 @@ def test_a_full_disk_is_one_message_and_what_is_done_is_kept(tmp_path):
         ("gather", "scatter/000002/train.records", "cut"),
         ("gather", "scatter/000001/train.rows.npy", "missing"),
         ("gather", "gather/train-00000-of-00001/train-00000-of-00001.tfrecord", "missing"),
+        ("survey", "survey/000001", "cut"),
+        ("scatter", "assignment", "missing"),
+        ("gather", "scatter/000002", "cut"),
     ],
 )
 def test_a_damaged_result_of_a_killed_preparation_is_one_message_and_then_begins_anew(
     tmp_path, monkeypatch, small_parts, step, name, damage
 ):
     write(tmp_path)
-    make = functools.partial(small_section, tmp_path, Local(processes=1))
+    is_packed = name.count("/") < 2 and not name.endswith(".npy")  # as results at an address are
+    work_folder = f"file://{tmp_path}" if is_packed else None
+    make = functools.partial(small_section, tmp_path, Local(processes=1), work_folder)
     done = getattr(preparing, step)
 
     def damaging(work, unit):
-        path = work.folder / name
+        path = tmp_path / ".prepared.parts" / name
         if step == "survey":
             done(work, unit)
         if path.exists():

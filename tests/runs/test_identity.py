@@ -107,6 +107,10 @@ def test_the_same_files_are_the_same_run():
     assert ids(TRANSLATOR) == ids(TRANSLATOR)
 
 
+def test_what_prepares_data_and_where_is_no_part_of_them():
+    assert ids(CLASSIFIER, "data.engine={name: local, processes: 1}", "data.work_folder=gs://bucket") == ids(CLASSIFIER)
+
+
 def test_replaced_weights_are_another_run_on_the_same_data():
     run, prepared = ids(CLASSIFIER)
     write("published/model.safetensors", "4")

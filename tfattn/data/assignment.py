@@ -1,13 +1,14 @@
 """What every part must know before its rows are written: their splits, their numbers, what records hold."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
+from tfattn.data import arrays, results
 from tfattn.data.division import SPLITS, keys
+from tfattn.data.results import Folder, reading, result
 from tfattn.data.split import TRAIN
-from tfattn.data.units import Rows, reading
+from tfattn.data.units import Rows
 
 FOLDER = "assignment"
 
@@ -31,7 +32,7 @@ class Assigned:
     is_leaked: np.ndarray
 
 
-def write(folder: Path, *, starts: np.ndarray, split_of_row: np.ndarray, is_leaked: np.ndarray) -> None:
+def write(folder: Folder, *, starts: np.ndarray, split_of_row: np.ndarray, is_leaked: np.ndarray) -> None:
     """Write what `read` reads, into the folder of a `Work`.
 
     Args:
@@ -43,21 +44,19 @@ def write(folder: Path, *, starts: np.ndarray, split_of_row: np.ndarray, is_leak
     before = np.zeros((len(starts), len(SPLITS)), np.int64)  # rows of each split before each part
     for number, (begin, end) in enumerate(zip(starts, starts[1:], strict=False)):
         before[number + 1] = before[number] + np.bincount(split_of_row[begin:end], minlength=len(SPLITS))
-    (folder / FOLDER).mkdir(exist_ok=True)
-    for name, values in {"starts": starts, "before": before, "splits": split_of_row, "leaked": is_leaked}.items():
-        np.save(folder / FOLDER / f"{name}.npy", values)
+    with result(folder, FOLDER) as new:
+        for name, values in {"starts": starts, "before": before, "splits": split_of_row, "leaked": is_leaked}.items():
+            np.save(new / f"{name}.npy", values)
 
 
-def read(folder: Path, unit: Rows, seed: int) -> Assigned:
+def read(folder: Folder, unit: Rows, seed: int) -> Assigned:
     """Read the assignment of the rows of a part."""
-
-    def load(name: str) -> np.ndarray:
-        return np.load(folder / FOLDER / f"{name}.npy", mmap_mode="r")
-
     with reading(folder / FOLDER):
-        begin, end = load("starts")[unit.number : unit.number + 2]
-        split_of_row, before = np.array(load("splits")[begin:end]), load("before")[unit.number]
-        is_leaked = np.array(load("leaked")[begin:end])
+        written = results.opened(folder, FOLDER)
+        columns = {name: arrays.opened(written / f"{name}.npy") for name in ("starts", "before", "splits", "leaked")}
+        begin, end = columns["starts"][unit.number : unit.number + 2]
+        split_of_row, before = np.array(columns["splits"][begin:end]), columns["before"][unit.number]
+        is_leaked = np.array(columns["leaked"][begin:end])
     rows = np.arange(begin, end)
     numbers = np.empty(len(rows), np.int64)
     for split in range(len(SPLITS)):

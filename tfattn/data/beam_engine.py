@@ -12,8 +12,9 @@ Option = str | bool | int | float | list[str]
 class Beam(Engine):
     """Apache Beam: Dataflow, Flink, Spark, or another of its runners; also on this machine alone.
 
-    All workers need this package, and must find the files of the data and the folder of the run under the same paths
-    as this process: on a disk that they share, and named by whole paths.
+    All workers need this package, and must find the files of the data and the `work_folder` of the section under the
+    same names as this process: at addresses such as gs://bucket/rows.csv, or on a disk that they share, named by whole
+    paths. Only this process writes the prepared data.
 
     Args:
         options: Beam's own, by their names, such as `runner: FlinkRunner` and `flink_master: host:8081`. By default
@@ -25,6 +26,7 @@ class Beam(Engine):
 
     Example:
         engine: {name: beam, options: {runner: FlinkRunner, flink_master: "host:8081", parallelism: 64}}
+        work_folder: gs://bucket/work
     """
 
     def __init__(self, *, options: dict[str, Option] | None = None):

@@ -1,25 +1,26 @@
 """The units of a step as a pipeline of Apache Beam, which gives each to a worker."""
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import apache_beam as beam
 from apache_beam.runners.runner import PipelineState
 
 from tfattn import errors, files
+from tfattn.data import results
 from tfattn.data.beam_options import DEFAULT_RUNNER, checked
 from tfattn.data.engine import Elsewhere, Step
+from tfattn.data.results import Folder
 from tfattn.errors import TfattnError
 
 FAILED = "failed"
+_ERROR = "error.json"
 
 
 @dataclass(frozen=True)
 class Failure:
-    """An error of a unit as a file, by which a worker tells it to whoever started the step."""
+    """An error of a unit as its result, by which a worker tells it to whoever started the step."""
 
     kind: str
     what: str
@@ -50,18 +51,19 @@ class DoUnits(beam.DoFn):
         failed: where an error is told: it would not end otherwise if done again, as Beam does with what fails.
     """
 
-    def __init__(self, step: Step, elsewhere: Elsewhere, failed: Path):
+    def __init__(self, step: Step, elsewhere: Elsewhere, failed: Folder):
         self._step, self._elsewhere, self._failed = step, elsewhere, failed
 
     def setup(self) -> None:
         self._work = self._elsewhere.begin()
 
     def process(self, unit: Any) -> Iterator[None]:
-        if not any(self._failed.iterdir()):
+        if not results.done(self._failed):
             try:
                 self._step(self._work, unit)
             except TfattnError as error:
-                files.write_json(self._failed / f"{unit.name}.json", asdict(Failure.of(error)))
+                with results.result(self._failed, unit.name) as folder:
+                    files.write_json(folder / _ERROR, asdict(Failure.of(error)))
         yield from ()
 
 
@@ -72,8 +74,7 @@ def run(step: Step, units: list[Any], work: Any, elsewhere: Elsewhere, options: 
         TfattnError: a unit cannot be done, or the runner fails.
     """
     failed = (work.folder / FAILED).absolute()
-    shutil.rmtree(failed, ignore_errors=True)
-    failed.mkdir()
+    results.remove(failed)
     settings, runner = checked(options)
     pipeline = beam.Pipeline(runner, options=settings)
     _ = (
@@ -86,9 +87,9 @@ def run(step: Step, units: list[Any], work: Any, elsewhere: Elsewhere, options: 
         state = pipeline.run().wait_until_finish()
     except Exception as error:  # each runner has its own
         raise _of_runner(options, f"{type(error).__name__}: {error}") from error
-    told = sorted(failed.glob("*.json"))
-    if told:
-        raise files.read_json(told[0], Failure).error()
+    if told := results.done(failed):
+        with results.on_disk(results.opened(failed, min(told))) as folder:
+            raise files.read_json(folder / _ERROR, Failure).error()
     if state != PipelineState.DONE:
         raise _of_runner(options, f"a job that is {state}")
 

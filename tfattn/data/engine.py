@@ -3,10 +3,10 @@
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol
 
 from tfattn import registry
+from tfattn.data.results import Folder, done
 
 
 class Unit(Protocol):
@@ -89,6 +89,7 @@ class Engine:
         raise NotImplementedError
 
 
-def left_of(step: Step, units: Sequence[Unit], folder: Path) -> list[Any]:
+def left_of(step: Step, units: Sequence[Unit], folder: Folder) -> list[Any]:
     """List the units whose results do not stand in the folder of the work."""
-    return [unit for unit in units if not (folder / step.__name__ / unit.name).exists()]
+    found = done(folder / step.__name__)
+    return [unit for unit in units if unit.name not in found]

@@ -5,19 +5,20 @@ import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import compress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tfattn import files
+from tfattn.data import results
 from tfattn.data.division import SPLITS, keys
 from tfattn.data.encoding import Feature, described
+from tfattn.data.results import Folder, result
 from tfattn.data.section import Data
 from tfattn.data.source import Row
 from tfattn.data.split import TRAIN
 from tfattn.data.survey import Survey, complete_rows
-from tfattn.data.units import Work, result
+from tfattn.data.units import Work
 from tfattn.errors import DataError
 
 # The preprocessing learns from all training rows, or of more from so many, drawn at random.
@@ -35,7 +36,7 @@ class Make:
     """
 
     data: Callable[[], Data]
-    folder: Path
+    folder: Folder
     seed: int
 
     def __call__(self) -> Work:
@@ -67,10 +68,10 @@ def fit(work: Work, surveyed: Survey, split_of_row: np.ndarray) -> Work:
 
 def _fitted(work: Work) -> Work:
     """Take over what `fit` has written."""
-    folder = work.folder / FITTED
-    work.data.preprocessing.load(folder / "preprocessing")
-    work.data.targets.use(files.read_json(folder / "targets.json", dict[str, Any]))
-    features = files.read_json(folder / "features.json", dict[str, Feature])
+    with results.on_disk(results.opened(work.folder, FITTED)) as folder:
+        work.data.preprocessing.load(folder / "preprocessing")
+        work.data.targets.use(files.read_json(folder / "targets.json", dict[str, Any]))
+        features = files.read_json(folder / "features.json", dict[str, Feature])
     return dataclasses.replace(work, features=features)
 
 

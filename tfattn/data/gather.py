@@ -3,18 +3,20 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 
+from tfattn.data import arrays, results
 from tfattn.data.encoding import have_classes
 from tfattn.data.records import ROWS_PER_SHARD, shard_name, write_shard
+from tfattn.data.results import Folder, Result, reading, result
 from tfattn.data.scatter import SCATTERED
-from tfattn.data.units import Rows, Work, reading, result
+from tfattn.data.units import Rows, Work
 from tfattn.features import LABEL_IDS
 
 GATHERED = "gather"
 SHARDS_AT_ONCE = 16
+_COLUMNS = ("keys", "rows", "lengths", "label_ids")
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Shards:
         return f"{self.split}-{self.first:05d}-of-{self.total:05d}"
 
 
-def shards(folder: Path, split: str, parts: Sequence[Rows]) -> Iterator[Shards]:
+def shards(folder: Folder, split: str, parts: Sequence[Rows]) -> Iterator[Shards]:
     """Divide the records of a split, in the order of their keys, into shards of the same size.
 
     Args:
@@ -49,7 +51,8 @@ def shards(folder: Path, split: str, parts: Sequence[Rows]) -> Iterator[Shards]:
         parts: all of them.
     """
     names = tuple(part.name for part in parts)
-    keys = np.sort(np.concatenate([np.load(folder / SCATTERED / name / f"{split}.keys.npy") for name in names]))
+    scattered = (results.opened(folder / SCATTERED, name) for name in names)
+    keys = np.sort(arrays.joined(part / f"{split}.keys.npy" for part in scattered))
     lowest = np.unique(keys[::ROWS_PER_SHARD]).tolist()  # examples of one row stay together
     for first in range(0, len(lowest), SHARDS_AT_ONCE):
         behind = lowest[first + SHARDS_AT_ONCE] if first + SHARDS_AT_ONCE < len(lowest) else None
@@ -60,49 +63,57 @@ def shards(folder: Path, split: str, parts: Sequence[Rows]) -> Iterator[Shards]:
 def gather(work: Work, unit: Shards) -> None:
     """Write some shards, from what all parts hold of them."""
     with reading(work.folder / SCATTERED):
-        parts = [_Part(work.folder / SCATTERED / name, unit.split) for name in unit.parts]
+        parts = [_Part(results.opened(work.folder / SCATTERED, name), unit.split, unit.bounds) for name in unit.parts]
     with result(work.folder / GATHERED, unit.name) as folder:
-        for number, (low, high) in enumerate(zip(unit.bounds, unit.bounds[1:], strict=False), start=unit.first):
+        for place in range(len(unit.bounds) - 1):
             with reading(work.folder / SCATTERED):
-                found = [part.between(low, high) for part in parts]
+                found = [part.of_shard(place) for part in parts]
             found = [(some, columns) for some, columns in found if some]
             columns = {name: np.concatenate([one[name] for _, one in found]) for name in found[0][1]}
             records = [record for some, _ in found for record in some]
             order = np.argsort(columns.pop("keys"), kind="stable")
             labelled = have_classes(work.features)
             write_shard(
-                folder / shard_name(unit.split, number, unit.total),
-                (records[place] for place in order),
+                folder / shard_name(unit.split, unit.first + place, unit.total),
+                (records[row] for row in order),
                 **{name: values[order] for name, values in columns.items() if labelled or name != LABEL_IDS},
             )
 
 
 class _Part:
-    """The records of a split that one part has, in runs of which each is sorted by its keys."""
+    """The records of some shards that one part has, in runs of which each is sorted by its keys.
 
-    def __init__(self, folder: Path, split: str):
+    Their columns, a few bytes a record, are read at once, and the records of a shard when they are asked for.
+    """
+
+    def __init__(self, folder: Result, split: str, bounds: Sequence[int | None]):
         self._records = folder / f"{split}.records"
-        names = ("keys", "rows", "lengths", "label_ids")
-        self._columns = {name: np.load(folder / f"{split}.{name}.npy", mmap_mode="r") for name in names}
-        self._offsets = np.load(folder / f"{split}.offsets.npy", mmap_mode="r")
-        self._runs = np.load(folder / f"{split}.runs.npy").tolist()
+        columns = {name: arrays.opened(folder / f"{split}.{name}.npy") for name in _COLUMNS}
+        offsets = arrays.opened(folder / f"{split}.offsets.npy")
+        keys = np.array([bound for bound in bounds if bound is not None], np.uint64)
+        self._runs = []  # of each: where the shards begin in what is read of it, its columns, its places in the records
+        for first, last in pairwise(arrays.load(folder / f"{split}.runs.npy").tolist()):
+            begins = (first + np.searchsorted(columns["keys"][first:last], keys)).tolist()
+            begins += [last] * (len(bounds) - len(begins))
+            read = {name: np.array(values[begins[0] : begins[-1]]) for name, values in columns.items()}
+            places = np.array(offsets[begins[0] : begins[-1] + 1])
+            self._runs.append(([begin - begins[0] for begin in begins], read, places))
 
-    def between(self, low: int, high: int | None) -> tuple[list[bytes], dict[str, np.ndarray]]:
-        """Read the records from one key to below another, and their columns."""
+    def of_shard(self, place: int) -> tuple[list[bytes], dict[str, np.ndarray]]:
+        """Read the records of a shard, by its place among those of the unit, and their columns."""
         found, records = [], []
-        for first, last in pairwise(self._runs):
-            keys = self._columns["keys"][first:last]
-            begin = first + int(np.searchsorted(keys, np.uint64(low)))
-            end = last if high is None else first + int(np.searchsorted(keys, np.uint64(high)))
-            records += self._read(begin, end)
-            found.append({name: values[begin:end] for name, values in self._columns.items()})
-        return records, {name: np.concatenate([some[name] for some in found]) for name in self._columns}
+        for begins, columns, places in self._runs:
+            begin, end = begins[place : place + 2]
+            records += self._read(places[begin : end + 1])
+            found.append({name: values[begin:end] for name, values in columns.items()})
+        return records, {name: np.concatenate([some[name] for some in found]) for name in _COLUMNS}
 
-    def _read(self, begin: int, end: int) -> list[bytes]:
-        offsets = self._offsets[begin : end + 1]
-        with open(self._records, "rb") as file:
-            file.seek(int(offsets[0]))
-            data = file.read(int(offsets[-1] - offsets[0]))
-        if len(data) != offsets[-1] - offsets[0]:
+    def _read(self, places: np.ndarray) -> list[bytes]:
+        if len(places) < 2:
+            return []
+        with self._records.open("rb") as file:
+            file.seek(int(places[0]))
+            data = file.read(int(places[-1] - places[0]))
+        if len(data) != places[-1] - places[0]:
             raise EOFError(f"{self._records} ends too soon")
-        return [data[start:stop] for start, stop in pairwise((offsets - offsets[0]).tolist())]
+        return [data[start:stop] for start, stop in pairwise((places - places[0]).tolist())]

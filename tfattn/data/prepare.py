@@ -12,7 +12,6 @@ What a part or a shard was made into stays until all is done, so a run that was 
 
 import contextlib
 import json
-import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +22,7 @@ import numpy as np
 
 from tfattn import files
 from tfattn.console import note
-from tfattn.data import assignment
+from tfattn.data import arrays, assignment, results
 from tfattn.data.batching import tokens_of
 from tfattn.data.class_plot import class_bars
 from tfattn.data.division import SPLITS, divide
@@ -33,12 +32,13 @@ from tfattn.data.fitting import FITTED, Make, fit
 from tfattn.data.gather import GATHERED, Shards, gather, shards
 from tfattn.data.records import PREPARE_AGAIN, Stored, StoredSplit, shard_name
 from tfattn.data.repeats import repeats
+from tfattn.data.results import Folder, Result, reading
 from tfattn.data.scatter import SCATTERED, scatter
 from tfattn.data.section import Data
 from tfattn.data.split import TRAIN
 from tfattn.data.summary import SUMMARY, SplitFindings, show, summarize
 from tfattn.data.survey import SURVEY, Places, Survey, survey
-from tfattn.data.units import Rows, Work, fit_in_one_part, numbered_parts, reading
+from tfattn.data.units import Work, fit_in_one_part, numbered_parts
 from tfattn.drawing.figures import svg
 from tfattn.errors import ConfigError, DataError
 from tfattn.preprocessing.unknown import Unknown
@@ -91,7 +91,7 @@ def prepare(
         seed: of the split, and of the order of the training records.
         make: makes `data` again in another process, before anything is fitted; None where it cannot be made there.
         identity: says what data and settings the folder is made of. What is done when the process is killed is then
-            kept, beside the folder, for the next one that prepares the same.
+            kept, in the section's `work_folder`, for the next one that prepares the same.
 
     Raises:
         DataError: a file, row or class is not as it should be, or a file changes meanwhile; names the place.
@@ -101,7 +101,7 @@ def prepare(
     engine.check()
     sources = data.fingerprints()
     units = list(numbered_parts(data))
-    with _workplace(Path(folder), identity) as place, contextlib.closing(engine):
+    with _workplace(data, Path(folder), identity) as place, contextlib.closing(engine):
         work = Work(data, place, seed)
         # Other processes take seconds to start, which is more than a few rows take.
         elsewhere = Make(make, place.absolute(), seed) if make and not fit_in_one_part(units) else None
@@ -116,29 +116,34 @@ def prepare(
         engine.run(scatter, units, work, elsewhere)
         present = [split for number, split in enumerate(SPLITS) if (split_of_row == number).any()]
         with reading(place / SCATTERED):
-            splits = {split: _joined(place, split, units) for split in present}
+            scattered = [results.opened(place / SCATTERED, unit.name) for unit in units]
+            splits = {split: _joined(scattered, split) for split in present}
             gathered = {split: list(shards(place, split, units)) for split in present}
         _check_examples(data, splits, gathered)
         engine.run(gather, [some for of_split in gathered.values() for some in of_split], work, elsewhere)
 
         # The manifest is written when the block ends, with what has been put in by then.
         written: dict[str, PreparedSplit] = {}
-        facts = {
-            "features": described(work.features),
-            "targets": data.targets.facts,
-            "target_fields": list(data.preprocessing.target_fields),
-            "preprocessing": _hash(place / FITTED / "preprocessing"),
-            "sources": sources,
-            "seed": seed,
-        }
-        with files.atomic_folder(folder, splits=written, **facts) as new:
-            shutil.copytree(place / FITTED / "preprocessing", new / "preprocessing")
+        with (
+            results.on_disk(results.opened(place, FITTED) / "preprocessing") as preprocessing,
+            files.atomic_folder(
+                folder,
+                splits=written,
+                features=described(work.features),
+                targets=data.targets.facts,
+                target_fields=list(data.preprocessing.target_fields),
+                preprocessing=_hash(preprocessing),
+                sources=sources,
+                seed=seed,
+            ) as new,
+        ):
+            shutil.copytree(preprocessing, new / "preprocessing")
             for split in present:
                 with reading(place / GATHERED):
-                    _link(place / GATHERED, new, gathered[split])
+                    _bring(place / GATHERED, new, gathered[split])
                 if split != TRAIN:
                     with reading(place / SCATTERED):
-                        _write_raw(new, split, [place / SCATTERED / unit.name for unit in units])
+                        _write_raw(new, split, scattered)
                 written[split] = {
                     "rows": splits[split]["rows"],
                     "records": sum(len(lengths) for lengths in _lengths(new, split)),
@@ -173,35 +178,35 @@ def read_facts(folder: str | Path) -> Facts:
 
 
 @contextlib.contextmanager
-def _workplace(folder: Path, identity: str) -> Iterator[Path]:
+def _workplace(data: Data, folder: Path, identity: str) -> Iterator[Folder]:
     """Yield the folder of intermediate results, with what a killed process that did the same has left there."""
-    place = folder.with_name(f".{folder.name}.parts")
+    place = files.path_of(data.work_folder or folder.parent) / f".{folder.name}.parts"
     mark = place / f"{_MARK}{identity}"
-    if identity and mark.exists():
-        note(f"goes on with what is done already: {place}")
-    else:
-        _remove(place)
     with files.disk_errors(place):
+        if identity and mark.exists():
+            note(f"goes on with what is done already: {place}")
+        else:
+            _remove(place)
         place.mkdir(parents=True, exist_ok=True)
         mark.touch()
-    try:
-        with files.disk_errors(place):
+        try:
             yield place
-    except (DataError, ConfigError):
-        _remove(place)
-        raise
-    except BaseException:
-        if not identity:
+        except (DataError, ConfigError):
             _remove(place)
-        raise
-    _remove(place)
+            raise
+        except BaseException:
+            if not identity:
+                _remove(place)
+            raise
+        _remove(place)
 
 
-def _remove(place: Path) -> None:
+def _remove(place: Folder) -> None:
     """Remove what is done: its mark first, because a process that is killed meanwhile leaves a part of it."""
-    for mark in place.glob(f"{_MARK}*"):
-        mark.unlink()
-    shutil.rmtree(place, ignore_errors=True)
+    for name in results.done(place):
+        if name.startswith(_MARK):
+            (place / name).unlink()
+    results.remove(place)
 
 
 def _check_examples(data: Data, found: dict[str, SplitFindings], gathered: dict[str, list[Shards]]) -> None:
@@ -222,9 +227,9 @@ def _check_examples(data: Data, found: dict[str, SplitFindings], gathered: dict[
             )
 
 
-def _joined(folder: Path, split: str, units: Sequence[Rows]) -> SplitFindings:
+def _joined(scattered: Sequence[Result], split: str) -> SplitFindings:
     """Add what was found in all parts."""
-    parts = [json.loads((folder / SCATTERED / unit.name / f"{split}.json").read_text("utf-8")) for unit in units]
+    parts = [json.loads((part / f"{split}.json").read_bytes()) for part in scattered]
     unknown: dict[str, Unknown] = {}
     for part in parts:
         for name, one in part["unknown"].items():
@@ -239,24 +244,23 @@ def _joined(folder: Path, split: str, units: Sequence[Rows]) -> SplitFindings:
     }
 
 
-def _link(gathered: Path, folder: Path, units: Sequence[Shards]) -> None:
-    """Link all shards of a split into a folder."""
+def _bring(gathered: Folder, folder: Path, units: Sequence[Shards]) -> None:
+    """Bring all shards of a split into a folder."""
     for unit in units:
-        for path in (gathered / unit.name).iterdir():
-            os.link(path, folder / path.name)
+        results.copy(results.opened(gathered, unit.name), folder)
         for number in range(unit.first, unit.first + len(unit.bounds) - 1):
             shard = folder / shard_name(unit.split, number, unit.total)
             for path in (shard, shard.with_suffix(".lengths.npy"), shard.with_suffix(".rows.npy")):
                 path.stat()  # raises where somebody has taken it away
 
 
-def _write_raw(folder: Path, split: str, parts: Sequence[Path]) -> None:
+def _write_raw(folder: Path, split: str, parts: Sequence[Result]) -> None:
     """Concatenate the raw rows of all parts, and which of them are leaked."""
     with open(folder / f"{split}.jsonl", "wb") as whole:
         for part in parts:
-            with open(part / f"{split}.jsonl", "rb") as lines:
+            with (part / f"{split}.jsonl").open("rb") as lines:
                 shutil.copyfileobj(lines, whole)
-    np.save(folder / f"{split}.leaked.npy", np.concatenate([np.load(part / f"{split}.leaked.npy") for part in parts]))
+    np.save(folder / f"{split}.leaked.npy", arrays.joined(part / f"{split}.leaked.npy" for part in parts))
 
 
 def _lengths(folder: Path, split: str) -> list[np.ndarray]:

@@ -32,6 +32,8 @@ class Data:
         missing: by role, the texts that say that there is no value, such as `label: ["-"]` where annotators disagreed;
             a row that needs it is left out.
         engine: what prepares the data, and with how many processes; it makes no difference to what is prepared.
+        work_folder: where results of parts stand until all is done, on a disk or at an address such as
+            gs://bucket/work; by default beside the prepared data. All workers must reach it.
         validation_source: rows that measure during training, when they stand in a file of their own; then all rows of
             `source` train, but those of `split.test`.
 
@@ -53,6 +55,7 @@ class Data:
         validation_source: Part("sources") | None = None,
         missing: dict[str, Annotated[list[str], Field(min_length=1)]] | None = None,
         engine: Part("engines") | None = None,
+        work_folder: str | None = None,
     ):
         self.source: Source = source
         self.preprocessing: Preprocessor = preprocessing
@@ -61,6 +64,7 @@ class Data:
         self.targets: Target = targets
         self.missing = missing or {}
         self.engine: Engine = engine or Local()
+        self.work_folder = work_folder
         self.validation_source: Source | None = validation_source
         is_made = any(one.has_examples for one in self.sources.values())
         self.examples: Examples = ReadyMade(examples) if is_made else examples

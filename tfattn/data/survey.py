@@ -6,15 +6,16 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tfattn.data import arrays, results
 from tfattn.data.coded import Coded
+from tfattn.data.results import Folder, result
 from tfattn.data.section import Data
 from tfattn.data.source import Row
-from tfattn.data.units import Rows, Work, result
+from tfattn.data.units import Rows, Work
 from tfattn.errors import DataError
 
 SURVEY = "survey"
@@ -98,27 +99,27 @@ class Survey:
         values: what stands in each role that rows are kept aside by.
     """
 
-    def __init__(self, data: Data, folder: Path, units: Sequence[Rows]):
+    def __init__(self, data: Data, folder: Folder, units: Sequence[Rows]):
         self.units = units
         self._paths = [unit.part.path or str(data.sources[unit.source].path) for unit in units]
-        self._folders = [folder / SURVEY / unit.name for unit in units]
-        found = [json.loads((part / "found.json").read_text(encoding="utf-8")) for part in self._folders]
+        self._folders = [results.opened(folder / SURVEY, unit.name) for unit in units]
+        found = [json.loads((part / "found.json").read_bytes()) for part in self._folders]
         self.texts, self.is_held_out = self._joined("texts"), self._joined("is_held_out")
         self.strata, self.groups = (
             Coded.joined(
                 [
-                    Coded(part[name], np.load(place / f"{name}.npy"))
+                    Coded(part[name], arrays.load(place / f"{name}.npy"))
                     for part, place in zip(found, self._folders, strict=True)
                 ]
             )
             for name in ("strata", "groups")
         )
-        counts = [len(np.load(part / "texts.npy", mmap_mode="r")) for part in self._folders]
+        counts = [len(arrays.opened(part / "texts.npy")) for part in self._folders]
         self.starts = np.cumsum([0, *counts])
         self.dropped, self.remarks = (_places(found, kind) for kind in ("dropped", "remarks"))
         values = [part["values"] for part in found]
         self.values = {role: sorted({value for part in values for value in part[role]}) for role in values[0]}
-        self._lines = lru_cache(maxsize=4)(lambda number: np.load(self._folders[number] / "lines.npy", mmap_mode="r"))
+        self._lines = lru_cache(maxsize=4)(lambda number: arrays.opened(self._folders[number] / "lines.npy"))
 
     def __len__(self) -> int:
         return int(self.starts[-1])
@@ -139,7 +140,7 @@ class Survey:
         return {"rows": len(numbers), "first": [self[row] for row in numbers[:SHOWN_ROWS]]}
 
     def _joined(self, name: str) -> np.ndarray:
-        return np.concatenate([np.load(part / f"{name}.npy") for part in self._folders])
+        return arrays.joined(part / f"{name}.npy" for part in self._folders)
 
 
 def _places(parts: Sequence[dict[str, Any]], kind: str) -> dict[str, Any]:

@@ -1,23 +1,18 @@
 """What preparation is cut into, and what each piece of it knows: pure functions of a part of the input.
 
-A step of preparation is a function of a `Work` and a unit. It leaves its result as a folder of its unit's name, which
-appears whole or not at all: so any number of processes, of this machine or of many that share a disk, may do the units
-in any order, and what is done is never done again.
+A step of preparation is a function of a `Work` and a unit. It leaves a result of its unit's name, which appears whole
+or not at all: so any number of processes, of this machine or of many that reach one folder, may do the units in any
+order, and what is done is never done again.
 """
 
-import contextlib
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from tfattn import files
 from tfattn.data import parts
 from tfattn.data.encoding import Feature
 from tfattn.data.parts import Part
+from tfattn.data.results import Folder
 from tfattn.data.section import Data
-from tfattn.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -26,13 +21,13 @@ class Work:
 
     Attributes:
         data: the `data` section.
-        folder: where results of units stand until all is done.
+        folder: where results of units stand until all is done, on a disk or at an address.
         seed: of the division and the order.
         features: what records hold, by the names in the file; known once the preprocessing is fitted.
     """
 
     data: Data
-    folder: Path
+    folder: Folder
     seed: int
     features: dict[str, Feature] = field(default_factory=dict)
 
@@ -70,35 +65,3 @@ def fit_in_one_part(units: Sequence[Rows]) -> bool:
     """Tell whether all rows together are known to be no more than one part of a large file has."""
     spans = [span for unit in units for span in unit.part.spans]
     return all(spans) and sum(span.end - span.begin for span in spans) <= parts.PART_BYTES
-
-
-@contextlib.contextmanager
-def reading(folder: Path) -> Iterator[None]:
-    """Say plainly that the results of a step are missing or damaged.
-
-    Raises:
-        DataError: one of them is missing or damaged.
-    """
-    try:
-        yield
-    except (FileNotFoundError, EOFError, ValueError) as error:
-        raise DataError(
-            "what is done already has been damaged",
-            where=str(getattr(error, "filename", None) or folder),
-            received=str(getattr(error, "strerror", None) or error),
-            remedy="Run the same command again: it begins anew.",
-        ) from None
-
-
-@contextlib.contextmanager
-def result(folder: Path, name: str) -> Iterator[Path]:
-    """Yield a new folder, which becomes the one of this name when the block ends well."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with files.disk_errors(folder):
-        new = Path(tempfile.mkdtemp(dir=folder, prefix="."))
-        try:
-            yield new
-            if not (folder / name).exists():  # an engine may have had it done twice
-                new.rename(folder / name)
-        finally:
-            shutil.rmtree(new, ignore_errors=True)

@@ -21,6 +21,7 @@ from tfattn.files.manifests import (
     verify,
     write_manifest,
 )
+from tfattn.files.packed import PackedPath, pack
 from tfattn.files.reading import read_json, read_json_lines
 from tfattn.files.remote import RemotePath, matching, path_of
 from tfattn.files.suffixes import by_suffix
@@ -41,6 +42,7 @@ __all__ = [
     "CompressedPath",
     "MANIFEST",
     "Manifest",
+    "PackedPath",
     "RemotePath",
     "SEALED",
     "atomic_file",
@@ -53,6 +55,7 @@ __all__ = [
     "lock",
     "matching",
     "numbered",
+    "pack",
     "path_of",
     "read_json",
     "read_json_lines",

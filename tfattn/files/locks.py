@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from tfattn.errors import TfattnError
+from tfattn.files.remote import RemotePath, path_of
 
 LOCK = ".lock"
 UNFINISHED = ".unfinished"
@@ -87,11 +88,12 @@ def remove_leftovers(folder: str | Path) -> None:
 
 
 @contextlib.contextmanager
-def disk_errors(target: Path) -> Iterator[None]:
-    """Turn errors of the block into plain ones where a disk is full, or a folder is not writable.
+def disk_errors(target: Path | RemotePath) -> Iterator[None]:
+    """Turn errors of the block into plain ones where a disk is full, a folder not writable or an address out of reach.
 
     Raises:
-        TfattnError: there is no space, or no permission to write; names the target.
+        TfattnError: there is no space, or no permission to write; names the target. Or what an address is asked for
+            fails; names it, and TensorFlow's reason.
     """
     try:
         yield
@@ -104,6 +106,9 @@ def disk_errors(target: Path) -> Iterator[None]:
         if getattr(error, "errno", None) in _UNWRITABLE:
             what = f"cannot write here ({os.strerror(error.errno)})"
             raise TfattnError(what, where=str(target), remedy="Choose a place that you may write to.") from None
+        if isinstance(error, OSError) and isinstance(path_of(str(error.filename)), RemotePath):
+            remedy = "Look whether the address is right, and whether you may read and write there."
+            raise TfattnError(f"the address fails ({error.strerror})", where=error.filename, remedy=remedy) from None
         raise
 
 

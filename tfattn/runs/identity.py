@@ -68,9 +68,10 @@ def inputs_of(config: Config, data: Data) -> Inputs:
 def of_data(config: Config, inputs: Inputs) -> str:
     """Identify prepared data: rows, split, preprocessing and the kinds of targets and examples that a task has.
 
-    Neither what prepares them nor how they are batched is part of it.
+    Neither what prepares them, and where, nor how they are batched is part of it.
     """
-    section = {key: value for key, value in config.values["data"].items() if key not in ("batching", "engine")}
+    apart = ("batching", "engine", "work_folder")
+    section = {key: value for key, value in config.values["data"].items() if key not in apart}
     kind = registry.kind(config.values["task"]["name"])
     return files.digest([FORMAT, section, kind.targets, kind.examples, inputs.data, config.values["seed"]])[:10]
 
