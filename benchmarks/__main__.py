@@ -9,6 +9,7 @@ from benchmarks import results
 NAMES = (
     "encoder",
     "tokenization",
+    "features",
     "reading",
     "fine_tuning",
     "pretraining",
