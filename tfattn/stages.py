@@ -190,6 +190,13 @@ def features(
     trained_on: TrainingFile = weights.trained_on
     if columns is not None:
         trained_on = dataclasses.replace(trained_on, columns=_roles(columns))
+    if lists := [name for name, column in trained_on.columns.items() if not isinstance(column, str)]:
+        raise ConfigError(
+            "the export reads lists of texts",
+            where=f"{model}: {lists[0]}",
+            expected="one text of each row, or a pair",
+            remedy="Name the columns of these: --columns.",
+        )
     texts = functools.partial(_texts, input, trained_on, format)
     # What cannot be read is told before anything is computed; of a pipe nothing is read twice.
     total = sum(1 for _ in texts()) if Path(input).is_file() else None

@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tfattn.models.bert import Bert
 from tfattn.preprocessing.wordpiece import WordPiece
@@ -58,7 +59,10 @@ def states(bert, encoder):
 
     def states(row: dict[str, str]) -> tuple[list[str], np.ndarray, np.ndarray]:
         tokenizer = encoder(*row, pooling="none").tokenizer
-        features = {name: x.to_tensor() for name, x in tokenizer({name: [text] for name, text in row.items()}).items()}
+        features = {
+            name: x.to_tensor()
+            for name, x in tokenizer({name: tf.constant([text]) for name, text in row.items()}).items()
+        }
         outputs = bert(features)
         tokens = [tokenizer.tokens[number] for number in features["token_ids"][0]]
         hidden = np.concatenate([keras.ops.convert_to_numpy(state) for state in outputs["hidden_states"]])
