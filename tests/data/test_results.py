@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -70,6 +71,16 @@ def test_links_are_copies_where_a_disk_knows_none(tmp_path, monkeypatch):
 
 def _no_links(*paths):
     raise OSError(18, "Invalid cross-device link")
+
+
+def test_answers_of_an_address_are_waited_for_together_and_come_in_order():
+    both = threading.Barrier(2, timeout=60)
+
+    def read(number):
+        both.wait()
+        return number
+
+    assert results.each(read, range(4), place=files.path_of("ram://work")) == [0, 1, 2, 3]
 
 
 def test_what_is_missing_is_damage(folder):

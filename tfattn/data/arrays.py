@@ -1,11 +1,11 @@
 """Arrays among the results of units, read as a whole, or only those rows that are asked for."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from tfattn.data.results import Result
+from tfattn.data.results import Result, each
 from tfattn.files import PackedPath
 
 
@@ -20,9 +20,9 @@ def load(path: Result) -> np.ndarray:
         return np.load(file, allow_pickle=False)
 
 
-def joined(paths: Iterable[Result]) -> np.ndarray:
-    """Read arrays, and join their rows; raises as `load`."""
-    return np.concatenate([load(path) for path in paths])
+def joined(paths: Sequence[Result]) -> np.ndarray:
+    """Read arrays, one at least, and join their rows; raises as `load`."""
+    return np.concatenate(each(load, paths, place=paths[0]))
 
 
 def opened(path: Result) -> "np.ndarray | Rows":

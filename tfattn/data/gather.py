@@ -51,8 +51,8 @@ def shards(folder: Folder, split: str, parts: Sequence[Rows]) -> Iterator[Shards
         parts: all of them.
     """
     names = tuple(part.name for part in parts)
-    scattered = (results.opened(folder / SCATTERED, name) for name in names)
-    keys = np.sort(arrays.joined(part / f"{split}.keys.npy" for part in scattered))
+    scattered = results.all_opened(folder / SCATTERED, names)
+    keys = np.sort(arrays.joined([part / f"{split}.keys.npy" for part in scattered]))
     lowest = np.unique(keys[::ROWS_PER_SHARD]).tolist()  # examples of one row stay together
     for first in range(0, len(lowest), SHARDS_AT_ONCE):
         behind = lowest[first + SHARDS_AT_ONCE] if first + SHARDS_AT_ONCE < len(lowest) else None
@@ -62,12 +62,14 @@ def shards(folder: Folder, split: str, parts: Sequence[Rows]) -> Iterator[Shards
 
 def gather(work: Work, unit: Shards) -> None:
     """Write some shards, from what all parts hold of them."""
-    with reading(work.folder / SCATTERED):
-        parts = [_Part(results.opened(work.folder / SCATTERED, name), unit.split, unit.bounds) for name in unit.parts]
+    scattered = work.folder / SCATTERED
+    with reading(scattered):
+        found = results.all_opened(scattered, unit.parts)
+        parts = results.each(lambda part: _Part(part, unit.split, unit.bounds), found, place=scattered)
     with result(work.folder / GATHERED, unit.name) as folder:
         for place in range(len(unit.bounds) - 1):
-            with reading(work.folder / SCATTERED):
-                found = [part.of_shard(place) for part in parts]
+            with reading(scattered):
+                found = results.each(lambda part, place=place: part.of_shard(place), parts, place=scattered)
             found = [(some, columns) for some, columns in found if some]
             columns = {name: np.concatenate([one[name] for _, one in found]) for name in found[0][1]}
             records = [record for some, _ in found for record in some]

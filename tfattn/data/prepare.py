@@ -116,7 +116,7 @@ def prepare(
         engine.run(scatter, units, work, elsewhere)
         present = [split for number, split in enumerate(SPLITS) if (split_of_row == number).any()]
         with reading(place / SCATTERED):
-            scattered = [results.opened(place / SCATTERED, unit.name) for unit in units]
+            scattered = results.all_opened(place / SCATTERED, [unit.name for unit in units])
             splits = {split: _joined(scattered, split) for split in present}
             gathered = {split: list(shards(place, split, units)) for split in present}
         _check_examples(data, splits, gathered)
@@ -229,7 +229,7 @@ def _check_examples(data: Data, found: dict[str, SplitFindings], gathered: dict[
 
 def _joined(scattered: Sequence[Result], split: str) -> SplitFindings:
     """Add what was found in all parts."""
-    parts = [json.loads((part / f"{split}.json").read_bytes()) for part in scattered]
+    parts = results.each(lambda part: json.loads((part / f"{split}.json").read_bytes()), scattered, place=scattered[0])
     unknown: dict[str, Unknown] = {}
     for part in parts:
         for name, one in part["unknown"].items():
@@ -260,7 +260,7 @@ def _write_raw(folder: Path, split: str, parts: Sequence[Result]) -> None:
         for part in parts:
             with (part / f"{split}.jsonl").open("rb") as lines:
                 shutil.copyfileobj(lines, whole)
-    np.save(folder / f"{split}.leaked.npy", arrays.joined(part / f"{split}.leaked.npy" for part in parts))
+    np.save(folder / f"{split}.leaked.npy", arrays.joined([part / f"{split}.leaked.npy" for part in parts]))
 
 
 def _lengths(folder: Path, split: str) -> list[np.ndarray]:

@@ -8,8 +8,11 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar
 
 from tfattn import files
 from tfattn.errors import DataError
@@ -17,6 +20,9 @@ from tfattn.files import PackedPath, RemotePath
 
 Folder = Path | RemotePath  # where results stand
 Result = Path | PackedPath  # one of them, or a file or folder in it, to be read
+Read = TypeVar("Read")
+
+REQUESTS_AT_ONCE = 16  # to an address: each takes a while to be answered
 
 
 @contextlib.contextmanager
@@ -53,6 +59,25 @@ def opened(folder: Folder, name: str) -> Result:
         ValueError: it is damaged.
     """
     return folder / name if isinstance(folder, Path) else PackedPath.of(folder / name)
+
+
+def each(read: Callable[[Any], Read], found: Sequence[Any], *, place: Folder | Result) -> list[Read]:
+    """Read a lot of files or results, in their order; at an address several at once.
+
+    Args:
+        read: reads one.
+        found: all of them.
+        place: where they stand, or one of them.
+    """
+    if isinstance(place, Path):
+        return [read(one) for one in found]
+    with ThreadPoolExecutor(REQUESTS_AT_ONCE) as requests:
+        return list(requests.map(read, found))
+
+
+def all_opened(folder: Folder, names: Sequence[str]) -> list[Result]:
+    """Open a lot of results, as `opened` does one."""
+    return each(partial(opened, folder), names, place=folder)
 
 
 @contextlib.contextmanager

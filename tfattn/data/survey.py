@@ -4,7 +4,7 @@ import hashlib
 import json
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from tfattn.data import arrays, results
 from tfattn.data.coded import Coded
-from tfattn.data.results import Folder, result
+from tfattn.data.results import Folder, Read, Result, result
 from tfattn.data.section import Data
 from tfattn.data.source import Row
 from tfattn.data.units import Rows, Work
@@ -102,19 +102,14 @@ class Survey:
     def __init__(self, data: Data, folder: Folder, units: Sequence[Rows]):
         self.units = units
         self._paths = [unit.part.path or str(data.sources[unit.source].path) for unit in units]
-        self._folders = [results.opened(folder / SURVEY, unit.name) for unit in units]
-        found = [json.loads((part / "found.json").read_bytes()) for part in self._folders]
-        self.texts, self.is_held_out = self._joined("texts"), self._joined("is_held_out")
+        self._folders = results.all_opened(folder / SURVEY, [unit.name for unit in units])
+        found = self._each(lambda part: json.loads((part / "found.json").read_bytes()))
+        self.texts, self.is_held_out = (np.concatenate(self._columns(name)) for name in ("texts", "is_held_out"))
         self.strata, self.groups = (
-            Coded.joined(
-                [
-                    Coded(part[name], arrays.load(place / f"{name}.npy"))
-                    for part, place in zip(found, self._folders, strict=True)
-                ]
-            )
+            Coded.joined([Coded(part[name], codes) for part, codes in zip(found, self._columns(name), strict=True)])
             for name in ("strata", "groups")
         )
-        counts = [len(arrays.opened(part / "texts.npy")) for part in self._folders]
+        counts = self._each(lambda part: len(arrays.opened(part / "texts.npy")))
         self.starts = np.cumsum([0, *counts])
         self.dropped, self.remarks = (_places(found, kind) for kind in ("dropped", "remarks"))
         values = [part["values"] for part in found]
@@ -139,8 +134,11 @@ class Survey:
         numbers = np.flatnonzero(rows)
         return {"rows": len(numbers), "first": [self[row] for row in numbers[:SHOWN_ROWS]]}
 
-    def _joined(self, name: str) -> np.ndarray:
-        return arrays.joined(part / f"{name}.npy" for part in self._folders)
+    def _columns(self, name: str) -> list[np.ndarray]:
+        return self._each(lambda part: arrays.load(part / f"{name}.npy"))
+
+    def _each(self, read: Callable[[Result], Read]) -> list[Read]:
+        return results.each(read, self._folders, place=self._folders[0])
 
 
 def _places(parts: Sequence[dict[str, Any]], kind: str) -> dict[str, Any]:
