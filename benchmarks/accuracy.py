@@ -10,15 +10,13 @@ the 95 % interval of its mean.
 
 import argparse
 import json
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks import peers, results
+from benchmarks import peers, results, runs
 from benchmarks.paired import ahead
 from benchmarks.results import Table
 from benchmarks.text_classifiers import PEERS
@@ -76,16 +74,8 @@ def main(arguments: argparse.Namespace) -> list[Table]:
 
 def ours(pipeline: str, overrides: list[str], seed: int) -> float:
     """What `tfattn evaluate` says of the last epoch."""
-    with tempfile.TemporaryDirectory() as folder:
-        overrides = [*overrides, f"seed={seed}", f"runs_folder={folder}", "training.selection=last_epoch"]
-        options = [word for override in overrides for word in ("--set", override)]
-        done = subprocess.run(
-            [sys.executable, "-m", "tfattn", "evaluate", pipeline, *options], capture_output=True, text=True
-        )
-        if done.returncode:
-            sys.exit(done.stderr)
-        (metrics,) = Path(folder).glob("*/latest/metrics.json")
-        return json.loads(metrics.read_text())["accuracy"]
+    with runs.evaluated(pipeline, [*overrides, f"seed={seed}", "training.selection=last_epoch"]) as run:
+        return runs.metrics_of(run)["accuracy"]
 
 
 def of_peers(pipeline: str, overrides: list[str], seed: int) -> dict[str, float]:

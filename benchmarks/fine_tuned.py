@@ -10,8 +10,6 @@ are is a matter of training alone.
 
 import argparse
 import json
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,7 +18,7 @@ import numpy as np
 from scipy.stats import pearsonr
 from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
-from benchmarks import peers, results
+from benchmarks import peers, results, runs
 from benchmarks.accuracy import divided
 from benchmarks.paired import ahead
 from benchmarks.results import Table
@@ -87,28 +85,18 @@ print(json.dumps({"predictions": found, "seconds": seconds}))
 """
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return what reads the command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.fine_tuned", description=__doc__.splitlines()[0])
-    parser.add_argument("pipelines", nargs="+", metavar="PIPELINE:METRIC")
-    parser.add_argument("--seeds", type=int, default=3, help="how many runs of each")
-    parser.add_argument("--set", action="append", default=[], help="an override of all runs, as of tfattn")
-    results.add_option(parser)
-    return parser
-
-
 def main(arguments: argparse.Namespace) -> Table:
     """Run everybody with one seed after the other, each run in a process of its own."""
     rows = []
     for named in arguments.pipelines:
         pipeline, _, metric = named.partition(":")
-        runs = []
+        measured = []
         for seed in range(1, arguments.seeds + 1):
             overrides = [*arguments.set, f"seed={seed}"]
-            runs.append((ours(pipeline, overrides, metric), of_peer(pipeline, overrides, metric, seed)))
-            (own, own_seconds), (other, other_seconds) = runs[-1]
+            measured.append((ours(pipeline, overrides, metric), of_peer(pipeline, overrides, metric, seed)))
+            (own, own_seconds), (other, other_seconds) = measured[-1]
             print(f"{pipeline}, seed {seed}: {own:.4f} ({own_seconds:.0f} s), {other:.4f} ({other_seconds:.0f} s)")
-        (own, own_seconds), (other, other_seconds) = (np.array(run).T for run in zip(*runs, strict=True))
+        (own, own_seconds), (other, other_seconds) = (np.array(one).T for one in zip(*measured, strict=True))
         faster = f"{np.median(other_seconds / own_seconds):.2f}"
         means = [f"{own.mean():.4f}", f"{other.mean():.4f}"]
         rows.append([f"{Path(pipeline).stem}, {metric}", *means, ahead(own, other), faster])
@@ -118,15 +106,9 @@ def main(arguments: argparse.Namespace) -> Table:
 
 def ours(pipeline: str, overrides: Sequence[str], metric: str) -> tuple[float, float]:
     """Return the metric of a run, and the seconds of its training."""
-    with tempfile.TemporaryDirectory() as folder:
-        options = [word for override in [*overrides, f"runs_folder={folder}"] for word in ("--set", override)]
-        command = [sys.executable, "-m", "tfattn", "evaluate", pipeline, *options]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            sys.exit(done.stderr)
-        (metrics,) = Path(folder).glob("*/latest/metrics.json")
-        history = files.read_json_lines(metrics.with_name("history.jsonl"), dict[str, int | float])
-        return files.read_json(metrics, dict[str, int | float])[metric], sum(epoch["seconds"] for epoch in history)
+    with runs.evaluated(pipeline, overrides) as run:
+        history = files.read_json_lines(run / "history.jsonl", dict[str, int | float])
+        return runs.metrics_of(run)[metric], sum(epoch["seconds"] for epoch in history)
 
 
 def of_peer(pipeline: str, overrides: Sequence[str], metric: str, seed: int) -> tuple[float, float]:
@@ -156,5 +138,5 @@ def of_peer(pipeline: str, overrides: Sequence[str], metric: str, seed: int) -> 
 
 
 if __name__ == "__main__":
-    options = parser().parse_args()
+    options = runs.parser("benchmarks.fine_tuned", __doc__).parse_args()
     results.publish([main(options)], command=results.own_command(), record=options.record)

@@ -1,39 +1,24 @@
-"""What pre-training is worth: `python -m benchmarks.starts EXPORT PIPELINE:METRIC ... [--seeds 3] [--set KEY=VALUE]`.
+"""What pre-training is worth: `python -m benchmarks.starts PIPELINE:METRIC ... --export FOLDER [--seeds 3]`.
 
 Each pipeline is trained from the weights of an export and from nothing: the same network, vocabulary, rows, seeds and
 recipe, of which nothing is chosen on the rows that measure. The interval is that of the mean of the differences, each
 of two runs of the same seed.
 
-    python -m benchmarks.starts saved_models/bert_pretrain_modern pipelines/cola.yaml:matthews_correlation
+    python -m benchmarks.starts pipelines/cola.yaml:matthews_correlation --export saved_models/bert_pretrain_modern
 """
 
 import argparse
 import json
-import subprocess
-import sys
-import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks import results
+from benchmarks import results, runs
 from benchmarks.paired import ahead
 from benchmarks.results import Table
-from tfattn import files, pretrained
+from tfattn import pretrained
 
 NOTHING, EXPORT = "from nothing", "from the export"
-
-
-def parser() -> argparse.ArgumentParser:
-    """Return what reads the command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.starts", description=__doc__.splitlines()[0])
-    parser.add_argument("export", type=Path)
-    parser.add_argument("pipelines", nargs="+", metavar="PIPELINE:METRIC")
-    parser.add_argument("--seeds", type=int, default=3, help="how many runs of each")
-    parser.add_argument("--set", action="append", default=[], help="an override of all runs, as of tfattn")
-    results.add_option(parser)
-    return parser
 
 
 def main(arguments: argparse.Namespace) -> Table:
@@ -62,18 +47,14 @@ def starts_of(export: Path) -> dict[str, list[str]]:
     return {NOTHING: settings, EXPORT: [*settings, f"model.pretrained={export.absolute()}"]}
 
 
-def measured(pipeline: str, overrides: list[str]) -> Mapping[str, float]:
+def measured(pipeline: str, overrides: list[str]) -> dict[str, int | float]:
     """Return the metrics of a run."""
-    with tempfile.TemporaryDirectory() as folder:
-        options = [word for override in [*overrides, f"runs_folder={folder}"] for word in ("--set", override)]
-        command = [sys.executable, "-m", "tfattn", "evaluate", pipeline, *options]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            sys.exit(done.stderr)
-        (metrics,) = Path(folder).glob("*/latest/metrics.json")
-        return files.read_json(metrics, dict[str, int | float])
+    with runs.evaluated(pipeline, overrides) as run:
+        return runs.metrics_of(run)
 
 
 if __name__ == "__main__":
-    options = parser().parse_args()
+    reader = runs.parser("benchmarks.starts", __doc__)
+    reader.add_argument("--export", type=Path, required=True, help="where one of the two starts")
+    options = reader.parse_args()
     results.publish([main(options)], command=results.own_command(), record=options.record)
