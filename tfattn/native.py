@@ -42,8 +42,8 @@ def with_tensorflow(module: str) -> ModuleType:
 def import_tensorflow() -> None:
     """Import TensorFlow and tensorflow-text without what they load but do not need.
 
-    That is Keras, with it matplotlib and scikit-learn, and JAX: a third of the time and a quarter of the memory. Who
-    imports them afterwards, or asks for tf.keras, gets them.
+    That is Keras, with it matplotlib and scikit-learn, and JAX where it is installed: up to half of the time, and a
+    third of the memory that the process has for itself. Who imports them afterwards, or asks for tf.keras, gets them.
     """
     if "tensorflow" in sys.modules:
         return
