@@ -88,6 +88,12 @@ def words() -> type[Words]:
     return Words
 
 
+@pytest.fixture(autouse=True)
+def parts_as_before(monkeypatch):
+    """Leaves the size of parts as it was, whoever makes them small."""
+    monkeypatch.setattr(parts, "PART_BYTES", parts.PART_BYTES)
+
+
 @pytest.fixture
 def small_parts(monkeypatch):
     """Cuts files into many parts; by a fixture, so that other tests have them as they are."""

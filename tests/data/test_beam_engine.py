@@ -13,7 +13,6 @@ from tfattn.data.local_engine import Local
 from tfattn.data.prepare import prepare
 from tfattn.errors import ConfigError, DataError
 
-pytestmark = pytest.mark.usefixtures("small_parts")
 HERE = Beam()
 PROCESSES = Beam(options={"direct_running_mode": "multi_processing", "direct_num_workers": 2})
 

@@ -21,7 +21,6 @@ from tfattn.data.prepare import prepare
 from tfattn.data.section import Data
 from tfattn.errors import DataError, TfattnError
 
-pytestmark = pytest.mark.usefixtures("small_parts")
 ONE, TWO = Local(processes=1), Local(processes=2)
 
 

@@ -7,7 +7,6 @@ from tfattn.data.beam_engine import Beam
 from tfattn.data.local_engine import Local
 
 
-@pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("kind", MAKE)
 def test_beam_prepares_the_same_files(tmp_path, kind):
     pytest.importorskip("apache_beam", reason="Apache Beam is not installed: pip install 'tfattn[beam]'")
@@ -16,7 +15,6 @@ def test_beam_prepares_the_same_files(tmp_path, kind):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("kind", MAKE)
 def test_two_processes_prepare_the_same_files(tmp_path, kind):
     write(tmp_path)

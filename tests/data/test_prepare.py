@@ -429,7 +429,6 @@ def test_a_full_disk_is_one_message_and_what_is_done_is_kept(tmp_path):
     assert (kept, same) == ("True", "True"), done.stderr
 
 
-@pytest.mark.usefixtures("small_parts")
 def test_results_of_parts_may_stand_at_an_address(tmp_path):
     write(tmp_path)
     whole, work_folder = small_prepared(tmp_path, "whole", Local(processes=1)), f"ram://{tmp_path}/work"
@@ -438,7 +437,6 @@ def test_results_of_parts_may_stand_at_an_address(tmp_path):
     assert not list(files.path_of(work_folder).iterdir())
 
 
-@pytest.mark.usefixtures("small_parts")
 def test_what_is_done_at_an_address_is_kept(tmp_path, monkeypatch):
     write(tmp_path)
     whole, work_folder = small_prepared(tmp_path, "whole", Local(processes=1)), f"ram://{tmp_path}/work"
@@ -482,7 +480,7 @@ def test_a_work_folder_that_takes_nothing_is_one_message(tmp_path):
     ],
 )
 def test_a_damaged_result_of_a_killed_preparation_is_one_message_and_then_begins_anew(
-    tmp_path, monkeypatch, small_parts, step, name, damage
+    tmp_path, monkeypatch, step, name, damage
 ):
     write(tmp_path)
     is_packed = name.count("/") < 2 and not name.endswith(".npy")  # as results at an address are

@@ -1,13 +1,11 @@
 """Records are made in runs of bounded size, and are the same however large those are."""
 
-import pytest
 
 from tests.data.small_parts import prepared, write
 from tfattn.data import scatter
 from tfattn.data.local_engine import Local
 
 
-@pytest.mark.usefixtures("small_parts")
 def test_runs_of_any_size_give_the_same_files(tmp_path, monkeypatch):
     write(tmp_path)
     whole = prepared(tmp_path, "whole", Local(processes=1))
