@@ -3,11 +3,11 @@
 
 PYTHON ?= python3.11
 BIN := .venv/bin
-# A process more than cores: some tests wait for servers.
-PARALLEL := --numprocesses $(shell expr $$(nproc) + 1) --maxprocesses 4 --dist worksteal
+# Two processes more than cores: some tests wait for servers.
+PARALLEL := --numprocesses $(shell expr $$(nproc) + 2) --maxprocesses 4 --dist worksteal
 WITH_JAX := KERAS_BACKEND=jax JAX_DISABLE_MOST_OPTIMIZATIONS=1
 
-.PHONY: demo test lint browser slow clean
+.PHONY: demo test test-tensorflow test-jax lint browser slow clean
 
 demo: .venv/installed
 	$(BIN)/tfattn sample factory_reports data/factory_reports.csv
@@ -18,10 +18,16 @@ demo: .venv/installed
 	  'There are some very loud rattling sounds coming from the assembler.' \
 	  | $(BIN)/tfattn predict factory_reports --input -
 
+# With JAX in what the others leave of the machine.
 test: .venv/installed lint
+	$(MAKE) --jobs 2 --no-print-directory test-tensorflow test-jax
+
+test-tensorflow:
 	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not alone"
 	$(BIN)/python -m pytest -m "alone and not slow" tests/serving
-	$(WITH_JAX) $(BIN)/python -m pytest $(PARALLEL) -m every_backend tests/ops tests/layers tests/models tests/decoding
+
+test-jax:
+	$(WITH_JAX) nice -n 19 $(BIN)/python -m pytest -m every_backend tests/ops tests/layers tests/models tests/decoding
 
 lint: .venv/installed
 	$(BIN)/ruff check .

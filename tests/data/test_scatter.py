@@ -1,6 +1,5 @@
 """Records are made in runs of bounded size, and are the same however large those are."""
 
-
 from tests.data.small_parts import prepared, write
 from tfattn.data import scatter
 from tfattn.data.local_engine import Local

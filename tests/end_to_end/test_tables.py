@@ -144,6 +144,7 @@ def test_the_export_tells_what_the_evaluation_measured(inside):
     assert told.inputs["Score_BG"].column == "Score BG"
 
 
+@pytest.mark.slow
 def test_folds_without_test_rows_become_one_export(project, command):
     rows = Path("flags.tsv").read_text().splitlines(keepends=True)
     Path("flags.tsv").write_text("".join([rows[0], *rows[1::4]]))

@@ -40,8 +40,9 @@ def tokenizer(wordpiece):
     return functools.partial(wordpiece, WORDS, "pieces", fields=("question", "context"))
 
 
-@pytest.mark.parametrize("options", [{}, {"max_length": 10, "doc_stride": 2, "max_query_length": 2}])
-@pytest.mark.parametrize("unanswerable", [0, 5])
+@pytest.mark.parametrize(
+    ("options", "unanswerable"), [({}, 0), ({"max_length": 10, "doc_stride": 2, "max_query_length": 2}, 5)]
+)
 def test_it_keeps_the_contract(task, tokenizer, tmp_path, options, unanswerable):
     point = OperatingPoint(0.1, {}) if unanswerable else None
     ensemble = TrainedEnsemble([(tokenizer(**options), task(unanswerable))], operating_point=point)

@@ -49,7 +49,6 @@ def by_hand(model, x):
     return {"essential_features": squares.reshape(len(x), -1), "pooled_output": pooled}
 
 
-@pytest.mark.every_backend
 @pytest.mark.parametrize("channels", [1, 3])
 def test_equals_the_recipe(channels):
     model = build(feature_channels=channels, num_layers=2)

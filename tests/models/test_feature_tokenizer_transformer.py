@@ -77,7 +77,6 @@ def by_hand(model, features):
     }
 
 
-@pytest.mark.every_backend
 def test_equals_the_formulas():
     model = build()
     expected, answer = by_hand(model, FEATURES), run(model)

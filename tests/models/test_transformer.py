@@ -132,7 +132,6 @@ def name_of(options):
     return f"{options['norm']}-{options['positions']}-{options['share_embeddings']}"
 
 
-@pytest.mark.every_backend
 @pytest.mark.parametrize("options", VARIANTS, ids=name_of)
 def test_equals_the_formulas(options):
     model = build(**options)

@@ -131,7 +131,7 @@ def fitted(tmp_path_factory) -> dict[tuple[bool, bool, int], WordPiece]:
 
 
 @pytest.mark.parametrize(("lower_case", "strip_accents"), FOLDINGS)
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(texts=st.lists(TEXT, min_size=1, max_size=8))
 def test_any_text(fitted, equals_reference, lower_case, strip_accents, texts):
     equals_reference(fitted[lower_case, strip_accents, 1], [(text,) for text in texts])
@@ -139,13 +139,13 @@ def test_any_text(fitted, equals_reference, lower_case, strip_accents, texts):
     equals_reference(fitted[lower_case, strip_accents, 2], pairs)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(texts=st.lists(st.binary(max_size=12), min_size=1, max_size=8))
 def test_bytes_that_are_not_utf8_read_as_replaced_characters(fitted, equals_reference, texts):
     equals_reference(fitted[True, True, 1], [(text,) for text in texts])
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(text=st.text(st.one_of(st.sampled_from(ORDERED), st.characters(categories=["M"]), st.sampled_from("ab é한"))))
 def test_ordered_marks_in_canonical_order_change_nothing(fitted, equals_reference, text):
     equals_reference(fitted[True, True, 1], [(NFD().normalize_str(text),)])

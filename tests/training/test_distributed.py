@@ -1,4 +1,4 @@
-"""The same run on one device, on 2 and 4 replicas and in 2 processes: equal losses and weights."""
+"""Equal losses and weights of one run on one device, on 2 and 4 replicas, and in 2 processes of which one is killed."""
 
 import json
 import signal
@@ -8,33 +8,41 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+OFTEN = {"checkpoint_every": 2, "steps_per_loop": 1}
 TRAINING = {"epochs": 2, "clip_norm": 0.1, "optimizer": ["adamw", {"learning_rate": 1e-3}]}
+DROPOUT = {**TRAINING, "epochs": 1, "task": "bag", "dropout": 0.2}
 RUNS = {
-    "micro-batches": {**TRAINING, "accumulation": 4},
+    "micro-batches": {**TRAINING, **OFTEN, "accumulation": 4},
     "terms and rows": {**TRAINING, "accumulation": 2, "task": "two terms", "sparse_embeddings": True},
 }
-SETTINGS = {
-    "one device": {},
-    "2 replicas": {"logical_devices": 2},
-    "4 replicas": {"logical_devices": 4},
-    "2 workers": {},
+ALL_RUNS = {
+    "one device": RUNS,
+    "2 replicas": {**RUNS, "dropout": DROPOUT, "dropout again": DROPOUT},
+    "4 replicas": RUNS,
+    "2 workers": RUNS,
 }
+REPLICAS = {"one device": 1, "2 replicas": 2, "4 replicas": 4, "2 workers": 2}
 
 
 @pytest.fixture(scope="module")
 def finish(last_tensors, tmp_path_factory):
-    """Makes all RUNS with the settings of one name, once; returns for each the history and all tensors."""
+    """Makes all runs with the settings of one name, once; returns for each the history and all tensors."""
     results = {}
 
     def run(name, process):
         if name not in results:
             folder = tmp_path_factory.mktemp(name.replace(" ", "-"))
-            runs = {str(folder / run): settings for run, settings in RUNS.items()}
-            running = process(workers=2 if name == "2 workers" else 1, runs=runs, **SETTINGS[name])
+            runs = {str(folder / run): settings for run, settings in ALL_RUNS[name].items()}
+            in_workers = name == "2 workers"
+            settings = {"kill_once": str(folder / "killed")} if in_workers else {"logical_devices": REPLICAS[name]}
+            running = process(workers=2 if in_workers else 1, runs=runs, **settings)
             assert running.wait(300) == 0, running.output.read_text()[-3000:]
-            replicas = {"one device": 1, "4 replicas": 4}.get(name, 2)
-            assert all((Path(path) / "done").read_text() == str(replicas) for path in runs)
-            results[name] = {run: (read_history(folder / run), last_tensors(folder / run)) for run in RUNS}
+            if in_workers:
+                said = running.output.read_text()
+                assert "worker 1 was ended by signal 9: all start again (1 of 3)" in said
+                assert "resumes at step" in said
+            assert all((Path(path) / "done").read_text() == str(REPLICAS[name]) for path in runs)
+            results[name] = {run: (read_history(folder / run), last_tensors(folder / run)) for run in ALL_RUNS[name]}
         return results[name]
 
     return run
@@ -57,28 +65,16 @@ def test_losses_and_weights_do_not_depend_on_how_a_batch_is_divided(name, finish
             np.testing.assert_allclose(tensor, expected[key], atol=1e-5, err_msg=key)
 
 
-def test_dropout_on_replicas_repeats_itself(process, tmp_path, last_tensors):
-    runs = {str(tmp_path / name): {**TRAINING, "epochs": 1} for name in "ab"}
-    running = process(task="bag", runs=runs, dropout=0.2, logical_devices=2)
-    assert running.wait(300) == 0, running.output.read_text()[-3000:]
-    first, second = (last_tensors(tmp_path / name) for name in "ab")
+def test_dropout_on_replicas_repeats_itself(finish, process):
+    found = finish("2 replicas", process)
+    (_, first), (_, second) = found["dropout"], found["dropout again"]
     for key, tensor in first.items():
         np.testing.assert_array_equal(tensor, second[key], err_msg=key)
 
 
-def test_a_killed_worker_ends_the_others_and_all_go_on_together(process, tmp_path):
-    training = {**TRAINING, "checkpoint_every": 2, "steps_per_loop": 1}
-    runs = {str(tmp_path / "run"): training}
-    running = process(workers=2, task="bag", runs=runs, kill_once=str(tmp_path / "killed"))
-    assert running.wait(300) == 0, running.output.read_text()[-3000:]
-    said = running.output.read_text()
-    assert "worker 1 was ended by signal 9: all start again (1 of 3)" in said
-    assert "resumes at step" in said
-
-
 @pytest.mark.slow
 def test_workers_that_are_asked_to_stop_save_together_and_go_on(process, tmp_path, last_tensors):
-    runs = {str(tmp_path / "run"): {**TRAINING, "epochs": 6, "checkpoint_every": 2, "steps_per_loop": 1}}
+    runs = {str(tmp_path / "run"): {**TRAINING, **OFTEN, "epochs": 6}}
     running = process(workers=2, task="bag", runs=runs, pause=0.2)
     while running.poll() is None and not list(tmp_path.glob("run/checkpoints/step-*")):
         time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""What a run takes of a machine without GPUs. Each case is a process of its own: devices are divided once for all."""
+"""What a run takes of a machine without GPUs."""
 
 import json
 import os
@@ -10,43 +10,45 @@ import pytest
 
 from tfattn.training.runtime import SETTINGS, Runtime
 
+# Devices are divided once for all in a process: each case has a copy of one that has only loaded TensorFlow.
 SCRIPT = """
 import json, os, sys
-options, cores = json.loads(sys.argv[1]), int(sys.argv[2])
-os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
 from tfattn import native
 native.import_tensorflow()
 import tensorflow as tf
 from tfattn.training.runtime import Runtime
-runtime = Runtime(**options).start()
-threads = tf.config.threading.get_intra_op_parallelism_threads()
-print(json.dumps([runtime.num_replicas, threads, *map(os.environ.get, sys.argv[3:])]))
+
+def started(options, cores, settings):
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
+    runtime = Runtime(**options).start()
+    threads = tf.config.threading.get_intra_op_parallelism_threads()
+    return [runtime.num_replicas, threads, *map(os.environ.get, settings)]
+
+for case in json.loads(sys.argv[1]):
+    if not os.fork():
+        print(json.dumps(started(*case)), flush=True)
+        os._exit(0)
+    assert os.wait()[1] == 0, case
 """
 CORES = len(os.sched_getaffinity(0))
+PARTS = min(CORES, 4)
+CASES = [
+    ({"logical_devices": "cores"}, 1, [1, 0]),
+    ({"logical_devices": "cores"}, CORES, [PARTS, CORES // PARTS if CORES > 1 else 0]),
+    ({"logical_devices": 2, "strategy": "mirrored"}, CORES, [2, max(1, CORES // 2)]),
+    ({}, CORES, [1, 0]),
+]
 
 
-@pytest.mark.parametrize(
-    ("options", "cores", "replicas", "threads"),
-    [
-        ({"logical_devices": "cores"}, 1, 1, 0),
-        ({"logical_devices": "cores"}, CORES, min(CORES, 4), CORES // min(CORES, 4) if CORES > 1 else 0),
-        ({"logical_devices": 2, "strategy": "mirrored"}, CORES, 2, max(1, CORES // 2)),
-    ],
-)
-def test_the_cpu_is_split_on_request(options, cores, replicas, threads):
-    assert started(options, cores) == [replicas, threads]
-
-
-def test_the_cpu_is_whole_by_default_and_settings_of_libraries_have_defaults_beside_the_users_own():
+def test_the_cpu_is_split_on_request_and_settings_of_libraries_have_defaults_beside_the_users_own():
     kept, allocator = SETTINGS
     environment = {name: value for name, value in os.environ.items() if name not in SETTINGS}
-    assert started({}, CORES, *SETTINGS, env={**environment, kept: "7"}) == [1, 0, "7", SETTINGS[allocator]]
-
-
-def started(options, cores, *variables, env=None):
-    command = [sys.executable, "-c", SCRIPT, json.dumps(options), str(cores), *variables]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
-    return json.loads(done.stdout.splitlines()[-1])
+    cases = json.dumps([(options, cores, list(SETTINGS)) for options, cores, _ in CASES])
+    command = [sys.executable, "-c", SCRIPT, cases]
+    done = subprocess.run(command, capture_output=True, text=True, env={**environment, kept: "7"})
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = [json.loads(line) for line in done.stdout.splitlines()[-len(CASES) :]]
+    assert found == [[*expected, "7", SETTINGS[allocator]] for _, _, expected in CASES]
 
 
 @pytest.mark.parametrize("precision", ["bfloat16", "float16"])

@@ -5,7 +5,8 @@
 SETTINGS: data (what `write_rows` wrote), task (one of TASKS; "bert" has one block), dropout, precision, strategy,
 logical_devices, seed, pause (seconds before each call of the loop), kill_once (a file; where it is not there yet, the
 last worker makes it and kills itself at the tenth call), and runs: for each folder the keyword arguments of Trainer, an
-optimizer or schedule among them as [name, arguments], and maybe a task of its own. After a run its folder holds `done`.
+optimizer or schedule among them as [name, arguments], and maybe a task and dropout of its own. After a run its folder
+holds `done`.
 """
 
 import json
@@ -168,7 +169,8 @@ def main(settings: dict[str, Any]) -> None:
     for folder, training in settings["runs"].items():
         keras.utils.set_random_seed(seed)
         with runtime.scope():
-            task = TASKS[training.pop("task", settings.get("task", "bert"))](dropout=settings.get("dropout", 0.0))
+            make = TASKS[training.pop("task", settings.get("task", "bert"))]
+            task = make(dropout=training.pop("dropout", settings.get("dropout", 0.0)))
         build_trainer(training).train(
             task,
             read(settings["data"], "train"),

@@ -1,5 +1,7 @@
 """A tiny encoder with random weights, and texts for it."""
 
+import functools
+
 import keras
 import numpy as np
 import pytest
@@ -53,11 +55,13 @@ def encoder(bert, tmp_path_factory):
     return encoder
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def states(bert, encoder):
     """The tokens of a row, and what the embeddings and each layer give for it alone: (4, T, D)."""
 
-    def states(row: dict[str, str]) -> tuple[list[str], np.ndarray, np.ndarray]:
+    @functools.cache
+    def alone(*row: tuple[str, str]) -> tuple[list[str], np.ndarray, np.ndarray]:
+        row = dict(row)
         tokenizer = encoder(*row, pooling="none").tokenizer
         features = {
             name: x.to_tensor()
@@ -68,4 +72,4 @@ def states(bert, encoder):
         hidden = np.concatenate([keras.ops.convert_to_numpy(state) for state in outputs["hidden_states"]])
         return tokens, hidden, keras.ops.convert_to_numpy(outputs["pooled_output"][0])
 
-    return states
+    return lambda row: alone(*row.items())
