@@ -1,16 +1,25 @@
 """Pre-training runs on the same hidden tokens: `python -m benchmarks.frozen_masks FIRST.yaml OTHER.yaml [--record]`.
 
 Each run is measured on the validation records of the first, which were masked once as they were prepared. So runs can
-be compared that learned from other records, such as packed texts. All have to be trained, with the same vocabulary.
+be compared that learned from other records, such as packed texts: those have seen one segment, and get all tokens in
+it. All runs have to be trained, with the same vocabulary.
 """
 
 import argparse
 import sys
 from pathlib import Path
 
+import tensorflow as tf
+
 from benchmarks import results
 from benchmarks.results import Table
 from tfattn import files, stages
+from tfattn.config.build import build
+from tfattn.data.reader import Reader
+from tfattn.data.split import VALIDATION
+from tfattn.data.transforms import Transform
+from tfattn.features import SEGMENT_IDS, SEQUENCE_IDS
+from tfattn.runs.member import Member
 from tfattn.trained.ensemble import load
 from tfattn.training.losses import LOSS
 from tfattn.training.prediction import Evaluator
@@ -20,7 +29,7 @@ from tfattn.training.runtime import Runtime
 def main(pipelines: list[Path]) -> Table:
     """Measure the best weights of each run."""
     runs = [stages.open_run(pipeline, None) for pipeline in pipelines]
-    reader = runs[0].members[0].reader("validation")
+    first = runs[0].members[0]
     runtime = Runtime(precision="float32", strategy="one_device").start()
     vocabulary, rows = None, []
     for run in runs:
@@ -29,7 +38,7 @@ def main(pipelines: list[Path]) -> Table:
         vocabulary = vocabulary or tokens
         if tokens != vocabulary:
             sys.exit(f"{run.name} has another vocabulary than {runs[0].name}: their losses cannot be compared")
-        metrics = Evaluator(ensemble.task, runtime)(reader)
+        metrics = Evaluator(ensemble.task, runtime)(reader_of(first, run.members[0]))
         history = files.read_json_lines(run.folder / "history.jsonl", dict[str, int | float])
         minutes = sum(line["seconds"] for line in history) / 60
         loss = metrics.get(f"{LOSS}/masked_lm", metrics[LOSS])
@@ -37,6 +46,21 @@ def main(pipelines: list[Path]) -> Table:
         rows.append([run.name, f"{history[-1]['step']:,}", f"{minutes:.1f}", f"{loss:.4f}", f"{accuracy:.4f}"])
     columns = ["run", "steps", "minutes", "masked LM loss", "masked LM accuracy"]
     return Table(title=f"the hidden tokens of {runs[0].name}'s validation records", columns=columns, rows=rows)
+
+
+class OneSegment(Transform):
+    """Gives all tokens to the first segment."""
+
+    def __call__(self, batch: dict[str, tf.Tensor], seeds: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {**batch, SEGMENT_IDS: tf.zeros_like(batch[SEGMENT_IDS])}
+
+
+def reader_of(first: Member, other: Member) -> Reader:
+    """Make the reader of the first one's records, in segments that the other has seen."""
+    is_packed = SEQUENCE_IDS in other.reader(VALIDATION).inputs
+    batching = build(first.config, "data", "batching")
+    transforms = [OneSegment()] if is_packed else []
+    return Reader(first.prepared, VALIDATION, batching=batching, seed=0, shuffle=False, transforms=transforms)
 
 
 if __name__ == "__main__":
