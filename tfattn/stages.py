@@ -6,11 +6,7 @@ A stage first calls the one before it, which says that it is done or does its wo
 import dataclasses
 import functools
 import sys
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from tfattn import console, files, pretrained, registry
 from tfattn.checks import check, check_prepared
@@ -22,16 +18,12 @@ from tfattn.data.prepare import prepare as prepare_data
 from tfattn.data.records import write_encoded
 from tfattn.data.source import Source
 from tfattn.data.split import TRAIN, VALIDATION
-from tfattn.drawing.figures import FORMATS
-from tfattn.errors import ConfigError, DataError, ServingError
-from tfattn.evaluation.alignment_plot import alignment
+from tfattn.errors import DataError
 from tfattn.evaluation.evaluate import LEFT
 from tfattn.evaluation.evaluate import write as write_evaluation
 from tfattn.export.saved_model import export as write_export
 from tfattn.export.saved_model import exported, finish
 from tfattn.export.served import Served
-from tfattn.export.translation import ALIGNMENT
-from tfattn.features import TEXT, TEXT_A, TEXT_B
 from tfattn.formats.columns import as_columns
 from tfattn.formats.training_file import TrainingFile
 from tfattn.runs import identity
@@ -39,8 +31,6 @@ from tfattn.runs.data import data_of
 from tfattn.runs.identity import inputs_of
 from tfattn.runs.member import Member
 from tfattn.runs.run import Run
-from tfattn.serving.client import input_rows, local
-from tfattn.serving.client.input_rows import InputKind
 from tfattn.tasks.task import Task
 from tfattn.trained.ensemble import OPERATING_POINT, TrainedEnsemble, load
 from tfattn.trained.predictions import choose_operating_point, measuring_split, predict_for_parity, predict_split
@@ -51,8 +41,6 @@ from tfattn.training.prediction import encode
 from tfattn.training.runtime import Runtime
 from tfattn.training.seeding import seeded
 from tfattn.training.workers import start_workers
-from tfattn.vectors import vector_files
-from tfattn.vectors.text_encoder import Pooling, TextEncoder
 
 
 def open_run(pipeline: Path, overrides: list[str] | None) -> Run:
@@ -145,68 +133,6 @@ def export(run: Run, *, force: bool = False) -> None:
             )
 
 
-def attention(model: str, text: str, output: Path, *, folder: Path) -> None:
-    """Draws what an exported translator looks at as it writes."""
-    as_format = files.by_suffix(output, FORMATS)
-    loaded = local.load(model, folder)
-    if ALIGNMENT not in loaded.signatures:
-        raise ServingError(
-            "the model does not tell what it looks at as it writes",
-            where=str(loaded.folder),
-            expected=f"a translator whose model attends to its source, which has the signature `{ALIGNMENT}`",
-            received=f"the signatures {', '.join(loaded.signatures)}",
-        )
-    found = loaded.outputs([{TEXT: text}], signature=ALIGNMENT)
-    weights, source, written = (found[name][0] for name in ("alignment", "source_tokens", "tokens"))
-    if not written:
-        raise ServingError("nothing is written to this text", where=str(loaded.folder), received=repr(text))
-    with files.atomic_file(output) as path:
-        path.write_bytes(as_format(alignment(np.array(weights), source, written)))
-    console.note(f"attention: {output}")
-
-
-def features(
-    model: str,
-    input: str,
-    output: str,
-    *,
-    pooling: Pooling,
-    columns: Sequence[str] | None,
-    format: InputKind | None,
-    folder: Path,
-    **options: Any,
-) -> None:
-    """Write the vectors that an encoder makes of a file of texts, or of pairs of them.
-
-    Args:
-        model: a published encoder, a folder of weights, or an export by its name in `folder`.
-        input, format: as `tfattn predict` reads them.
-        output, pooling: see `vector_files.write`.
-        columns: those that hold the texts; by default the ones that an export was trained on, or `text`.
-        options: other arguments of `TextEncoder.open`.
-    """
-    vector_files.check(output, pooling)
-    weights = pretrained.find(model, folder)
-    trained_on: TrainingFile = weights.trained_on
-    if columns is not None:
-        trained_on = dataclasses.replace(trained_on, columns=_roles(columns))
-    if lists := [name for name, column in trained_on.columns.items() if not isinstance(column, str)]:
-        raise ConfigError(
-            "the export reads lists of texts",
-            where=f"{model}: {lists[0]}",
-            expected="one text of each row, or a pair",
-            remedy="Name the columns of these: --columns.",
-        )
-    texts = functools.partial(_texts, input, trained_on, format)
-    # What cannot be read is told before anything is computed; of a pipe nothing is read twice.
-    total = sum(1 for _ in texts()) if Path(input).is_file() else None
-    encoder = TextEncoder.open(weights, pooling=pooling, fields=tuple(trained_on.columns), **options)
-    vectors = console.tracked(encoder.encode(texts()), "features", total)
-    written = vector_files.write(output, vectors, encoder.layers)
-    longer = f"; {written.truncated:,} longer than {encoder.tokenizer.max_length} tokens: their ends were not read"
-    console.note(f"features: {written.texts:,} texts" + longer * (written.truncated > 0))
-
-
 def _train(member: Member, runtime: Runtime) -> None:
     left = ("history.jsonl", ENVIRONMENT, "checkpoints/*/*")
     with member.records.stage("train", leaves=left) as needed, telling_out_of_memory():
@@ -264,22 +190,6 @@ def _trained_on(run: Run, served: Served) -> TrainingFile:
         suffix=source.path.suffix.lower(),
         format=source.format,
     )
-
-
-def _roles(columns: Sequence[str]) -> dict[str, str]:
-    """Tell what columns are for: one holds texts, two hold pairs."""
-    if len(columns) > 2:
-        received = ", ".join(columns)
-        raise ConfigError("texts are read alone, or in pairs", expected="1 or 2 columns", received=received)
-    return dict(zip([TEXT] if len(columns) == 1 else [TEXT_A, TEXT_B], columns, strict=True))
-
-
-def _texts(path: str, trained_on: TrainingFile, kind: InputKind | None) -> Iterator[dict[str, str]]:
-    """Read rows of texts; the first that cannot be read ends it."""
-    for row in input_rows.read(path, trained_on, kind=kind):
-        if row.problem:
-            raise row.problem
-        yield row.fields
 
 
 def _train_in_workers(run: Run, workers: int) -> None:

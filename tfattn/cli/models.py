@@ -129,7 +129,7 @@ def features(
     folder: Folder = Path("saved_models"),
 ) -> None:
     """Write the vectors that an encoder makes of texts: of their tokens, or one of each text."""
-    loading.stages().features(
+    loading.with_tensorflow("tfattn.inference").features(
         model,
         input,
         output,
@@ -153,7 +153,7 @@ def attention(
     folder: Folder = Path("saved_models"),
 ) -> None:
     """Draw what a translator looks at as it writes: source across, written text down."""
-    loading.stages().attention(model, text, output, folder=folder)
+    loading.with_tensorflow("tfattn.inference").attention(model, text, output, folder=folder)
 
 
 @app.command()
