@@ -8,6 +8,7 @@ import numpy as np
 
 from tfattn.drawing.figures import svg
 from tfattn.evaluation import doubts, plots
+from tfattn.evaluation.chosen import WORST_MISTAKES, Chosen
 from tfattn.evaluation.evaluate import Findings
 from tfattn.evaluation.label_lines import label_line
 from tfattn.evaluation.members import Spread
@@ -18,7 +19,6 @@ from tfattn.features import LABEL, LABEL_IDS
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions
 
-WORST_MISTAKES = 20
 SHOWN_CONFUSIONS = 10
 MOST_LABELS = 30  # of more, tables start folded
 SURE = 0.9
@@ -26,35 +26,19 @@ THRESHOLDS = (0.5, 0.8, 0.9, 0.95, 0.99)
 MOST_CHARACTERS = 300
 
 
-@dataclass(frozen=True)
-class PredictedTexts:
+@dataclass(frozen=True, kw_only=True)
+class PredictedTexts(Chosen):
     """Every row of a split with what it is and what was predicted.
 
     Args:
         rows: N raw rows: `row` (file:line), `label`, and one or more texts.
         labels: the C labels in the order of their ids.
-        true: (N,) ids of the right labels.
-        given: (N,) ids of the given labels.
-        scores: (N, C) how likely each label is.
+        true, given, scores: see Chosen.
         leaked: (N,) whether a training row repeats the row.
     """
 
-    rows: Sequence[dict[str, str]]
     labels: Sequence[str]
-    true: np.ndarray
-    given: np.ndarray
-    scores: np.ndarray
     leaked: np.ndarray
-
-    @property
-    def right(self) -> np.ndarray:
-        """(N,) whether the given label is the right one."""
-        return self.true == self.given
-
-    @property
-    def confidence(self) -> np.ndarray:
-        """(N,) the score of the given label."""
-        return self.scores[np.arange(len(self.given)), self.given]
 
     def text(self, number: int) -> str:
         """Return the text of a row, or its texts, as a page can show them."""
@@ -74,12 +58,12 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         doubts.accuracy_without; of several models those of Spread.
     """
     predicted = PredictedTexts(
-        predictions.rows,
-        ensemble.labels,
-        predictions.targets[LABEL_IDS],
-        predictions.values[LABEL_IDS],
-        predictions.values["scores"],
-        predictions.leaked,
+        rows=predictions.rows,
+        labels=ensemble.labels,
+        true=predictions.targets[LABEL_IDS],
+        given=predictions.values[LABEL_IDS],
+        scores=predictions.values["scores"],
+        leaked=predictions.leaked,
     )
     metrics = {"loss": predictions.loss, **classification(predicted.true, predicted.given, predicted.labels)}
     groups = calibration(predicted.confidence, predicted.right)
@@ -189,8 +173,7 @@ def _confused(predicted: PredictedTexts) -> Section:
 
 
 def _mistakes(predicted: PredictedTexts) -> Section:
-    wrong = np.flatnonzero(~predicted.right)
-    worst = wrong[np.argsort(-predicted.confidence[wrong], kind="stable")][:WORST_MISTAKES]
+    worst = predicted.wrong[:WORST_MISTAKES]
     if not len(worst):
         return Section("The worst mistakes", [Text("There are none: every text got the right label.")])
     table = [
@@ -203,7 +186,9 @@ def _mistakes(predicted: PredictedTexts) -> Section:
         ]
         for number in worst
     ]
-    words = f"{shown_of(len(worst), len(wrong))}, the most certain first: at times it is the file that is wrong."
+    words = (
+        f"{shown_of(len(worst), len(predicted.wrong))}, the most certain first: at times it is the file that is wrong."
+    )
     return Section(
         "The worst mistakes", [Text(words), Table(["text", "true label", "given label", "score", "line"], table)]
     )

@@ -8,6 +8,7 @@ import numpy as np
 
 from tfattn.drawing.figures import svg
 from tfattn.evaluation import doubts, importance, plots
+from tfattn.evaluation.chosen import WORST_MISTAKES
 from tfattn.evaluation.evaluate import Findings
 from tfattn.evaluation.label_lines import best_scores
 from tfattn.evaluation.listing import Listed
@@ -20,7 +21,6 @@ from tfattn.features import IS_LABEL, LABEL_INDICATORS, LABELS
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import MemberPredictions, SplitPredictions
 
-WORST_MISTAKES = 20
 MOST_LABELS = 30  # of more, tables start folded
 OF_LABEL = ("precision", "recall", "f1", "average_precision")
 

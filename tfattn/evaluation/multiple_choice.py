@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfattn.evaluation import doubts
+from tfattn.evaluation.chosen import WORST_MISTAKES, Chosen
 from tfattn.evaluation.evaluate import Findings
 from tfattn.evaluation.members import Spread
 from tfattn.evaluation.report import Headline, Marked, Piece, Section, Table, Text
@@ -16,36 +17,13 @@ from tfattn.tasks.intervals import counted_fraction
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions
 
-WORST_MISTAKES = 20
 MOST_CHARACTERS = 600  # of a text that is shown
 MOST_PLACES = 10
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """N contexts with the choice that is right and the one that was made.
-
-    Args:
-        rows: N raw rows.
-        true: (N,) the number of the right choice, from 0.
-        given: (N,) that of the one that was made.
-        scores: (N, C) the probability of each choice.
-    """
-
-    rows: Sequence[dict[str, Any]]
-    true: np.ndarray
-    given: np.ndarray
-    scores: np.ndarray
-
-    @property
-    def right(self) -> np.ndarray:
-        """(N,) whether the right choice was made."""
-        return self.true == self.given
-
-    @property
-    def confidence(self) -> np.ndarray:
-        """(N,) the probability of the choice that was made."""
-        return self.scores[np.arange(len(self.given)), self.given]
+@dataclass(frozen=True, kw_only=True)
+class Choices(Chosen):
+    """N contexts with the choice that is right and the one that was made, by their numbers from 0."""
 
     @property
     def sizes(self) -> np.ndarray:
@@ -65,8 +43,11 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         the most frequent place would reach, and `chance_accuracy`, what drawing lots would; those of
         doubts.accuracy_without; and of several models those of Spread.
     """
-    chosen = Chosen(
-        predictions.rows, predictions.targets[LABEL_IDS], predictions.values[LABEL_IDS], predictions.values["scores"]
+    chosen = Choices(
+        rows=predictions.rows,
+        true=predictions.targets[LABEL_IDS],
+        given=predictions.values[LABEL_IDS],
+        scores=predictions.values["scores"],
     )
     metrics = {
         "loss": predictions.loss,
@@ -102,7 +83,7 @@ def _accuracy(right: np.ndarray) -> dict[str, float]:
 
 
 def _headline(
-    chosen: Chosen, metrics: dict[str, float], predictions: SplitPredictions, of_members: dict[str, str]
+    chosen: Choices, metrics: dict[str, float], predictions: SplitPredictions, of_members: dict[str, str]
 ) -> Headline:
     places = [f"choice {number}" for number in range(chosen.sizes.max())]
     most_frequent = places[np.bincount(chosen.true).argmax()]
@@ -123,7 +104,7 @@ def _headline(
     )
 
 
-def _by_size(chosen: Chosen) -> Section:
+def _by_size(chosen: Choices) -> Section:
     table = [
         [int(size), int(rows.sum()), percent(float(chosen.right[rows].mean())), percent(1 / size)]
         for size, rows in ((size, chosen.sizes == size) for size in np.unique(chosen.sizes))
@@ -131,7 +112,7 @@ def _by_size(chosen: Chosen) -> Section:
     return Section("By the number of choices", [Table(["choices", "rows", "accuracy", "by drawing lots"], table)])
 
 
-def _by_place(chosen: Chosen) -> Section:
+def _by_place(chosen: Choices) -> Section:
     """Tell how often each place is right, and is taken."""
     places = range(chosen.sizes.max())
     table = [
@@ -148,20 +129,19 @@ def _by_place(chosen: Chosen) -> Section:
     return Section("By the place of the right choice", [words, Table(["", "right", "taken", "found"], table, folded)])
 
 
-def _mistakes(chosen: Chosen) -> Section:
-    wrong = np.flatnonzero(~chosen.right)
-    if not len(wrong):
+def _mistakes(chosen: Choices) -> Section:
+    worst = chosen.wrong[:WORST_MISTAKES]
+    if not len(worst):
         return Section("The worst mistakes", [Text("There are none.")])
-    worst = wrong[np.argsort(-chosen.confidence[wrong], kind="stable")][:WORST_MISTAKES]
     words = (
-        f"{shown_of(len(worst), len(wrong))}, those first of which the model was most certain, with the probability of "
+        f"{shown_of(len(worst), len(chosen.wrong))}, those first of which the model was most certain, with the probability of "
         "each choice. Orange is what is right, red what was chosen. At times the file is wrong."
     )
     lines = [line for number in worst for line in _lines_of(chosen, number)]
     return Section("The worst mistakes", [Text(words), Marked(lines)])
 
 
-def _lines_of(chosen: Chosen, number: int) -> Iterator[tuple[str, Sequence[Piece]]]:
+def _lines_of(chosen: Choices, number: int) -> Iterator[tuple[str, Sequence[Piece]]]:
     row = chosen.rows[number]
     yield row["row"].rpartition(":")[2], [Piece(row[CONTEXT][:MOST_CHARACTERS])]
     kinds = {int(chosen.true[number]): "missed", int(chosen.given[number]): "wrong"}
@@ -170,7 +150,7 @@ def _lines_of(chosen: Chosen, number: int) -> Iterator[tuple[str, Sequence[Piece
         yield shown, [Piece(choice[:MOST_CHARACTERS], kinds.get(place, ""))]
 
 
-def _lines(chosen: Chosen) -> Iterator[dict[str, Any]]:
+def _lines(chosen: Choices) -> Iterator[dict[str, Any]]:
     for number, row in enumerate(chosen.rows):
         given = int(chosen.given[number])
         yield {

@@ -8,6 +8,7 @@ import numpy as np
 
 from tfattn.drawing.figures import svg
 from tfattn.evaluation import doubts, plots
+from tfattn.evaluation.chosen import WORST_MISTAKES
 from tfattn.evaluation.evaluate import Findings
 from tfattn.evaluation.report import Headline, Marked, Picture, Piece, Section, Table, Text, pieces
 from tfattn.evaluation.resampling import interval
@@ -18,7 +19,6 @@ from tfattn.tasks.question_answering import QuestionAnswering, texts_of
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions
 
-WORST_MISTAKES = 20
 SHOWN_AROUND = 120  # characters of the context before and behind what is marked
 QUESTION_WORDS = ("what", "which", "who", "whose", "whom", "when", "where", "why", "how many", "how much", "how")
 LENGTHS = {"1 word": 1, "2 words": 2, "3 words": 3, "4 to 6 words": 6, "7 to 10 words": 10, "more words": 10**9}

@@ -8,6 +8,7 @@ import numpy as np
 
 from tfattn.drawing.figures import svg
 from tfattn.evaluation import doubts, plots, tabular_plots
+from tfattn.evaluation.chosen import WORST_MISTAKES
 from tfattn.evaluation.importance import Importance
 from tfattn.evaluation.metrics import confusions
 from tfattn.evaluation.report import Headline, Panels, Picture, Section, Table, Text
@@ -16,7 +17,6 @@ from tfattn.features import LABEL
 from tfattn.tasks.operating_point import OperatingPoint
 
 ROW = "row"
-WORST_MISTAKES = 20
 MOST_IDENTIFIERS = 5  # that the table of mistakes shows
 SHOWN_COLUMNS = 3  # of a mistaken row
 MOST_ROWS = 30  # of longer tables, which start folded

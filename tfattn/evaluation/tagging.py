@@ -9,6 +9,7 @@ import numpy as np
 from tfattn.data.tag_schemes import Span
 from tfattn.drawing.figures import svg
 from tfattn.evaluation import doubts, plots
+from tfattn.evaluation.chosen import WORST_MISTAKES
 from tfattn.evaluation.evaluate import Findings
 from tfattn.evaluation.members import Spread
 from tfattn.evaluation.report import Headline, Marked, Picture, Section, Table, Text, pieces
@@ -19,7 +20,6 @@ from tfattn.tasks.label_metrics import LabelCounts
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions
 
-WORST_MISTAKES = 20
 MOST_CHARACTERS = 600  # of a text that is shown
 OF_TYPE = ("precision", "recall", "f1")
 
