@@ -134,8 +134,8 @@ def _mistakes(chosen: Choices) -> Section:
     if not len(worst):
         return Section("The worst mistakes", [Text("There are none.")])
     words = (
-        f"{shown_of(len(worst), len(chosen.wrong))}, those first of which the model was most certain, with the probability of "
-        "each choice. Orange is what is right, red what was chosen. At times the file is wrong."
+        f"{shown_of(len(worst), len(chosen.wrong))}, those first of which the model was most certain, with the "
+        "probability of each choice. Orange is what is right, red what was chosen. At times the file is wrong."
     )
     lines = [line for number in worst for line in _lines_of(chosen, number)]
     return Section("The worst mistakes", [Text(words), Marked(lines)])
