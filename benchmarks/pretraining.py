@@ -1,31 +1,27 @@
 """One step of masked language modelling, ours and the peers', in tokens per second that are no padding; and packed.
 
-All see the same rows: nine of ten as long as a row can be, the others of any length, as BERT's own data are. The peers
-do what their own training does: KerasHub gathers the masked places as we do, transformers scores every token.
+All see the same rows: nine of ten as long as a row can be, the others of any length, as BERT's own data are. Each does
+what its own training does: ours runs its loop on a device for each core, as pipelines do, KerasHub gathers the masked
+places as we do, transformers scores every token.
 """
 
 import json
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import keras
 import keras_hub
 import numpy as np
-import tensorflow as tf
 
 from benchmarks import peers
+from benchmarks.pretraining_step import ENCODERS, ROUNDS, SIZES, VOCABULARY
 from benchmarks.results import Table
 from benchmarks.timing import comparison, medians
-from tfattn.models.bert import Bert
-from tfattn.models.modern_bert import ModernBert
-from tfattn.tasks.masked_lm import MaskedLm
-from tfattn.training.optimizers import AdamW
 from tfattn.training.precision import POLICIES, fastest
 
-SIZES = {"hidden_dim": 256, "num_layers": 4, "num_heads": 4, "intermediate_dim": 1024}  # BERT-Mini
-MODERN = {**SIZES, "intermediate_dim": 684}
-BATCH, LENGTH, VOCABULARY, FIRST, MASK = 32, 128, 8000, 5, 4
+BATCH, LENGTH, FIRST, MASK = 32, 128, 5, 4
 FRACTION = 0.15
-ROUNDS = 10
 
 
 def main() -> Iterator[Table]:
@@ -34,8 +30,7 @@ def main() -> Iterator[Table]:
     keras.config.set_dtype_policy(POLICIES[precision])
     features = batch(lengths())
     tokens = int(features["padding_mask"].sum())
-    steps = {"tfattn": ours(Bert(vocabulary_size=VOCABULARY, **SIZES), features), "keras_hub": kerashub(features)}
-    seconds = medians(steps, rounds=ROUNDS)
+    seconds = {"tfattn": ours("Bert", features), **medians({"keras_hub": kerashub(features)}, rounds=ROUNDS)}
     if peers.has_transformers():
         seconds["transformers + torch"] = transformers(features, precision)
     sizes = f"BERT-Mini, {VOCABULARY:,} tokens, {BATCH} rows of up to {LENGTH}"
@@ -50,16 +45,11 @@ def packing(precision: str) -> Iterator[Table]:
     padded, packed = batch(texts), batch(texts, is_packed=True)
     tokens = int(padded["padding_mask"].sum())
     assert tokens == packed["padding_mask"].sum()
-    for name, make in {"Bert": lambda: Bert(vocabulary_size=VOCABULARY, **SIZES), "ModernBert": modern}.items():
-        steps = {"packed": ours(make(), packed), "padded": ours(make(), padded)}
+    for name in ENCODERS:
+        seconds = {"packed": ours(name, packed), "padded": ours(name, padded)}
         shapes = f"{len(packed['token_ids'])} x {LENGTH} packed, {len(texts)} x {padded['token_ids'].shape[1]} padded."
         title = f"texts of 8 to {LENGTH // 2} tokens, {name}, {precision}"
-        yield comparison(title, medians(steps, rounds=ROUNDS), unit="tokens", amount=tokens, notes=(shapes,))
-
-
-def modern() -> ModernBert:
-    """Return our model of today's recipes, with as many weights."""
-    return ModernBert(vocabulary_size=VOCABULARY, dropout=0.1, attention_dropout=0.1, **MODERN)
+        yield comparison(title, seconds, unit="tokens", amount=tokens, notes=(shapes,))
 
 
 def lengths() -> np.ndarray:
@@ -103,25 +93,18 @@ def batch(lengths: np.ndarray, *, is_packed: bool = False) -> dict[str, np.ndarr
     }
 
 
-def ours(encoder, features):
-    task = MaskedLm(model=encoder)
-    optimizer = AdamW(weight_decay=0.01)
-    variables = [variable.value for variable in task.trainable_variables]
-    optimizer.build(variables, [1.0] * len(variables))
-    one = tf.constant(1.0)
-    features = {name: tf.constant(value) for name, value in features.items()}
+def ours(encoder: str, features: dict[str, np.ndarray]) -> float:
+    """Return the median seconds of a step."""
+    with tempfile.TemporaryDirectory() as folder:
+        np.savez(Path(folder) / "batch.npz", **features)
+        return float(peers.last_line(OURS, encoder, Path(folder) / "batch.npz"))
 
-    @tf.function(autograph=False)
-    def step():
-        with tf.GradientTape() as tape:
-            (losses,) = task.loss_terms(task(features, training=True), features).values()
-            (weights,) = task.loss_weights(features).values()
-            loss = tf.reduce_sum(losses * weights) / tf.reduce_sum(weights)
-        gradients = [tf.convert_to_tensor(gradient) for gradient in tape.gradient(loss, variables)]
-        optimizer.apply(gradients, one, one)
-        return loss
 
-    return lambda: step().numpy()
+OURS = """
+import sys
+from benchmarks import pretraining_step
+print(pretraining_step.seconds(*sys.argv[1:]))
+"""
 
 
 def kerashub(features):
