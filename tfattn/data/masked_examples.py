@@ -161,7 +161,7 @@ class Writer:
     """
 
     def __init__(self, masking: TokenMasking | None):
-        self._hide = masking and tf.function(masking, reduce_retracing=True)
+        self._hide = masking and tf.function(masking, autograph=False, reduce_retracing=True)
 
     def __call__(self, sequences: Sequences) -> Iterator[Example]:
         """Yield the example of each sequence, without what is padded."""

@@ -1,7 +1,7 @@
 """Examples of TensorFlow as bytes, many at once: what `tf.train.Example` writes, in a tenth of the time.
 
 A protocol buffer is a sequence of fields, each a tag, a length and its bytes. Numbers are written for all examples
-together, by NumPy; of each example only its few lengths are written one by one.
+together, by NumPy; what stands before them follows from how many bytes they take.
 
 Source: protobuf.dev/programming-guides/encoding, and tensorflow/core/example/feature.proto and example.proto.
 """
@@ -35,24 +35,40 @@ def examples(columns: Mapping[str, Lists]) -> list[bytes]:
     """
     written = []
     for name, (dtype, lists) in sorted(columns.items(), key=lambda column: column[0].encode()):
-        key = _field(_FIRST, name.encode())
-        kind = _KINDS[dtype]
-        values = _bytes(lists) if dtype == "bytes" else _packed(lists, dtype)
-        written.append([_field(_FIRST, key + _field(_SECOND, _field(kind, some))) for some in values])
+        key, kind = _field(_FIRST, name.encode()), _KINDS[dtype]
+        if dtype == "bytes":
+            lists = [b"".join(_field(_FIRST, value) for value in values) for values in lists]
+            written.append([_before(key, kind, len(some)) + some for some in lists])
+        else:
+            data, places = _numbers(lists, dtype)
+            pairs = pairwise(places)
+            written.append([_before_packed(key, kind, end - begin) + data[begin:end] for begin, end in pairs])
     return [_field(_FIRST, b"".join(entries)) for entries in zip(*written, strict=True)]
 
 
-def _packed(lists: Sequence[Sequence[Any]], dtype: str) -> list[bytes]:
-    """Write lists of numbers, each as one field; an empty one as nothing."""
-    is_float = dtype == "float32"
+@lru_cache(maxsize=1 << 14)
+def _before(key: bytes, kind: bytes, size: int) -> bytes:
+    """Write what stands before the list of a feature, which takes so many bytes: the lengths of all that it is in."""
+    feature = kind + _length(size)
+    value = _SECOND + _length(len(feature) + size) + feature
+    return _FIRST + _length(len(key) + len(value) + size) + key + value
+
+
+@lru_cache(maxsize=1 << 14)
+def _before_packed(key: bytes, kind: bytes, size: int) -> bytes:
+    """Write what stands before numbers that take so many bytes; where there are none, the list is empty."""
+    packed = _FIRST + _length(size) if size else b""
+    return _before(key, kind, len(packed) + size) + packed
+
+
+def _numbers(lists: Sequence[Sequence[Any]], dtype: str) -> tuple[bytes, list[int]]:
+    """Write the numbers of all lists, and tell where each list begins, and the last one ends."""
     counts = [len(values) for values in lists]
     flat = (
         np.fromiter(chain.from_iterable(lists), dtype, sum(counts)) if not _are_arrays(lists) else np.concatenate(lists)
     )
-    data, ends = _floats(flat) if is_float else _varints(flat.astype(np.int64))
-    bounds = [0, *accumulate(counts)]
-    places = ends[bounds].tolist()
-    return [_field(_FIRST, data[begin:end]) if end > begin else b"" for begin, end in pairwise(places)]
+    data, ends = _floats(flat) if dtype == "float32" else _varints(flat.astype(np.int64))
+    return data, ends[[0, *accumulate(counts)]].tolist()
 
 
 def _are_arrays(lists: Sequence[Sequence[Any]]) -> bool:
@@ -79,10 +95,6 @@ def _varints(flat: np.ndarray) -> tuple[bytes, np.ndarray]:
         low = (numbers[chosen] >> np.uint64(7 * group)).astype(np.uint8) & 0x7F
         data[ends[chosen] + group] = low | ((sizes[chosen] > group + 1).astype(np.uint8) << 7)
     return data.tobytes(), ends
-
-
-def _bytes(lists: Sequence[Sequence[bytes]]) -> list[bytes]:
-    return [b"".join(_field(_FIRST, value) for value in values) for values in lists]
 
 
 def _field(tag: bytes, data: bytes) -> bytes:
