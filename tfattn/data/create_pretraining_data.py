@@ -5,7 +5,6 @@ import struct
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -78,12 +77,13 @@ def create_pretraining_data(
     with tempfile.TemporaryDirectory(dir=place, prefix=".pretraining-data-") as folder, ExitStack() as stack:
         prepare(make(), Path(folder) / "prepared", seed, make=make)
         paths = [stack.enter_context(files.atomic_file(Path(name))) for name in output_file]
-        outputs = cycle([stack.enter_context(path.open("wb")) for path in paths])
+        outputs = [stack.enter_context(path.open("wb")) for path in paths]
         count = 0
         for shard in sorted((Path(folder) / "prepared").glob("train-*.tfrecord")):
-            for record in _records(shard):
-                next(outputs).write(record)
-                count += 1
+            records = _records(shard.read_bytes())
+            for place, output in enumerate(outputs):
+                output.writelines(records[(place - count) % len(outputs) :: len(outputs)])
+            count += len(records)
     return count
 
 
@@ -114,8 +114,12 @@ def _padded(values: np.ndarray, size: int) -> np.ndarray:
     return padded
 
 
-def _records(path: Path) -> Iterator[bytes]:
-    """Read the records of a TFRecord file with their lengths and checksums."""
-    with open(path, "rb") as file:
-        while header := file.read(_HEADER.size):
-            yield header + file.read(_HEADER.unpack(header)[0] + _CHECKSUM)
+def _records(shard: bytes) -> list[memoryview]:
+    """List the records of a TFRecord file with their lengths and checksums."""
+    whole, records, begin = memoryview(shard), [], 0
+    while begin < len(shard):
+        (length,) = _HEADER.unpack_from(shard, begin)
+        end = begin + _HEADER.size + length + _CHECKSUM
+        records.append(whole[begin:end])
+        begin = end
+    return records
