@@ -20,6 +20,7 @@ PAIRS = [
     ("", "is in Helsin is"),
     ("Where is Rome", "in Rome " * 20),
 ]
+WINDOWS = {"max_length": 10, "doc_stride": 2, "max_query_length": 2}
 ROWS = [{"question": question, "context": context, "row": "x:1"} for question, context in PAIRS]
 
 
@@ -41,7 +42,13 @@ def tokenizer(wordpiece):
 
 
 @pytest.mark.parametrize(
-    ("options", "unanswerable"), [({}, 0), ({"max_length": 10, "doc_stride": 2, "max_query_length": 2}, 5)]
+    ("options", "unanswerable"),
+    [
+        ({}, 0),
+        (WINDOWS, 5),
+        pytest.param({}, 5, marks=pytest.mark.slow),
+        pytest.param(WINDOWS, 0, marks=pytest.mark.slow),
+    ],
 )
 def test_it_keeps_the_contract(task, tokenizer, tmp_path, options, unanswerable):
     point = OperatingPoint(0.1, {}) if unanswerable else None
