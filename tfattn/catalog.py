@@ -142,6 +142,7 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
     },
     "optimizers": {
         "adamw": "tfattn.training.optimizers:AdamW",
+        "muon": "tfattn.training.muon:Muon",
         "sgd": "tfattn.training.optimizers:Sgd",
     },
     "averages": {

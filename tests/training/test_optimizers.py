@@ -8,9 +8,9 @@ from tfattn.errors import ConfigError
 from tfattn.training.optimizers import AdamW, Optimizer, Sgd
 
 
-def steps(optimizer, weight, gradients, *, fractions=(1.0, 0.5, 0.25), multiplier=1.0):
+def steps(optimizer, weight, gradients, *, fractions=(1.0, 0.5, 0.25), multiplier=1.0, maps=()):
     variable = tf.Variable(weight)
-    optimizer.build([variable], [multiplier])
+    optimizer.build([variable], [multiplier], [maps])
 
     @tf.function
     def one(gradient, fraction, update):

@@ -56,7 +56,7 @@ class CrossAttention(keras.layers.Layer):
             raise ValueError(f"num_heads: expected a divisor of the width {width}, received {self.num_heads}")
         common = {"initializer_range": self.initializer_range, "dtype": self.dtype_policy}
         self.query = Projection(units=width, name="query", **common)
-        self.key_value = Projection(units=2 * width, name="key_value", **common)
+        self.key_value = Projection(units=(width,) * 2, name="key_value", **common)
         self.output_projection = Projection(units=width, name="output", **common)
         self.weights_dropout = Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
         for part in (self.query, self.key_value, self.output_projection, self.weights_dropout):

@@ -55,7 +55,7 @@ class FeedForward(keras.layers.Layer):
             "dtype": self.dtype_policy,
         }
         halves = 2 if self.activation in GATED_ACTIVATIONS else 1
-        self.intermediate = Projection(units=halves * self.intermediate_dim, name="intermediate", **common)
+        self.intermediate = Projection(units=(self.intermediate_dim,) * halves, name="intermediate", **common)
         self.intermediate.build(input_shape)
         self.intermediate_dropout = Dropout(self.dropout, name="dropout", dtype=self.dtype_policy)
         self.intermediate_dropout.build((*input_shape[:-1], self.intermediate_dim))

@@ -84,7 +84,7 @@ class MultiHeadAttention(keras.layers.Layer):
             "initializer_range": self.initializer_range,
             "dtype": self.dtype_policy,
         }
-        self.qkv = Projection(units=3 * width, name="qkv", **common)
+        self.qkv = Projection(units=(width,) * 3, name="qkv", **common)
         self.qkv.build(input_shape)
         self.weights_dropout = Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
         self.weights_dropout.build(input_shape)

@@ -16,7 +16,8 @@ class Projection(keras.layers.Layer):
     Masks: positions are independent of each other.
 
     Args:
-        units: the width of the output.
+        units: the width of the output; or a tuple of widths, where the kernel holds several maps side by side, whose
+            outputs are concatenated. It changes nothing here; an optimizer may treat each as the matrix that it is.
         use_bias: whether a learned vector is added.
         initializer_range: the standard deviation of the kernel's truncated normal distribution; None draws it uniformly
             from a range that its two widths decide (Glorot and Bengio 2010, eq. 16).
@@ -27,9 +28,17 @@ class Projection(keras.layers.Layer):
         TensorShape([2, 3, 6])
     """
 
-    def __init__(self, *, units: int, use_bias: bool = True, initializer_range: float | None = 0.02, **kwargs: Any):
+    def __init__(
+        self,
+        *,
+        units: int | tuple[int, ...],
+        use_bias: bool = True,
+        initializer_range: float | None = 0.02,
+        **kwargs: Any,
+    ):
         super().__init__(**kwargs)
-        self.units = units
+        self.maps = (units,) if isinstance(units, int) else tuple(units)
+        self.units = sum(self.maps)
         self.use_bias = use_bias
         self.initializer_range = initializer_range
 
@@ -40,6 +49,7 @@ class Projection(keras.layers.Layer):
             initializers.GlorotUniform() if by_widths else initializers.TruncatedNormal(stddev=self.initializer_range)
         )
         self.kernel = self.add_weight(name="kernel", shape=(input_shape[-1], self.units), initializer=initializer)
+        self.kernel.maps = self.maps
         if self.use_bias:
             self.bias = self.add_weight(name="bias", shape=(self.units,), initializer="zeros")
 
@@ -53,5 +63,5 @@ class Projection(keras.layers.Layer):
         return (*input_shape[:-1], self.units)
 
     def get_config(self) -> dict[str, Any]:
-        own = {name: getattr(self, name) for name in ("units", "use_bias", "initializer_range")}
-        return {**super().get_config(), **own}
+        own = {name: getattr(self, name) for name in ("use_bias", "initializer_range")}
+        return {**super().get_config(), "units": self.maps, **own}

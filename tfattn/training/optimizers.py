@@ -31,8 +31,9 @@ class Optimizer:
         weight_decay: the fraction of a weight that is subtracted per step and unit of learning rate.
 
     Attributes:
-        slot_names: the names of the slots, variables that are kept beside every weight, in its shape.
+        slot_names: the names of the slots, variables that are kept beside every weight.
         slots: the slots by name, in the order of the weights.
+        maps: of each weight, the widths of the linear maps that it holds side by side; none where it is no such kernel.
     """
 
     slot_names: ClassVar[tuple[str, ...]] = ()
@@ -40,17 +41,32 @@ class Optimizer:
     learning_rate: PositiveFloat
     weight_decay: NonNegativeFloat
 
-    def build(self, weights: Sequence[tf.Variable], multipliers: Sequence[float]) -> None:
+    def build(
+        self, weights: Sequence[tf.Variable], multipliers: Sequence[float], maps: Sequence[Sequence[int]] | None = None
+    ) -> None:
         """Set the weights to change, each with a multiplier of its rate, and make the slots, all zero.
 
         Call it in the scope of the strategy that the weights were made in.
+
+        Args:
+            weights: in the order of the gradients.
+            multipliers: one for each.
+            maps: see the attribute; None for a model of which nothing is known.
         """
         self.weights = list(weights)
         self.multipliers = list(multipliers)
+        self.maps = list(maps or [()] * len(self.weights))
         self.slots = {
-            name: [tf.Variable(tf.zeros(weight.shape), trainable=False, name=name) for weight in self.weights]
+            name: [
+                tf.Variable(tf.zeros(self.slot_shape(name, index)), trainable=False, name=name)
+                for index in range(len(self.weights))
+            ]
             for name in self.slot_names
         }
+
+    def slot_shape(self, name: str, index: int) -> list[int]:
+        """Tell the shape of a slot of one weight: by default that of the weight."""
+        return self.weights[index].shape.as_list()
 
     def apply(self, gradients: Sequence[Gradient], fraction: tf.Tensor, update: tf.Tensor) -> None:
         """Change every weight that has a gradient.
@@ -68,18 +84,25 @@ class Optimizer:
                 continue
             weight, rate = self.weights[index], rates[self.multipliers[index]]
             slots = [self.slots[name][index].handle for name in self.slot_names]
-            decays = self.weight_decay and weight.shape.rank > 1
-            kept = 1 - rate * self.weight_decay
             if isinstance(gradient, tf.IndexedSlices):
                 rows = gradient.indices
-                if decays:
+                if self._decays(weight):
+                    kept = 1 - rate * self.weight_decay
                     kernels.ResourceScatterMul(resource=weight.handle, indices=rows, updates=kept)
                 self.update_rows(weight.handle, slots, rows, gradient.values, rate, *shared)
-                continue
-            if decays:
-                # Assigned, not subtracted: the product's memory becomes the weight's, without another pass.
-                kernels.AssignVariableOp(resource=weight.handle, value=weight * kept)
-            self.update(weight.handle, slots, gradient, rate, *shared)
+            else:
+                self.update(self.decayed(index, rate), slots, gradient, rate, *shared)
+
+    def decayed(self, index: int, rate: tf.Tensor) -> tf.Tensor:
+        """Let a weight decay, and return its resource handle."""
+        weight = self.weights[index]
+        if self._decays(weight):
+            # Assigned, not subtracted: the product's memory becomes the weight's, without another pass.
+            kernels.AssignVariableOp(resource=weight.handle, value=weight * (1 - rate * self.weight_decay))
+        return weight.handle
+
+    def _decays(self, weight: tf.Variable) -> bool:
+        return self.weight_decay > 0 and weight.shape.rank > 1
 
     def prepare(self, update: tf.Tensor) -> tuple[tf.Tensor, ...]:
         """Compute what all weights of one update share, the last arguments of `update`."""

@@ -57,8 +57,9 @@ class Session:
         self.total_steps = trainer.steps or trainer.epochs * train.num_batches(0)
         self.monitor, self.mode = trainer.monitored(task)
         weights = [variable.value for variable in task.trainable_weights]
+        maps = [getattr(variable, "maps", ()) for variable in task.trainable_weights]
         with runtime.scope():
-            trainer.optimizer.build(weights, trainer.multipliers(task))
+            trainer.optimizer.build(weights, trainer.multipliers(task), maps)
             if trainer.averaging:
                 trainer.averaging.build(weights)
         self.step = TrainingStep(

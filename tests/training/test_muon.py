@@ -1,0 +1,89 @@
+"""Muon: the updates of linear maps are orthogonal, those of all else are AdamW's."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfattn.layers.feed_forward import FeedForward
+from tfattn.layers.multi_head_attention import MultiHeadAttention
+from tfattn.layers.pooler import Pooler
+from tfattn.training.muon import Muon, orthogonalized
+from tfattn.training.optimizers import AdamW
+
+from .test_optimizers import steps
+
+
+def draw(*shape):
+    return np.random.default_rng(sum(shape)).normal(size=shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("shape", [(3, 8, 8), (2, 6, 24), (2, 24, 6)])
+def test_singular_values_come_near_to_one(shape):
+    matrices = draw(*shape)
+    ours = orthogonalized(tf.constant(matrices)).numpy()
+    u, _, v = np.linalg.svd(matrices, full_matrices=False)
+    found = np.linalg.svd(ours, compute_uv=False)
+    assert found.min() > 0.6 and found.max() < 1.25
+    # The same directions: what is left of U' X V beside its diagonal is the rounding of bfloat16.
+    inside = np.swapaxes(u, 1, 2) @ ours @ np.swapaxes(v, 1, 2)
+    assert np.abs(inside - np.einsum("nii->ni", inside)[:, :, None] * np.eye(inside.shape[-1])).max() < 0.1
+
+
+def test_a_matrix_of_zeros_stays_one():
+    np.testing.assert_array_equal(orthogonalized(tf.zeros((1, 3, 4))).numpy(), np.zeros((1, 3, 4)))
+
+
+def test_a_step_is_momentum_made_orthogonal_and_scaled_as_in_the_paper():
+    weight, gradients = draw(6, 4), draw(2, 6, 4)
+    rate, decay, momentum = 0.1, 0.5, 0.9
+    optimizer = Muon(learning_rate=rate, weight_decay=decay, momentum=momentum)
+    ours = steps(optimizer, weight, gradients, fractions=(1.0, 0.5), maps=[4])
+    w, m = weight, np.zeros_like(weight)
+    for gradient, fraction in zip(gradients, (1.0, 0.5), strict=True):
+        m = momentum * m + (1 - momentum) * gradient
+        ahead = momentum * m + (1 - momentum) * gradient
+        update = 0.2 * 6**0.5 * orthogonalized(tf.constant(ahead[None])).numpy()[0]
+        w = w * (1 - fraction * rate * decay) - fraction * rate * update
+    np.testing.assert_allclose(ours, w, atol=1e-5)
+
+
+def test_maps_side_by_side_are_matrices_of_their_own():
+    weight, gradients = draw(4, 12), draw(2, 4, 12)
+    together = steps(Muon(), weight, gradients, fractions=(1.0, 1.0), maps=[4, 8])
+    for columns in (slice(0, 4), slice(4, 12)):
+        alone = steps(
+            Muon(),
+            weight[:, columns],
+            gradients[:, :, columns],
+            fractions=(1.0, 1.0),
+            maps=[columns.stop - columns.start],
+        )
+        np.testing.assert_allclose(together[:, columns], alone, atol=1e-6)
+
+
+def test_what_is_no_linear_map_is_adamws():
+    table, gradients = draw(5, 3), draw(3, 5, 3)
+    np.testing.assert_array_equal(
+        steps(Muon(learning_rate=0.1), table, gradients), steps(AdamW(learning_rate=0.1), table, gradients)
+    )
+
+
+def test_matrices_keep_one_slot():
+    optimizer = Muon()
+    optimizer.build([tf.Variable(draw(4, 4)), tf.Variable(draw(4, 4))], [1.0, 1.0], [[4], []])
+    assert [slot.shape.as_list() for slot in optimizer.slots["second_moment"]] == [[0], [4, 4]]
+
+
+@pytest.mark.parametrize(
+    "layer, maps",
+    [
+        (MultiHeadAttention(num_heads=2), {"qkv/kernel": (8, 8, 8), "output/kernel": (8,)}),
+        (FeedForward(intermediate_dim=6, activation="geglu"), {"intermediate/kernel": (6, 6), "output/kernel": (8,)}),
+        (Pooler(), {"dense/kernel": (8,)}),
+    ],
+    ids=["attention", "feed_forward", "pooler"],
+)
+def test_kernels_tell_which_maps_they_hold(layer, maps):
+    layer.build((None, None, 8))
+    found = {variable.path: getattr(variable, "maps", ()) for variable in layer.trainable_variables}
+    assert {path.split("/", 1)[1]: own for path, own in found.items() if own} == maps
