@@ -36,19 +36,21 @@ def write_rows(
     done: Any,
     max_length: Any,
     shrink_batch: bool,
+    make_room: Callable[[Any, Any], Any] | None = None,
 ) -> LoopState:
     """Write one position after the other until all rows are done.
 
     Args:
         write_one: takes one step; returns the new `done`, `carried` and `records`.
-        carried: as in `LoopState`, of all rows. The loop makes axes of length 0 longer, with zeros, so that they hold
-            all positions that are written.
+        carried: as in `LoopState`, of all rows.
         records: as in `LoopState`.
         done: (B,) bool, which rows have nothing to write.
         max_length: the most positions; an integer, or in TensorFlow a scalar tensor.
         shrink_batch: whether rows that are done leave the batch, and `carried` is made longer as it is needed. It saves
             a good half of the time of a batch whose texts differ in length; TensorFlow can do that, other backends and
             XLA, which need all sizes beforehand, cannot.
+        make_room: makes `carried` longer between rounds: `make_room(carried, index, until)` gives it room for the
+            positions from `index` to `until`. By default axes of length 0 become `until` long, with zeros at their end.
 
     Returns:
         the loop's state at its end.
@@ -56,14 +58,15 @@ def write_rows(
     carried = tree.map_structure(ops.convert_to_tensor, carried)
     rows = ops.arange(ops.shape(done)[0], dtype="int32")
     loop = LoopState(ops.zeros((), dtype="int32"), rows, done, carried, records)
-    rooms = [[axis for axis, size in enumerate(x.shape) if axis and size == 0] for x in tree.flatten(carried)]
+    make_room = make_room or _longer_axes(carried)
     if shrink_batch:
-        return _rounds(write_one, loop, rooms, max_length)
-    return _round(write_one, loop._replace(carried=_with_room(carried, rooms, max_length)), until=max_length, leaving=1)
+        return _rounds(write_one, loop, make_room, max_length)
+    loop = loop._replace(carried=make_room(carried, 0, max_length))
+    return _round(write_one, loop, until=max_length, leaving=1)
 
 
 def _rounds(
-    write_one: Callable[[LoopState], tuple], loop: LoopState, rooms: list[list[int]], max_length: Any
+    write_one: Callable[[LoopState], tuple], loop: LoopState, make_room: Callable, max_length: Any
 ) -> LoopState:
     # Keras has no loop whose tensors change their shapes.
     import tensorflow as tf
@@ -77,18 +80,21 @@ def _rounds(
         rows, done = (ops.take(x, here, axis=0) for x in (loop.rows, loop.done))
         carried = tree.map_structure(lambda x, count: ops.take(x, _all_of(here, count), axis=0), loop.carried, counts)
         until = ops.minimum(loop.index + STEPS, max_length)
-        carried = _with_room(carried, rooms, until)
+        carried = make_room(carried, loop.index, until)
         return _round(write_one, LoopState(loop.index, rows, done, carried, loop.records), until, LEAVING)
 
     def shape(x: Any, changing: Sequence[int]) -> tf.TensorShape:
         return tf.TensorShape([None if axis in changing else size for axis, size in enumerate(x.shape)])
 
-    carried = [shape(x, (0, *axes)) for x, axes in zip(tree.flatten(loop.carried), rooms, strict=True)]
+    def changing(x: Any, longer: Any) -> list[int]:
+        return [0, *(axis for axis, size in enumerate(longer.shape) if axis and size != x.shape[axis])]
+
+    longer = make_room(loop.carried, loop.index, ops.minimum(STEPS, max_length))
     shapes = LoopState(
         index=shape(loop.index, ()),
         rows=shape(loop.rows, (0,)),
         done=shape(loop.done, (0,)),
-        carried=tree.pack_sequence_as(loop.carried, carried),
+        carried=tree.map_structure(lambda x, longer: shape(x, changing(x, longer)), loop.carried, longer),
         records=tree.map_structure(lambda x: shape(x, ()), loop.records),
     )
 
@@ -131,16 +137,21 @@ def _all_of(rows: Any, count: Any) -> Any:
     return ops.reshape(rows[:, None] * count + ops.arange(count, dtype="int32"), (-1,))
 
 
-def _with_room(carried: Any, rooms: list[list[int]], size: Any) -> Any:
-    """Make the axes `rooms` of each tensor `size` long, with zeros at the end."""
-    grown = []
-    for x, axes in zip(tree.flatten(carried), rooms, strict=True):
-        for axis in axes:
-            shape = list(ops.shape(x))
-            shape[axis] = size - shape[axis]
-            x = ops.concatenate([x, ops.zeros(shape, dtype=x.dtype)], axis=axis)
-        grown.append(x)
-    return tree.pack_sequence_as(carried, grown)
+def _longer_axes(carried: Any) -> Callable[[Any, Any, Any], Any]:
+    """Return what makes those axes longer which are of length 0 now."""
+    rooms = [[axis for axis, size in enumerate(x.shape) if axis and size == 0] for x in tree.flatten(carried)]
+
+    def make_room(carried: Any, index: Any, until: Any) -> Any:
+        grown = []
+        for x, axes in zip(tree.flatten(carried), rooms, strict=True):
+            for axis in axes:
+                shape = list(ops.shape(x))
+                shape[axis] = until - shape[axis]
+                x = ops.concatenate([x, ops.zeros(shape, dtype=x.dtype)], axis=axis)
+            grown.append(x)
+        return tree.pack_sequence_as(carried, grown)
+
+    return make_room
 
 
 def _shaped_like(new: Any, old: Any, num_rows: Any) -> Any:

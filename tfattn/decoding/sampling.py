@@ -25,6 +25,7 @@ def sample(
     temperature: Any = 1.0,
     top_k: Any = 0,
     top_p: Any = 1.0,
+    min_p: Any = 0.0,
     length_limit: Any = None,
     suppressed_ids: Sequence[int] = (),
     source_length: Any = None,
@@ -32,9 +33,10 @@ def sample(
 ) -> Decoded:
     """Draw each token from the model's distribution, until the end is drawn.
 
-    Only tokens in both sets may be drawn: the top_k tokens that are most probable at the temperature, and the nucleus,
-    the fewest most probable tokens whose probabilities reach the sum top_p. Both are chosen from all tokens. Of two
-    equal probabilities that of the smaller id counts as larger.
+    Only tokens in three sets may be drawn: the top_k tokens that are most probable at the temperature; the nucleus, the
+    fewest most probable tokens whose probabilities reach the sum top_p; and those at least min_p times as probable as
+    the most probable. Each set is chosen from all tokens. Of two equal probabilities that of the smaller id counts as
+    larger.
 
     What a row draws depends on its own seed and settings alone, not on the other rows of its batch.
 
@@ -48,6 +50,7 @@ def sample(
             in `greedy`. A number, a scalar tensor or (B,), as top_k and top_p.
         top_k: how many of the most probable tokens may be drawn; 0 for all.
         top_p: the sum of probabilities that the most probable tokens need to reach, above 0; 1 for all.
+        min_p: the fraction of the largest probability that a token needs to have; 0 for all.
 
     Returns:
         `Decoded`: token_ids (B, L), lengths (B,), scores (B,), alignment (B, L, S) or None. The scores are of the
@@ -63,36 +66,14 @@ def sample(
         2020, "The curious case of neural text degeneration", section 3.1.
     """
     start_ids = ops.convert_to_tensor(start_ids, dtype="int32")
-    rows = ops.shape(start_ids)[:1]
-    seed = ops.cast(seed, "int32")
-    settings = _Settings(
-        seed=ops.broadcast_to(seed, rows),
-        stream=ops.zeros(rows, dtype="int32") if len(seed.shape) else ops.arange(rows[0], dtype="int32"),
-        temperature=ops.broadcast_to(ops.cast(temperature, "float32"), rows),
-        top_k=ops.broadcast_to(ops.cast(top_k, "int32"), rows),
-        top_p=ops.broadcast_to(ops.cast(top_p, "float32"), rows),
+    settings = Sampling.of_rows(
+        ops.shape(start_ids)[0], seed=seed, temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p
     )
 
     def choose(logits: Any, loop: LoopState) -> Any:
-        own = _Settings(*(ops.take(setting, loop.rows, axis=0) for setting in settings))
         if suppressed_ids:
             logits = logits + suppression_bias(suppressed_ids, logits.shape[-1])
-        likeliest = ops.cast(ops.argmax(logits, axis=-1), "int32")
-        weights = ops.softmax(logits / ops.maximum(own.temperature, COLD)[:, None], axis=-1)
-
-        def draw_again(attempt: Any, weights: Any, token_ids: Any, is_accepted: Any) -> tuple:
-            drawn = _draw(uniform((own.seed, own.stream), (loop.index, attempt)), weights, likeliest)
-            above, is_allowed = _accept(weights, drawn, own)
-            token_ids = ops.where(is_accepted, token_ids, drawn)
-            return attempt + 1, above, token_ids, ops.logical_or(is_accepted, is_allowed)
-
-        is_accepted = ops.logical_or(loop.done, ops.logical_or(own.temperature < COLD, own.top_k == 1))
-        *_, token_ids, _ = ops.while_loop(
-            lambda *drawing: ops.logical_not(ops.all(drawing[-1])),
-            draw_again,
-            (ops.zeros((), dtype="int32"), weights, likeliest, is_accepted),
-        )
-        return token_ids
+        return draw(logits, settings.taken(loop.rows), index=loop.index, done=loop.done)
 
     return write(
         step,
@@ -107,18 +88,68 @@ def sample(
     )
 
 
-class _Settings(NamedTuple):
-    """The settings of each row, (B,) each."""
+class Sampling(NamedTuple):
+    """How each row draws, (B,) each: `sample` tells what they mean.
+
+    Attributes:
+        stream: int, tells rows of the same seed apart.
+    """
 
     seed: Any
     stream: Any
     temperature: Any
     top_k: Any
     top_p: Any
+    min_p: Any
+
+    @classmethod
+    def of_rows(cls, rows: Any, *, seed: Any, temperature: Any, top_k: Any, top_p: Any, min_p: Any) -> "Sampling":
+        """Broadcast settings to B rows; rows of a seed that is one for all draw independently of each other."""
+        seed = ops.cast(seed, "int32")
+        streams = ops.zeros((rows,), dtype="int32") if len(seed.shape) else ops.arange(rows, dtype="int32")
+        fractions = (ops.broadcast_to(ops.cast(one, "float32"), (rows,)) for one in (temperature, top_p, min_p))
+        temperature, top_p, min_p = fractions
+        top_k = ops.broadcast_to(ops.cast(top_k, "int32"), (rows,))
+        return cls(ops.broadcast_to(seed, (rows,)), streams, temperature, top_k, top_p, min_p)
+
+    def taken(self, rows: Any) -> "Sampling":
+        """Return the settings of some rows."""
+        return Sampling(*(ops.take(setting, rows, axis=0) for setting in self))
 
 
-def _accept(weights: Any, drawn: Any, own: _Settings) -> tuple[Any, Any]:
-    """Return the weights of tokens more probable than the drawn one, others 0, and whether top_k and top_p allow it.
+def draw(logits: Any, own: Sampling, *, index: Any, done: Any) -> Any:
+    """Draw the next token of each row.
+
+    Args:
+        logits: (N, V) float32.
+        own: the settings of these rows.
+        index: the position that is drawn, a scalar or (N,) int.
+        done: (N,) bool, rows whose token nobody reads.
+
+    Returns:
+        (N,) int32.
+    """
+    likeliest = ops.cast(ops.argmax(logits, axis=-1), "int32")
+    weights = ops.softmax(logits / ops.maximum(own.temperature, COLD)[:, None], axis=-1)
+    smallest = own.min_p * ops.max(weights, axis=-1)
+
+    def draw_again(attempt: Any, weights: Any, token_ids: Any, is_accepted: Any) -> tuple:
+        drawn = _draw(uniform((own.seed, own.stream), (index, attempt)), weights, likeliest)
+        above, is_allowed = _accept(weights, drawn, own, smallest)
+        token_ids = ops.where(is_accepted, token_ids, drawn)
+        return attempt + 1, above, token_ids, ops.logical_or(is_accepted, is_allowed)
+
+    is_accepted = ops.logical_or(done, ops.logical_or(own.temperature < COLD, own.top_k == 1))
+    *_, token_ids, _ = ops.while_loop(
+        lambda *drawing: ops.logical_not(ops.all(drawing[-1])),
+        draw_again,
+        (ops.zeros((), dtype="int32"), weights, likeliest, is_accepted),
+    )
+    return token_ids
+
+
+def _accept(weights: Any, drawn: Any, own: Sampling, smallest: Any) -> tuple[Any, Any]:
+    """Return the weights of tokens more probable than the drawn one, others 0, and whether the settings allow it.
 
     If they do not, all tokens that they allow are among the more probable ones, in their true proportions: drawing
     again from those is as if the tokens had been sorted and cut first. Sorting thousands would cost far more than the
@@ -132,7 +163,8 @@ def _accept(weights: Any, drawn: Any, own: _Settings) -> tuple[Any, Any]:
     num_above, sum_above = ops.sum(is_above, axis=-1), ops.sum(above, axis=-1)
     in_top_k = ops.logical_or(own.top_k <= 0, num_above < ops.cast(own.top_k, "float32"))
     in_nucleus = ops.logical_or(own.top_p >= 1.0, sum_above < own.top_p)
-    return above, ops.logical_or(num_above == 0.0, ops.logical_and(in_top_k, in_nucleus))
+    is_allowed = ops.logical_and(ops.logical_and(in_top_k, in_nucleus), weight[:, 0] >= smallest)
+    return above, ops.logical_or(num_above == 0.0, is_allowed)
 
 
 def _draw(chance: Any, weights: Any, otherwise: Any) -> Any:

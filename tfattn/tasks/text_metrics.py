@@ -1,5 +1,6 @@
 """How near written texts come to references."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,6 +18,12 @@ def translation(hypotheses: Sequence[str], references: Sequence[str]) -> dict[st
         "chrf": CHRF().corpus_score(hypotheses, [references]).score,
         "exact_match": sum(map(str.__eq__, hypotheses, references)) / max(1, len(references)),
     }
+
+
+def perplexity(surprise: float, count: float) -> float:
+    """Compute the perplexity of some tokens or words, from how surprising they are together, in nats."""
+    mean = surprise / max(count, 1.0)
+    return math.exp(mean) if mean < 700 else math.inf
 
 
 def bleu_interval(

@@ -1,6 +1,5 @@
 """Translation: one text to another, in another language or of any other kind."""
 
-import math
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
@@ -173,8 +172,8 @@ class Translation(Task):
         words = sum(len(text.split()) + 1 for text in references)
         return {
             **text_metrics.translation(self.texts(rows["token_ids"]), references),
-            "perplexity": _exp(statistics["surprise"] / statistics["num_tokens"]),
-            "word_perplexity": _exp(statistics["surprise"] / words),
+            "perplexity": text_metrics.perplexity(float(statistics["surprise"]), float(statistics["num_tokens"])),
+            "word_perplexity": text_metrics.perplexity(float(statistics["surprise"]), words),
         }
 
     def metrics_of(self, predictions: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, float]:
@@ -185,7 +184,3 @@ class Translation(Task):
 
     def depth_groups(self) -> list[list[keras.Variable]]:
         return self.model.depth_groups()
-
-
-def _exp(x: float) -> float:
-    return math.exp(x) if x < 700 else math.inf
