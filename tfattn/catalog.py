@@ -136,9 +136,12 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "xml": "tfattn.data.xml_files:XmlFiles",
     },
     "preprocessors": {
+        "byte_bpe": "tfattn.preprocessing.byte_bpe:ByteBpe",
+        "characters": "tfattn.preprocessing.whole_tokens:CharacterTokens",
         "sentencepiece": "tfattn.preprocessing.sentencepiece:SentencePiece",
         "table": "tfattn.preprocessing.table:TableColumns",
         "wordpiece": "tfattn.preprocessing.wordpiece:WordPiece",
+        "words": "tfattn.preprocessing.whole_tokens:WordTokens",
     },
     "optimizers": {
         "adamw": "tfattn.training.optimizers:AdamW",
