@@ -131,6 +131,7 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "jsonl": "tfattn.data.jsonl_files:JsonLinesFile",
         "mediawiki": "tfattn.data.mediawiki:MediaWikiDump",
         "parallel": "tfattn.data.parallel_files:ParallelFiles",
+        "plain_text": "tfattn.data.plain_text:PlainText",
         "several": "tfattn.data.several:Several",
         "squad": "tfattn.data.squad_files:SquadFile",
         "xml": "tfattn.data.xml_files:XmlFiles",
