@@ -129,7 +129,7 @@ class WholeTokens(Language):
 
     def unknown(self, fields: dict[str, tf.Tensor]) -> dict[str, Unknown]:
         strings = self.divided(fields[TEXT]).values
-        is_unknown = self._table.lookup(strings) == self._unknown_id
+        is_unknown = (self._table.lookup(strings) == self._unknown_id) & (strings != UNKNOWN)
         return {TEXT: Unknown.of(tf.size(strings), strings[is_unknown].numpy())}
 
     @property
