@@ -45,13 +45,17 @@ def made(rows, preprocessor, **options):
     return [example.values for example in examples.of(rows, preprocessor, Target(), drawing)]
 
 
+def alone(rows, preprocessor, **options):
+    return made(rows, preprocessor, packing=False, **options)
+
+
 def names(ids, preprocessor):
     return "".join(preprocessor.tokens[number] for number in ids).replace("Ċ", "\n").replace("Ġ", " ")
 
 
 def test_answers_and_their_ends_are_told(folder):
     preprocessor = tokenizer(folder)
-    for row, values in zip(PAIRS, made(PAIRS, preprocessor), strict=True):
+    for row, values in zip(PAIRS, alone(PAIRS, preprocessor), strict=True):
         is_told = values["loss_mask"].astype(bool)
         prompt, answer = row.fields["prompt"], row.fields["answer"]
         assert names(values["input_ids"][is_told], preprocessor) == f"{answer}<|im_end|>"
@@ -61,15 +65,30 @@ def test_answers_and_their_ends_are_told(folder):
 
 def test_a_list_of_messages_is_read_as_a_pair_is(folder):
     preprocessor = tokenizer(folder)
-    (found,) = made([Row({"messages": CHAT}, "a.jsonl:1")], preprocessor, messages=True)
-    expected = made(PAIRS, preprocessor)[1]
+    (found,) = alone([Row({"messages": CHAT}, "a.jsonl:1")], preprocessor, messages=True)
+    expected = alone(PAIRS, preprocessor)[1]
     assert all(np.array_equal(found[name], expected[name]) for name in expected)
+
+
+def test_several_chats_share_a_sequence_and_are_told_apart(folder):
+    preprocessor = tokenizer(folder)
+    apart = alone(PAIRS * 9, preprocessor)
+    together = made(PAIRS * 9, preprocessor)
+    assert len(together) < len(apart)
+    assert all(len(values["input_ids"]) <= preprocessor.max_length + 1 for values in together)
+    found = [
+        [values[name][values["sequence_ids"] == number].tolist() for name in ("input_ids", "loss_mask")]
+        for values in together
+        for number in range(1, values["sequence_ids"].max() + 1)
+    ]
+    expected = [[values[name].tolist() for name in ("input_ids", "loss_mask")] for values in apart]
+    assert sorted(found) == sorted(expected)
 
 
 def test_a_chat_that_is_too_long_is_cut_and_said(folder):
     preprocessor = tokenizer(folder, max_length=12)
-    lengths = [len(values["input_ids"]) for values in made(PAIRS, tokenizer(folder))]
-    assert [len(values["input_ids"]) for values in made(PAIRS, preprocessor)] == [min(13, one) for one in lengths]
+    lengths = [len(values["input_ids"]) for values in alone(PAIRS, tokenizer(folder))]
+    assert [len(values["input_ids"]) for values in alone(PAIRS, preprocessor)] == [min(13, one) for one in lengths]
     is_cut = ChatExamples().truncated(PAIRS, preprocessor)
     assert is_cut.tolist() == [one > 13 for one in lengths] and is_cut.any()
 
@@ -99,7 +118,7 @@ def test_chats_of_a_file_are_prepared(folder, tmp_path):
         batching=Batching(batch_size=4),
         split=Split(validation=0.25),
         targets=Target(),
-        examples=ChatExamples(messages=True),
+        examples=ChatExamples(messages=True, packing=False),
     )
     prepare(data, tmp_path / "prepared", seed=3)
     (batch,) = Reader(tmp_path / "prepared", "validation", batching=data.batching, seed=3, shuffle=False).dataset(0)

@@ -8,10 +8,11 @@ import numpy as np
 
 from tfattn.data.encoding import STORED_NAMES, Feature
 from tfattn.data.examples import Drawing, Example, Examples
+from tfattn.data.packed_texts import packed
 from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, DataError, listed
-from tfattn.features import ANSWER, LOSS_MASK, MESSAGES, PROMPT, TOKEN_IDS
+from tfattn.features import ANSWER, LOSS_MASK, MESSAGES, PROMPT, SEQUENCE_IDS, TOKEN_IDS
 from tfattn.preprocessing.byte_bpe import TRAIN, ByteBpe
 from tfattn.preprocessing.chat_template import ASSISTANT, ChatTemplate, Message, Piece, Role
 from tfattn.preprocessing.preprocessor import Preprocessor
@@ -19,13 +20,14 @@ from tfattn.preprocessing.unknown import Unknown
 
 
 class ChatExamples(Examples):
-    """Makes a sequence of each chat, of which the answers and their ends alone are to be told.
+    """Makes sequences of chats, of which the answers and their ends alone are to be told.
 
     A row has a `prompt` and its `answer`, or `messages`: a list of objects such as {"role": "user", "content": "Hi"},
     as OpenAI's files have it, whose roles are system, user and assistant. It is written as ChatML; of a chat that is
     longer than the `max_length` of the preprocessing, the rest is cut.
 
     Args:
+        packing: whether several chats share a sequence, told apart by `sequence_ids`; else each is one.
         messages: whether rows have `messages`.
         system: what the system says in a chat that does not begin with it; by default nothing.
 
@@ -35,7 +37,8 @@ class ChatExamples(Examples):
 
     made_of = "chats"
 
-    def __init__(self, *, messages: bool = False, system: str | None = None):
+    def __init__(self, *, packing: bool = True, messages: bool = False, system: str | None = None):
+        self.packing = packing
         self.messages = messages
         self.template = ChatTemplate(system=system)
         self.list_roles = (MESSAGES,) if messages else ()
@@ -73,13 +76,22 @@ class ChatExamples(Examples):
             )
         return {
             STORED_NAMES[TOKEN_IDS]: Feature("int64", (None,)),
+            **({SEQUENCE_IDS: Feature("int64", (None,))} if self.packing else {}),
             LOSS_MASK: Feature("int64", (None,), role="target"),
         }
 
     def of(self, rows: Sequence[Row], preprocessor: ByteBpe, targets: Target, drawing: Drawing) -> Iterator[Example]:
         size = preprocessor.max_length + 1  # all but the first are told
-        for number, (ids, is_answer) in enumerate(self._written(rows, preprocessor)):
-            yield Example(number, {STORED_NAMES[TOKEN_IDS]: ids[:size], LOSS_MASK: is_answer[:size]})
+        chats = [(ids[:size], is_answer[:size]) for ids, is_answer in self._written(rows, preprocessor)]
+        lengths = [(number, 0, len(ids)) for number, (ids, _) in enumerate(chats)]
+        for members in packed(lengths, room=size) if self.packing else [[one] for one in lengths]:
+            ids, is_answer = (
+                np.concatenate(parts) for parts in zip(*(chats[row] for row, _, _ in members), strict=True)
+            )
+            values = {STORED_NAMES[TOKEN_IDS]: ids, LOSS_MASK: is_answer}
+            if self.packing:
+                values[SEQUENCE_IDS] = np.repeat(np.arange(len(members)) + 1, [length for _, _, length in members])
+            yield Example(members[0][0], values)
 
     def _written(self, rows: Sequence[Row], preprocessor: ByteBpe) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the ids of each chat, and which of them are of answers."""
