@@ -39,6 +39,7 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "bert": "tfattn.models.bert:Bert",
         "feature_map_transformer": "tfattn.models.feature_map_transformer:FeatureMapTransformer",
         "feature_tokenizer_transformer": "tfattn.models.feature_tokenizer_transformer:FeatureTokenizerTransformer",
+        "gpt": "tfattn.models.gpt:Gpt",
         "modern_bert": "tfattn.models.modern_bert:ModernBert",
         "rnn_encoder_decoder": "tfattn.models.rnn_encoder_decoder:RnnEncoderDecoder",
         "transformer": "tfattn.models.transformer:Transformer",

@@ -16,11 +16,12 @@ class FeedForward(keras.layers.Layer):
 
     Args:
         intermediate_dim: the width in between.
-        activation: gelu, gelu_approximate, relu, or one of reglu, geglu and swiglu, for which the first map is twice as
-            wide: one half gates the other.
+        activation: gelu, gelu_approximate, relu, relu_squared, or one of reglu, geglu and swiglu, for which the first
+            map is twice as wide: one half gates the other.
         use_bias: whether both maps add a learned vector.
         dropout: the fraction of the activations that is dropped while training.
         initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
+        output_range: that of the last kernel; as the first if not given.
 
     Example:
         >>> layer = FeedForward(intermediate_dim=32)
@@ -39,6 +40,7 @@ class FeedForward(keras.layers.Layer):
         use_bias: bool = True,
         dropout: float = 0.0,
         initializer_range: float | None = 0.02,
+        output_range: float | None = None,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -47,19 +49,21 @@ class FeedForward(keras.layers.Layer):
         self.use_bias = use_bias
         self.dropout = dropout
         self.initializer_range = initializer_range
+        self.output_range = output_range
 
     def build(self, input_shape: tuple) -> None:
-        common = {
-            "use_bias": self.use_bias,
-            "initializer_range": self.initializer_range,
-            "dtype": self.dtype_policy,
-        }
+        common = {"use_bias": self.use_bias, "dtype": self.dtype_policy}
+        first, last = self.initializer_range, self.output_range
         halves = 2 if self.activation in GATED_ACTIVATIONS else 1
-        self.intermediate = Projection(units=(self.intermediate_dim,) * halves, name="intermediate", **common)
+        self.intermediate = Projection(
+            units=(self.intermediate_dim,) * halves, initializer_range=first, name="intermediate", **common
+        )
         self.intermediate.build(input_shape)
         self.intermediate_dropout = Dropout(self.dropout, name="dropout", dtype=self.dtype_policy)
         self.intermediate_dropout.build((*input_shape[:-1], self.intermediate_dim))
-        self.output_projection = Projection(units=input_shape[-1], name="output", **common)
+        self.output_projection = Projection(
+            units=input_shape[-1], initializer_range=first if last is None else last, name="output", **common
+        )
         self.output_projection.build((*input_shape[:-1], self.intermediate_dim))
 
     def call(self, x: Any, training: bool = False) -> Any:
@@ -70,5 +74,5 @@ class FeedForward(keras.layers.Layer):
         return input_shape
 
     def get_config(self) -> dict[str, Any]:
-        names = ("intermediate_dim", "activation", "use_bias", "dropout", "initializer_range")
+        names = ("intermediate_dim", "activation", "use_bias", "dropout", "initializer_range", "output_range")
         return {**super().get_config(), **{name: getattr(self, name) for name in names}}

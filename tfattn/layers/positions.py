@@ -5,6 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfattn.errors import ConfigError
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.embeddings import EmbeddingTable
 from tfattn.ops.positions import sinusoidal
@@ -74,3 +75,18 @@ class Positions(keras.layers.Layer):
     def get_config(self) -> dict[str, Any]:
         names = ("positions", "max_sequence_length", "dropout")
         return {**super().get_config(), **{name: getattr(self, name) for name in names}}
+
+
+def check_heads(positions: str, hidden_dim: int, num_heads: int) -> None:
+    """Refuse heads whose components positions cannot rotate.
+
+    Raises:
+        ConfigError: positions are "rotary", and a head has an odd width.
+    """
+    if positions == "rotary" and hidden_dim // num_heads % 2:
+        raise ConfigError(
+            "rotary positions rotate pairs of a head's components",
+            key="num_heads",
+            expected=f"heads of an even width, hidden_dim={hidden_dim} divided by num_heads",
+            received=f"heads of width {hidden_dim // num_heads}",
+        )

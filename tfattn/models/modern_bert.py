@@ -12,6 +12,7 @@ from tfattn.config.types import Depth, Rate, Size
 from tfattn.layers.embeddings import Embeddings, EmbeddingTable
 from tfattn.layers.norm import NORMALIZATIONS
 from tfattn.layers.pooler import Pooler
+from tfattn.layers.positions import check_heads
 from tfattn.layers.pre_norm_block import PreNormBlock
 from tfattn.models.contracts import PretrainableEncoder
 from tfattn.ops import masks
@@ -49,6 +50,9 @@ class ModernBert(PretrainableEncoder):
 
     Returns:
         a dictionary of `sequence_output` (B, T, D), `pooled_output` (B, D) and `hidden_states`, as Bert.
+
+    Raises:
+        ConfigError: heads of rotary positions have an odd width.
 
     Example:
         >>> bert = ModernBert(vocabulary_size=100, hidden_dim=8, num_layers=2, num_heads=2, intermediate_dim=24)
@@ -96,6 +100,7 @@ class ModernBert(PretrainableEncoder):
         self.attention_dropout = attention_dropout
         self.layer_norm_epsilon = layer_norm_epsilon
         self.initializer_range = initializer_range
+        check_heads(positions, hidden_dim, num_heads)
         self.build()
 
     def build(self, input_shape: Any = None) -> None:

@@ -9,12 +9,11 @@ from pydantic import PositiveFloat, PositiveInt
 from tfattn.config.relations import Divides
 from tfattn.config.types import Depth, Rate, Size
 from tfattn.decoding.rows import pick
-from tfattn.errors import ConfigError
 from tfattn.features import LOGITS, PADDING_MASK, TARGET_IDS, TOKEN_IDS
 from tfattn.layers.decoder_block import DecoderBlock
 from tfattn.layers.encoder_block import EncoderBlock
 from tfattn.layers.norm import LayerNormalization
-from tfattn.layers.positions import Positions
+from tfattn.layers.positions import Positions, check_heads
 from tfattn.layers.token_tables import logits, token_tables
 from tfattn.models.contracts import EncoderDecoder
 from tfattn.ops import masks
@@ -111,7 +110,7 @@ class Transformer(EncoderDecoder):
         self.share_embeddings = share_embeddings
         self.layer_norm_epsilon = layer_norm_epsilon
         self.initializer_range = initializer_range
-        self._check()
+        check_heads(positions, hidden_dim, num_heads)
         self.build()
 
     def build(self, input_shape: Any = None) -> None:
@@ -245,15 +244,6 @@ class Transformer(EncoderDecoder):
 
     def _finished(self, x: Any) -> Any:
         return self.final_norms[1](x) if self.final_norms else x
-
-    def _check(self) -> None:
-        if self.positions == "rotary" and self.hidden_dim // self.num_heads % 2:
-            raise ConfigError(
-                "rotary positions rotate pairs of a head's components",
-                key="num_heads",
-                expected=f"heads of an even width, hidden_dim={self.hidden_dim} divided by num_heads",
-                received=f"heads of width {self.hidden_dim // self.num_heads}",
-            )
 
 
 def _layer_memory(memory: dict[str, Any], index: int) -> tuple[Any, Any]:

@@ -41,6 +41,15 @@ def gelu_approximate(x: Any) -> Any:
     return ops.cast(wide * ops.sigmoid(doubled), x.dtype)
 
 
+def relu_squared(x: Any) -> Any:
+    """Return max(0, x)^2.
+
+    Source: So et al. 2021, "Primer: searching for efficient Transformers for language modeling", section 4.1.
+    """
+    positive = ops.relu(x)
+    return positive * positive
+
+
 def reglu(x: Any) -> Any:
     """Return max(0, a) b of the halves a and b of the last axis: (..., 2 F) -> (..., F).
 
@@ -68,6 +77,6 @@ def swiglu(x: Any) -> Any:
     return ops.silu(gate) * value
 
 
-ACTIVATIONS = {"gelu": gelu, "gelu_approximate": gelu_approximate, "relu": ops.relu}
+ACTIVATIONS = {"gelu": gelu, "gelu_approximate": gelu_approximate, "relu": ops.relu, "relu_squared": relu_squared}
 # The last axis of their input is twice as wide as that of their output.
 GATED_ACTIVATIONS = {"reglu": reglu, "geglu": geglu, "swiglu": swiglu}

@@ -4,7 +4,7 @@ Scaled dot-product attention over heads is one function. The scores of recurrent
 queries and keys without heads, and `attend` makes weights and means of any of them; these compute in float32.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import keras
@@ -50,6 +50,34 @@ def scaled_dot_product_attention(
         scores = scores + (_bias(mask, scores.dtype) + rows)
     weights = ops.softmax(scores, axis=-1)
     return ops.matmul(weights if dropout is None else dropout(weights), value), weights
+
+
+def attention_to_parts(query: Any, parts: Sequence[tuple[Any, Any]], *, mask: Any) -> Any:
+    """Compute softmax(query keys' / sqrt(K)) values, where keys and values lie in several parts.
+
+    What `scaled_dot_product_attention` computes of the parts laid end to end, which would be a copy of all of them.
+
+    Args:
+        query: (B, H, T, K).
+        parts: keys and values (B, H, S, K) each, of different S.
+        mask: bool, broadcasts to (B, H, T, S), S of all parts together, True where a query may see a key.
+
+    Returns:
+        the means (B, H, T, K).
+
+    Example:
+        >>> x = keras.random.normal((2, 4, 5, 8))
+        >>> attention_to_parts(x, [(x, x), (x, x)], mask=ops.ones((5, 10), "bool")).shape
+        TensorShape([2, 4, 5, 8])
+    """
+    query = query * ops.cast(query.shape[-1] ** -0.5, query.dtype)
+    scores = ops.concatenate([ops.matmul(query, ops.swapaxes(key, -1, -2)) for key, _ in parts], axis=-1)
+    weights = ops.softmax(scores + _bias(mask, scores.dtype), axis=-1)
+    means, begin = 0.0, 0
+    for key, value in parts:
+        end = begin + ops.shape(key)[2]
+        means, begin = means + ops.matmul(weights[..., begin:end], value), end
+    return means
 
 
 def dot_scores(query: Any, key: Any) -> Any:

@@ -1,6 +1,6 @@
 """Position encodings: sines and cosines that are added to a token's vector, and rotations of queries and keys.
 
-Both give position p the angles p / 10000^(2 i / D), i = 0, 1, ...: the first turns fast, the last hardly at all. They
+Both give position p the angles p / base^(2 i / D), i = 0, 1, ...: the first turns fast, the last hardly at all. They
 are computed, not looked up: no longest sequence is built in.
 """
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from keras import ops
 
-SLOWEST = 10000.0
+BASE = 10000.0  # of both papers; models of long texts take more
 
 
 def sinusoidal(positions: Any, width: int) -> Any:
@@ -27,12 +27,12 @@ def sinusoidal(positions: Any, width: int) -> Any:
 
     Source: Vaswani et al. 2017, "Attention is all you need", section 3.5.
     """
-    angles = _angles(positions, width)
+    angles = _angles(positions, width, BASE)
     pairs = ops.stack([ops.sin(angles), ops.cos(angles)], axis=-1)  # (..., D / 2, 2)
     return ops.reshape(pairs, (*ops.shape(positions), -1))[..., :width]
 
 
-def rotary(x: Any, positions: Any) -> Any:
+def rotary(x: Any, positions: Any, *, base: float = BASE) -> Any:
     """Rotate queries or keys by their positions, so that their products depend on distances alone.
 
     Component i and component i + K / 2 are a point of a plane, which is rotated by the position's i-th angle.
@@ -40,6 +40,7 @@ def rotary(x: Any, positions: Any) -> Any:
     Args:
         x: (..., T, K), K even.
         positions: int, broadcasts to (..., T), where each of the T vectors stands.
+        base: the larger it is, the slower the slowest angle turns.
 
     Returns:
         (..., T, K) in the type of x; lengths stay as they are.
@@ -51,7 +52,7 @@ def rotary(x: Any, positions: Any) -> Any:
     Source: Su et al. 2021, "RoFormer: enhanced Transformer with rotary position embedding", eq. 34, where neighbours
     are the points of a plane; that is the same but for the order of the columns of a kernel.
     """
-    angles = _angles(positions, x.shape[-1])
+    angles = _angles(positions, x.shape[-1], base)
     cosine, sine = ops.cos(angles), ops.sin(angles)
     first, second = ops.split(ops.cast(x, "float32"), 2, axis=-1)
     turned = ops.concatenate([first * cosine - second * sine, second * cosine + first * sine], axis=-1)
@@ -76,6 +77,6 @@ def restarting(sequence_ids: Any) -> Any:
     return ops.arange(ops.shape(sequence_ids)[1], dtype="int32") - first
 
 
-def _angles(positions: Any, width: int) -> Any:
-    rates = ops.convert_to_tensor([SLOWEST ** (-even / width) for even in range(0, width, 2)], dtype="float32")
+def _angles(positions: Any, width: int, base: float) -> Any:
+    rates = ops.convert_to_tensor([base ** (-even / width) for even in range(0, width, 2)], dtype="float32")
     return ops.cast(positions, "float32")[..., None] * rates  # (..., D / 2)

@@ -1,0 +1,144 @@
+"""A block of a decoder that reads normalized vectors."""
+
+from typing import Any
+
+import keras
+
+from tfattn.layers.dropout import Dropout
+from tfattn.layers.feed_forward import FeedForward
+from tfattn.layers.grouped_query_attention import GroupedQueryAttention
+from tfattn.layers.norm import NORMALIZATIONS
+
+
+class CausalBlock(keras.layers.Layer):
+    """Attention to what was read and a feed-forward network, each reading normalized vectors: (B, T, D) -> (B, T, D).
+
+    Masks: as GroupedQueryAttention.
+
+    Args:
+        num_heads, num_groups, rotary_base, normalizes_queries, attention_dropout: of GroupedQueryAttention.
+        intermediate_dim: the width inside the feed-forward network.
+        activation: of FeedForward.
+        normalization: "layer_norm" or "rms_norm".
+        use_bias: whether the linear maps add a learned vector.
+        dropout: the fraction of both results that is dropped while training, before they are added.
+        epsilon: added to the variance, or mean square, before its root is taken.
+        initializer_range: the standard deviation of the kernels' truncated normal distribution.
+        output_range: that of the last kernels of both parts, whose results are added; as the others if not given.
+
+    Call arguments:
+        x, attention_mask, positions, past, recent: as GroupedQueryAttention takes them.
+
+    Returns:
+        as GroupedQueryAttention.
+
+    Example:
+        >>> block = CausalBlock(num_heads=2, num_groups=1, intermediate_dim=32)
+        >>> block(keras.random.normal((1, 5, 8)), attention_mask=keras.ops.tri(5, dtype="bool")).shape
+        TensorShape([1, 5, 8])
+
+    Source: Radford et al. 2019, "Language models are unsupervised multitask learners", section 2.3.
+    """
+
+    def __init__(
+        self,
+        *,
+        num_heads: int,
+        num_groups: int,
+        intermediate_dim: int,
+        rotary_base: float | None = None,
+        normalizes_queries: bool = False,
+        activation: str = "gelu_approximate",
+        normalization: str = "layer_norm",
+        use_bias: bool = True,
+        dropout: float = 0.0,
+        attention_dropout: float = 0.0,
+        epsilon: float = 1e-5,
+        initializer_range: float = 0.02,
+        output_range: float | None = None,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.num_heads = num_heads
+        self.num_groups = num_groups
+        self.intermediate_dim = intermediate_dim
+        self.rotary_base = rotary_base
+        self.normalizes_queries = normalizes_queries
+        self.activation = activation
+        self.normalization = normalization
+        self.use_bias = use_bias
+        self.dropout = dropout
+        self.attention_dropout = attention_dropout
+        self.epsilon = epsilon
+        self.initializer_range = initializer_range
+        self.output_range = output_range
+
+    def build(self, input_shape: tuple) -> None:
+        policy = {"dtype": self.dtype_policy}
+        maps = {
+            "use_bias": self.use_bias,
+            "initializer_range": self.initializer_range,
+            "output_range": self.output_range,
+            **policy,
+        }
+        self.attention = GroupedQueryAttention(
+            num_heads=self.num_heads,
+            num_groups=self.num_groups,
+            rotary_base=self.rotary_base,
+            normalizes_queries=self.normalizes_queries,
+            dropout=self.attention_dropout,
+            epsilon=self.epsilon,
+            name="attention",
+            **maps,
+        )
+        self.feed_forward = FeedForward(
+            intermediate_dim=self.intermediate_dim, activation=self.activation, name="feed_forward", **maps
+        )
+        self.attention_norm, self.feed_forward_norm = (
+            NORMALIZATIONS[self.normalization](epsilon=self.epsilon, name=f"{part}_norm", **policy)
+            for part in ("attention", "feed_forward")
+        )
+        self.attention_output_dropout = Dropout(self.dropout, name="attention_output_dropout", **policy)
+        self.feed_forward_dropout = Dropout(self.dropout, name="feed_forward_dropout", **policy)
+        for layer in (
+            self.attention_norm,
+            self.attention,
+            self.attention_output_dropout,
+            self.feed_forward_norm,
+            self.feed_forward,
+            self.feed_forward_dropout,
+        ):
+            layer.build(input_shape)
+
+    def call(
+        self,
+        x: Any,
+        attention_mask: Any,
+        positions: Any = None,
+        past: Any = None,
+        recent: Any = None,
+        training: bool = False,
+    ) -> Any:
+        gathered = self.attention(
+            self.attention_norm(x),
+            attention_mask=attention_mask,
+            positions=positions,
+            past=past,
+            recent=recent,
+            training=training,
+        )
+        gathered, recent = (gathered, None) if recent is None else gathered
+        x = x + self.attention_output_dropout(gathered, training=training)
+        fed = self.feed_forward(self.feed_forward_norm(x), training=training)
+        x = x + self.feed_forward_dropout(fed, training=training)
+        return x if recent is None else (x, recent)
+
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        names = (
+            "num_heads num_groups intermediate_dim rotary_base normalizes_queries activation normalization use_bias "
+            "dropout attention_dropout epsilon initializer_range output_range"
+        )
+        return {**super().get_config(), **{name: getattr(self, name) for name in names.split()}}

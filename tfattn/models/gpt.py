@@ -1,0 +1,234 @@
+"""GPT: one stack of blocks that reads a text and tells what comes next."""
+
+import math
+from typing import Annotated, Any, Literal
+
+import keras
+from keras import ops
+from pydantic import PositiveFloat, PositiveInt
+
+from tfattn import features as feature_names
+from tfattn.config.relations import Divides
+from tfattn.config.types import Depth, Rate, Size
+from tfattn.decoding.cache import Cache
+from tfattn.layers.causal_block import CausalBlock
+from tfattn.layers.dropout import Dropout
+from tfattn.layers.embeddings import EmbeddingTable
+from tfattn.layers.norm import NORMALIZATIONS
+from tfattn.layers.positions import check_heads
+from tfattn.layers.token_tables import logits
+from tfattn.models.contracts import Decoder
+from tfattn.ops import masks
+from tfattn.ops.positions import BASE, restarting, sinusoidal
+
+
+class Gpt(Decoder):
+    """A decoder of pre-norm blocks, by default GPT-2; of other parts it is a Llama or one of today's small recipes.
+
+    Its weights are made by the constructor, under names such as `gpt/block_0/attention/qkv/kernel`.
+
+    Masks: what comes later and what stands at padded positions changes nothing; texts packed into a row do not see each
+    other.
+
+    Args:
+        vocabulary_size: V, the number of token ids; known from the preprocessing.
+        hidden_dim: the width D of every position's vector.
+        num_layers: the number of blocks.
+        num_heads: attention heads of a block, a divisor of hidden_dim.
+        num_key_value_heads: how many heads of keys and values these share, a divisor of num_heads; as many if not
+            given. Fewer make caches smaller.
+        intermediate_dim: the width inside the feed-forward networks, usually 4 * hidden_dim, or 8 / 3 of it where the
+            activation has a gate.
+        max_sequence_length: the longest text in tokens.
+        positions: "learned" adds a table's rows, "sinusoidal" sines and cosines, "rotary" rotates queries and keys.
+        rotary_base: the larger it is, the slower the slowest angle of rotary positions turns.
+        normalization: "layer_norm" or "rms_norm".
+        activation: gelu_approximate (GPT-2), gelu, relu, relu_squared; or geglu, swiglu or reglu, which have a gate.
+        use_bias: whether the linear maps of the blocks add a learned vector.
+        normalizes_queries: whether queries and keys are normalized by their root mean squares before they meet.
+        tied: whether the vectors of tokens are also those of the output; else the output has a table of its own.
+        logit_soft_cap: c, by which logits are bounded as c tanh(logits / c); null does not.
+        token_dropout: the fraction of the vocabulary whose vectors are 0 in a training step, wherever they stand.
+        dropout: the fraction of embeddings and block outputs that is dropped while training.
+        attention_dropout: the fraction of attention weights that is dropped while training.
+        epsilon: added to the variance, or mean square, before its root is taken.
+        initializer_range: the standard deviation with which weights are initialized; that of the last kernels of a
+            block's parts is divided by the root of the number of these parts.
+
+    Call arguments:
+        features: `token_ids` (B, T) int, and where they are there `padding_mask` (B, T) and `sequence_ids` (B, T).
+
+    Returns:
+        a dictionary of `logits` (B, T, V) in the type that the model computes in.
+
+    Raises:
+        ConfigError: heads of rotary positions have an odd width.
+
+    Example:
+        >>> gpt = Gpt(vocabulary_size=100, hidden_dim=8, num_layers=2, num_heads=2, intermediate_dim=32)
+        >>> gpt({"token_ids": ops.ones((1, 5), "int32")})["logits"].shape
+        TensorShape([1, 5, 100])
+
+    Source: Radford et al. 2019, "Language models are unsupervised multitask learners" (GPT-2); Touvron et al. 2023,
+    "LLaMA"; the soft cap: Gemma team 2024, "Gemma 2"; dropout of tokens: Gal and Ghahramani 2016, "A theoretically
+    grounded application of dropout in recurrent neural networks", section 4.2.
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary_size: Size[int],
+        hidden_dim: PositiveInt,
+        num_layers: Depth,
+        num_heads: Annotated[PositiveInt, Divides("hidden_dim")],
+        num_key_value_heads: Annotated[PositiveInt, Divides("num_heads")] | None = None,
+        intermediate_dim: PositiveInt,
+        max_sequence_length: PositiveInt = 1024,
+        positions: Literal["learned", "sinusoidal", "rotary"] = "learned",
+        rotary_base: PositiveFloat = BASE,
+        normalization: Literal["layer_norm", "rms_norm"] = "layer_norm",
+        activation: Literal[
+            "gelu_approximate", "gelu", "relu", "relu_squared", "geglu", "swiglu", "reglu"
+        ] = "gelu_approximate",
+        use_bias: bool = True,
+        normalizes_queries: bool = False,
+        tied: bool = True,
+        logit_soft_cap: PositiveFloat | None = None,
+        token_dropout: Rate = 0.0,
+        dropout: Rate = 0.1,
+        attention_dropout: Rate = 0.0,
+        epsilon: PositiveFloat = 1e-5,
+        initializer_range: PositiveFloat = 0.02,
+    ):
+        super().__init__(name="gpt")
+        self.vocabulary_size = vocabulary_size
+        self.hidden_dim = hidden_dim
+        self.num_layers = num_layers
+        self.num_heads = num_heads
+        self.num_key_value_heads = num_key_value_heads
+        self.intermediate_dim = intermediate_dim
+        self.max_sequence_length = max_sequence_length
+        self.positions = positions
+        self.rotary_base = rotary_base
+        self.normalization = normalization
+        self.activation = activation
+        self.use_bias = use_bias
+        self.normalizes_queries = normalizes_queries
+        self.tied = tied
+        self.logit_soft_cap = logit_soft_cap
+        self.token_dropout = token_dropout
+        self.dropout = dropout
+        self.attention_dropout = attention_dropout
+        self.epsilon = epsilon
+        self.initializer_range = initializer_range
+        check_heads(positions, hidden_dim, num_heads)
+        self.build()
+
+    def build(self, input_shape: Any = None) -> None:
+        tables = {"width": self.hidden_dim, "initializer_range": self.initializer_range}
+        self.token = EmbeddingTable(num_rows=self.vocabulary_size, name="token", **tables)
+        self.position = (
+            EmbeddingTable(num_rows=self.max_sequence_length, name="position", **tables)
+            if self.positions == "learned"
+            else None
+        )
+        self.output_table = (
+            self.token if self.tied else EmbeddingTable(num_rows=self.vocabulary_size, name="output", **tables)
+        )
+        self.token_kept = Dropout(self.token_dropout, name="token_dropout", dtype="float32")
+        self.embedding_dropout = Dropout(self.dropout, name="embedding_dropout")
+        self.blocks = [
+            CausalBlock(
+                num_heads=self.num_heads,
+                num_groups=self.num_groups,
+                intermediate_dim=self.intermediate_dim,
+                rotary_base=self.rotary_base if self.positions == "rotary" else None,
+                normalizes_queries=self.normalizes_queries,
+                activation=self.activation,
+                normalization=self.normalization,
+                use_bias=self.use_bias,
+                dropout=self.dropout,
+                attention_dropout=self.attention_dropout,
+                epsilon=self.epsilon,
+                initializer_range=self.initializer_range,
+                output_range=self.initializer_range / math.sqrt(2 * self.num_layers),
+                name=f"block_{index}",
+            )
+            for index in range(self.num_layers)
+        ]
+        self.final_norm = NORMALIZATIONS[self.normalization](epsilon=self.epsilon, name="norm")
+        for table in (self.token, self.position, self.output_table):
+            if table is not None and not table.built:
+                table.build()
+        self.token_kept.build((self.vocabulary_size, 1))
+        for layer in (self.embedding_dropout, *self.blocks, self.final_norm):
+            layer.build((None, None, self.hidden_dim))
+
+    @property
+    def num_groups(self) -> int:
+        return self.num_key_value_heads or self.num_heads
+
+    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        token_ids, packed = features[feature_names.TOKEN_IDS], features.get(feature_names.SEQUENCE_IDS)
+        length = ops.shape(token_ids)[1]
+        positions = ops.arange(length, dtype="int32")[None] if packed is None else restarting(packed)
+        # What is padded comes last, where nothing real looks.
+        mask = masks.combine(masks.causal(length, length), None if packed is None else masks.same_sequence(packed))
+        x = self._embedded(token_ids, positions, training)
+        for block in self.blocks:
+            x = block(x, attention_mask=mask, positions=positions, training=training)
+        return {feature_names.LOGITS: self._logits(self.final_norm(x))}
+
+    def empty_cache(self, batch_size: Any) -> Cache:
+        return Cache.empty(
+            batch_size,
+            num_layers=self.num_layers,
+            num_groups=self.num_groups,
+            head_dim=self.hidden_dim // self.num_heads,
+            dtype=self.compute_dtype,
+        )
+
+    def read(self, token_ids: Any, cache: Cache, padding_mask: Any = None) -> tuple[Any, Cache]:
+        is_real = ops.ones_like(token_ids, dtype="bool") if padding_mask is None else ops.cast(padding_mask, "bool")
+        positions = cache.lengths[:, None] + ops.arange(ops.shape(token_ids)[1], dtype="int32")
+        mask, read = cache.visible(is_real), []
+        x = self._embedded(token_ids, positions, training=False)
+        for block, past, recent in zip(self.blocks, cache.past, cache.recent, strict=True):
+            x, recent = block(x, attention_mask=mask, positions=positions, past=past, recent=recent)
+            read.append(recent)
+        return self.final_norm(x), cache.extended(read, is_real)
+
+    def next_logits(self, x: Any) -> Any:
+        return ops.cast(self._logits(x), "float32")
+
+    def _embedded(self, token_ids: Any, positions: Any, training: bool) -> Any:
+        x = self.token(token_ids)
+        if training and self.token_dropout:
+            kept = self.token_kept(ops.ones((self.vocabulary_size, 1)), training=True)
+            x = x * ops.take(kept, token_ids, axis=0)
+        if self.positions == "learned":
+            # Where rows that only fill a batch go on beyond the last position, any will do.
+            x = x + self.position(ops.minimum(positions, self.max_sequence_length - 1))
+        elif self.positions == "sinusoidal":
+            x = x + sinusoidal(positions, self.hidden_dim)
+        return self.embedding_dropout(ops.cast(x, self.compute_dtype), training=training)
+
+    def _logits(self, x: Any) -> Any:
+        products = logits(x, self.output_table)
+        if self.logit_soft_cap is None:
+            return products
+        return ops.tanh(products / self.logit_soft_cap) * self.logit_soft_cap
+
+    def depth_groups(self) -> list[list[keras.Variable]]:
+        tables = [self.token] if self.position is None else [self.token, self.position]
+        below = [variable for table in tables for variable in table.trainable_variables]
+        top = [*self.final_norm.trainable_variables, *([] if self.tied else self.output_table.trainable_variables)]
+        return [below, *(block.trainable_variables for block in self.blocks), top]
+
+    def get_config(self) -> dict[str, Any]:
+        names = (
+            "vocabulary_size hidden_dim num_layers num_heads num_key_value_heads intermediate_dim max_sequence_length "
+            "positions rotary_base normalization activation use_bias normalizes_queries tied logit_soft_cap "
+            "token_dropout dropout attention_dropout epsilon initializer_range"
+        )
+        return {name: getattr(self, name) for name in names.split()}
