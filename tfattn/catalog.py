@@ -132,14 +132,18 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "jsonl": "tfattn.data.jsonl_files:JsonLinesFile",
         "mediawiki": "tfattn.data.mediawiki:MediaWikiDump",
         "parallel": "tfattn.data.parallel_files:ParallelFiles",
+        "plain_text": "tfattn.data.plain_text:PlainText",
         "several": "tfattn.data.several:Several",
         "squad": "tfattn.data.squad_files:SquadFile",
         "xml": "tfattn.data.xml_files:XmlFiles",
     },
     "preprocessors": {
+        "byte_bpe": "tfattn.preprocessing.byte_bpe:ByteBpe",
+        "characters": "tfattn.preprocessing.whole_tokens:CharacterTokens",
         "sentencepiece": "tfattn.preprocessing.sentencepiece:SentencePiece",
         "table": "tfattn.preprocessing.table:TableColumns",
         "wordpiece": "tfattn.preprocessing.wordpiece:WordPiece",
+        "words": "tfattn.preprocessing.whole_tokens:WordTokens",
     },
     "optimizers": {
         "adamw": "tfattn.training.optimizers:AdamW",

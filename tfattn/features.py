@@ -80,4 +80,7 @@ QUESTION = "question"
 CONTEXT = "context"
 ANSWERS = "answers"
 CHOICES = "choices"
+PROMPT = "prompt"
+ANSWER = "answer"
+MESSAGES = "messages"  # of a chat, a list
 EXAMPLE = "example"

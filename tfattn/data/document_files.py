@@ -6,7 +6,7 @@ from typing import BinaryIO
 from pydantic import PositiveInt
 
 from tfattn.data.each_file import EachFile
-from tfattn.data.parts import MOST_REST, Span, rest_of_line
+from tfattn.data.parts import Span, rest_before
 from tfattn.data.sentences import sentences_of
 from tfattn.data.source import Row
 from tfattn.data.text_files import check_encoding, lines, parts
@@ -85,13 +85,4 @@ def _row(sentences: list[str], path: AnyPath, line: int) -> Row:
 
 def _rest_of_document(chunk: bytes, file: BinaryIO) -> bytes | None:
     """Read the lines up to the next blank one; None where there is none for very long."""
-    rest = rest_of_line(file)
-    if rest is None:
-        return None
-    read, size = [rest], len(rest)
-    while size < MOST_REST and (line := file.readline(MOST_REST)):
-        read.append(line)
-        size += len(line)
-        if not line.strip():
-            return b"".join(read)
-    return None if size >= MOST_REST else b"".join(read)
+    return rest_before(file, lambda line: not line.strip())

@@ -71,7 +71,9 @@ class PackedTexts(MaskedExamples):
     ) -> Iterator[Sequences]:
         start, end = (preprocessor.pieces.vocabulary.id(token) for token in (START, END))
         parts = list(_divided(texts, preprocessor.max_length - SPECIALS))
-        every = packed(parts, room=preprocessor.max_length) if self.packing else [[part] for part in parts]
+        every = (
+            packed(parts, room=preprocessor.max_length, beside=SPECIALS) if self.packing else [[part] for part in parts]
+        )
         for copy in range(copies):
             for first in range(0, len(every), SEQUENCES_AT_ONCE):
                 some = every[first : first + SEQUENCES_AT_ONCE]
@@ -83,23 +85,24 @@ class PackedTexts(MaskedExamples):
                 yield Sequences(rows, np.stack([seeds[rows].view(np.int64), numbers], axis=1), arrays, values={})
 
 
-def packed(texts: Sequence[Text], *, room: int) -> list[list[Text]]:
+def packed(texts: Sequence[Text], *, room: int, beside: int = 0) -> list[list[Text]]:
     """Pack texts into sequences: each, the longest first, where it leaves the least room; in the order of their rows.
 
     Args:
         texts: none longer than there is room for.
-        room: the most tokens of a sequence, [CLS] and [SEP]s included.
+        room: the most tokens of a sequence, special ones included.
+        beside: the special tokens that each text has beside its pieces.
     """
     sequences: list[list[Text]] = []
     open_ones: list[tuple[int, int]] = []  # by the room that is left: and the number of the sequence
     for text in sorted(texts, key=lambda text: text[1] - text[2]):
-        length = text[2] - text[1] + SPECIALS
+        length = text[2] - text[1] + beside
         place = bisect_left(open_ones, (length, 0))
         left, number = open_ones.pop(place) if place < len(open_ones) else (room, len(sequences))
         if number == len(sequences):
             sequences.append([])
         sequences[number].append(text)
-        if left - length > SPECIALS:
+        if left - length > beside:
             insort(open_ones, (left - length, number))
     return sorted(sorted(texts) for texts in sequences)
 

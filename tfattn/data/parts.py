@@ -113,6 +113,21 @@ def rest_of_line(file: BinaryIO) -> bytes | None:
     return None if len(rest) == MOST_REST and not rest.endswith(b"\n") else rest
 
 
+def rest_before(file: BinaryIO, is_next: Callable[[bytes], bool]) -> bytes | None:
+    """Read the rest of a line, and the lines before the next that `is_next`; None where there is none for very long."""
+    rest = rest_of_line(file)
+    if rest is None:
+        return None
+    read, size = [rest], len(rest)
+    while size < MOST_REST and (line := file.readline(MOST_REST)):
+        if is_next(line):
+            file.seek(-len(line), io.SEEK_CUR)
+            return b"".join(read)
+        read.append(line)
+        size += len(line)
+    return None if size >= MOST_REST else b"".join(read)
+
+
 def open_span(path: AnyPath, span: Span | None) -> BinaryIO:
     """Open a file, or one span of it, to be read once from its begin to its end.
 

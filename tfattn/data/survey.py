@@ -179,7 +179,8 @@ def line_of(place: str) -> int:
 def normalized(row: Row, roles: Sequence[str]) -> str:
     """Return a row's text as it is compared: case, width and spaces make no difference."""
     values = (row.fields[role] for role in roles)
-    return "\n".join(_plain(text) for value in values for text in ([value] if isinstance(value, str) else value))
+    parts = (part for value in values for part in (value if isinstance(value, list) else [value]))
+    return "\n".join(_plain(part if isinstance(part, str) else json.dumps(part, sort_keys=True)) for part in parts)
 
 
 def _plain(text: str) -> str:

@@ -22,7 +22,7 @@ from tfattn.files.manifests import (
     write_manifest,
 )
 from tfattn.files.packed import PackedPath, pack
-from tfattn.files.reading import read_json, read_json_lines
+from tfattn.files.reading import read_bytes, read_json, read_json_lines
 from tfattn.files.remote import RemotePath, matching, path_of
 from tfattn.files.suffixes import by_suffix
 from tfattn.files.writing import (
@@ -57,6 +57,7 @@ __all__ = [
     "numbered",
     "pack",
     "path_of",
+    "read_bytes",
     "read_json",
     "read_json_lines",
     "read_manifest",

@@ -6,6 +6,8 @@ from tfattn.errors import DataError
 # quote that is never closed, and would take minutes and gigabytes to encode.
 LONGEST_TEXT = 1 << 20
 LONGEST_ROW = 1 << 24
+# Characters of a whole file, or article, that is laid into windows and never read as one sequence.
+LONGEST_DOCUMENT = 1 << 28
 
 
 def too_long(what: str, where: str, longest: int, *, slip: str = "") -> DataError:

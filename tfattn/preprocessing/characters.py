@@ -22,16 +22,13 @@ import tensorflow as tf
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
+from tfattn.preprocessing.code_points import CODE_POINTS, SURROGATES, UNASSIGNED, CodePointTable, Pages, pages_of
+
 # The kinds of characters.
 LETTER = 0  # part of a word
 ALONE = 1  # a word of its own: punctuation, a Chinese character
 SPACE = 2  # ends a word
 DROPPED = 3  # no part of anything: "a", dropped, "b" is the word "ab"
-
-_PAGE = 128
-_CODE_POINTS = 0x110000
-_SURROGATES = range(0xD800, 0xE000)  # not characters: they cannot stand in UTF-8
-_UNASSIGNED = range(0x40000, 0xE0000)  # planes 4 to 13 hold no characters: all stay as they are
 
 
 def normalizer(*, lower_case: bool, strip_accents: bool) -> BertNormalizer:
@@ -55,9 +52,8 @@ class Characters(tf.Module):
 
     def __init__(self, *, lower_case: bool, strip_accents: bool):
         super().__init__()
-        pages, page_starts, self.fingerprint = _pages(lower_case, strip_accents)
-        self._entries = tf.constant(pages)
-        self._page_starts = tf.constant(page_starts)
+        pages, self.fingerprint = _pages(lower_case, strip_accents)
+        self._table = CodePointTable(pages)
 
     def __call__(self, code_points: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Look up code points (N,) int32.
@@ -66,24 +62,20 @@ class Characters(tf.Module):
             kinds (N, W) int32 and new code points (N, W) int32, where W is the most that one character becomes; unused
             places are of the kind DROPPED.
         """
-        page_start = tf.gather(self._page_starts, tf.bitwise.right_shift(code_points, 7))
-        entries = tf.gather(self._entries, page_start + tf.bitwise.bitwise_and(code_points, _PAGE - 1))
+        entries = self._table(code_points)
         kinds = tf.bitwise.bitwise_and(entries, 3)
         return kinds, code_points[:, None] + tf.bitwise.right_shift(entries, 2)
 
 
 @functools.cache
-def _pages(lower_case: bool, strip_accents: bool) -> tuple[np.ndarray, np.ndarray, str]:
+def _pages(lower_case: bool, strip_accents: bool) -> tuple[Pages, str]:
     table = _normalized(lower_case, strip_accents)
-    numbers: dict[bytes, int] = {}  # of the distinct pages
-    page_numbers = [numbers.setdefault(page.tobytes(), len(numbers)) for page in np.split(table, len(table) // _PAGE)]
-    pages = np.frombuffer(b"".join(numbers), np.int32).reshape(-1, table.shape[1])
-    return pages, np.array(page_numbers, np.int32) * _PAGE, hashlib.sha256(table.tobytes()).hexdigest()
+    return pages_of(table), hashlib.sha256(table.tobytes()).hexdigest()
 
 
 def _normalized(lower_case: bool, strip_accents: bool) -> np.ndarray:
     """Compute the whole table by running the reference on each character: (code points, W) int32."""
-    code_points = [c for c in range(_CODE_POINTS) if c not in _SURROGATES and c not in _UNASSIGNED and chr(c) != "|"]
+    code_points = [c for c in range(CODE_POINTS) if c not in SURROGATES and c not in UNASSIGNED and chr(c) != "|"]
     characters = list(map(chr, code_points))
 
     # All in one call: "|" stays as it is, and nothing is composed or reordered across it.
@@ -94,9 +86,9 @@ def _normalized(lower_case: bool, strip_accents: bool) -> np.ndarray:
     punctuation = {piece for piece, _ in pieces if len(piece) == 1 and piece != "a"}
 
     width = max(len(text.replace(" ", "")) for text in normalized)
-    table = np.full((_CODE_POINTS, width), DROPPED, np.int32)
+    table = np.full((CODE_POINTS, width), DROPPED, np.int32)
     table[:, 0] = LETTER
-    table[_SURROGATES.start : _SURROGATES.stop, 0] = DROPPED
+    table[SURROGATES.start : SURROGATES.stop, 0] = DROPPED
     table[list(map(ord, punctuation)), 0] = ALONE
     table[ord(" "), 0] = SPACE
     for old, character, text in zip(code_points, characters, normalized, strict=True):

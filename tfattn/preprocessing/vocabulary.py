@@ -1,7 +1,7 @@
 """The vocabulary of word pieces, read from a vocab.txt or learned from the user's texts."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +9,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from tfattn.errors import DataError
 from tfattn.preprocessing.characters import normalizer
+from tfattn.preprocessing.counted_words import repeated
 
 PADDING, UNKNOWN, START, END, MASK = SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 CONTINUES = "##"  # begins the pieces that continue a word
@@ -16,7 +17,6 @@ CONTINUES = "##"  # begins the pieces that continue a word
 LONGEST_WORD = 100  # characters; longer words are unknown, as in the reference
 LONGEST_TOKEN = 256  # bytes; tf-text takes no longer ones
 _MIN_FREQUENCY = 2  # of a piece in the texts
-_WORDS_PER_TEXT = 1000
 
 
 @dataclass(frozen=True)
@@ -136,16 +136,9 @@ def _learn(words: Mapping[str, int], known: list[str], size: int) -> tuple[str, 
     )
     characters = {token for token in known if len(token) == 1}
     legible = {word: count for word, count in words.items() if characters.issuperset(word)}
-    tokenizer.train_from_iterator(_repeat(legible), trainer)
+    tokenizer.train_from_iterator(repeated(legible), trainer)
     ids = tokenizer.get_vocab(with_added_tokens=False)
     return tuple(token for token in sorted(ids, key=ids.__getitem__) if _bytes(token) <= LONGEST_TOKEN)
-
-
-def _repeat(words: Mapping[str, int]) -> Iterator[str]:
-    """Write texts in which each word stands as often as it was counted."""
-    for word, count in words.items():
-        for start in range(0, count, _WORDS_PER_TEXT):
-            yield " ".join([word] * min(_WORDS_PER_TEXT, count - start))
 
 
 def _bytes(token: str) -> int:

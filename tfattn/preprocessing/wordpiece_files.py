@@ -3,13 +3,12 @@
 from pathlib import Path
 from typing import NotRequired
 
-import tokenizers
 from typing_extensions import TypedDict
 
 from tfattn import files
-from tfattn.errors import DataError
 from tfattn.preprocessing.pieces import Pieces
 from tfattn.preprocessing.preprocessor import Located
+from tfattn.preprocessing.reference import Reference, check_reference, reference_of
 from tfattn.preprocessing.vocabulary import Vocabulary
 
 _VOCABULARY = "vocab.txt"
@@ -26,14 +25,12 @@ class Sequences(TypedDict):
     fields: list[str]
 
 
-class Settings(Sequences):
+class Settings(Sequences, Reference):
     """The content of tokenizer_config.json: also how texts are folded, and what makes sure that it stays so."""
 
     tokenizer_class: str
     do_lower_case: bool
     strip_accents: bool
-    tokenizers_version: str
-    characters_sha256: str
 
 
 def write(folder: Path, pieces: Pieces, sequences: Sequences) -> None:
@@ -44,8 +41,7 @@ def write(folder: Path, pieces: Pieces, sequences: Sequences) -> None:
         "do_lower_case": pieces.lower_case,
         "strip_accents": pieces.strip_accents,
         **sequences,
-        "tokenizers_version": tokenizers.__version__,
-        "characters_sha256": pieces.characters.fingerprint,
+        **reference_of(pieces.characters.fingerprint),
     }
     files.write_json(Path(folder) / _SETTINGS, settings)
 
@@ -61,13 +57,5 @@ def read(folder: Path) -> tuple[Pieces, Sequences]:
     settings = files.read_json(path, Settings, remedy="Prepare the data again.")
     known = Vocabulary.read(Path(folder) / _VOCABULARY)
     pieces = Pieces(known, lower_case=settings["do_lower_case"], strip_accents=settings["strip_accents"])
-    if pieces.characters.fingerprint != settings["characters_sha256"]:
-        version = settings["tokenizers_version"]
-        raise DataError(
-            "the tokenizer was made with another `tokenizers` package, which treats some characters differently",
-            where=str(path),
-            expected=f"tokenizers {version}",
-            received=tokenizers.__version__,
-            remedy=f"Run `pip install tokenizers=={version}`, or prepare the data and train again.",
-        )
+    check_reference(settings, pieces.characters.fingerprint, where=str(path))
     return pieces, settings

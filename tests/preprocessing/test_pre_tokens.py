@@ -1,0 +1,72 @@
+"""Pieces of text within which bytes are merged: those of the reference, for any text at all."""
+
+import functools
+
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import pre_tokenizers
+
+from tfattn.preprocessing.byte_characters import written
+from tfattn.preprocessing.pre_tokens import PreTokens
+
+GPT2 = pre_tokenizers.ByteLevel(add_prefix_space=False)
+REFERENCES = {
+    "gpt2": GPT2,
+    "digits": pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), GPT2]),
+}
+PATTERNS = sorted(REFERENCES)
+# What the pattern looks at, and what it may be looked at with: marks that combine, digits of other scripts, other white
+# space, ends of lines, NUL, joiners, what stands in other planes.
+TELLING = (
+    "aAéßñ1٣५Ⅷ²  \n\t\r\x0b\x1c\x85\u00a0\u2028\u3000''''strevmld!.,-_\u0301\0\U0001f600中。\u200d\ufeff\u180e\ufffd"
+)
+NEW_DIGITS = [chr(number) for number in range(0x11DE0, 0x11DEA)]  # which the reference counts as digits, see PreTokens
+texts = st.lists(st.text(st.sampled_from(TELLING) | st.characters(exclude_categories=["Cs"]), max_size=12), max_size=30)
+
+
+@functools.cache
+def cut(pattern):
+    return tf.function(PreTokens(pattern), input_signature=[tf.TensorSpec([None], tf.string)])
+
+
+def pieces(pattern, *given_texts):
+    return [[piece.decode() for piece in row] for row in cut(pattern)(tf.constant(given_texts, tf.string)).to_list()]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@settings(deadline=None)  # the first example makes the tables
+@given(texts)
+def test_pieces_are_those_of_the_reference(pattern, some):
+    some = [text for text in some if not set(NEW_DIGITS) & set(text)]
+    expected = [[piece for piece, _ in REFERENCES[pattern].pre_tokenize_str(text)] for text in some]
+    assert [[written(piece.encode()) for piece in row] for row in pieces(pattern, *some)] == expected
+
+
+def test_contractions_blanks_and_line_ends():
+    assert pieces("gpt2", "It's  5 o'clock,\n\n we'll") == [
+        ["It", "'s", " ", " 5", " o", "'", "clock", ",", "\n\n", " we", "'ll"]
+    ]
+    assert pieces("gpt2", " 's", "\n's", "x's't", "''s") == [
+        [" '", "s"],
+        ["\n", "'s"],
+        ["x", "'s", "'t"],
+        ["''", "s"],
+    ]
+
+
+def test_digits_stand_alone():
+    assert pieces("digits", "in  1984's 5") == [["in", "  ", "1", "9", "8", "4", "'s", " ", "5"]]
+
+
+def test_a_text_ends_where_the_next_one_begins():
+    assert pieces("gpt2", "a'", "", "s", " ", "b") == [["a", "'"], [], ["s"], [" "], ["b"]]
+
+
+def test_what_is_not_utf8_counts_as_the_replacement_character():
+    assert pieces("gpt2", b"a\xff b\xe2\x82") == [["a", "\ufffd", " b", "\ufffd"]]
+
+
+def test_installations_that_cut_alike_have_equal_fingerprints():
+    assert len({PreTokens(pattern).fingerprint for pattern in PATTERNS}) == 1

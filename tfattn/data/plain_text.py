@@ -1,0 +1,98 @@
+"""Plain text, character by character as it stands: whole files, lines, or articles under headings."""
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, BinaryIO, Literal
+
+from pydantic import Field
+
+from tfattn.config.relations import OnlyWith
+from tfattn.data.each_file import EachFile
+from tfattn.data.parts import Span, rest_before
+from tfattn.data.source import Row
+from tfattn.data.text_files import check_encoding, lines, parts
+from tfattn.errors import ConfigError
+from tfattn.features import TEXT
+from tfattn.files import AnyPath
+from tfattn.formats.limits import LONGEST_DOCUMENT, too_long
+from tfattn.formats.training_file import FileFormat
+
+# Of an article of WikiText; those of its sections have more signs: " = = Gameplay = = ".
+_HEADING = re.compile(r"\s*= [^=](.*[^=])? =\s*", re.ASCII)
+
+PartOfFile = Annotated[float, Field(ge=0.0, le=1.0), OnlyWith("documents", values=("files",))]
+
+
+class PlainText(EachFile):
+    """Texts as they stand, blanks and line ends included; a row is a document, its role `text`.
+
+    Files compressed by gzip or bzip2 are read as what they hold. Blank documents are left out.
+
+    Args:
+        path: the file, a pattern such as data/*.txt, or a list of them.
+        documents: whether each of the `files` is one, of their `lines`, without line ends, or what stands under each of
+            the `headings` of articles, which WikiText writes as " = Title = ".
+        begin: of each file, the fraction of its characters that is left out at its begin.
+        end: likewise, the fraction at which reading ends.
+        encoding: the encoding of the files; a byte-order mark is left out.
+
+    Raises:
+        ConfigError: the encoding is unknown, or nothing is left to be read.
+
+    Example:
+        source = PlainText(path="data/shakespeare.txt", end=0.9)
+        (row,) = source.rows()
+        row.fields["text"]  # the first nine tenths
+    """
+
+    def __init__(
+        self,
+        *,
+        path: str | list[str],
+        documents: Literal["files", "lines", "headings"] = "files",
+        begin: PartOfFile = 0.0,
+        end: PartOfFile = 1.0,
+        encoding: str = "utf-8",
+    ):
+        check_encoding(encoding)
+        if begin >= end:
+            raise ConfigError("nothing is left to be read", key="end", expected=f"more than {begin}", received=str(end))
+        super().__init__(path)
+        self.documents = documents
+        self.begin, self.end = begin, end
+        self.encoding = encoding
+        self.format = FileFormat("text", encoding)
+        self.fields = {TEXT: self.patterns[0]}
+
+    def spans_of(self, path: AnyPath) -> Iterator[Span | None]:
+        if self.documents == "files":
+            return super().spans_of(path)
+        return parts(path, self.encoding, finish=_rest_of_article if self.documents == "headings" else None)
+
+    def rows_of(self, path: AnyPath, span: Span | None) -> Iterator[Row]:
+        for where, text in self._documents(path, span):
+            if text.strip():
+                yield Row({TEXT: text}, where)
+
+    def _documents(self, path: AnyPath, span: Span | None) -> Iterator[tuple[str, str]]:
+        """Yield where each document begins, and its text."""
+        held: list[str] = []
+        first, characters = 1, 0
+        for number, line in enumerate(lines(path, self.encoding, span=span), start=span.line if span else 1):
+            if self.documents == "lines":
+                yield f"{path}:{number}", line.rstrip("\r\n")
+                continue
+            if not held or self.documents == "headings" and _HEADING.fullmatch(line):
+                yield f"{path}:{first}", "".join(held)
+                held, first, characters = [], number, 0
+            held.append(line)
+            characters += len(line)
+            if characters > LONGEST_DOCUMENT:
+                raise too_long("the document", f"{path}:{first}", LONGEST_DOCUMENT, slip="Set `documents: lines`.")
+        text = "".join(held)
+        yield f"{path}:{first}", text[int(len(text) * self.begin) : int(len(text) * self.end)]
+
+
+def _rest_of_article(chunk: bytes, file: BinaryIO) -> bytes | None:
+    """Read the lines up to the next heading; None where there is none for very long."""
+    return rest_before(file, lambda line: bool(_HEADING.fullmatch(line.decode("latin-1"))))

@@ -1,0 +1,212 @@
+"""The tokens of byte-level BPE and the merges that make them, read from GPT-2's files or learned from texts."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+from tfattn import files
+from tfattn.errors import ConfigError, DataError, listed
+from tfattn.preprocessing.byte_characters import CHARACTERS, bytes_of
+from tfattn.preprocessing.counted_words import repeated
+from tfattn.preprocessing.live_merges import Merge, live_merges
+
+VOCABULARY, MERGES = "vocab.json", "merges.txt"
+_VERSION = "#version: 0.2"
+_MIN_FREQUENCY = 2  # of a pair in the texts
+_REMEDY = "Take both files from the same folder of published weights, or let `vocabulary: train` make them."
+
+
+@dataclass(frozen=True)
+class ByteVocabulary:
+    """The tokens of a vocabulary, in the order of their ids, and the merges that make them, in their order.
+
+    Args:
+        tokens: bytes as printable characters, see byte_characters.py; or the names of special tokens.
+        merges: the pairs that are joined, the first ones first.
+        special: names of tokens that no text has, such as <|endoftext|>.
+
+    Example:
+        vocabulary = ByteVocabulary.read("gpt2", special=["<|endoftext|>"])
+        vocabulary.token_bytes[vocabulary.tokens.index("Ġthe")]  # b" the"
+    """
+
+    tokens: tuple[str, ...]
+    merges: tuple[Merge, ...]
+    special: tuple[str, ...]
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The place of the merge that makes each token, of all that are ever made."""
+        return live_merges(CHARACTERS, self.merges)
+
+    @cached_property
+    def token_bytes(self) -> tuple[bytes, ...]:
+        """The bytes of each token, none of special ones."""
+        special = set(self.special)
+        return tuple(b"" if token in special else bytes_of(token) or b"" for token in self.tokens)
+
+    @staticmethod
+    def read(path: str | Path, *, special: Sequence[str]) -> "ByteVocabulary":
+        """Read vocab.json and the merges.txt beside it.
+
+        Args:
+            path: the folder, or the vocab.json.
+            special: the names of special tokens.
+
+        Raises:
+            DataError: a file is missing or damaged, or the two do not match; names file and line.
+        """
+        path = Path(path)
+        path = path / VOCABULARY if path.is_dir() else path
+        ids = files.read_json(path, dict[str, int], remedy=_REMEDY)
+        tokens = tuple(sorted(ids, key=ids.__getitem__))
+        if [ids[token] for token in tokens] != list(range(len(tokens))):
+            missing = sorted(set(range(len(tokens))) - set(ids.values()))
+            raise DataError(
+                "the ids of the vocabulary leave gaps",
+                where=str(path),
+                expected=f"each id from 0 to {len(tokens) - 1} once",
+                received=f"{len(tokens):,} tokens, none of them with id {listed(map(str, missing), 5)}",
+                remedy=_REMEDY,
+            )
+        merges_path = path.parent / MERGES
+        first, merges = _read_merges(merges_path)
+        vocabulary = ByteVocabulary(tokens, merges, tuple(special))
+        vocabulary.check(str(path), lambda place: f"{merges_path}:{first + place}")
+        return vocabulary
+
+    @staticmethod
+    def train(words: Mapping[str, int], *, size: int, special: Sequence[str]) -> "ByteVocabulary":
+        """Learn merges: all bytes are tokens, then the most frequent pairs become one.
+
+        The same words give the same vocabulary, whatever their order.
+
+        Args:
+            words: the pieces within which bytes are merged, as printable characters, and how often each occurs.
+            size: the most tokens; there are fewer when no other pair occurs twice.
+            special: the names of special tokens, which come last.
+
+        Raises:
+            ConfigError: there is no room for all bytes.
+            DataError: there are no words.
+        """
+        least = len(CHARACTERS) + len(special)
+        if size < least:
+            raise ConfigError(
+                "there is no room for all bytes",
+                key="vocabulary_size",
+                expected=f"at least {least}, special tokens included",
+                received=str(size),
+            )
+        if not words:
+            raise DataError(
+                "there is no text to learn a vocabulary from",
+                expected="texts",
+                received="none, or only empty ones",
+                remedy=f"Check the source's `fields`, or name a folder with {VOCABULARY} as `vocabulary`.",
+            )
+        tokenizer = Tokenizer(models.BPE())
+        tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+        trainer = trainers.BpeTrainer(
+            vocab_size=size - len(special),
+            min_frequency=_MIN_FREQUENCY,
+            initial_alphabet=list(CHARACTERS),
+            show_progress=False,
+        )
+        tokenizer.train_from_iterator(repeated(words), trainer)
+        ids = tokenizer.get_vocab(with_added_tokens=False)
+        tokens = sorted(ids, key=ids.__getitem__)
+        merges = map(tuple, json.loads(tokenizer.to_str())["model"]["merges"])
+        return ByteVocabulary((*tokens, *special), tuple(merges), tuple(special))
+
+    def write(self, folder: Path) -> None:
+        """Write vocab.json and merges.txt into an existing folder, as GPT-2's are."""
+        ids = {token: number for number, token in enumerate(self.tokens)}
+        files.write_text(folder / VOCABULARY, json.dumps(ids, ensure_ascii=False))
+        lines = (_VERSION, *(f"{left} {right}" for left, right in self.merges))
+        files.write_text(folder / MERGES, "".join(f"{line}\n" for line in lines))
+
+    def check(self, where: str, where_of: Callable[[int], str]) -> None:
+        """Refuse tokens and merges that do not match.
+
+        Args:
+            where: the tokens' file, for messages.
+            where_of: given the place of a merge, from 0, its file and line.
+
+        Raises:
+            DataError: names the first that does not.
+        """
+        known = set(self.tokens)
+        for place, (left, right) in enumerate(self.merges):
+            for does, token in (("joins", left), ("joins", right), ("makes", left + right)):
+                if token not in known:
+                    raise DataError(
+                        f"a merge {does} what is no token",
+                        where=where_of(place),
+                        expected=f"tokens of {where}",
+                        received=repr(token),
+                        remedy=_REMEDY,
+                    )
+        made = dict.fromkeys(CHARACTERS, -1) | self.places
+        for place, (left, right) in enumerate(self.merges):
+            late = [token for token in (left, right) if made.get(token, -1) >= place]
+            if late and left + right not in made:
+                raise DataError(
+                    "a merge joins what only later lines make",
+                    where=where_of(place),
+                    expected="merges in the order in which they were learned",
+                    received=repr(late[0]),
+                    remedy=_REMEDY,
+                )
+        self._check_tokens(where)
+
+    def _check_tokens(self, where: str) -> None:
+        results = {left + right for left, right in self.merges}
+        others = [token for token in self.tokens if token not in results and token not in CHARACTERS]
+        if unmade := [token for token in others if token not in self.special]:
+            raise DataError(
+                f"{len(unmade):,} tokens are made by no merge" if len(unmade) > 1 else "a token is made by no merge",
+                where=where,
+                expected=f"a merge, or a name among the special tokens {listed(self.special)}",
+                received=listed(map(repr, unmade), 5),
+                remedy=f"If it is a special token, list it as one of `special_tokens`. Else: {_REMEDY}",
+            )
+        if missing := [token for token in self.special if token not in self.tokens]:
+            raise DataError(
+                "the vocabulary lacks special tokens",
+                where=where,
+                expected=listed(self.special),
+                received=f"{len(self.tokens):,} tokens without {listed(missing)}",
+                remedy="Name those that it has as `end_token` and `special_tokens`.",
+            )
+        if letters := [token for token in self.special if token not in others]:
+            raise DataError("a special token is made by a merge, too", where=where, received=listed(letters))
+
+
+def _read_merges(path: Path) -> tuple[int, tuple[Merge, ...]]:
+    """Read a merges.txt: the number of the line of the first merge, and all of them."""
+    content = files.read_bytes(path, remedy=_REMEDY)
+    try:
+        lines = content.decode("utf-8").replace("\r\n", "\n").split("\n")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DataError("the merges are not UTF-8", where=f"{path}:{line}", remedy=_REMEDY) from None
+    first = 1 if lines[0].startswith("#version") else 0
+    merges: list[Merge] = []
+    for number, line in enumerate(lines[first : len(lines) - (lines[-1] == "")], start=first + 1):
+        match line.split(" "):
+            case [left, right] if left and right:
+                merges.append((left, right))
+            case _:
+                raise DataError(
+                    "a line is no merge",
+                    where=f"{path}:{number}",
+                    expected="two tokens and a blank between them",
+                    received=repr(line[:60]),
+                    remedy=_REMEDY,
+                )
+    return first + 1, tuple(merges)

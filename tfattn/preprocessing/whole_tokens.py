@@ -1,0 +1,204 @@
+"""Characters or words as tokens, each of them whole: those of the training texts, and one for all others."""
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import tensorflow as tf
+from pydantic import Field, PositiveInt
+from typing_extensions import TypedDict
+
+from tfattn import files
+from tfattn.errors import DataError, TfattnError
+from tfattn.features import TEXT
+from tfattn.preprocessing.joined_tokens import JoinedTokens
+from tfattn.preprocessing.language import Language
+from tfattn.preprocessing.passages import batches_of
+from tfattn.preprocessing.unknown import Unknown
+
+UNKNOWN, END = "<unk>", "<eos>"
+Size = Annotated[int, Field(ge=3)]  # in tokens, `<unk>` and `<eos>` included
+
+_VOCABULARY = "vocab.json"
+_SETTINGS = "tokenizer_config.json"
+
+
+class Settings(TypedDict):
+    """The content of tokenizer_config.json."""
+
+    tokenizer_class: str
+    model_max_length: int
+
+
+class WholeTokens(Language):
+    """What is common to characters and words: a list of tokens, to which `<unk>` and `<eos>` belong.
+
+    A subclass says how a text is divided, and what each token adds to a text.
+
+    Args:
+        vocabulary_size: the most tokens, `<unk>` and `<eos>` included, of which the most frequent ones are kept.
+        max_length: the longest sequence in tokens: of a window of text, and of a prompt.
+    """
+
+    def __init__(self, *, vocabulary_size: int | None, max_length: int):
+        super().__init__()
+        self.vocabulary_size = vocabulary_size
+        self.max_length = max_length
+        self._tokens: list[str] | None = None
+
+    def divided(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """Divide texts (B,), UTF-8, into strings, ragged (B, (T))."""
+        raise NotImplementedError
+
+    def bytes_of(self, token: str) -> bytes:
+        """Return what a token adds to a text."""
+        raise NotImplementedError
+
+    def fit(self, rows: Iterable[dict[str, str]]) -> None:
+        """List the tokens of the rows, the most frequent first.
+
+        Raises:
+            DataError: there is no text.
+        """
+        counts: Counter[bytes] = Counter()
+        for batch in batches_of(row[TEXT] for row in rows):
+            tokens, _, numbers = tf.unique_with_counts(self.divided(tf.constant(batch.passages)).values)
+            counts.update(dict(zip(tokens.numpy().tolist(), numbers.numpy().tolist(), strict=True)))
+        if not counts:
+            raise DataError(
+                "there is no text to list the tokens of",
+                expected="texts",
+                received="none, or only empty ones",
+                remedy="Check the source's `fields`.",
+            )
+        special = (UNKNOWN, END)
+        found = [token.decode() for token in sorted(counts, key=lambda token: (-counts[token], token))]
+        room = None if self.vocabulary_size is None else max(self.vocabulary_size - len(special), 0)
+        self._use([*special, *[token for token in found if token not in special][:room]])
+
+    def save(self, folder: Path) -> None:
+        """Write vocab.json, which gives the id of each token, and tokenizer_config.json."""
+        files.write_json(Path(folder) / _VOCABULARY, {token: number for number, token in enumerate(self._fitted)})
+        settings: Settings = {"tokenizer_class": type(self).__name__, "model_max_length": self.max_length}
+        files.write_json(Path(folder) / _SETTINGS, settings)
+
+    def load(self, folder: Path) -> None:
+        """Read what `save` wrote.
+
+        Raises:
+            DataError: a file is missing or damaged; names it.
+        """
+        remedy = "Prepare the data again."
+        self.max_length = files.read_json(Path(folder) / _SETTINGS, Settings, remedy=remedy)["model_max_length"]
+        ids = files.read_json(Path(folder) / _VOCABULARY, dict[str, int], remedy=remedy)
+        self._use(sorted(ids, key=ids.__getitem__))
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {"vocabulary_size": len(self._tokens) if self._tokens else self.vocabulary_size or 1}
+
+    @property
+    def tokens(self) -> list[str]:
+        return list(self._fitted)
+
+    @property
+    def token_bytes(self) -> tuple[bytes, ...]:
+        special = {self._unknown_id: self.bytes_of(UNKNOWN), self.end_id: b""}
+        return tuple(special.get(number, self.bytes_of(token)) for number, token in enumerate(self._fitted))
+
+    @property
+    def end_id(self) -> int:
+        return self._fitted.index(END)
+
+    @property
+    def suppressed_ids(self) -> tuple[int, ...]:
+        return (self._unknown_id,)
+
+    def id_of(self, special: str) -> int | None:
+        return self._fitted.index(special) if special in (UNKNOWN, END) else None
+
+    def split(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        _ = self._fitted
+        strings = self.divided(texts)
+        return strings.with_values(self._table.lookup(strings.values))
+
+    def detokenize(self, token_ids: Any) -> tf.Tensor:
+        _ = self._fitted
+        return self._join(token_ids)
+
+    def unknown(self, fields: dict[str, tf.Tensor]) -> dict[str, Unknown]:
+        strings = self.divided(fields[TEXT]).values
+        is_unknown = (self._table.lookup(strings) == self._unknown_id) & (strings != UNKNOWN)
+        return {TEXT: Unknown.of(tf.size(strings), strings[is_unknown].numpy())}
+
+    @property
+    def unknown_remedy(self) -> str:
+        return "Raise `vocabulary_size`, or take `byte_bpe`, to which no text is unknown."
+
+    @property
+    def _fitted(self) -> list[str]:
+        if self._tokens is None:
+            raise TfattnError("the tokenizer has no vocabulary yet", remedy="Call `fit` or `load` first.")
+        return self._tokens
+
+    def _use(self, tokens: list[str]) -> None:
+        self._tokens = tokens
+        self._unknown_id = tokens.index(UNKNOWN)
+        found = {token: number for number, token in enumerate(tokens) if token != END}  # no text ends by what it says
+        entries = tf.lookup.KeyValueTensorInitializer(list(found), list(found.values()), tf.string, tf.int32)
+        self._table = tf.lookup.StaticHashTable(entries, self._unknown_id)
+        self._join = JoinedTokens(self.token_bytes)
+
+
+class CharacterTokens(WholeTokens):
+    """Characters as tokens: those of the training texts, and `<unk>` for all others.
+
+    What is not UTF-8 counts as U+FFFD, and so does `<unk>` where tokens become text again.
+
+    Args:
+        vocabulary_size: the most tokens, `<unk>` and `<eos>` included; by default every character of the texts is one.
+        max_length: the longest sequence in tokens: of a window of text, and of a prompt.
+
+    Example:
+        tokenizer = CharacterTokens()
+        tokenizer.fit([{"text": "to be"}])
+        tokenizer.split(tf.constant(["bet?"]))  # of "b", "e", "t" and <unk>, ragged (1, (T)) int32
+    """
+
+    def __init__(self, *, vocabulary_size: Size | None = None, max_length: PositiveInt = 256):
+        super().__init__(vocabulary_size=vocabulary_size, max_length=max_length)
+
+    def divided(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        return tf.strings.unicode_split(texts, "UTF-8", errors="replace", replacement_char=0xFFFD)
+
+    def bytes_of(self, token: str) -> bytes:
+        return ("\ufffd" if token == UNKNOWN else token).encode()
+
+
+class WordTokens(WholeTokens):
+    """Words as tokens, of texts that are divided by blanks already, as the files of the Penn Treebank are.
+
+    A word that is not listed is `<unk>`, as that word itself is. Joined again, words have one blank between them.
+
+    Args:
+        vocabulary_size: the most tokens, `<unk>` and `<eos>` included; by default every word of the texts is one.
+        max_length: the longest sequence in tokens: of a window of text, and of a prompt.
+
+    Example:
+        tokenizer = WordTokens()
+        tokenizer.fit([{"text": "no it was n't"}])
+        tokenizer.split(tf.constant(["it was <unk>"]))  # ragged (1, (T)) int32
+    """
+
+    def __init__(self, *, vocabulary_size: Size | None = None, max_length: PositiveInt = 256):
+        super().__init__(vocabulary_size=vocabulary_size, max_length=max_length)
+
+    def divided(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        return tf.strings.split(texts)
+
+    def bytes_of(self, token: str) -> bytes:
+        return f" {token}".encode()
+
+    def detokenize(self, token_ids: Any) -> tf.Tensor:
+        return tf.strings.regex_replace(super().detokenize(token_ids), "^ ", "")
