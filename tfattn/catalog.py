@@ -51,6 +51,10 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
             served="tfattn.export.fill_mask:FillMask",
             report="tfattn.evaluation.pretraining:report",
         ),
+        "language_modeling": Kind(
+            task="tfattn.tasks.language_modeling:LanguageModeling",
+            examples="tfattn.data.token_windows:TokenWindows",
+        ),
         "masked_lm": Kind(
             task="tfattn.tasks.masked_lm:MaskedLm",
             examples="tfattn.data.packed_texts:PackedTexts",

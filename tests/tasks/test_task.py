@@ -11,6 +11,7 @@ from tfattn import registry
 from tfattn.models.bert import Bert
 from tfattn.models.feature_map_transformer import FeatureMapTransformer
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
+from tfattn.models.gpt import Gpt
 from tfattn.models.modern_bert import ModernBert
 from tfattn.models.transformer import Transformer
 
@@ -48,6 +49,15 @@ class Words:
         return np.array([b"word"] * len(token_ids), object).view(Texts)
 
 
+class Tokens:
+    """Tells what its tokens stand for."""
+
+    token_bytes = (b"", b"a", b" b", b"c ", b" ", b"\n", b"d e", b"f", b"g")
+
+    def detokenize(self, token_ids):
+        raise NotImplementedError
+
+
 class Texts(np.ndarray):
     """Of a tensor it has `numpy`."""
 
@@ -77,6 +87,10 @@ def translator():
     )
 
 
+def decoder():
+    return Gpt(vocabulary_size=9, intermediate_dim=8, max_sequence_length=8, dropout=0.0, **SIZES)
+
+
 def of(name, model, **options):
     """Makes a task."""
     return lambda: registry.find("tasks", name)(model=model(), **options)
@@ -84,6 +98,10 @@ def of(name, model, **options):
 
 TASKS = {
     "bert_pretraining": [(encoder, {}, TEXTS | HIDDEN | FOLLOWS), (modern_encoder, {}, TEXTS | HIDDEN | FOLLOWS)],
+    "language_modeling": [
+        (decoder, {"preprocessor": Tokens()}, TEXTS),
+        (decoder, {"preprocessor": Tokens(), "label_smoothing": 0.1}, TEXTS | PACKED | {"loss_mask": MASK}),
+    ],
     "masked_lm": [(encoder, {}, TEXTS | HIDDEN), (modern_encoder, {}, TEXTS | HIDDEN | PACKED)],
     "text_classification": [(encoder, {"targets": THREE_LABELS, "dropout": 0.0}, TEXTS | CLASSES)],
     "text_multi_label_classification": [

@@ -39,10 +39,10 @@ class Relation(ABC):
 
 
 class Divides(Relation):
-    """The other is a multiple of it."""
+    """The other is a multiple of it, where it is given."""
 
-    def holds(self, value: int, other: int) -> bool:
-        return other % value == 0
+    def holds(self, value: int | None, other: int) -> bool:
+        return value is None or other % value == 0
 
     def problem(self, key: str, value: int, other: int) -> ConfigError:
         expected = f"a divisor of {self.other}={other}"

@@ -20,14 +20,11 @@ SPACES = frozenset((b" ", b"\t", b"\n", b"\r", b"\f", b"\v"))
 
 
 @runtime_checkable
-class Language(Protocol):
-    """What a preprocessor has to tell of its tokens.
+class Speaker(Protocol):
+    """What a preprocessor has to tell: beside this, `token_bytes`, what each of its V tokens stands for."""
 
-    Attributes:
-        token_bytes: what each of the V tokens stands for; b"" for special ones.
-    """
-
-    token_bytes: Sequence[bytes]
+    def detokenize(self, token_ids: Any) -> Any:
+        """(B, L) token ids to texts (B,)."""
 
 
 class LanguageModeling(Task):
@@ -56,7 +53,7 @@ class LanguageModeling(Task):
     monitor = "bits_per_byte"
     predicts_rows = False
 
-    def __init__(self, *, model: Given[Decoder], preprocessor: Given[Language], label_smoothing: Fraction = 0.0):
+    def __init__(self, *, model: Given[Decoder], preprocessor: Given[Speaker], label_smoothing: Fraction = 0.0):
         super().__init__(name="language_modeling", autocast=False)
         self.model = model
         self.label_smoothing = label_smoothing
