@@ -54,6 +54,7 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "language_modeling": Kind(
             task="tfattn.tasks.language_modeling:LanguageModeling",
             examples="tfattn.data.token_windows:TokenWindows",
+            report="tfattn.evaluation.language_modeling:report",
         ),
         "masked_lm": Kind(
             task="tfattn.tasks.masked_lm:MaskedLm",

@@ -57,7 +57,7 @@ class LanguageModeling(Task):
         super().__init__(name="language_modeling", autocast=False)
         self.model = model
         self.label_smoothing = label_smoothing
-        self._sizes, self._word_parts = _measured(preprocessor.token_bytes)
+        self._preprocessor = preprocessor
         self.built = True
 
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
@@ -88,9 +88,9 @@ class LanguageModeling(Task):
         counts = ops.cast(self.loss_weights(batch)[CROSS_ENTROPY] > 0, "float32")
         token_ids = ops.cast(batch[TOKEN_IDS], "int32")
         surprise = smoothed_cross_entropy(outputs[LOGITS], token_ids[:, 1:], smoothing=0.0)
-        inside, begins, ends = (ops.take(part, token_ids) for part in ops.unstack(ops.array(self._word_parts), 3))
-        words = inside[:, 1:] + begins[:, 1:] * ends[:, :-1]
-        sizes = ops.take(ops.array(self._sizes), token_ids[:, 1:])
+        of_tokens = _measured(self._preprocessor.token_bytes)
+        sizes, inside, begins, ends = (ops.take(ops.array(part), token_ids) for part in of_tokens)
+        words, sizes = inside[:, 1:] + begins[:, 1:] * ends[:, :-1], sizes[:, 1:]
         sums = {"surprise": surprise, "num_tokens": 1.0, "num_words": words, "num_bytes": sizes}
         return {name: ops.sum(each * counts) for name, each in sums.items()}
 
@@ -109,16 +109,15 @@ class LanguageModeling(Task):
         return self.model.depth_groups()
 
 
-def _measured(token_bytes: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray]:
-    """Measure tokens: their bytes (V,), and three numbers (3, V) by which the words of a text are counted.
+def _measured(token_bytes: Sequence[bytes]) -> np.ndarray:
+    """Measure tokens: (4, V) float32, their bytes, and three numbers by which the words of a text are counted.
 
-    A word begins where something stands after a space: the beginnings inside of each token, whether it begins with
-    something else than a space, and whether the next token stands after a space.
+    A word begins where something stands after a space: these are the beginnings inside of each token, whether it begins
+    with something else than a space, and whether the next token stands after a space.
     """
-    sizes = np.array([len(token) for token in token_bytes], np.float32)
-    parts = np.zeros((3, len(token_bytes)), np.float32)
+    found = np.zeros((4, len(token_bytes)), np.float32)
     for place, token in enumerate(token_bytes):
         words = token.split()
         begins = bool(words) and token[:1] not in SPACES
-        parts[:, place] = len(words) - begins, begins, not token or token[-1:] in SPACES
-    return sizes, parts
+        found[:, place] = len(token), len(words) - begins, begins, not token or token[-1:] in SPACES
+    return found

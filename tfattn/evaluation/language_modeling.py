@@ -1,0 +1,99 @@
+"""The evaluation of language models: how well the next token is told, beside what frequencies alone would tell."""
+
+import math
+
+import numpy as np
+
+from tfattn.data.reader import Reader
+from tfattn.data.split import TRAIN
+from tfattn.evaluation.evaluate import Findings
+from tfattn.evaluation.report import Headline, Section, Table
+from tfattn.evaluation.wording import count, number
+from tfattn.features import WEIGHTS
+from tfattn.tasks.language_modeling import CROSS_ENTROPY, LanguageModeling
+from tfattn.tasks.text_metrics import perplexity
+from tfattn.trained.ensemble import TrainedEnsemble
+from tfattn.trained.predictions import SplitPredictions
+from tfattn.training.losses import LOSS
+
+MOST_BATCHES = 1000  # of training records, by which tokens are counted
+BITS = "bits_per_byte"
+
+
+def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
+    """Evaluate a language model on the texts of a split.
+
+    Args:
+        ensemble: one model, whose task is a LanguageModeling.
+        predictions: the metrics of the split's records.
+
+    Returns:
+        findings whose metrics are those of the task; `num_tokens`, of how many tokens they are; and `baseline_loss`, in
+        nats a token, `baseline_perplexity` and `baseline_bits_per_byte` of a guess by how often each token stands in
+        the training texts.
+    """
+    task, vocabulary_size = ensemble.task, len(ensemble.preprocessor.tokens)
+    in_training = _counts(task, predictions.reader(TRAIN), vocabulary_size)
+    measured = _counts(task, predictions.reader(predictions.split), vocabulary_size)
+    metrics = {**predictions.metrics, "num_tokens": int(measured.sum())}
+    # Guessed by the frequencies in training, to which one is added so that no token is impossible.
+    likely = (in_training + 1) / (in_training + 1).sum()
+    surprise = float(-(measured * np.log(likely)).sum())
+    size = float(measured @ np.array([len(token) for token in ensemble.preprocessor.token_bytes]))
+    metrics |= {
+        "baseline_loss": surprise / max(metrics["num_tokens"], 1),
+        "baseline_perplexity": perplexity(surprise, metrics["num_tokens"]),
+        f"baseline_{BITS}": surprise / math.log(2) / max(size, 1.0),
+    }
+    texts = count(len(predictions.rows), f"{predictions.split} text")
+    return Findings(
+        question="what comes next?",
+        measured=f"{count(metrics['num_tokens'], 'token')} of {texts}",
+        metrics=metrics,
+        predictions=[],
+        headline=_headline(metrics),
+        sections=[_beside(metrics)],
+        thing="text",
+        in_short=f"{number(metrics[BITS])} bits per byte, perplexity {number(metrics['perplexity'])} of a token and "
+        f"{number(metrics['word_perplexity'])} of a word (by frequency: {number(metrics[f'baseline_{BITS}'])} bits per "
+        f"byte, perplexity {number(metrics['baseline_perplexity'])})",
+        baselines={LOSS: metrics["baseline_loss"], BITS: metrics[f"baseline_{BITS}"]},
+    )
+
+
+def _counts(task: LanguageModeling, reader: Reader, vocabulary_size: int) -> np.ndarray:
+    """Count how often each token is to be told in the records of a split: (V,)."""
+    counts = np.zeros(vocabulary_size)
+    for batch in reader.dataset(0).take(MOST_BATCHES):
+        batch = {WEIGHTS: np.ones(len(batch["token_ids"]), np.float32), **batch}
+        told = np.asarray(task.loss_weights(batch)[CROSS_ENTROPY]) > 0
+        counts += np.bincount(np.asarray(batch["token_ids"])[:, 1:][told], minlength=vocabulary_size)
+    return counts
+
+
+def _headline(metrics: dict[str, float]) -> Headline:
+    is_better = metrics[LOSS] < metrics["baseline_loss"]
+    return Headline(
+        metric=number(metrics[BITS]),
+        sentence=f"{number(metrics[BITS])} bits are needed for each byte of the texts.",
+        doubts=[] if is_better else ["It is not better than a guess by how often each token stands in training texts."],
+        remarks=[
+            f"A guess by how often each token stands in training texts needs {number(metrics[f'baseline_{BITS}'])}.",
+            "Bits per byte, and perplexities of a word, can be compared where the texts are the same; losses and "
+            "perplexities of a token only where the vocabulary is the same too.",
+        ],
+        facts={
+            "perplexity of a token": number(metrics["perplexity"]),
+            "perplexity of a word between spaces": number(metrics["word_perplexity"]),
+            "loss, in nats a token": number(metrics[LOSS]),
+        },
+    )
+
+
+def _beside(metrics: dict[str, float]) -> Section:
+    rows = [
+        ["bits per byte", number(metrics[BITS]), number(metrics[f"baseline_{BITS}"])],
+        ["perplexity of a token", number(metrics["perplexity"]), number(metrics["baseline_perplexity"])],
+        ["loss, in nats a token", number(metrics[LOSS]), number(metrics["baseline_loss"])],
+    ]
+    return Section("Beside no model at all", [Table(["", "model", "by frequency alone"], rows)])
