@@ -35,8 +35,14 @@ RECIPE = {
 }
 
 
-@pytest.mark.every_backend
-@pytest.mark.parametrize("parts", [{}, LLAMA, RECIPE], ids=["gpt-2", "llama", "recipe"])
+@pytest.mark.parametrize(
+    "parts",
+    [
+        pytest.param({}, id="gpt-2"),
+        pytest.param(LLAMA, id="llama", marks=pytest.mark.every_backend),
+        pytest.param(RECIPE, id="recipe"),
+    ],
+)
 def test_contract(parts):
     check_decoder(Gpt(**SIZES, **parts))
 
