@@ -15,7 +15,7 @@ class Cache(NamedTuple):
     which of them belong to the text. So nothing is ever written into a large tensor: new keys are added to the few
     recent ones, which become past from time to time.
 
-    All axes but the first of the tensors are those of all rows, so that rows may leave.
+    The first axis of every tensor is that of the rows, so that rows may leave.
 
     Attributes:
         lengths: (B,) int32, how many tokens of each text were read, the position of its next token.

@@ -1,6 +1,6 @@
 """The result of decoding, and the loop that writes one text per row, whatever chooses its tokens."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from keras import ops
@@ -53,13 +53,13 @@ def write(
     choose: Callable[[Any, LoopState], Any],
     *,
     start_ids: Any,
-    end_id: int,
+    end_id: int | Sequence[int],
     max_length: Any,
     length_limit: Any,
     source_length: Any = None,
     shrink_batch: bool,
     make_room: Callable[[Any, Any, Any], Any] | None = None,
-    is_last: Callable[[Any, LoopState], tuple[Any, Any]] | None = None,
+    is_last: Callable[[Any, LoopState], Any] | None = None,
     num_likeliest: int | None = None,
 ) -> Decoded:
     """Write a text per row until each has its end or reaches its limit.

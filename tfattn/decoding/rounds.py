@@ -36,7 +36,7 @@ def write_rows(
     done: Any,
     max_length: Any,
     shrink_batch: bool,
-    make_room: Callable[[Any, Any], Any] | None = None,
+    make_room: Callable[[Any, Any, Any], Any] | None = None,
 ) -> LoopState:
     """Write one position after the other until all rows are done.
 

@@ -63,7 +63,8 @@ def sample(
         [[1, 0, 0, 0]]
 
     Source: top-k: Fan et al. 2018, "Hierarchical neural story generation", section 5.4; the nucleus: Holtzman et al.
-        2020, "The curious case of neural text degeneration", section 3.1.
+        2020, "The curious case of neural text degeneration", section 3.1; min-p: Nguyen et al. 2024, "Turning up the
+        heat: min-p sampling for creative and coherent LLM outputs".
     """
     start_ids = ops.convert_to_tensor(start_ids, dtype="int32")
     settings = Sampling.of_rows(

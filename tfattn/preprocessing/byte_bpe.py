@@ -16,7 +16,7 @@ from tfattn.preprocessing.byte_pairs import BytePairs
 from tfattn.preprocessing.byte_vocabulary import MERGES, VOCABULARY, ByteVocabulary
 from tfattn.preprocessing.joined_tokens import JoinedTokens
 from tfattn.preprocessing.language import Language
-from tfattn.preprocessing.passages import batches_of
+from tfattn.preprocessing.passages import counted
 from tfattn.preprocessing.pre_tokens import Pattern, PreTokens
 from tfattn.preprocessing.reference import Reference, check_reference, reference_of
 
@@ -210,9 +210,4 @@ class ByteBpe(Language):
 
     def _counted(self, texts: Iterable[str]) -> Mapping[str, int]:
         """Count the pieces of texts within which bytes are merged."""
-        counts: Counter[bytes] = Counter()
-        cut = PreTokens(self.pattern)
-        for batch in batches_of(texts):
-            pieces, _, numbers = tf.unique_with_counts(cut(tf.constant(batch.passages)).values)
-            counts.update(dict(zip(pieces.numpy().tolist(), numbers.numpy().tolist(), strict=True)))
-        return {written(piece): count for piece, count in counts.items()}
+        return {written(piece): count for piece, count in counted(texts, PreTokens(self.pattern)).items()}

@@ -1,8 +1,11 @@
 """Long texts in passages, so that memory in the graph does not follow the length of a text."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
+
+import tensorflow as tf
 
 MOST_CHARACTERS = 1 << 20  # that are split at once; the graph takes about a hundred bytes for each
 _PASSAGE = 1 << 18
@@ -45,3 +48,12 @@ def passages_of(text: str) -> Iterator[str]:
         yield text[begin : border.start()]
         begin = border.start()
     yield text[begin:]
+
+
+def counted(texts: Iterable[str], divide: Callable[[tf.Tensor], tf.RaggedTensor]) -> Counter[bytes]:
+    """Count the strings, ragged (B, (P)), into which a function divides texts (B,); not in a graph."""
+    counts: Counter[bytes] = Counter()
+    for batch in batches_of(texts):
+        found, _, numbers = tf.unique_with_counts(divide(tf.constant(batch.passages)).values)
+        counts.update(dict(zip(found.numpy().tolist(), numbers.numpy().tolist(), strict=True)))
+    return counts

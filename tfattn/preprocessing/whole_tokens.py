@@ -1,6 +1,5 @@
 """Characters or words as tokens, each of them whole: those of the training texts, and one for all others."""
 
-from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +13,7 @@ from tfattn.errors import DataError, TfattnError
 from tfattn.features import TEXT
 from tfattn.preprocessing.joined_tokens import JoinedTokens
 from tfattn.preprocessing.language import Language
-from tfattn.preprocessing.passages import batches_of
+from tfattn.preprocessing.passages import counted
 from tfattn.preprocessing.unknown import Unknown
 
 UNKNOWN, END = "<unk>", "<eos>"
@@ -61,10 +60,7 @@ class WholeTokens(Language):
         Raises:
             DataError: there is no text.
         """
-        counts: Counter[bytes] = Counter()
-        for batch in batches_of(row[TEXT] for row in rows):
-            tokens, _, numbers = tf.unique_with_counts(self.divided(tf.constant(batch.passages)).values)
-            counts.update(dict(zip(tokens.numpy().tolist(), numbers.numpy().tolist(), strict=True)))
+        counts = counted((row[TEXT] for row in rows), self.divided)
         if not counts:
             raise DataError(
                 "there is no text to list the tokens of",
