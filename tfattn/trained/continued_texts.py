@@ -67,10 +67,18 @@ def prompts(language: Language, texts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]
 
 
 def questions(rows: Sequence[Mapping[str, str]], *, most: int) -> list[dict[str, str]]:
-    """Take the first words, or characters, of some rows, evenly; as raw rows."""
-    places = np.unique(np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(int))
-    asked = [{TEXT: _beginning(rows[place][TEXT]), "row": rows[place].get("row", "")} for place in places]
-    return [one for one in asked if one[TEXT]] or [{TEXT: "", "row": ""}]
+    """Take the first words, or characters, of some lines of some rows, evenly; as raw rows."""
+    lines = [
+        {TEXT: _beginning(line), "row": row.get("row", "")}
+        for row in _evenly(rows, most)
+        for line in _evenly(row[TEXT].splitlines(), most)
+    ]
+    return _evenly([line for line in lines if line[TEXT]], most) or [{TEXT: "", "row": ""}]
+
+
+def _evenly(values: Sequence[Any], most: int) -> list[Any]:
+    places = np.unique(np.linspace(0, len(values) - 1, min(most, len(values))).astype(int))
+    return [values[place] for place in places]
 
 
 def _beginning(text: str) -> str:
