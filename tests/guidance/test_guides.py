@@ -17,12 +17,15 @@ from tfattn.guidance import guide as guide_module
 from tfattn.guidance.guides import Guides
 
 VOCABULARIES = [[*BYTES, END], merged(seed=1)]
-GUIDES = [Guides(token_bytes, end_ids=[len(token_bytes) - 1]) for token_bytes in VOCABULARIES]
+GUIDES = [Guides(token_bytes) for token_bytes in VOCABULARIES]
+ENDS = [[len(token_bytes) - 1] for token_bytes in VOCABULARIES]
 SEEDS = st.integers(0, 2**32)
 
 
 def written(fields, seed, which=1, **options):
-    return drawn(GUIDES[which].of(fields), VOCABULARIES[which], random.Random(seed), **options).decode()
+    return drawn(
+        GUIDES[which].of(fields, end_ids=ENDS[which]), VOCABULARIES[which], random.Random(seed), **options
+    ).decode()
 
 
 @settings(deadline=None, max_examples=60)
@@ -66,7 +69,7 @@ def test_openai_schema_is_the_same_as_a_guided_json():
 
 def test_texts_follow_the_same_masks_without_knowing_of_each_other():
     fields = {"guided_choice": ["ab", "ba"]}
-    one, other = GUIDES[0].of(fields), GUIDES[0].of(fields)
+    one, other = (GUIDES[0].of(fields, end_ids=ENDS[0]) for _ in range(2))
     one.advance(ord("a"))
     assert np.flatnonzero(one.allowed()).tolist() == [ord("b")]
     assert np.flatnonzero(other.allowed()).tolist() == [ord("a"), ord("b")]
@@ -76,36 +79,46 @@ def test_texts_follow_the_same_masks_without_knowing_of_each_other():
     assert one.allowed().any()  # what was given out is the caller's own
 
 
+def test_an_end_may_be_written_where_the_text_is_whole():
+    guide = GUIDES[0].of({"guided_choice": ["a", "ab"]}, end_ids=ENDS[0])
+    guide.advance(ord("a"))
+    assert not guide.is_finished and np.flatnonzero(guide.allowed()).tolist() == [ord("b"), *ENDS[0]]
+    guide.advance(*ENDS[0])
+    assert guide.is_finished and np.flatnonzero(guide.allowed()).tolist() == ENDS[0]
+
+
 def test_a_text_without_an_end_token_ends_where_nothing_follows():
-    guide = Guides(BYTES, end_ids=[]).of({"guided_choice": ["a", "ab"]})
-    assert not guide.is_finished
+    guide = GUIDES[0].of({"guided_choice": ["a", "ab"]}, end_ids=[])
     guide.advance(ord("a"))
     assert not guide.is_finished and np.flatnonzero(guide.allowed()).tolist() == [ord("b")]
     guide.advance(ord("b"))
-    assert guide.is_finished and not guide.allowed().any()
+    assert guide.is_finished
 
 
 def test_masks_beyond_a_limit_are_made_again(monkeypatch):
     monkeypatch.setattr(guide_module, "MOST_MASKS", 2)
     texts = ["abcabc"]
-    guides = Guides([*BYTES, END], end_ids=[256])
-    assert [drawn(guides.of({"guided_choice": texts}), VOCABULARIES[0], random.Random(0)) for _ in "ab"] == [
-        b"abcabc"
-    ] * 2
+    guides = Guides([*BYTES, END])
+    assert [
+        drawn(guides.of({"guided_choice": texts}, end_ids=[256]), VOCABULARIES[0], random.Random(0)) for _ in "ab"
+    ] == [b"abcabc"] * 2
 
 
 def test_other_fields_ask_for_nothing():
-    assert GUIDES[0].of({"prompt": "a", "guided_json": None, "response_format": {"type": "text"}}) is None
+    assert GUIDES[0].of({"prompt": "a", "guided_json": None, "response_format": {"type": "text"}}, end_ids=[]) is None
 
 
 def test_a_vocabulary_of_characters_writes_what_it_can():
     token_bytes = [character.encode() for character in "aeosy né"] + [b""]
-    guides = Guides(token_bytes, end_ids=[8])
-    texts = {drawn(guides.of({"guided_choice": ["yes", "no", "né"]}), token_bytes, random.Random(n)) for n in range(20)}
+    guides = Guides(token_bytes)
+    texts = {
+        drawn(guides.of({"guided_choice": ["yes", "no", "né"]}, end_ids=[8]), token_bytes, random.Random(n))
+        for n in range(20)
+    }
     assert texts == {b"yes", b"no", "né".encode()}
-    assert drawn(guides.of({"guided_choice": ["yes", "never"]}), token_bytes, random.Random(0)) == b"yes"
+    assert drawn(guides.of({"guided_choice": ["yes", "never"]}, end_ids=[8]), token_bytes, random.Random(0)) == b"yes"
     with pytest.raises(ServingError, match="guided_json: the model's tokens cannot write any text that fits"):
-        guides.of({"guided_json": {"type": "string"}})
+        guides.of({"guided_json": {"type": "string"}}, end_ids=[8])
 
 
 @pytest.mark.parametrize(
@@ -114,6 +127,7 @@ def test_a_vocabulary_of_characters_writes_what_it_can():
         ({"guided_choice": "yes"}, 'guided_choice: no list of texts: expected such as .*, received "yes"'),
         ({"guided_choice": ["yes", ""]}, "guided_choice: no list of texts"),
         ({"guided_regex": 1}, "guided_regex: no pattern"),
+        ({"guided_regex": "a{0}"}, "guided_regex: only an empty text fits"),
         (
             {"guided_regex": "a", "guided_json": {}},
             "only one field can guide a text.*received guided_json, guided_regex",
@@ -136,4 +150,4 @@ def test_a_vocabulary_of_characters_writes_what_it_can():
 )
 def test_what_cannot_guide_a_text_is_refused(fields, message):
     with pytest.raises(ServingError, match=message):
-        GUIDES[0].of(fields)
+        GUIDES[0].of(fields, end_ids=[])

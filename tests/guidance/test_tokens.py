@@ -16,18 +16,16 @@ from tfattn.guidance.tokens import Tokens
 def test_all_tokens_at_once_are_each_alone(begun):
     texts = merged(seed=3)
     texts.append(texts[300])  # one token twice
-    end = len(texts) - 2
-    tokens = Tokens(texts, [end])
+    tokens = Tokens(texts)
     automaton = Automaton(Network(Rule("object"), json_text.any_value()))
     state = automaton.after(automaton.number(automaton.start), begun.encode())
     allowed = tokens.allowed(automaton, state)
     alone = [bool(text) and automaton.after(state, text) != DEAD for text in texts]
-    alone[end] = automaton.accepts(state)
     assert allowed.tolist() == alone
 
 
 def test_half_a_character_may_follow_where_the_other_half_can():
-    tokens = Tokens(BYTES, [])
+    tokens = Tokens(BYTES)
     automaton = Automaton(Network(choice(Text("é"), Text("ü")), {}))
     first, second = "é".encode()
     state = automaton.number(automaton.start)
@@ -36,20 +34,13 @@ def test_half_a_character_may_follow_where_the_other_half_can():
     assert np.flatnonzero(tokens.allowed(automaton, state)).tolist() == sorted([second, "ü".encode()[1]])
 
 
-def test_an_end_token_is_no_text():
-    tokens = Tokens([b"a", b"a"], [1])
-    automaton = Automaton(Network(Repeat(Text("a"), 1, 2), {}))
-    state = automaton.number(automaton.start)
-    assert tokens.allowed(automaton, state).tolist() == [True, False]
-
-
 def test_the_alphabet_is_what_tokens_can_write_one_by_one():
-    assert Tokens(BYTES, []).alphabet == EVERY
-    assert Tokens([b"a", b"b", b"xy", "é".encode(), b""], []).alphabet == ((97, 98), (0xE9, 0xE9))
+    assert Tokens(BYTES).alphabet == EVERY
+    assert Tokens([b"a", b"b", b"xy", "é".encode(), b""]).alphabet == ((97, 98), (0xE9, 0xE9))
 
 
 def test_half_characters_that_nothing_completes_are_left_out():
     halved = "é".encode()[:1]
-    tokens = Tokens([halved, "é".encode(), b"a"], [])
+    tokens = Tokens([halved, "é".encode(), b"a"])
     automaton = Automaton(Network(Repeat(json_text.CHARACTER), {}, tokens.alphabet))
     assert tokens.allowed(automaton, automaton.number(automaton.start)).tolist() == [False, True, True]

@@ -10,7 +10,7 @@ from tfattn.errors import ServingError, listed
 from tfattn.guidance import json_text
 from tfattn.guidance.automaton import Automaton
 from tfattn.guidance.expressions import Choice, Expression, Rule, Text
-from tfattn.guidance.guide import Guide, Masks
+from tfattn.guidance.guide import WHOLE, Guide, Masks
 from tfattn.guidance.json_schema import JsonSchema
 from tfattn.guidance.network import Network
 from tfattn.guidance.regular_expression import parsed
@@ -26,15 +26,14 @@ class Guides:
 
     Args:
         token_bytes: what each token adds to a text, V of them; nothing for a token that is no text.
-        end_ids: the tokens that end a text. Without any, a text ends where nothing could follow.
     """
 
-    def __init__(self, token_bytes: Sequence[bytes], end_ids: Collection[int]):
-        self._tokens = Tokens(token_bytes, end_ids)
+    def __init__(self, token_bytes: Sequence[bytes]):
+        self._tokens = Tokens(token_bytes)
         self._kept: OrderedDict[tuple[str, str], Masks] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, fields: Mapping[str, Any]) -> Guide | None:
+    def of(self, fields: Mapping[str, Any], *, end_ids: Collection[int]) -> Guide | None:
         """Make the guide that the fields of a request ask for.
 
         Args:
@@ -42,6 +41,7 @@ class Guides:
                 {"type": "json_object"} or {"type": "json_schema", "json_schema": {"schema": {...}}}; the others are
                 vLLM's: `guided_choice`, a list of texts; `guided_json`, a schema; `guided_regex`, a pattern. Other
                 fields are not looked at.
+            end_ids: the tokens that end a text. Without any, it ends where nothing can follow.
 
         Returns:
             a guide, or None where the text may be anything.
@@ -56,7 +56,7 @@ class Guides:
             raise ServingError(
                 "only one field can guide a text", expected=f"one of {listed(READERS)}", received=listed(asked)
             )
-        return next((Guide(self._masks(name, value)) for name, value in asked.items()), None)
+        return next((Guide(self._masks(name, value), end_ids) for name, value in asked.items()), None)
 
     def _masks(self, name: str, value: Any) -> Masks:
         key = name, json.dumps(value, ensure_ascii=False)
@@ -77,10 +77,13 @@ class Guides:
             network = Network(root, rules, self._tokens.alphabet)
             if network.is_empty:
                 raise self._error_of(root, rules)
+            automaton = Automaton(network)
+            if automaton.start == WHOLE:
+                raise ServingError("only an empty text fits", expected="something to write")
         except ServingError as error:
             error.where = error.where or name
             raise
-        return Masks(self._tokens, Automaton(network))
+        return Masks(self._tokens, automaton)
 
     def _error_of(self, root: Expression, rules: Mapping[str, Expression]) -> ServingError:
         if Network(root, rules).is_empty:

@@ -1,6 +1,6 @@
 """The tokens of a vocabulary as a tree of bytes, which is walked along an automaton for all tokens at once."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,28 +34,26 @@ class Tokens:
 
     Args:
         token_bytes: what each token adds to a text, V of them; nothing for a token that is no text.
-        end_ids: the tokens that end a text.
 
     Attributes:
-        token_bytes, end_ids: as given.
+        token_bytes: as given.
         alphabet: the characters that can be written one by one, as tokens or as the bytes that tokens are. Where not
             every byte is a token, those tokens are left out that hold half a character: nothing could complete it.
     """
 
-    def __init__(self, token_bytes: Sequence[bytes], end_ids: Collection[int]):
+    def __init__(self, token_bytes: Sequence[bytes]):
         self.token_bytes = list(token_bytes)
-        self.end_ids = sorted(end_ids)
         has_every_byte = {bytes([value]) for value in CONTINUED} <= set(self.token_bytes)
         texts = {
             token_id: text
             for token_id, text in enumerate(self.token_bytes)
-            if text and token_id not in self.end_ids and (has_every_byte or _is_whole(text))
+            if text and (has_every_byte or _is_whole(text))
         }
         self.alphabet = _alphabet(texts.values(), has_every_byte)
         self._levels = _levels(texts)
 
     def allowed(self, automaton: Automaton, state: int) -> np.ndarray:
-        """Compute which tokens may follow in a state.
+        """Compute which tokens may follow in a state; those that are no text never do.
 
         Args:
             automaton: what the text must be.
@@ -71,8 +69,6 @@ class Tokens:
             allowed[level.token_ids] = states[level.nodes] != DEAD
             if not states.any():
                 break
-        if automaton.accepts(state):
-            allowed[self.end_ids] = True
         return allowed
 
 
