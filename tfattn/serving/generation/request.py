@@ -12,7 +12,6 @@ from tfattn.serving.api.failure import Failure, invalid
 MOST_CHOICES, MOST_PROMPTS = 16, 16
 MOST_STOPS, LONGEST_STOP = 16, 1024  # bytes
 MOST_LIKELIEST = 20  # that a step of an export tells
-LONGEST_SHOWN = 60  # characters of what was wrong
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -137,5 +136,7 @@ def refusal(error: ValidationError) -> Failure:
 
 
 def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+    """Write what was received: a number, or of what kind it is; texts of requests are not repeated."""
+    if value is None or isinstance(value, bool | int | float):
+        return json.dumps(value)
+    return {str: "a string", dict: "an object"}.get(type(value), "a list")
