@@ -10,7 +10,7 @@ from pydantic.functional_validators import AfterValidator
 from tfattn.serving.api.failure import Failure, invalid
 
 MOST_CHOICES, MOST_PROMPTS = 16, 16
-MOST_STOPS, LONGEST_STOP = 16, 1024  # bytes
+MOST_STOPS, LONGEST_STOP = 16, 128  # bytes, as many as the export's own texts take
 MOST_LIKELIEST = 20  # that a step of an export tells
 
 Model = TypeVar("Model", bound=BaseModel)
