@@ -47,8 +47,8 @@ def export(weights: str | Path, *, folder: Path, name: str | None = None) -> Pat
         )
     name = name or Path(weights).name
     console.note(f"{name} is exported, once, so that it can be asked and served")
-    settings: dict[str, Any] = {"name": source.preprocessor, "vocabulary": "pretrained", "max_length": source.max_length}
-    language = registry.find("preprocessors", source.preprocessor)(**{key: settings[key] for key in [*settings][1:]})
+    settings: dict[str, Any] = {"vocabulary": "pretrained", "max_length": source.max_length}
+    language = registry.find("preprocessors", source.preprocessor)(**settings)
     language.adopt(**source.tokenization())
     language.fit([])
     sizes = source.sizes()
@@ -60,7 +60,7 @@ def export(weights: str | Path, *, folder: Path, name: str | None = None) -> Pat
     rows = [{"text": text, "row": f"question {number}"} for number, text in enumerate(QUESTIONS, start=1)]
     config = {
         "name": name,
-        "data": {"preprocessing": settings},
+        "data": {"preprocessing": {"name": source.preprocessor, **settings}},
         "model": {"name": source.model, **sizes},
         "task": {"name": "language_modeling"},
     }
