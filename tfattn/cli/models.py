@@ -62,35 +62,6 @@ def predict(
 app.command("translate", help="Translate a file or standard input: `tfattn predict` under another name.")(predict)
 
 
-@app.command()
-def prompt(
-    recipe: Annotated[
-        Path, typer.Argument(help="How rows become prompts: a YAML file, such as configs/prompts/summary.yaml.")
-    ],
-    model: Annotated[str, typer.Argument(help="A language model: as `tfattn predict` takes it.")],
-    input: Annotated[str, typer.Option("--input", help="csv, tsv, jsonl or text lines; - is standard input.")] = "-",
-    output: Annotated[
-        str, typer.Option("--output", help=".jsonl, .csv, .tsv, or .txt of texts alone; - is standard output.")
-    ] = "-",
-    accuracy: Annotated[
-        bool, typer.Option("--accuracy", help="Tell how many answers are right: rows have the recipe's target column.")
-    ] = False,
-    format: Annotated[
-        Literal["text", "csv", "tsv", "jsonl"] | None,
-        typer.Option("--format", help="How to read the input, where its suffix does not tell."),
-    ] = None,
-    batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Rows in a batch.")] = 8,
-    set: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override any key, such as num_examples=4.")
-    ] = None,
-    folder: Folder = Path("saved_models"),
-    token_file: TokenFile = None,
-) -> None:
-    """Answer the rows of a file with a language model, by a recipe: texts that it writes, or the likeliest label."""
-    options = {"format": format, "batch_size": batch_size, "folder": folder, "token_file": token_file}
-    loading.serving().prompt(recipe, model, input, output, has_targets=accuracy, overrides=set, **options)
-
-
 @app.command("fill-mask")
 def fill_mask(
     model: Annotated[str, typer.Argument(help="A masked language model: as `tfattn predict` takes it.")],

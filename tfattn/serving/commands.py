@@ -15,6 +15,7 @@ from tfattn.serving.client import masked_texts, output_lines
 from tfattn.serving.client.predict import Predictor
 from tfattn.serving.client.predict import predict as predict_rows
 from tfattn.serving.client.prompted_model import PromptedModel
+from tfattn.serving.client.recipe import Recipe
 from tfattn.serving.client.remote import RemoteModel
 from tfattn.serving.client.transports.address import is_address
 from tfattn.serving.engine import forking
@@ -41,8 +42,13 @@ def predict(
     predict_rows(predictor, input, output, kind=format, batch_size=batch_size)
 
 
+def recipe(path: Path, overrides: list[str] | None) -> Recipe:
+    """Read how rows become prompts."""
+    return build(resolve_section("prompt", path, overrides))
+
+
 def prompt(
-    recipe: Path,
+    recipe: Recipe,
     model: str,
     input: str,
     output: str,
@@ -50,14 +56,12 @@ def prompt(
     has_targets: bool,
     format: str | None,
     batch_size: int,
-    overrides: list[str] | None,
     folder: Path,
     token_file: Path | None,
 ) -> None:
     """Write the answers of a language model to the rows of a file, by a recipe, and tell how many are right."""
     output_lines.format_of(output)
-    how = build(resolve_section("prompt", recipe, overrides))
-    prompted = PromptedModel(_opened(model, folder, token_file=token_file), how, has_targets=has_targets)
+    prompted = PromptedModel(_opened(model, folder, token_file=token_file), recipe, has_targets=has_targets)
     predict_rows(prompted, input, output, kind=format, batch_size=batch_size)
     if prompted.num_rows:
         fraction = prompted.num_right / prompted.num_rows

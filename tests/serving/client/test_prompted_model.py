@@ -105,11 +105,10 @@ def test_an_export_answers_by_the_likeliest_words(author):
 
 def test_an_export_writes_until_a_stop_string(author):
     rows = [{"text": "To be"}]
-    (whole,) = PromptedModel(author, Recipe(template="{text}", max_new_tokens=5), has_targets=False).predict(rows)
-    stop = whole["text"][2]
-    recipe = Recipe(template="{text}", max_new_tokens=5, stop=(stop, "\0"))
+    (whole,) = PromptedModel(author, Recipe(template="{text}", max_new_tokens=20), has_targets=False).predict(rows)
+    recipe = Recipe(template="{text}", max_new_tokens=20, stop=("\0", whole["text"][0]))
     (cut,) = PromptedModel(author, recipe, has_targets=False).predict(rows)
-    assert cut["text"] == whole["text"].split(stop)[0].strip()
+    assert whole["text"] and not cut["text"]
 
 
 def test_a_command_answers_a_file(folder, command, tmp_path, monkeypatch):
