@@ -19,7 +19,7 @@ from tfattn.serving.engine.batching import Batcher
 from tfattn.serving.engine.batching_parameters import BatchingParameters
 from tfattn.serving.engine.messages import Arrays
 from tfattn.serving.engine.process import Died, Process
-from tfattn.serving.generation.description import STEP
+from tfattn.serving.generation.description import writes_texts
 from tfattn.serving.generation.limits import TextLimits
 from tfattn.serving.generation.piece import Piece
 from tfattn.serving.generation.request import Request
@@ -56,6 +56,7 @@ class Version:
         state: where it is in its life.
         error: why it could not be loaded, or could not go on; None where nothing is wrong.
         signatures: its functions by name, once it is loaded.
+        writes_texts: whether it writes texts step by step.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class Version:
         self.state = VersionState.START
         self.error: Failure | None = None
         self.signatures: dict[str, Signature] = {}
+        self.writes_texts = writes_texts(folder)
         self._load_seconds = serving.load_seconds
         self._allow_operations = serving.allow_operations
         self._limits = TextLimits(serving.texts, serving.texts_waiting, serving.prefix_mib * 2**20)
@@ -127,11 +129,6 @@ class Version:
         """
         with self.use():
             return await self._batcher.run(self.signatures[signature], inputs, outputs, deadline)
-
-    @property
-    def writes_texts(self) -> bool:
-        """Whether it writes texts step by step."""
-        return STEP in self.signatures
 
     async def write(self, request: Request) -> AsyncIterator[Piece]:
         """Yield pieces of texts as they are written; to close the iterator cancels the request.
