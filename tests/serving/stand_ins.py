@@ -35,6 +35,8 @@ class Version:
         gate: `run` waits for it.
         cancelled: how many runs were dropped.
         breaks: an exception that `run` raises.
+        told: what `write` yields, with the gate behind the first piece, or raises; None where it writes no texts.
+        wanted: what `write` was asked for.
     """
 
     def __init__(self, model, number, functions, *, state=VersionState.AVAILABLE, error=None):
@@ -44,6 +46,25 @@ class Version:
         self.calls, self.in_use, self.cancelled, self.breaks = [], 0, 0, None
         self.gate = asyncio.Event()
         self.gate.set()
+        self.told, self.wanted = None, []
+
+    @property
+    def writes_texts(self):
+        return self.told is not None
+
+    async def write(self, request):
+        self.wanted.append(request)
+        with self.use():
+            for number, piece in enumerate(self.told):
+                if isinstance(piece, Exception):
+                    raise piece
+                try:
+                    if number:
+                        await self.gate.wait()
+                except asyncio.CancelledError:
+                    self.cancelled += 1
+                    raise
+                yield piece
 
     async def run(self, signature, inputs, outputs, deadline):
         self.calls.append((signature, inputs, outputs, deadline))
@@ -114,7 +135,14 @@ class Metrics:
     """Keeps what it is told of requests."""
 
     def __init__(self):
-        self.requests = []
+        self.requests, self.first_pieces, self.usages = [], [], []
+
+    def first_piece(self, model, *, seconds):
+        assert seconds >= 0
+        self.first_pieces.append(model)
+
+    def tokens(self, model, usage):
+        self.usages.append((model, usage))
 
     def request(self, model, version, *, api, entrypoint, code, seconds):
         assert seconds >= 0

@@ -1,9 +1,9 @@
-"""The command that writes texts while somebody watches."""
+"""The commands that have a language model write: while somebody watches, or for the rows of a file."""
 
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -12,16 +12,19 @@ from tfattn.cli import loading
 
 app = typer.Typer()
 
+Model = Annotated[
+    str,
+    typer.Argument(
+        help="A published decoder (smollm2), which is exported first; or an export's folder, or its name under "
+        "saved_models/."
+    ),
+]
+Folder = Annotated[Path, typer.Option("--folder", help="Where exports stand.")]
+
 
 @app.command()
 def generate(
-    model: Annotated[
-        str,
-        typer.Argument(
-            help="A published decoder (smollm2), which is exported first; or an export's folder, or its name under "
-            "saved_models/."
-        ),
-    ],
+    model: Model,
     prompt: Annotated[
         str | None, typer.Argument(help="What to continue, or what to say first in a chat; else standard input.")
     ] = None,
@@ -57,7 +60,7 @@ def generate(
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="The same seed draws the same text.")] = None,
     n: Annotated[int, typer.Option("--n", help="How many texts to write.")] = 1,
-    folder: Annotated[Path, typer.Option("--folder", help="Where exports stand.")] = Path("saved_models"),
+    folder: Folder = Path("saved_models"),
 ) -> None:
     """Write on from a prompt, or chat, while you watch.
 
@@ -67,8 +70,7 @@ def generate(
     settings |= {"min_p": min_p, "repetition_penalty": repetition_penalty, "presence_penalty": presence_penalty}
     settings |= {"frequency_penalty": frequency_penalty, "seed": seed, "n": n, "stop": tuple(stop or ())}
     options = {"folder": folder, "settings": settings, "say": _say}
-    if _is_published(model, folder):
-        loading.with_tensorflow("tfattn.published").export(model, folder=folder)
+    _export_published(model, folder)
     serving = loading.with_tensorflow("tfattn.serving.client.generate")
     if chat:
         serving.chat(model, [prompt] if prompt is not None else _lines(), **options)
@@ -76,9 +78,44 @@ def generate(
         serving.generate(model, sys.stdin.read() if prompt is None else prompt, **options)
 
 
-def _is_published(model: str, folder: Path) -> bool:
-    """Tell whether a name is that of published weights of which there is no export yet."""
-    return model in PRETRAINED_PACKAGES and not (folder / model).is_dir() and not Path(model).is_dir()
+@app.command()
+def prompt(
+    recipe: Annotated[
+        Path, typer.Argument(help="How rows become prompts: a YAML file, such as configs/prompts/summary.yaml.")
+    ],
+    model: Model,
+    input: Annotated[str, typer.Option("--input", help="csv, tsv, jsonl or text lines; - is standard input.")] = "-",
+    output: Annotated[
+        str, typer.Option("--output", help=".jsonl, .csv, .tsv, or .txt of texts alone; - is standard output.")
+    ] = "-",
+    accuracy: Annotated[
+        bool, typer.Option("--accuracy", help="Tell how many answers are right: rows have the recipe's target column.")
+    ] = False,
+    format: Annotated[
+        Literal["text", "csv", "tsv", "jsonl"] | None,
+        typer.Option("--format", help="How to read the input, where its suffix does not tell."),
+    ] = None,
+    batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Rows in a batch.")] = 8,
+    set: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override any key, such as num_examples=4.")
+    ] = None,
+    folder: Folder = Path("saved_models"),
+    token_file: Annotated[
+        Path | None, typer.Option("--token-file", help="A file with the bearer token that a server asks for.")
+    ] = None,
+) -> None:
+    """Answer the rows of a file by a recipe: with texts that a model writes, or with the likeliest label."""
+    serving = loading.serving()
+    how = serving.recipe(recipe, set)
+    _export_published(model, folder)
+    options = {"format": format, "batch_size": batch_size, "folder": folder, "token_file": token_file}
+    serving.prompt(how, model, input, output, has_targets=accuracy, **options)
+
+
+def _export_published(model: str, folder: Path) -> None:
+    """Export a published decoder, where a name is that of one of which there is no export yet."""
+    if model in PRETRAINED_PACKAGES and not (folder / model).is_dir() and not Path(model).is_dir():
+        loading.with_tensorflow("tfattn.published").export(model, folder=folder)
 
 
 def _lines() -> Iterator[str]:

@@ -17,7 +17,7 @@ Threads = frozenset[Thread]
 ACCEPT: Thread = (-1, None)
 DEAD = 0  # the number of the state that nothing leaves
 MOST_THREADS = 2_000  # of what can be read in more ways, some are followed
-MOST_STATES = 20_000  # of a table; then it is begun anew
+MOST_STATES = 8_000  # of a table; then it is begun anew
 
 
 class Automaton:

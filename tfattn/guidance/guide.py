@@ -9,7 +9,7 @@ import numpy as np
 from tfattn.guidance.automaton import ACCEPT, Automaton, Threads
 from tfattn.guidance.tokens import Tokens
 
-MOST_MASKS = 4096  # of one automaton, a bit for each token
+MOST_MASKS = 1024  # of one automaton, a bit for each token
 WHOLE: Threads = frozenset([ACCEPT])  # a text to which nothing can be added
 
 

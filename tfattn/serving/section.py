@@ -27,7 +27,8 @@ class Serving:
         load_retry_seconds: the time between such tries, and the longest that a version waits whose process dies.
         allow_operations: the operations that a model may have although they do more than compute, such as ReadFile.
         labels_for_unavailable: whether a new label may be given to a version that is not available.
-        timeout_seconds: how long a REST request may take to be answered.
+        timeout_seconds: how long a REST request may take to be answered; of texts that are written step by step, how
+            long each next piece may take.
         max_body_mib: the largest request body, inflated, and the largest gRPC message, in MiB.
         max_gzip_ratio: how many times larger than its compressed form a body may be.
         max_nesting: how deep JSON may be nested; 0 for no limit but Python's own.
@@ -41,6 +42,9 @@ class Serving:
         token_file: a file whose text every request must carry as `Authorization: Bearer`; health and metrics aside.
         grace_seconds: how long accepted requests may take after SIGTERM.
         worker_threads: the threads of one version's process; 0 for one per CPU core.
+        texts: of a model that writes texts step by step, how many it writes at a time.
+        texts_waiting: how many more may wait; what comes beyond is refused at once.
+        prefix_mib: how much is kept of what it has read and written, for prompts that begin alike, in MiB.
         log_requests: whether every request is logged, without its content.
         as_tf_serving: the improvements on TF Serving to switch off.
 
@@ -74,5 +78,8 @@ class Serving:
     token_file: str | None = None
     grace_seconds: PositiveFloat = 30.0
     worker_threads: NonNegativeInt = 0
+    texts: PositiveInt = 8
+    texts_waiting: NonNegativeInt = 100
+    prefix_mib: NonNegativeInt = 256
     log_requests: bool = False
     as_tf_serving: tuple[Deviation, ...] = ()

@@ -3,6 +3,7 @@
 Its keys and values are its tokens. It computes in NumPy and exactly, which no network does.
 """
 
+import codecs
 import json
 import zlib
 from pathlib import Path
@@ -23,7 +24,8 @@ class StandIn:
     Args:
         folder: where it writes what an export says.
         context: of it.
-        likely: a text that it writes where nobody is asked for anything else; None for what the state tells.
+        script: the tokens that it writes whatever it reads; None for what it is fed.
+        chat: whether it knows a chat template.
 
     Attributes:
         read: for each call of prefill, how many tokens it read.
@@ -31,13 +33,13 @@ class StandIn:
         before_step: called before each step.
     """
 
-    def __init__(self, folder: Path, *, context=200, script=None, chat=True):
+    def __init__(self, folder: Path, *, context=200, script=None, chat=True, end_ids=(257, 258)):
         self.folder, self.script = folder, script
         self.read, self.steps = [], []
         self.before_step = lambda: None
         said = {
             "context": context,
-            "end_ids": [257, 258],
+            "end_ids": end_ids,
             "vocabulary_size": len(TOKENS),
             "num_layers": LAYERS,
             "num_groups": GROUPS,
@@ -126,5 +128,5 @@ def _keys_values(token_ids):
 
 
 def text_of(token_ids):
-    """The text of tokens."""
-    return b"".join(TOKENS[one] for one in token_ids).decode("utf-8", "replace")
+    """The text of tokens, without half a character at its end."""
+    return codecs.getincrementaldecoder("utf-8")("replace").decode(b"".join(TOKENS[one] for one in token_ids))

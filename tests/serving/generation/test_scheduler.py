@@ -10,8 +10,9 @@ from grpc import StatusCode
 from tests.serving.generation.stand_in import TOKENS, StandIn, text_of
 from tfattn.errors import ServingError
 from tfattn.serving.api.failure import Failure
+from tfattn.serving.generation.limits import Occupancy, TextLimits
 from tfattn.serving.generation.request import NEUTRAL, ChatMessage, Request
-from tfattn.serving.generation.scheduler import SEEDS_APART, Occupancy, Scheduler, Ticket
+from tfattn.serving.generation.scheduler import SEEDS_APART, Scheduler, Ticket
 
 
 @pytest.fixture
@@ -69,7 +70,7 @@ def test_texts_that_start_one_after_another_are_those_that_they_are_alone(model)
         request(prompt, max_new_tokens=length, seed=seed, presence_penalty=seed / 10)
         for seed, (prompt, length) in enumerate(zip(prompts, lengths, strict=True))
     ]
-    with Scheduler(model, most_rows=5) as scheduler:
+    with Scheduler(model, TextLimits(most_rows=5)) as scheduler:
         told, ends, _ = begun(scheduler, *requests)
         assert all(end.wait(30) for end in ends)
     for seed, (prompt, length, pieces) in enumerate(zip(prompts, lengths, told, strict=True)):
@@ -82,7 +83,7 @@ def test_rows_that_hang_up_leave_the_others_as_they_are_and_nothing_behind(model
     seen = []
     slow = threading.Event()
     model.before_step = lambda: slow.wait(0.005)
-    with Scheduler(model, most_rows=4, observe=seen.append) as scheduler:
+    with Scheduler(model, TextLimits(most_rows=4), observe=seen.append) as scheduler:
         requests = [request(f"Story {number}", max_new_tokens=60, seed=number) for number in range(4)]
         told, ends, tickets = begun(scheduler, *requests)
         tickets[0].cancel()
@@ -117,7 +118,7 @@ def test_a_shared_prefix_is_read_once(model):
 
 
 def test_without_room_for_prefixes_everything_is_read_again(model):
-    with Scheduler(model, prefix_bytes=0) as scheduler:
+    with Scheduler(model, TextLimits(prefix_bytes=0)) as scheduler:
         for _ in range(2):
             *_, last = scheduler.write(request("Once upon a time"))
             assert last.usage.cached == 0
@@ -199,8 +200,6 @@ def test_a_text_ends_where_the_context_does(tmp_path):
     [
         ("x" * 200, ["has 200 tokens", "context is 200 tokens"]),
         ("x" * 10_000, ["or more tokens", "context is 200 tokens"]),
-        ("", ["empty"]),
-        ((), ["empty"]),
         ((5, 4000), ["the token 4000", "from 0 to 262"]),
     ],
 )
@@ -213,6 +212,19 @@ def test_prompts_that_do_not_do(model, prompt, words):
         assert joined(scheduler.write(request())) == alone(model, "Once", length=20)
 
 
+def test_an_empty_prompt_is_continued_as_a_document_begins(model):
+    expected = text_of(model.alone([257], NEUTRAL, seed=0, length=20))
+    with Scheduler(model) as scheduler:
+        assert joined(scheduler.write(request(""))) == joined(scheduler.write(request(()))) == expected
+
+
+def test_an_answer_ends_where_the_template_ends_it_and_a_text_does_not(tmp_path):
+    model = StandIn(tmp_path, script=[*b"Yes", 257, *b"No"], end_ids=[258])
+    with Scheduler(model) as scheduler:
+        assert joined(scheduler.write(request((ChatMessage(role="user", content="Hi"),)))) == "Yes"
+        assert joined(scheduler.write(request())) == "YesNo"
+
+
 def test_a_model_without_a_template_does_not_chat(tmp_path):
     with Scheduler(StandIn(tmp_path, chat=False)) as scheduler, pytest.raises(Failure, match="no chat template"):
         list(scheduler.write(request((ChatMessage(role="user", content="Hi"),))))
@@ -221,7 +233,7 @@ def test_a_model_without_a_template_does_not_chat(tmp_path):
 def test_beyond_the_queue_a_text_is_refused_at_once(model):
     step = threading.Event()
     model.before_step = lambda: step.wait(10)
-    with Scheduler(model, most_rows=1, most_waiting=1) as scheduler:
+    with Scheduler(model, TextLimits(most_rows=1, most_waiting=1)) as scheduler:
         tickets = [Ticket(lambda piece: None) for _ in range(3)]
         for ticket in tickets[:2]:
             scheduler.submit(request(), ticket)

@@ -11,11 +11,23 @@ from grpc import StatusCode
 from tfattn.errors import TfattnError
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.engine import messages, warm_up
-from tfattn.serving.engine.line import OK, Line
+from tfattn.serving.engine.line import OK, RUN, WRITE, Line
 from tfattn.serving.engine.saved_model import SavedModel
+from tfattn.serving.engine.texts import Texts
+from tfattn.serving.generation.description import writes_texts
+from tfattn.serving.generation.limits import TextLimits
+from tfattn.serving.generation.scheduler import Scheduler
 
 
-def host(folder: Path, line: Line, *, threads: int, allow_operations: Collection[str], background: Executor) -> None:
+def host(
+    folder: Path,
+    line: Line,
+    *,
+    threads: int,
+    allow_operations: Collection[str],
+    limits: TextLimits,
+    background: Executor,
+) -> None:
     """Answer the requests of a line until it is closed.
 
     The first frames to the server have the number 0: the signatures, when the model is loaded, and how many warm-up
@@ -24,17 +36,22 @@ def host(folder: Path, line: Line, *, threads: int, allow_operations: Collection
     Args:
         folder: the version's folder.
         line: the line to the server.
-        threads: how many requests are computed at a time, each by one thread.
+        threads: how many requests are computed at a time, each by one thread; texts that are written step by step
+            are written together, and each step is computed by so many.
         allow_operations: the operations that the model may have although they do more than compute.
+        limits: of the texts that are written step by step.
         background: where to load, and to answer each warm-up request for the first time, which takes longest.
     """
     with ThreadPoolExecutor(threads) as pool:
         try:
-            options = {"allow_operations": allow_operations, "operation_threads": 1}
+            operation_threads = threads if writes_texts(folder) else 1
+            options = {"allow_operations": allow_operations, "operation_threads": operation_threads}
             model = background.submit(SavedModel, folder, **options).result()
             line.send(0, OK, messages.signatures(model.signatures.values()))
             requests = background.submit(_warmed, model).result()
             _warm(model, requests, pool, threads)
+            texts = Texts(line, pool)
+            scheduler = Scheduler(model, limits, observe=texts.tell_occupancy) if writes_texts(folder) else None
         except Failure as failure:
             _refuse(line, 0, failure)
             return
@@ -42,8 +59,14 @@ def host(folder: Path, line: Line, *, threads: int, allow_operations: Collection
             _refuse(line, 0, Failure(StatusCode.FAILED_PRECONDITION, str(error)))
             return
         line.send(0, OK, str(len(requests)).encode())
-        for number, body in line.frames():
-            pool.submit(_answer, model, line, number, body)
+        with scheduler or contextlib.nullcontext():
+            for number, kind, body in line.frames():
+                if kind == RUN:
+                    pool.submit(_answer, model, line, number, body)
+                elif kind == WRITE:
+                    texts.begin(scheduler, number, body)
+                else:
+                    texts.cancel(number)
 
 
 def _answer(model: SavedModel, line: Line, number: int, body: bytes) -> None:

@@ -1,7 +1,17 @@
 """The line between a server and the process of a version: frames over a socket pair.
 
-A frame is a head and a body. From the server: the number of a request and a PredictRequest. To the server: that number,
-a code of gRPC's, and a PredictResponse or, for any code but OK, the message.
+A frame is a head and a body. From the server: the number of a request, its kind, and what is asked.
+
+    RUN       a PredictRequest
+    WRITE     a request for texts (generation/request.py)
+    CANCEL    nothing: nobody waits for these texts any more
+
+To the server: that number, a code of gRPC's, and for any code but OK the message; else what is answered.
+
+    RUN       a PredictResponse
+    WRITE     any number of frames, each a piece of a text (generation/piece.py), and at last one of nothing
+
+Frames of the number 0 tell of the process itself.
 """
 
 import socket
@@ -9,13 +19,14 @@ import struct
 import threading
 from collections.abc import Iterator
 
-HEAD = struct.Struct("<QHQ")  # number, code, length of the body
+HEAD = struct.Struct("<QHQ")  # number, kind or code, length of the body
+RUN, WRITE, CANCEL = range(3)
 OK = 0
 
 
-def frame(number: int, code: int, body: bytes) -> bytes:
-    """Make the bytes of a frame."""
-    return HEAD.pack(number, code, len(body)) + body
+def frame(number: int, kind: int, body: bytes) -> bytes:
+    """Make the bytes of a frame; to the server its code stands in the place of the kind."""
+    return HEAD.pack(number, kind, len(body)) + body
 
 
 class Line:
@@ -31,8 +42,8 @@ class Line:
         with self._lock:
             self._end.sendall(frame(number, code, body))
 
-    def frames(self) -> Iterator[tuple[int, bytes]]:
-        """Yield what the server sends, numbers and bodies, until it closes the line."""
+    def frames(self) -> Iterator[tuple[int, int, bytes]]:
+        """Yield what the server sends, numbers, kinds and bodies, until it closes the line."""
         while head := self._file.read(HEAD.size):
-            number, _, length = HEAD.unpack(head)
-            yield number, self._file.read(length)
+            number, kind, length = HEAD.unpack(head)
+            yield number, kind, self._file.read(length)

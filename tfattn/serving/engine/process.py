@@ -3,10 +3,11 @@
 import asyncio
 import contextlib
 import itertools
+import json
 import multiprocessing
 import socket
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from pathlib import Path
 
 from grpc import StatusCode
@@ -14,11 +15,17 @@ from grpc import StatusCode
 from tfattn.serving.api.failure import CODES, Failure
 from tfattn.serving.api.signature import Signature
 from tfattn.serving.engine import death, forking, messages, worker
-from tfattn.serving.engine.line import HEAD, OK, frame
+from tfattn.serving.engine.line import CANCEL, HEAD, OK, RUN, WRITE, frame
 from tfattn.serving.engine.messages import Arrays
+from tfattn.serving.engine.stream import Stream
+from tfattn.serving.generation.limits import Occupancy, TextLimits
+from tfattn.serving.generation.piece import Piece
+from tfattn.serving.generation.request import Request
 
 LAST_WORDS = 1 << 15  # bytes of a process's standard error that are kept, to find in them why it died
 ENDING_SECONDS = 10  # for what a process still computes
+
+Observe = Callable[[Occupancy], None]
 
 
 class Died(Exception):
@@ -39,32 +46,46 @@ class Process:
         process: multiprocessing.Process,
         line: tuple[asyncio.StreamReader, asyncio.StreamWriter],
         errors: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        observe: Observe,
     ):
         self.signatures: dict[str, Signature] = {}
         self.warm_up_requests, self.warm_up_seconds = 0, 0.0
         self._process = process
         self._reader, self._writer = line
         self._pending: dict[int, asyncio.Future] = {}
+        self._streams: dict[int, Stream] = {}
+        self._observe = observe
         self._numbers = itertools.count(1)
         self._kills = death.out_of_memory_kills()
         self._exit = asyncio.create_task(self._listen_to_errors(*errors))
         self.ended: asyncio.Task[str] | None = None
 
     @classmethod
-    async def start(cls, folder: Path, *, threads: int, allow_operations: Collection[str], gently: bool) -> "Process":
+    async def start(
+        cls,
+        folder: Path,
+        *,
+        threads: int,
+        allow_operations: Collection[str],
+        limits: TextLimits,
+        gently: bool,
+        observe: Observe,
+    ) -> "Process":
         """Start a process and wait until its model is loaded and warm.
 
         Args:
             folder: the version's folder.
             threads: how many requests it computes at a time.
             allow_operations: the operations that the model may have although they do more than compute.
+            limits: of the texts that are written step by step.
             gently: whether to load when nothing else wants to run.
+            observe: hears how many texts are written and wait, whenever that changes.
 
         Raises:
             Failure: the model cannot be loaded, or a warm-up request fails.
         """
-        process, line, errors = await _forked(folder, threads, tuple(allow_operations), gently)
-        started = cls(process, await asyncio.open_connection(sock=line), await asyncio.open_connection(sock=errors))
+        process, *lines = await _forked(folder, threads, tuple(allow_operations), limits, gently)
+        started = cls(process, *[await asyncio.open_connection(sock=line) for line in lines], observe)
         try:
             started.signatures = messages.read_signatures(await started._first_frame())
             loaded = time.monotonic()
@@ -89,13 +110,33 @@ class Process:
         try:
             if self._writer.is_closing():
                 raise Died
-            self._writer.write(frame(number, OK, messages.request(signature, inputs, outputs)))
+            self._writer.write(frame(number, RUN, messages.request(signature, inputs, outputs)))
             code, body = await response
         finally:
             del self._pending[number]
         if code != OK:
             raise Failure(CODES[code], body.decode("utf-8", "replace"))
         return messages.read_response(body)
+
+    async def write(self, request: Request) -> AsyncIterator[Piece]:
+        """Let the process write texts, and yield their pieces; to close the iterator cancels the request.
+
+        Raises:
+            Failure: as the scheduler says.
+            Died: the process ended before it had written them.
+        """
+        number = next(self._numbers)
+        self._streams[number] = stream = Stream()
+        try:
+            if self._writer.is_closing():
+                raise Died
+            self._writer.write(frame(number, WRITE, request.model_dump_json().encode("utf-8", "replace")))
+            async for piece in stream:
+                yield piece
+        finally:
+            del self._streams[number]
+            if not stream.is_over and not self._writer.is_closing():
+                self._writer.write(frame(number, CANCEL, b""))
 
     async def end(self) -> None:
         """Close the line, upon which the process ends, and wait for that."""
@@ -121,15 +162,23 @@ class Process:
     async def _read_responses(self) -> str:
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
-                number, code, body = await self._frame()
-                response = self._pending.get(number)
-                if response is not None and not response.done():  # somebody still waits for it
-                    response.set_result((code, body))
+                self._take(*await self._frame())
         self._writer.close()
         for response in self._pending.values():
             if not response.done():
                 response.set_exception(Died())
+        for stream in self._streams.values():
+            stream.end(Died())
+        self._observe(Occupancy(0, 0))
         return await asyncio.shield(self._exit)
+
+    def _take(self, number: int, code: int, body: bytes) -> None:
+        if number == 0:
+            self._observe(Occupancy(*json.loads(body)))
+        elif number in self._streams:
+            self._streams[number].put(code, body)
+        elif (response := self._pending.get(number)) is not None and not response.done():  # somebody still waits for it
+            response.set_result((code, body))
 
     async def _frame(self) -> tuple[int, int, bytes]:
         number, code, length = HEAD.unpack(await self._reader.readexactly(HEAD.size))

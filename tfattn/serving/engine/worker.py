@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tfattn.serving.engine.line import Line
+from tfattn.serving.generation.limits import TextLimits
 
 NICENESS = 5  # below the server's, which must answer, refuse and stay alive while models compute
 
@@ -23,6 +24,7 @@ def main(
     folder: Path,
     threads: int,
     allow_operations: Collection[str],
+    limits: TextLimits,
     gently: bool,
 ) -> None:
     """Run until the server closes the line.
@@ -33,6 +35,7 @@ def main(
         folder: the version's folder.
         threads: how many requests are computed at a time.
         allow_operations: the operations that the model may have although they do more than compute.
+        limits: of the texts that are written step by step.
         gently: whether to load when nothing else wants to run.
     """
     from tfattn.serving.engine import hosting  # TensorFlow, which the server need not load for this file
@@ -44,7 +47,8 @@ def main(
     errors.close()
     os.nice(NICENESS)
     with ThreadPoolExecutor(1, initializer=_run_when_idle if gently else None) as background:
-        hosting.host(folder, Line(line), threads=threads, allow_operations=allow_operations, background=background)
+        options = {"threads": threads, "allow_operations": allow_operations, "limits": limits}
+        hosting.host(folder, Line(line), background=background, **options)
     for thread in os.listdir("/proc/self/task"):  # giving back the memory takes a while, too
         _run_when_idle(int(thread))
     os._exit(0)  # nothing is left to write, and TensorFlow would take a second to take itself apart

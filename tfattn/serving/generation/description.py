@@ -26,7 +26,7 @@ class Description:
 
     Attributes:
         context: the most tokens of prompt and text together.
-        end_ids: tokens each of which ends a text.
+        end_ids: tokens each of which ends a text; behind the first of them a text without a prompt begins.
         special_tokens: their ids by their names.
         chat_template: how chats are written; None where the model knows none.
         defaults: the settings that are recommended, by name.
@@ -35,7 +35,7 @@ class Description:
     """
 
     context: int
-    end_ids: frozenset[int]
+    end_ids: tuple[int, ...]
     special_tokens: dict[str, int]
     chat_template: ChatTemplate | None
     defaults: dict[str, float]
@@ -46,6 +46,12 @@ class Description:
     def vocabulary_size(self) -> int:
         """How many tokens there are."""
         return len(self.token_bytes)
+
+    def ends(self, *, of_chat: bool) -> frozenset[int]:
+        """Return the tokens each of which ends a text, or an answer of a chat."""
+        if not of_chat or self.chat_template is None:
+            return frozenset(self.end_ids)
+        return frozenset((*self.end_ids, self.special_tokens[self.chat_template.end]))
 
     @classmethod
     def read(cls, folder: Path) -> "Description":
@@ -59,7 +65,7 @@ class Description:
             tokens = json.loads((folder / TOKEN_BYTES).read_bytes())
             return cls(
                 context=int(said["context"]),
-                end_ids=frozenset(said["end_ids"]),
+                end_ids=tuple(said["end_ids"]),
                 special_tokens=dict(said["special_tokens"]),
                 chat_template=ChatTemplate(**said["chat_template"]) if said["chat_template"] else None,
                 defaults=dict(said["defaults"]),

@@ -36,6 +36,10 @@ class Usage(NamedTuple):
     cached: int
     written: int
 
+    def without_prompt(self) -> "Usage":
+        """Return that of a text whose prompt is counted with another."""
+        return self._replace(prompt=0, cached=0)
+
 
 @dataclass(frozen=True)
 class Piece:

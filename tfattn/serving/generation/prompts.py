@@ -9,7 +9,7 @@ from tfattn.formats.chat_template import Message, Piece
 from tfattn.serving.api.failure import Failure, invalid
 from tfattn.serving.api.tensors import strings
 from tfattn.serving.generation.description import TOKENIZE, Description
-from tfattn.serving.generation.request import Prompt
+from tfattn.serving.generation.request import ChatMessage, Prompt
 
 
 class Model(Protocol):
@@ -19,6 +19,11 @@ class Model(Protocol):
         self, signature: str, inputs: Mapping[str, np.ndarray], outputs: Sequence[str] = ()
     ) -> dict[str, np.ndarray]:
         """Compute outputs of a signature."""
+
+
+def is_chat(prompt: Prompt) -> bool:
+    """Tell whether a prompt is a list of messages."""
+    return not isinstance(prompt, str) and bool(prompt) and isinstance(prompt[0], ChatMessage)
 
 
 class Prompts:
@@ -39,22 +44,20 @@ class Prompts:
         """Return the tokens (P,) int32 of a prompt, one at least, with room for one more in the context.
 
         Raises:
-            Failure: INVALID_ARGUMENT, it is empty or too long, or has tokens that are not of the vocabulary; or it is a
-                chat, and the model has no template for chats.
+            Failure: INVALID_ARGUMENT, it is too long, has tokens that are not of the vocabulary, or is a chat although
+                the model has no template for chats.
         """
-        if not prompt:
-            token_ids = np.zeros(0, np.int32)
+        if not prompt:  # as a document begins, behind the end of another
+            token_ids = np.array(self._description.end_ids[:1], np.int32)
         elif isinstance(prompt, str):
             token_ids = self._of([Piece(prompt)])
-        elif isinstance(prompt[0], int):
+        elif not is_chat(prompt):
             token_ids = self._checked(prompt)
         elif (template := self._description.chat_template) is None:
             raise invalid("The model has no chat template: it continues texts, and does not answer messages")
         else:
             said = [Message(one.role, one.content) for one in prompt]
             token_ids = self._of(template.pieces(said, is_answered=False))
-        if not len(token_ids):
-            raise invalid("The prompt is empty: at least one token is needed to begin with")
         if len(token_ids) >= self._description.context:
             raise self._too_long(f"{len(token_ids)}")
         return token_ids

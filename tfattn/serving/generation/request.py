@@ -10,7 +10,7 @@ from pydantic.functional_validators import AfterValidator
 from tfattn.serving.api.failure import Failure, invalid
 
 MOST_CHOICES, MOST_PROMPTS = 16, 16
-MOST_STOPS, LONGEST_STOP = 16, 1024  # bytes
+MOST_STOPS, LONGEST_STOP = 16, 128  # bytes, as many as the export's own texts take
 MOST_LIKELIEST = 20  # that a step of an export tells
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -123,15 +123,17 @@ def read(model: type[Model], body: bytes) -> Model:
 
 
 def refusal(error: ValidationError) -> Failure:
-    """Make the failure of what pydantic refuses: the first thing that is wrong, and how many more there are."""
+    """Make the failure of the first thing that pydantic refuses."""
     problems = error.errors(include_url=False)
-    problem = problems[0]
-    parameter = str(problem["loc"][0]) if problem["loc"] else ""
+    place = problems[0]["loc"][:1]
+    # Of a value that may be of several types, what is wrong with its own type says more than that it is not of another.
+    of_type = [one for one in problems if one["loc"][:1] == place and not one["type"].endswith("_type")]
+    problem = (of_type or problems)[0]
     message = problem["msg"].removeprefix("Value error, ")
     if problem["type"] not in ("json_invalid", "missing", "value_error"):
         message = f"{message}, received {_shown(problem['input'])}"
-    failure = invalid(f"{parameter}: {message}" if parameter else message)
-    failure.parameter = parameter
+    failure = invalid(": ".join([*map(str, place), message]))
+    failure.parameter = str(place[0]) if place else ""
     return failure
 
 

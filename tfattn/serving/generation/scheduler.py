@@ -7,7 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from grpc import StatusCode
@@ -15,9 +15,10 @@ from grpc import StatusCode
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.generation.description import Description
 from tfattn.serving.generation.guide import Guide
+from tfattn.serving.generation.limits import USUAL, Occupancy, TextLimits
 from tfattn.serving.generation.piece import Piece
 from tfattn.serving.generation.prefixes import Prefixes, common
-from tfattn.serving.generation.prompts import Model, Prompts
+from tfattn.serving.generation.prompts import Model, Prompts, is_chat
 from tfattn.serving.generation.reading import Reading
 from tfattn.serving.generation.request import Request
 from tfattn.serving.generation.row import Row
@@ -34,13 +35,6 @@ class Exported(Model, Protocol):
     """The contract of a loaded model, such as `SavedModel`."""
 
     folder: Path
-
-
-class Occupancy(NamedTuple):
-    """How many texts are written now, and how many wait."""
-
-    writing: int
-    waiting: int
 
 
 class Ticket:
@@ -92,9 +86,7 @@ class Scheduler:
 
     Args:
         model: the model; it must have been exported by the task language_modeling.
-        most_rows: how many texts are written at a time.
-        most_waiting: how many more may wait.
-        prefix_bytes: how many bytes of keys and values of ended texts are kept.
+        limits: how many texts are written at a time and wait, and how much is kept of those that ended.
         observe: hears how many texts are written and wait, whenever that changes.
 
     Raises:
@@ -109,18 +101,16 @@ class Scheduler:
     def __init__(
         self,
         model: Exported,
+        limits: TextLimits = USUAL,
         *,
-        most_rows: int = 8,
-        most_waiting: int = 100,
-        prefix_bytes: int = 2**28,
         observe: Callable[[Occupancy], None] = lambda occupancy: None,
     ):
         self.description = Description.read(model.folder)
-        self._model, self._most_rows, self._most_waiting = model, most_rows, most_waiting
+        self._model, self._limits = model, limits
         self._prompts = Prompts(model, self.description)
-        self._prefixes = Prefixes(prefix_bytes)
+        self._prefixes = Prefixes(limits.prefix_bytes)
         self._observe, self._observed = observe, Occupancy(0, 0)
-        self._running = RunningBatch(model, self.description, most_rows=most_rows)
+        self._running = RunningBatch(model, self.description, most_rows=limits.most_rows)
         self._reading: Reading | None = None
         self._waiting: deque[Row] = deque()
         self._tickets: dict[Row, Ticket] = {}
@@ -151,7 +141,7 @@ class Scheduler:
         """
         rows = self._rows(request, make_guide)
         with self._changed:
-            num_free = self._most_rows + self._most_waiting - len(self._tickets)
+            num_free = self._limits.most_rows + self._limits.most_waiting - len(self._tickets)
             if self._is_ending or len(rows) > num_free:
                 raise Failure(StatusCode.UNAVAILABLE, "Too many texts wait to be written already")
             ticket.begin(len(rows))
@@ -183,7 +173,7 @@ class Scheduler:
     def _rows(self, request: Request, make_guide: Callable[[], Guide] | None) -> list[Row]:
         settings = request.complete(self.description.defaults)
         seed = secrets.randbits(32) if request.seed is None else request.seed
-        prompts = [self._prompts.token_ids(prompt) for prompt in request.prompts]
+        token_ids = map(self._prompts.token_ids, request.prompts)
         wanted = request.max_new_tokens or self.description.defaults.get("max_new_tokens") or self.description.context
         return [
             Row(
@@ -192,12 +182,12 @@ class Scheduler:
                 settings=settings,
                 seed=seed + choice * SEEDS_APART,
                 limit=min(int(wanted), self.description.context - len(prompt_ids)),
-                end_ids=frozenset() if request.ignores_end else self.description.end_ids,
+                end_ids=frozenset() if request.ignores_end else self.description.ends(of_chat=is_chat(prompt)),
                 stops=request.stop,
                 likeliest=request.likeliest,
                 guide=make_guide() if make_guide else None,
             )
-            for number, prompt_ids in enumerate(prompts)
+            for number, (prompt, prompt_ids) in enumerate(zip(request.prompts, token_ids, strict=True))
             for choice in range(request.n)
         ]
 
@@ -254,7 +244,7 @@ class Scheduler:
 
     def _admit(self) -> None:
         """Let those that wait begin, as far as there is room and one prompt is read at a time."""
-        while self._waiting and self._reading is None and len(self._running.rows) < self._most_rows:
+        while self._waiting and self._reading is None and len(self._running.rows) < self._limits.most_rows:
             with self._changed:
                 row = self._waiting.popleft()
             row.num_read, known = self._known(row.prompt_ids[:-1])
@@ -290,7 +280,7 @@ class Scheduler:
             self._tickets.clear()
             self._waiting.clear()
         self._reading = None
-        self._running = RunningBatch(self._model, self.description, most_rows=self._most_rows)
+        self._running = RunningBatch(self._model, self.description, most_rows=self._limits.most_rows)
         for ticket in tickets:
             ticket.fail(failure)
         self._tell_occupancy()

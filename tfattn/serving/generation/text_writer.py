@@ -8,7 +8,8 @@ class TextWriter:
     """Tells of a text what is certain.
 
     Held back is a character until its last byte is there, and what a stop string may begin with, until it is one or can
-    no longer become one. What is no UTF-8 becomes U+FFFD. The pieces together are the whole text.
+    no longer become one. As in the export's own texts, a character that is not finished at the end is dropped, and what
+    else is no UTF-8 becomes U+FFFD. The pieces together are the whole text.
 
     Args:
         stops: the stop strings, none of them empty.
@@ -36,17 +37,17 @@ class TextWriter:
         found = [place for stop in self._stops if (place := self._held.find(stop)) >= 0]
         if found:
             self.is_stopped = True
-            return self._told(min(found), is_last=True)
-        return self._told(len(self._held) - self._may_begin_stop(), is_last=False)
+            return self._told(min(found))
+        return self._told(len(self._held) - self._may_begin_stop())
 
     def end(self) -> str:
-        """Return what was held back: there is no more to come."""
-        return self._told(len(self._held), is_last=True)
+        """Return what was held back for a stop string: there is no more to come."""
+        return self._told(len(self._held))
 
-    def _told(self, count: int, *, is_last: bool) -> str:
+    def _told(self, count: int) -> str:
         told, self._held = self._held[:count], self._held[count:]
         before = len(self._decoder.getstate()[0])
-        text = self._decoder.decode(told, final=is_last)
+        text = self._decoder.decode(told)
         self.num_bytes += before + count - len(self._decoder.getstate()[0])
         return text
 

@@ -4,10 +4,11 @@ import asyncio
 import collections
 import contextlib
 import enum
+import functools
 import math
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 from grpc import StatusCode
@@ -18,6 +19,10 @@ from tfattn.serving.engine.batching import Batcher
 from tfattn.serving.engine.batching_parameters import BatchingParameters
 from tfattn.serving.engine.messages import Arrays
 from tfattn.serving.engine.process import Died, Process
+from tfattn.serving.generation.description import writes_texts
+from tfattn.serving.generation.limits import TextLimits
+from tfattn.serving.generation.piece import Piece
+from tfattn.serving.generation.request import Request
 from tfattn.serving.monitoring.logs import log
 from tfattn.serving.monitoring.metrics import Metrics
 from tfattn.serving.section import Serving
@@ -51,6 +56,7 @@ class Version:
         state: where it is in its life.
         error: why it could not be loaded, or could not go on; None where nothing is wrong.
         signatures: its functions by name, once it is loaded.
+        writes_texts: whether it writes texts step by step.
     """
 
     def __init__(
@@ -67,8 +73,10 @@ class Version:
         self.state = VersionState.START
         self.error: Failure | None = None
         self.signatures: dict[str, Signature] = {}
+        self.writes_texts = writes_texts(folder)
         self._load_seconds = serving.load_seconds
         self._allow_operations = serving.allow_operations
+        self._limits = TextLimits(serving.texts, serving.texts_waiting, serving.prefix_mib * 2**20)
         self._threads = serving.worker_threads or (parameters.num_threads if parameters else os.cpu_count() or 1)
         self._parameters = parameters
         self._metrics = metrics
@@ -122,6 +130,21 @@ class Version:
         with self.use():
             return await self._batcher.run(self.signatures[signature], inputs, outputs, deadline)
 
+    async def write(self, request: Request) -> AsyncIterator[Piece]:
+        """Yield pieces of texts as they are written; to close the iterator cancels the request.
+
+        Raises:
+            Failure: INVALID_ARGUMENT, a prompt does not do; UNAVAILABLE, too many wait already, or the process died.
+        """
+        with self.use():
+            process = await self._running_process()
+            try:
+                async with contextlib.aclosing(process.write(request)) as pieces:
+                    async for piece in pieces:
+                        yield piece
+            except Died:
+                raise Failure(StatusCode.UNAVAILABLE, "The model's process died while it wrote") from None
+
     @contextlib.contextmanager
     def use(self) -> Iterator[None]:
         """Keep the version from being unloaded while the block runs."""
@@ -148,7 +171,12 @@ class Version:
         started = time.monotonic()
         try:
             process = await Process.start(
-                self.folder, threads=self._threads, allow_operations=self._allow_operations, gently=gently
+                self.folder,
+                threads=self._threads,
+                allow_operations=self._allow_operations,
+                limits=self._limits,
+                gently=gently,
+                observe=functools.partial(self._metrics.texts, self.model, self.number),
             )
         except Failure as failure:
             self.state, self.error = VersionState.END, failure
@@ -172,11 +200,15 @@ class Version:
         self._process = asyncio.create_task(self._start())
         self._process.add_done_callback(lambda start: start.cancelled() or start.exception())  # `error` has it
 
-    async def _compute(self, signature: str, inputs: Arrays, outputs: tuple[str, ...]) -> Arrays:
+    async def _running_process(self) -> Process:
         with contextlib.suppress(Failure):  # `state` tells
             process = await asyncio.shield(self._process)
         if self.state is VersionState.END:
             raise Failure(StatusCode.UNAVAILABLE, "The model's process died and is not started again at once")
+        return process
+
+    async def _compute(self, signature: str, inputs: Arrays, outputs: tuple[str, ...]) -> Arrays:
+        process = await self._running_process()
         try:
             return await process.run(signature, inputs, outputs)
         except Died:

@@ -10,6 +10,8 @@ from typing import Literal
 from grpc import StatusCode
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 
+from tfattn.serving.generation.limits import Occupancy
+from tfattn.serving.generation.piece import Usage
 from tfattn.serving.monitoring.series import Distributions, Series
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -49,6 +51,9 @@ class Metrics:
         self._batch_sizes = Distributions(f"{batching}:processed_batch_size", **_SIZES)
         self._batches = Series(f"{batching}:wrapped_run_count", "counter")
         self._queued = Series(f"{ours}:queued_rows", "gauge", "model_name")
+        self._texts = Series(f"{ours}:texts", "gauge", "model_name", "version", "state", **paths)
+        self._tokens = Series(f"{ours}:text_tokens", "counter", "model_name", "kind")
+        self._first_pieces = Distributions(f"{ours}:first_piece_latency", "model_name", **_LATENCY)
         self._loads = Series(f"{saved_model}:load_attempt_count", "counter", "model_path", "status", **paths)
         self._load_times = Series(f"{saved_model}:load_latency", "counter", "model_path", **paths)
         self._warm_ups = Distributions(f"{serving}:model_warmup_latency", "model_path", "status", **_LATENCY, **paths)
@@ -106,6 +111,25 @@ class Metrics:
     def queue(self, model: str, rows: int) -> None:
         """Note the number of rows that wait for a model."""
         self._queued[model,] = rows
+
+    def texts(self, model: str, version: int, occupancy: Occupancy) -> None:
+        """Note how many texts a version writes step by step, and how many wait."""
+        for state, count in occupancy._asdict().items():
+            self._texts[model, str(version), state] = count
+
+    def first_piece(self, model: str, *, seconds: float) -> None:
+        """Count the first piece of a text.
+
+        Args:
+            model: the model's name.
+            seconds: since the request arrived.
+        """
+        self._first_pieces[model,].add(seconds * 1e6)
+
+    def tokens(self, model: str, usage: Usage) -> None:
+        """Count the tokens of a text that has ended: of its prompt, which of these were known, and what was written."""
+        for kind, count in usage._asdict().items():
+            self._tokens[model, kind] += count
 
     def loaded(self, folder: Path, *, seconds: float, ok: bool) -> None:
         """Count an attempt to load a version.

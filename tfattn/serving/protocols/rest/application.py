@@ -1,6 +1,7 @@
-"""REST as an ASGI application: TF Serving's paths, health, metrics, and the page."""
+"""REST as an ASGI application: TF Serving's paths, OpenAI's for texts, health, metrics, and the page."""
 
 import asyncio
+import contextlib
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -8,15 +9,17 @@ from typing import Any, Protocol
 
 from grpc import StatusCode
 
-from tfattn.serving.api.bearer import Bearer
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.models.models import Models
-from tfattn.serving.monitoring.logs import log, log_error
+from tfattn.serving.monitoring.logs import log_error
 from tfattn.serving.monitoring.metrics import CONTENT_TYPE, Metrics
 from tfattn.serving.protocols.health import Health
-from tfattn.serving.protocols.rest.body import Disconnected, Receive, read_body
+from tfattn.serving.protocols.rest.accounts import Accounts
+from tfattn.serving.protocols.rest.body import Disconnected, Receive, read_body, unless_disconnected
+from tfattn.serving.protocols.rest.callers import Callers
 from tfattn.serving.protocols.rest.methods import Methods, RestRequest
-from tfattn.serving.protocols.rest.response import HttpFailure, Response, error_body, failure_response
+from tfattn.serving.protocols.rest.openai.texts import Texts
+from tfattn.serving.protocols.rest.response import Response, StreamedResponse, error_body, failure_response
 from tfattn.serving.protocols.rest.routes import CALLS, is_api, route
 from tfattn.serving.section import Serving
 
@@ -55,9 +58,10 @@ class Application:
     """
 
     def __init__(self, models: Models, serving: Serving, *, metrics: Metrics, health: Health, page: BrowserPage):
-        self._models, self._serving, self._health, self._metrics = models, serving, health, metrics
-        self._page, self._methods = page, Methods(models, serving)
-        self._bearer = Bearer(serving.token_file) if serving.token_file else None
+        self._serving, self._health, self._page = serving, health, page
+        self._callers, self._accounts = Callers(serving), Accounts(models, serving, metrics)
+        self._methods = Methods(models, serving)
+        self._texts = Texts(models, serving, callers=self._callers, accounts=self._accounts, metrics=metrics)
         self._others: dict[bytes, Callable[[], Response]] = {
             METRICS_PATH: lambda: Response(200, metrics.text(), CONTENT_TYPE.encode()),
             **{path: lambda response=response: response for path, response in page.files.items()},
@@ -73,17 +77,22 @@ class Application:
         except Exception as error:
             log_error(error, entrypoint="REST")
             response = Response(500, error_body("The server failed. Its log says where."))
-        headers = [(b"content-length", str(len(response.body)).encode()), *response.headers]
+        headers = list(response.headers)
         if response.content_type:
             headers.append((b"content-type", response.content_type))
         if self._serving.cors and is_api(scope["raw_path"]):
             headers += self._cors_headers()
         if self._health.draining:
             headers.append(_CLOSE)
-        await send({"type": "http.response.start", "status": response.status, "headers": headers})
+        start = {"type": "http.response.start", "status": response.status}
+        if isinstance(response, StreamedResponse):
+            await send({**start, "headers": headers})
+            await _stream(response, receive, send)
+            return
+        await send({**start, "headers": [(b"content-length", str(len(response.body)).encode()), *headers]})
         await send({"type": "http.response.body", "body": response.body})
 
-    async def _response(self, scope: Scope, receive: Receive) -> Response:
+    async def _response(self, scope: Scope, receive: Receive) -> Response | StreamedResponse:
         method, path, query = scope["method"], scope["raw_path"], scope["query_string"]
         headers = dict(scope["headers"])
         is_read = method in ("GET", "HEAD")
@@ -95,6 +104,8 @@ class Application:
             return self._not_found(path)
         if method == "OPTIONS":
             return _preflight(headers)
+        if self._texts.has(method, path):
+            return await self._texts.respond(path, headers, receive)
         return await self._called(method, path + b"?" + query if query else path, headers, receive)
 
     async def _called(self, method: str, target: bytes, headers: Mapping[bytes, bytes], receive: Receive) -> Response:
@@ -102,7 +113,7 @@ class Application:
         start = time.perf_counter()  # uvloop's own time stands still within a turn
         request, code = RestRequest(), StatusCode.OK
         try:
-            self._check_caller(headers)
+            self._callers.check(headers)
             request.route = route(method, target)
             return Response(200, await self._in_time(request, headers, receive))
         except Failure as failure:
@@ -118,57 +129,22 @@ class Application:
             code = StatusCode.INTERNAL
             raise
         finally:
-            self._tell(request, code, time.perf_counter() - start)
+            api, model = (request.route.api, request.route.model) if request.route else ("", None)
+            self._accounts.tell(api, model, request.version, code, time.perf_counter() - start)
 
     async def _in_time(self, request: RestRequest, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
         if request.route.api not in CALLS:
             return await self._methods.respond(request)
+        request.body = await read_body(receive, headers, self._serving)
+        request.deadline = asyncio.get_running_loop().time() + self._serving.timeout_seconds
         try:
-            async with asyncio.timeout(self._serving.slow_client_seconds) as patience:
-                request.body = await read_body(receive, headers, self._serving, patience)
-                request.deadline = asyncio.get_running_loop().time() + self._serving.timeout_seconds
-                patience.reschedule(request.deadline)
-                return await self._unless_disconnected(request, receive)
+            async with asyncio.timeout_at(request.deadline), unless_disconnected(receive):
+                return await self._methods.respond(request)
         except TimeoutError:
-            if request.deadline is None:
-                raise HttpFailure(408, StatusCode.DEADLINE_EXCEEDED, "The body came too slowly") from None
             raise Failure(StatusCode.DEADLINE_EXCEEDED, "The request took too long to be answered") from None
 
-    async def _unless_disconnected(self, request: RestRequest, receive: Receive) -> bytes:
-        work, is_over = asyncio.current_task(), False
-
-        def drop(gone: asyncio.Task) -> None:
-            if not gone.cancelled() and not is_over:
-                work.cancel()
-
-        gone = asyncio.create_task(receive())  # the body is read: what comes now is that the client goes
-        gone.add_done_callback(drop)
-        try:
-            return await self._methods.respond(request)
-        except asyncio.CancelledError:
-            if gone.done() and not gone.cancelled():
-                work.uncancel()
-                raise Disconnected from None
-            raise
-        finally:
-            is_over = True
-            gone.cancel()
-
-    def _check_caller(self, headers: Mapping[bytes, bytes]) -> None:
-        if self._bearer and not self._bearer.admits(headers.get(b"authorization", b"").decode("latin-1")):
-            raise Failure(StatusCode.UNAUTHENTICATED, "A bearer token that this server knows is needed")
-
-    def _tell(self, request: RestRequest, code: StatusCode, seconds: float) -> None:
-        """Count and log a request, of which only what the server knows may be logged."""
-        api = request.route.api if request.route else ""
-        model = request.route.model if request.route and request.route.model in self._models.names else ""
-        number = request.version.number if request.version else None
-        self._metrics.request(model, number, api=api, entrypoint="REST", code=code, seconds=seconds)
-        if self._serving.log_requests:
-            log("request", entrypoint="REST", api=api, model=model, version=number, code=code, seconds=seconds)
-
     def _cors_headers(self) -> list[tuple[bytes, bytes]]:
-        allowed = b"Content-Type, Authorization" if self._bearer else b"Content-Type"
+        allowed = b"Content-Type, Authorization" if self._callers.need_token else b"Content-Type"
         return [
             (b"access-control-allow-origin", b"*"),
             (b"access-control-allow-methods", b"POST, GET"),
@@ -183,7 +159,7 @@ class Application:
 
     async def _tell_page(self, path: bytes, headers: Mapping[bytes, bytes]) -> Response:
         try:
-            self._check_caller(headers)
+            self._callers.check(headers)
             return Response(200, await self._page.data(path))
         except Failure as failure:
             return failure_response(failure)
@@ -192,6 +168,21 @@ class Application:
         if "not_found_json" in self._serving.as_tf_serving:
             return Response(404, _HTML_NOT_FOUND, b"text/html")
         return Response(404, error_body(f"Not found: {path.decode('latin-1')}"))
+
+
+async def _stream(response: StreamedResponse, receive: Receive, send: Send) -> None:
+    """Send a response piece by piece, as far as the client stays; what breaks off is left without its end."""
+    try:
+        async with contextlib.aclosing(response.pieces) as pieces, unless_disconnected(receive):
+            await send({"type": "http.response.body", "body": response.first, "more_body": True})
+            async for piece in pieces:
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+    except Disconnected:
+        return
+    except Exception as error:
+        log_error(error, entrypoint="REST")
+        return
+    await send({"type": "http.response.body", "body": b""})
 
 
 def _preflight(headers: Mapping[bytes, bytes]) -> Response:

@@ -1,6 +1,7 @@
 """HTTP responses, those of failures included."""
 
 import json
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
 from grpc import StatusCode
@@ -29,6 +30,24 @@ class Response:
     headers: tuple[Header, ...] = ()
 
 
+@dataclass(frozen=True)
+class StreamedResponse:
+    """An HTTP response with status 200 that comes in pieces.
+
+    Attributes:
+        first: the beginning of its content.
+        pieces: the rest of it; closed when the client has gone.
+        content_type: what that is.
+        headers: more headers, with names in lower case.
+    """
+
+    first: bytes
+    pieces: AsyncGenerator[bytes, None]
+    content_type: bytes
+    headers: tuple[Header, ...] = ()
+    status: int = 200
+
+
 class HttpFailure(Failure):
     """A failure for which HTTP has a special status.
 
@@ -52,7 +71,7 @@ def error_body(message: str) -> bytes:
     return json.dumps({"error": message}).encode()
 
 
-def failure_response(failure: Failure) -> Response:
-    """Make the response of a failure."""
+def failure_response(failure: Failure, body: bytes | None = None) -> Response:
+    """Make the response of a failure, with the usual body where none is given."""
     headers = ((b"www-authenticate", b"Bearer"),) if failure.code is StatusCode.UNAUTHENTICATED else ()
-    return Response(failure.http_status, error_body(failure.message), headers=headers)
+    return Response(failure.http_status, error_body(failure.message) if body is None else body, headers=headers)

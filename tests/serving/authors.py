@@ -1,0 +1,32 @@
+"""An export of a language model with random weights: it knows bytes, a few words and the tokens of chats."""
+
+from pathlib import Path
+
+import keras
+
+from tfattn import files
+from tfattn.export import saved_model, warmup
+from tfattn.export.generation import Generator
+from tfattn.models.gpt import Gpt
+from tfattn.preprocessing.byte_bpe import ByteBpe
+from tfattn.tasks.generation import Generation
+from tfattn.tasks.language_modeling import LanguageModeling
+from tfattn.trained.ensemble import TrainedEnsemble
+
+NAME, CONTEXT = "author", 512
+TEXTS = ["To be, or not to be, that is the question", "whether it is nobler in the mind: ß ünï 日本語 🎉"]
+CHAT = ("<|im_start|>", "<|im_end|>")
+
+
+def write(folder: Path) -> None:
+    """Writes a version of it."""
+    keras.utils.set_random_seed(0)
+    language = ByteBpe(vocabulary_size=300, max_length=CONTEXT, special_tokens=CHAT)
+    language.fit([{"text": text} for text in TEXTS])
+    sizes = {"hidden_dim": 32, "num_layers": 2, "num_heads": 4, "num_key_value_heads": 2, "intermediate_dim": 64}
+    model = Gpt(**language.sizes, **sizes, max_sequence_length=CONTEXT, positions="rotary", initializer_range=0.5)
+    task = LanguageModeling(model=model, preprocessor=language, generation=Generation())
+    exported = Generator(TrainedEnsemble([(language, task)]))
+    saved_model._save(exported, folder)
+    warmup.write(folder, exported, exported.warm_up([{"text": text} for text in TEXTS]), name=NAME)
+    files.write_manifest(folder)

@@ -1,0 +1,287 @@
+"""OpenAI's API over HTTP: the objects of answers and failures, whole and as events, and who is counted."""
+
+import json
+
+import pytest
+from grpc import StatusCode
+
+from tests.serving.protocols.rest.conftest import eventually
+from tests.serving.stand_ins import Version, half_plus_two
+from tfattn.serving.api.failure import Failure, invalid
+from tfattn.serving.generation.piece import Piece, Token, Usage
+from tfattn.serving.generation.request import LONGEST_STOP, ChatMessage
+from tfattn.serving.models.version import VersionState
+
+COMPLETIONS, CHAT = "/v1/completions", "/v1/chat/completions"
+FOX = Token(5, " fox", -0.25, ((" fox", -0.25), ("\xe5", -2.0)))
+PIECES = [
+    Piece(0, "The"),
+    Piece(1, "A"),
+    Piece(0, " fox", (FOX,), "stop", Usage(4, 1, 2)),
+    Piece(1, "", (), "length", Usage(4, 3, 1)),
+]
+ONE = [PIECES[0], PIECES[2]]
+SAID = [{"role": "user", "content": "Say something"}]
+
+
+@pytest.fixture
+def author():
+    version = Version("author", 1753869876, [])
+    version.told = ONE
+    return version
+
+
+@pytest.fixture
+def server(serve, author):
+    return serve(author, half_plus_two())
+
+
+def chat(**more):
+    return {"model": "author", "messages": SAID, **more}
+
+
+def completion(**more):
+    return {"model": "author", "prompt": "Once", **more}
+
+
+def events(answer):
+    assert answer.status == 200 and answer.headers["content-type"].startswith("text/event-stream")
+    assert answer.headers["cache-control"] == "no-cache"
+    *written, rest = answer.body.decode().split("\n\n")
+    assert rest == "" and all(event.startswith("data: ") for event in written)
+    return [event.removeprefix("data: ") for event in written]
+
+
+def refused(answer, status, parameter, *words):
+    error = answer.json["error"]
+    assert (answer.status, error["param"]) == (status, parameter), error
+    assert error["type"] == ("invalid_request_error" if status < 500 else "server_error")
+    assert all(word in error["message"] for word in words), error["message"]
+    return error
+
+
+def test_a_completion(server, author):
+    author.told = PIECES
+    answer = server.ask("POST", COMPLETIONS, completion(n=2, logprobs=2)).json
+    assert answer["id"].startswith("cmpl-") and answer["object"] == "text_completion" and answer["model"] == "author"
+    first, second = answer["choices"]
+    assert (first["text"], first["finish_reason"]) == ("The fox", "stop")
+    assert (second["text"], second["finish_reason"]) == ("A", "length")
+    told = {"tokens": [" fox"], "token_logprobs": [-0.25], "top_logprobs": [{" fox": -0.25, "\ufffd": -2.0}]}
+    assert first["logprobs"] == {**told, "text_offset": [0]}
+    usage = {
+        "prompt_tokens": 4,
+        "completion_tokens": 3,
+        "total_tokens": 7,
+        "prompt_tokens_details": {"cached_tokens": 1},
+    }
+    assert answer["usage"] == usage  # the prompt was read once for both
+    (wanted,) = author.wanted
+    assert (wanted.prompts, wanted.n, wanted.max_new_tokens, wanted.likeliest) == (("Once",), 2, 16, 2)
+    assert server.metrics.usages == [("author", Usage(4, 1, 2)), ("author", Usage(0, 0, 1))]
+    assert server.metrics.first_pieces == ["author"]
+    eventually(lambda: server.metrics.requests == [("author", 1753869876, "completions", "REST", StatusCode.OK)])
+
+
+def test_an_answer_of_a_chat(server, author):
+    settings = {"temperature": 0, "top_p": 0.5, "top_k": 3, "min_p": 0.1, "repetition_penalty": 1.5, "seed": 9}
+    asked = chat(max_completion_tokens=7, logprobs=True, top_logprobs=1, stop="END", **settings)
+    answer = server.ask("POST", CHAT, asked).json
+    assert answer["id"].startswith("chatcmpl-") and answer["object"] == "chat.completion"
+    (choice,) = answer["choices"]
+    assert choice["message"] == {"role": "assistant", "content": "The fox", "refusal": None}
+    (told,) = choice["logprobs"]["content"]
+    assert (told["token"], told["logprob"], told["bytes"]) == (" fox", -0.25, list(b" fox"))
+    assert [one["token"] for one in told["top_logprobs"]] == [" fox", "\ufffd"]
+    (wanted,) = author.wanted
+    assert wanted.prompts == ((ChatMessage(role="user", content="Say something"),),)
+    assert (wanted.max_new_tokens, wanted.likeliest, wanted.stop) == (7, 1, ("END",))
+    assert {name: getattr(wanted, name) for name in settings} == settings
+
+
+def test_a_stream_of_a_completion(server, author):
+    author.told = PIECES
+    *written, done = events(server.ask("POST", COMPLETIONS, completion(n=2, stream=True)))
+    assert done == "[DONE]"
+    chunks = [json.loads(event) for event in written]
+    assert len({(chunk["id"], chunk["created"], chunk["object"]) for chunk in chunks}) == 1
+    texts = [(chunk["choices"][0]["index"], chunk["choices"][0]["text"]) for chunk in chunks]
+    assert texts == [(0, "The"), (1, "A"), (0, " fox"), (1, "")]
+    assert [chunk["choices"][0]["finish_reason"] for chunk in chunks] == [None, None, "stop", "length"]
+    assert not any("usage" in chunk for chunk in chunks)
+
+
+def test_a_stream_of_a_chat_begins_with_the_role_and_ends_with_usage_where_asked(server):
+    asked = chat(stream=True, stream_options={"include_usage": True})
+    *written, done = events(server.ask("POST", CHAT, asked))
+    first, *chunks, last = [json.loads(event) for event in written]
+    assert done == "[DONE]" and {chunk["object"] for chunk in (first, *chunks, last)} == {"chat.completion.chunk"}
+    assert first["choices"][0]["delta"] == {"role": "assistant", "content": ""}
+    assert [chunk["choices"][0]["delta"] for chunk in chunks] == [{"content": "The"}, {"content": " fox"}]
+    assert all(chunk["usage"] is None for chunk in chunks)
+    assert last["choices"] == [] and last["usage"]["total_tokens"] == 6
+
+
+def test_an_echo_begins_each_text(server, author):
+    author.told = PIECES
+    answer = server.ask("POST", COMPLETIONS, completion(n=2, echo=True)).json
+    assert [choice["text"] for choice in answer["choices"]] == ["OnceThe fox", "OnceA"]
+    *written, _ = events(server.ask("POST", COMPLETIONS, completion(n=2, echo=True, stream=True)))
+    assert [json.loads(event)["choices"][0]["text"] for event in written] == ["OnceThe", "OnceA", " fox", ""]
+
+
+@pytest.mark.parametrize(
+    "prompt, expected",
+    [
+        ("Once", ("Once",)),
+        ("", ("",)),
+        (["Once", "Twice"], ("Once", "Twice")),
+        ([1, 2], ((1, 2),)),
+        ([[1], [2, 3]], ((1,), (2, 3))),
+    ],
+)
+def test_prompts_are_texts_or_tokens_one_or_several(server, author, prompt, expected):
+    author.told = PIECES
+    assert server.ask("POST", COMPLETIONS, completion(prompt=prompt, n=2 // len(expected))).status == 200
+    assert author.wanted[0].prompts == expected
+
+
+def test_parts_of_a_message_and_fields_that_change_nothing(server, author):
+    parts = [{"type": "text", "text": "Be "}, {"type": "text", "text": "brief."}]
+    messages = [{"role": "developer", "content": parts}, {"role": "user", "content": "Hi", "name": "Ann"}]
+    assert server.ask("POST", CHAT, chat(messages=messages, user="me", store=False, tools=None, n=None)).status == 200
+    assert author.wanted[0].prompts[0] == (
+        ChatMessage(role="system", content="Be brief."),
+        ChatMessage(role="user", content="Hi"),
+    )
+
+
+def test_the_models_that_write_texts_are_listed(server):
+    listed = server.ask("GET", "/v1/models").json
+    assert listed["object"] == "list"
+    assert listed["data"] == [{"id": "author", "object": "model", "created": 1753869876, "owned_by": "tfattn"}]
+
+
+def test_where_no_model_writes_texts_the_paths_are_those_of_tf_serving(serve):
+    server = serve(half_plus_two())
+    assert server.ask("GET", "/v1/models").error == "Missing model name in request."
+    assert server.ask("POST", COMPLETIONS, {}).error == f"Malformed request: POST {COMPLETIONS}"
+
+
+@pytest.mark.parametrize(
+    "parameter, value, words",
+    [
+        ("temperature", -0.1, ["greater than or equal to 0", "received -0.1"]),
+        ("temperature", "hot", ["number", "received a string"]),
+        ("top_p", 1.5, ["less than or equal to 1", "received 1.5"]),
+        ("top_p", 0, ["greater than 0"]),
+        ("n", 0, ["greater than or equal to 1", "received 0"]),
+        ("n", 1000, ["less than or equal to 16"]),
+        ("max_tokens", 0, ["greater than or equal to 1"]),
+        ("presence_penalty", 3, ["less than or equal to 2"]),
+        ("seed", 1.5, ["integer"]),
+        ("stop", "x" * 2**20, [f"may have {LONGEST_STOP} bytes", f"received {2**20}"]),
+        ("stop", "", ["must not be empty"]),
+        ("stop", ["x"] * 17, ["at most 16 items"]),
+        ("logprobs", 21, []),
+        ("stream", "yes", ["boolean", "received a string"]),
+        ("model", 5, ["string"]),
+        ("tools", [{"type": "function"}], ["does not know it"]),
+        ("logit_bias", {"5": 100}, ["does not know it"]),
+    ],
+)
+def test_wrong_values_are_refused_with_their_names(server, author, parameter, value, words):
+    for path, asked in ((COMPLETIONS, completion), (CHAT, chat)):
+        refused(server.ask("POST", path, asked(**{parameter: value})), 400, parameter, *words)
+    assert not author.wanted
+
+
+@pytest.mark.parametrize(
+    "path, fields, parameter, words",
+    [
+        (CHAT, {"messages": []}, "messages", ["at least 1 item"]),
+        (CHAT, {"messages": [{"role": "robot", "content": "Hi"}]}, "messages", ["'user'"]),
+        (CHAT, {"messages": "Hi"}, "messages", ["received a string"]),
+        (CHAT, {"top_logprobs": 2}, "top_logprobs", ["logprobs"]),
+        (CHAT, {"response_format": {"type": "json_object"}}, "response_format", ['"text"']),
+        (COMPLETIONS, {"prompt": [1], "echo": True}, "echo", ["text"]),
+        (COMPLETIONS, {"prompt": []}, "prompt", []),
+        (COMPLETIONS, {"prompt": ["x"] * 17}, "prompt", []),
+        (COMPLETIONS, {"echo": True, "logprobs": 1}, "echo", ["log-probabilities"]),
+    ],
+)
+def test_fields_of_one_path_that_are_wrong(server, path, fields, parameter, words):
+    asked = chat if path == CHAT else completion
+    refused(server.ask("POST", path, asked(**fields)), 400, parameter, *words)
+
+
+def test_bodies_that_are_no_request(server):
+    refused(server.ask("POST", CHAT, b"{"), 400, None, "JSON")
+    refused(server.ask("POST", CHAT, b"[" * 10_000), 400, None, "JSON")
+    refused(server.ask("POST", CHAT, b"5"), 400, None)
+    refused(server.ask("POST", CHAT, {"messages": SAID}), 400, "model", "required")
+
+
+def test_models_that_are_not_there_or_write_no_texts(server):
+    error = refused(server.ask("POST", CHAT, chat(model="writer")), 404, "model", "'writer'", "author")
+    assert error["code"] == "model_not_found"
+    refused(server.ask("POST", CHAT, chat(model="half_plus_two")), 400, "model", "half_plus_two:predict")
+
+
+def test_a_model_that_does_not_answer_yet(serve, author):
+    author.state = VersionState.LOADING
+    assert serve(author).ask("POST", CHAT, chat()).status == 404
+
+
+def test_what_the_model_refuses_is_said_before_a_stream_begins(server, author):
+    author.told = [invalid("The prompt has 900 tokens, and the model's context is 512 tokens")]
+    for stream in (False, True):
+        refused(server.ask("POST", COMPLETIONS, completion(stream=stream)), 400, "prompt", "900", "512")
+    author.told = [Failure(StatusCode.UNAVAILABLE, "Too many texts wait to be written already")]
+    refused(server.ask("POST", CHAT, chat(stream=True)), 503, None, "wait")
+    codes = [StatusCode.INVALID_ARGUMENT] * 2 + [StatusCode.UNAVAILABLE]
+    eventually(lambda: [code for *_, code in server.metrics.requests] == codes)
+
+
+def test_what_goes_wrong_in_the_middle_ends_the_stream_with_an_error(server, author):
+    author.told = [PIECES[0], Failure(StatusCode.UNAVAILABLE, "The model's process died while it wrote")]
+    *_, text, error = events(server.ask("POST", COMPLETIONS, completion(stream=True)))
+    assert json.loads(text)["choices"][0]["text"] == "The"
+    assert json.loads(error)["error"]["message"] == "The model's process died while it wrote"
+    refused(server.ask("POST", COMPLETIONS, completion()), 503, None, "died")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_client_that_goes_is_written_nothing_more(server, author, stream):
+    author.gate.clear()
+    body = json.dumps(completion(stream=stream)).encode()
+    with server.connected() as connection:
+        head = f"POST {COMPLETIONS} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+        connection.sendall(head.encode() + body)
+        eventually(lambda: author.in_use == 1)
+        if stream:
+            assert b"The" in connection.recv(10_000)
+    eventually(lambda: (author.in_use, author.cancelled) == (0, 1))
+    eventually(lambda: [code for *_, code in server.metrics.requests] == [StatusCode.CANCELLED])
+
+
+def test_a_text_that_does_not_go_on_in_time(serve, author):
+    server = serve(author, timeout_seconds=0.1)
+    server.do(author.gate.clear)
+    refused(server.ask("POST", COMPLETIONS, completion()), 504, None, "did not go on within 0.1 s")
+    *_, error = events(server.ask("POST", COMPLETIONS, completion(stream=True)))
+    assert "did not go on" in json.loads(error)["error"]["message"]
+
+
+def test_the_token_is_asked_for(serve, author, tmp_path):
+    (tmp_path / "token").write_text("secret")
+    server = serve(author, token_file=str(tmp_path / "token"))
+    error = refused(server.ask("POST", CHAT, chat()), 401, None)
+    assert error["code"] == "invalid_api_key"
+    refused(server.ask("GET", "/v1/models"), 401, None)
+    assert server.ask("POST", CHAT, chat(), Authorization="Bearer secret").status == 200
+
+
+def test_a_body_that_is_too_large(serve, author):
+    server = serve(author, max_body_mib=1)
+    refused(server.ask("POST", CHAT, b" " * (2**20 + 1)), 413, None, "1 MiB")

@@ -1,0 +1,103 @@
+"""Completions: texts that go on with texts."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from tfattn.serving.generation.piece import Piece, Token
+from tfattn.serving.generation.request import MOST_LIKELIEST, MOST_PROMPTS, Request
+from tfattn.serving.protocols.rest.openai.answer import Answer, shown, tokens_of
+from tfattn.serving.protocols.rest.openai.fields import TextFields, wrong
+
+USUAL_TOKENS = 16  # as OpenAI's server writes unless told otherwise
+
+Texts = Annotated[tuple[str, ...], Field(min_length=1, max_length=MOST_PROMPTS)]
+TokenIds = Annotated[tuple[int, ...], Field(min_length=1)]
+ManyTokenIds = Annotated[tuple[TokenIds, ...], Field(min_length=1, max_length=MOST_PROMPTS)]
+
+
+class CompletionFields(TextFields):
+    """A request to /v1/completions.
+
+    Attributes:
+        prompt: a text, token ids, or several of either.
+        logprobs: how many of the likeliest tokens are told of each place.
+        echo: whether the text begins with its prompt.
+    """
+
+    prompt: str | Texts | TokenIds | ManyTokenIds = ""
+    logprobs: Annotated[int, Field(ge=0, le=MOST_LIKELIEST)] | None = None
+    echo: bool | None = None
+
+    prompt_name: ClassVar[str] = "prompt"
+
+    def answer(self) -> tuple[Request, Answer]:
+        """Return what is asked of the model, and what is answered with.
+
+        Raises:
+            Failure: INVALID_ARGUMENT, with the parameter.
+        """
+        self.check()
+        is_one = isinstance(self.prompt, str) or isinstance(self.prompt[0], int)
+        prompts = (self.prompt,) if is_one else self.prompt
+        if self.echo and not all(isinstance(prompt, str) for prompt in prompts):
+            raise wrong("echo", "only a prompt that is a text can be repeated")
+        if self.echo and self.logprobs is not None:
+            raise wrong("echo", "the tokens of a prompt have no log-probabilities; ask for one or the other")
+        request = self.request(prompts, max_new_tokens=self.max_tokens or USUAL_TOKENS, likeliest=self.logprobs)
+        return request, Completion(self.model, request, echo=bool(self.echo))
+
+
+class Completion(Answer):
+    """The answer to it.
+
+    Args:
+        model, request: as of all answers.
+        echo: whether each text begins with its prompt.
+    """
+
+    kind = piece_kind = "text_completion"
+    prefix = "cmpl"
+
+    def __init__(self, model: str, request: Request, *, echo: bool):
+        super().__init__(model, request)
+        self._has_probabilities = request.likeliest is not None
+        texts = request.prompts if echo else [""] * len(request.prompts)
+        self._echoes = {
+            number * request.n + choice: text for number, text in enumerate(texts) for choice in range(self._n)
+        }
+        self._lengths = dict.fromkeys(self._echoes, 0)
+
+    def choice(self, pieces: Sequence[Piece]) -> dict[str, Any]:
+        last = pieces[-1]
+        return self._choice(last.index, "".join(piece.text for piece in pieces), tokens_of(pieces), last.finish_reason)
+
+    def piece_choice(self, piece: Piece) -> dict[str, Any]:
+        return self._choice(piece.index, piece.text, piece.tokens, piece.finish_reason)
+
+    def _choice(self, index: int, text: str, tokens: Sequence[Token], finish_reason: str | None) -> dict[str, Any]:
+        return {
+            "index": index,
+            "text": self._echo(index) + text,
+            "logprobs": self._probabilities(index, tokens) if self._has_probabilities else None,
+            "finish_reason": finish_reason,
+        }
+
+    def _echo(self, index: int) -> str:
+        if not self._echoes:
+            return ""
+        echo, self._echoes[index] = self._echoes[index], ""
+        return echo
+
+    def _probabilities(self, index: int, tokens: Sequence[Token]) -> dict[str, Any]:
+        offsets = []
+        for token in tokens:
+            offsets.append(self._lengths[index])
+            self._lengths[index] += len(shown(token.text))
+        return {
+            "tokens": [shown(token.text) for token in tokens],
+            "token_logprobs": [token.log_probability for token in tokens],
+            "top_logprobs": [{shown(text): value for text, value in token.likeliest} for token in tokens],
+            "text_offset": offsets,
+        }
