@@ -6,6 +6,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from tfattn.config.build import build
 from tfattn.config.read import read_yaml
 from tfattn.config.resolve import resolve, resolve_section
 from tfattn.config.show import json_schema, to_yaml
@@ -48,5 +49,7 @@ def test_a_part_is_used_and_says_what_it_is(path):
     assert isinstance(read_yaml(path).values, dict)
     if path.parent.name == "serving":
         assert resolve_section("serving", path).values["host"]
+    elif path.parent.name == "prompts":
+        assert build(resolve_section("prompt", path)).columns and f"tfattn prompt {name}" in path.read_text()
     elif path.parent.name != "models":  # sizes to choose from need no pipeline of their own
         assert any(name in pipeline.read_text() for pipeline in PIPELINES)

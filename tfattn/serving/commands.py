@@ -1,4 +1,4 @@
-"""The commands that need an export and no pipeline: predict, glue, serve, conformance. A few lines of glue each.
+"""The commands that need an export and no pipeline, such as predict, prompt and serve. A few lines of glue each.
 
 TensorFlow, which takes seconds, is loaded by those that need it, and not before what can be wrong has been looked at.
 """
@@ -14,6 +14,8 @@ from tfattn.serving.client import glue as glue_files
 from tfattn.serving.client import masked_texts, output_lines
 from tfattn.serving.client.predict import Predictor
 from tfattn.serving.client.predict import predict as predict_rows
+from tfattn.serving.client.prompted_model import PromptedModel
+from tfattn.serving.client.recipe import Recipe
 from tfattn.serving.client.remote import RemoteModel
 from tfattn.serving.client.transports.address import is_address
 from tfattn.serving.engine import forking
@@ -38,6 +40,32 @@ def predict(
     output_lines.format_of(output)  # what cannot be written is refused before anything is loaded
     predictor = _opened(model, folder, token_file=token_file, allow_operations=allow_operations)
     predict_rows(predictor, input, output, kind=format, batch_size=batch_size)
+
+
+def recipe(path: Path, overrides: list[str] | None) -> Recipe:
+    """Read how rows become prompts."""
+    return build(resolve_section("prompt", path, overrides))
+
+
+def prompt(
+    recipe: Recipe,
+    model: str,
+    input: str,
+    output: str,
+    *,
+    has_targets: bool,
+    format: str | None,
+    batch_size: int,
+    folder: Path,
+    token_file: Path | None,
+) -> None:
+    """Write the answers of a language model to the rows of a file, by a recipe, and tell how many are right."""
+    output_lines.format_of(output)
+    prompted = PromptedModel(_opened(model, folder, token_file=token_file), recipe, has_targets=has_targets)
+    predict_rows(prompted, input, output, kind=format, batch_size=batch_size)
+    if prompted.num_rows:
+        fraction = prompted.num_right / prompted.num_rows
+        console.note(f"accuracy {fraction:.4f}: {prompted.num_right:,} of {prompted.num_rows:,} rows")
 
 
 def fill_mask(model: str, text: str, *, top_k: int, folder: Path, token_file: Path | None, print: Print) -> None:

@@ -34,6 +34,12 @@ class Continuing:
         written = self._written(prompts(self.language, tf.constant([row[TEXT] for row in rows])))
         return {name: np.asarray(values) for name, values in written.items()}
 
+    def texts(self, rows: Sequence[Mapping[str, str]]) -> list[str]:
+        """Continue N prompts, as texts."""
+        written = self.predict(rows)
+        found = joined(self.language, written["token_ids"], written["lengths"])
+        return [text.decode("utf-8", "replace") for text in found.numpy()]
+
     def _write(self, read: tuple[Any, Any]) -> dict[str, Any]:
         token_ids, padding_mask = read
         rows = tf.shape(token_ids)[0]
@@ -66,11 +72,26 @@ def prompts(language: Language, texts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]
     return dense, tf.sequence_mask(token_ids.row_lengths(), tf.shape(dense)[1])
 
 
+def joined(language: Language, token_ids: Any, lengths: Any) -> tf.Tensor:
+    """Join the first tokens of each row (..., L), of which `lengths` (...) says how many there are, to bytes (...)."""
+    token_ids = tf.where(tf.range(tf.shape(token_ids)[-1]) < lengths[..., None], token_ids, -1)
+    flat = tf.reshape(token_ids, [tf.size(lengths), tf.shape(token_ids)[-1]])
+    return tf.reshape(language.detokenize(flat), tf.shape(lengths))
+
+
 def questions(rows: Sequence[Mapping[str, str]], *, most: int) -> list[dict[str, str]]:
-    """Take the first words, or characters, of some rows, evenly; as raw rows."""
-    places = np.unique(np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(int))
-    asked = [{TEXT: _beginning(rows[place][TEXT]), "row": rows[place].get("row", "")} for place in places]
-    return [one for one in asked if one[TEXT]] or [{TEXT: "", "row": ""}]
+    """Take the first words, or characters, of some lines of some rows, evenly; as raw rows."""
+    lines = [
+        {TEXT: _beginning(line), "row": row.get("row", "")}
+        for row in _evenly(rows, most)
+        for line in _evenly(row[TEXT].splitlines(), most)
+    ]
+    return _evenly([line for line in lines if line[TEXT]], most) or [{TEXT: "", "row": ""}]
+
+
+def _evenly(values: Sequence[Any], most: int) -> list[Any]:
+    places = np.unique(np.linspace(0, len(values) - 1, min(most, len(values))).astype(int))
+    return [values[place] for place in places]
 
 
 def _beginning(text: str) -> str:

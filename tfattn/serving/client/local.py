@@ -12,7 +12,7 @@ from tfattn.features import TEXT
 from tfattn.formats.columns import even
 from tfattn.formats.training_file import TrainingFile
 from tfattn.serving.api.failure import Failure
-from tfattn.serving.api.signature import DEFAULT
+from tfattn.serving.api.signature import DEFAULT, Tensor
 from tfattn.serving.api.tensors import strings
 from tfattn.serving.client.row_outputs import decoded, named
 from tfattn.serving.engine.saved_model import EXPORT_AGAIN, SavedModel
@@ -70,17 +70,9 @@ class LocalModel:
         self.signatures = tuple(self._model.signatures)
         default = self._model.signatures[DEFAULT]
         self.inputs = tuple(name for name in default.inputs if name not in default.defaults)
-        self._types = {
-            name: np.dtype(tensor.dtype.as_numpy_dtype)
-            for name, tensor in self._model.signatures[DEFAULT].inputs.items()
-        }
-        self.numeric = frozenset(name for name, dtype in self._types.items() if dtype != np.dtype(object))
-        self.lists = frozenset(
-            name
-            for name, tensor in self._model.signatures[DEFAULT].inputs.items()
-            if name not in self.numeric and len(tensor.shape or ()) == 2
-        )
-        self.writes_text = TEXT in self._model.signatures[DEFAULT].outputs
+        self.numeric = frozenset(name for name, tensor in default.inputs.items() if not _is_text(tensor))
+        self.lists = frozenset(name for name, tensor in default.inputs.items() if _is_list(tensor))
+        self.writes_text = TEXT in default.outputs
         source = self.folder / "assets.extra" / "source.json"
         self.trained_on = (
             TrainingFile.read(source, remedy=EXPORT_AGAIN)
@@ -91,11 +83,11 @@ class LocalModel:
         self.labels = tuple(labels.read_text(encoding="utf-8").split("\n")[:-1]) if labels.is_file() else ()
 
     def predict(self, rows: Sequence[Mapping[str, Any]], *, signature: str = DEFAULT) -> list[dict[str, Any]]:
-        """Compute the predictions of any number of rows, each with the fields named in `inputs`, texts or numbers.
+        """Compute the predictions of any number of rows.
 
         Args:
-            rows: the rows.
-            signature: which of those with the same inputs answers.
+            rows: each with the inputs of the signature, texts or numbers; those with default values may be left out.
+            signature: what is asked for.
 
         Returns:
             for each row, in their order, the outputs by name, as plain Python values. A classifier's are `label`,
@@ -111,7 +103,7 @@ class LocalModel:
         return [named(one, self.labels) for one in outputs]
 
     def outputs(self, rows: Sequence[Mapping[str, Any]], *, signature: str = DEFAULT) -> dict[str, list[Any]]:
-        """Run a signature with the same inputs on a batch of rows: by output, a plain value for each row.
+        """Run a signature on a batch of rows: by output, a plain value for each row.
 
         Raises:
             ServingError: the model has no such signature; or as `predict`.
@@ -123,29 +115,43 @@ class LocalModel:
                 expected=f"one of {', '.join(self._model.signatures)}",
                 received=signature,
             )
+        function = self._model.signatures[signature]
+        given = {
+            name: tensor
+            for name, tensor in function.inputs.items()
+            if name not in function.defaults or any(name in row for row in rows)
+        }
         for row in rows:
-            for name in self.inputs:
+            for name in given:
                 if name not in row:
                     raise ServingError("a row lacks an input", expected=name, received=", ".join(row) or "nothing")
-        columns = {name: self._column(name, [row[name] for row in rows]) for name in self.inputs}
+        columns = {name: _column(name, tensor, [row[name] for row in rows]) for name, tensor in given.items()}
         try:
-            outputs = self._model.run(signature, self._model.signatures[signature].completed(columns))
+            outputs = self._model.run(signature, function.completed(columns))
         except Failure as failure:
             kind = RefusedError if failure.code is StatusCode.INVALID_ARGUMENT else ServingError
             raise kind("the model cannot compute this", where=str(self.folder), received=failure.message) from None
         return {name: decoded(value.tolist()) for name, value in sorted(outputs.items())}
 
-    def _column(self, name: str, values: Sequence[Any]) -> np.ndarray:
-        is_number = name in self.numeric
-        if name in self.lists:
-            texts = even(list(values))
-            return np.array([[text.encode("utf-8") for text in row] for row in texts], object)
-        for value in values:
-            if value is None or isinstance(value, str) == is_number:
-                expected = "a number" if is_number else "text"
-                raise ServingError(
-                    f"the input `{name}` is no {expected.split()[-1]}", expected=expected, received=repr(value)
-                )
-        if is_number:
-            return np.array(values, self._types[name])
-        return strings([value.encode("utf-8") for value in values])
+
+def _is_text(tensor: Tensor) -> bool:
+    return tensor.numpy_dtype == np.dtype(object)
+
+
+def _is_list(tensor: Tensor) -> bool:
+    return _is_text(tensor) and len(tensor.shape or ()) == 2
+
+
+def _column(name: str, tensor: Tensor, values: Sequence[Any]) -> np.ndarray:
+    if _is_list(tensor):
+        texts = even(list(values))
+        return np.array([[text.encode("utf-8") for text in row] for row in texts], object)
+    for value in values:
+        if value is None or isinstance(value, str) != _is_text(tensor):
+            expected = "text" if _is_text(tensor) else "a number"
+            raise ServingError(
+                f"the input `{name}` is no {expected.split()[-1]}", expected=expected, received=repr(value)
+            )
+    if not _is_text(tensor):
+        return np.array(values, tensor.numpy_dtype)
+    return strings([value.encode("utf-8") for value in values])

@@ -1,0 +1,133 @@
+"""The commands that have a language model write: while somebody watches, or for the rows of a file."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from tfattn.catalog import PRETRAINED_PACKAGES
+from tfattn.cli import loading
+
+app = typer.Typer()
+
+Model = Annotated[
+    str,
+    typer.Argument(
+        help="A published decoder (smollm2), which is exported first; or an export's folder, or its name under "
+        "saved_models/."
+    ),
+]
+Folder = Annotated[Path, typer.Option("--folder", help="Where exports stand.")]
+
+
+@app.command()
+def generate(
+    model: Model,
+    prompt: Annotated[
+        str | None, typer.Argument(help="What to continue, or what to say first in a chat; else standard input.")
+    ] = None,
+    chat: Annotated[
+        bool, typer.Option("--chat", help="Let the model answer, line by line, as its chat template has it.")
+    ] = False,
+    max_new_tokens: Annotated[
+        int | None, typer.Option("--max-new-tokens", help="The most tokens that it writes.")
+    ] = None,
+    temperature: Annotated[
+        float | None, typer.Option("--temperature", help="Above 0 tokens are drawn; 0 takes the likeliest.")
+    ] = None,
+    top_k: Annotated[
+        int | None, typer.Option("--top-k", help="Draw from so many of the likeliest tokens; 0 for all.")
+    ] = None,
+    top_p: Annotated[
+        float | None, typer.Option("--top-p", help="Draw from the likeliest tokens of this probability together.")
+    ] = None,
+    min_p: Annotated[
+        float | None, typer.Option("--min-p", help="Draw from tokens at least so likely, beside the likeliest.")
+    ] = None,
+    repetition_penalty: Annotated[
+        float | None, typer.Option("--repetition-penalty", help="Above 1 what stands in the text gets less likely.")
+    ] = None,
+    presence_penalty: Annotated[
+        float | None, typer.Option("--presence-penalty", help="Above 0 what was written gets less likely; -2 to 2.")
+    ] = None,
+    frequency_penalty: Annotated[
+        float | None, typer.Option("--frequency-penalty", help="The same for each time it was written; -2 to 2.")
+    ] = None,
+    stop: Annotated[
+        list[str] | None, typer.Option("--stop", help="End before this text; may be given several times.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="The same seed draws the same text.")] = None,
+    n: Annotated[int, typer.Option("--n", help="How many texts to write.")] = 1,
+    folder: Folder = Path("saved_models"),
+) -> None:
+    """Write on from a prompt, or chat, while you watch.
+
+    tfattn generate smollm2 --chat "What is the capital of France?"
+    """
+    settings = {"max_new_tokens": max_new_tokens, "temperature": temperature, "top_k": top_k, "top_p": top_p}
+    settings |= {"min_p": min_p, "repetition_penalty": repetition_penalty, "presence_penalty": presence_penalty}
+    settings |= {"frequency_penalty": frequency_penalty, "seed": seed, "n": n, "stop": tuple(stop or ())}
+    options = {"folder": folder, "settings": settings, "say": _say}
+    _export_published(model, folder)
+    serving = loading.with_tensorflow("tfattn.serving.client.generate")
+    if chat:
+        serving.chat(model, [prompt] if prompt is not None else _lines(), **options)
+    else:
+        serving.generate(model, sys.stdin.read() if prompt is None else prompt, **options)
+
+
+@app.command()
+def prompt(
+    recipe: Annotated[
+        Path, typer.Argument(help="How rows become prompts: a YAML file, such as configs/prompts/summary.yaml.")
+    ],
+    model: Model,
+    input: Annotated[str, typer.Option("--input", help="csv, tsv, jsonl or text lines; - is standard input.")] = "-",
+    output: Annotated[
+        str, typer.Option("--output", help=".jsonl, .csv, .tsv, or .txt of texts alone; - is standard output.")
+    ] = "-",
+    accuracy: Annotated[
+        bool, typer.Option("--accuracy", help="Tell how many answers are right: rows have the recipe's target column.")
+    ] = False,
+    format: Annotated[
+        Literal["text", "csv", "tsv", "jsonl"] | None,
+        typer.Option("--format", help="How to read the input, where its suffix does not tell."),
+    ] = None,
+    batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Rows in a batch.")] = 8,
+    set: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override any key, such as num_examples=4.")
+    ] = None,
+    folder: Folder = Path("saved_models"),
+    token_file: Annotated[
+        Path | None, typer.Option("--token-file", help="A file with the bearer token that a server asks for.")
+    ] = None,
+) -> None:
+    """Answer the rows of a file by a recipe: with texts that a model writes, or with the likeliest label."""
+    serving = loading.serving()
+    how = serving.recipe(recipe, set)
+    _export_published(model, folder)
+    options = {"format": format, "batch_size": batch_size, "folder": folder, "token_file": token_file}
+    serving.prompt(how, model, input, output, has_targets=accuracy, **options)
+
+
+def _export_published(model: str, folder: Path) -> None:
+    """Export a published decoder, where a name is that of one of which there is no export yet."""
+    if model in PRETRAINED_PACKAGES and not (folder / model).is_dir() and not Path(model).is_dir():
+        loading.with_tensorflow("tfattn.published").export(model, folder=folder)
+
+
+def _lines() -> Iterator[str]:
+    """Yield what the user types, line by line, after a prompt where somebody sees it."""
+    while True:
+        if sys.stdin.isatty():
+            print("> ", end="", file=sys.stderr, flush=True)
+        if not (line := sys.stdin.readline()):
+            return
+        yield line
+
+
+def _say(text: str) -> None:
+    """Print a part of a line at once."""
+    print(text, end="", flush=True)
