@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from grpc import StatusCode
 
 from tfattn.errors import listed
+from tfattn.guidance.plan import READERS
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.generation.piece import Piece
 from tfattn.serving.generation.request import Request, read
@@ -101,7 +102,8 @@ class Texts:
         body = await read_body(receive, headers, self._serving)
         fields = await asyncio.to_thread(read, FIELDS[path], body) if len(body) > LARGE else read(FIELDS[path], body)
         call.model, call.version = fields.model, self._find(fields.model)
-        request, answer = fields.answer()
+        takes_long = len(body) > LARGE or fields.model_fields_set & READERS.keys()
+        request, answer = await asyncio.to_thread(fields.answer) if takes_long else fields.answer()
         pieces = self._pieces(call, fields.prompt_name, request)
         async with unless_disconnected(receive):
             if not fields.stream:
