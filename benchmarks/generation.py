@@ -39,7 +39,7 @@ SHAPES = {
         "use_bias": False,
     },
 }
-PROMPT, NEW, LONG, ROUNDS = 16, 64, 512, 3
+PROMPT, NEW, LONG, ROUNDS = 16, 64, 256, 3
 TRAIN_ROWS, TRAIN_LENGTH, TRAIN_ROUNDS = 4, 256, 3
 
 
@@ -66,7 +66,7 @@ def written(shape: str, precision: str) -> Table:
         columns=["", f"written, 1 row x {NEW}", f"written, 8 x {NEW}", f"read, 1 x {LONG}", f"read, 8 x {LONG}"],
         rows=[[row[0], *row[1:5]] for row in rows] + [["ours by the better peer", *ahead]],
         notes=(
-            f"Prompts of {PROMPT} tokens, which are read too; medians of {ROUNDS}. The weights are {weights:.2f} GB: ours "
+            f"Prompts of {PROMPT} tokens, which are read too; medians of {ROUNDS}. Weights are {weights:.2f} GB: ours "
             f"reads {one * weights:.0f} GB of them a second with 1 row and {eight * weights / 8:.0f} with 8, of the "
             f"{bandwidth():.0f} that a sum over an array reads.",
         ),

@@ -61,3 +61,9 @@ def test_the_baseline_is_a_guess_by_the_frequencies_of_training(preprocessor):
 def test_what_is_not_better_than_frequencies_is_doubted(preprocessor):
     assert not found(preprocessor, 0.5).headline.doubts
     assert found(preprocessor, 5.0).headline.doubts
+
+
+def test_it_shows_how_texts_go_on(preprocessor):
+    (table,) = found(preprocessor, 1.0).sections[-1].parts
+    ((row, text, _),) = table.rows
+    assert (row, text) == ("a.txt:1", "aab")

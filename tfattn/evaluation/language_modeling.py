@@ -9,15 +9,17 @@ from tfattn.data.split import TRAIN
 from tfattn.evaluation.evaluate import Findings
 from tfattn.evaluation.report import Headline, Section, Table
 from tfattn.evaluation.wording import count, number
-from tfattn.features import WEIGHTS
+from tfattn.features import TEXT, WEIGHTS
 from tfattn.tasks.language_modeling import CROSS_ENTROPY, LanguageModeling
 from tfattn.tasks.text_metrics import perplexity
+from tfattn.trained.continued_texts import Continuing, questions
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions
 from tfattn.training.losses import LOSS
 
 MOST_BATCHES = 1000  # of training records, by which tokens are counted
 BITS = "bits_per_byte"
+MOST_SHOWN = 8
 
 
 def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
@@ -52,7 +54,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         metrics=metrics,
         predictions=[],
         headline=_headline(metrics),
-        sections=[_beside(metrics)],
+        sections=[_beside(metrics), _continued(ensemble, predictions)],
         thing="text",
         in_short=f"{number(metrics[BITS])} bits per byte, perplexity {number(metrics['perplexity'])} of a token and "
         f"{number(metrics['word_perplexity'])} of a word (by frequency: {number(metrics[f'baseline_{BITS}'])} bits per "
@@ -97,3 +99,11 @@ def _beside(metrics: dict[str, float]) -> Section:
         ["loss, in nats a token", number(metrics[LOSS]), number(metrics["baseline_loss"])],
     ]
     return Section("Beside no model at all", [Table(["", "model", "by frequency alone"], rows)])
+
+
+def _continued(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Section:
+    """Show how some texts go on, by the model's likeliest tokens."""
+    asked = questions(predictions.rows, most=MOST_SHOWN)
+    written = Continuing(ensemble).texts(asked)
+    rows = [[one["row"], one[TEXT], text] for one, text in zip(asked, written, strict=True)]
+    return Section("How it goes on, with the likeliest token each time", [Table(["", "text", "goes on"], rows)])

@@ -14,11 +14,11 @@ from tfattn.decoding.sampling import Sampling
 from tfattn.export.decoding_steps import DecodingSteps
 from tfattn.export.request_settings import Settings
 from tfattn.export.served import Columns, Comparison, Served
-from tfattn.export.written_text import before_stop, ends_with_stop, joined, whole_characters
+from tfattn.export.written_text import before_stop, ends_with_stop, whole_characters
 from tfattn.features import TEXT
 from tfattn.formats.chat_template import ChatTemplate
 from tfattn.tasks.generation import sampled, searched
-from tfattn.trained.continued_texts import MOST_TOKENS, Continuing, prompts, questions
+from tfattn.trained.continued_texts import MOST_TOKENS, Continuing, joined, prompts, questions
 from tfattn.trained.ensemble import TrainedEnsemble
 
 CONTINUATION = "continuation"

@@ -10,13 +10,6 @@ from tfattn.preprocessing.language import Language
 MOST_STOP_BYTES = 128
 
 
-def joined(language: Language, token_ids: Any, lengths: Any) -> tf.Tensor:
-    """Join the first tokens of each row (..., L), of which `lengths` (...) says how many there are, to bytes (...)."""
-    token_ids = tf.where(tf.range(tf.shape(token_ids)[-1]) < lengths[..., None], token_ids, -1)
-    flat = tf.reshape(token_ids, [tf.size(lengths), tf.shape(token_ids)[-1]])
-    return tf.reshape(language.detokenize(flat), tf.shape(lengths))
-
-
 def ends_with_stop(language: Language, stop: tf.Tensor) -> Any:
     """Return what tells the decoding loop that a row has just written one of its stop strings.
 

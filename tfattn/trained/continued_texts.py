@@ -34,6 +34,12 @@ class Continuing:
         written = self._written(prompts(self.language, tf.constant([row[TEXT] for row in rows])))
         return {name: np.asarray(values) for name, values in written.items()}
 
+    def texts(self, rows: Sequence[Mapping[str, str]]) -> list[str]:
+        """Continue N prompts, as texts."""
+        written = self.predict(rows)
+        found = joined(self.language, written["token_ids"], written["lengths"])
+        return [text.decode("utf-8", "replace") for text in found.numpy()]
+
     def _write(self, read: tuple[Any, Any]) -> dict[str, Any]:
         token_ids, padding_mask = read
         rows = tf.shape(token_ids)[0]
@@ -64,6 +70,13 @@ def prompts(language: Language, texts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]
     token_ids = tf.concat([begin, token_ids], axis=1)
     dense = token_ids.to_tensor()
     return dense, tf.sequence_mask(token_ids.row_lengths(), tf.shape(dense)[1])
+
+
+def joined(language: Language, token_ids: Any, lengths: Any) -> tf.Tensor:
+    """Join the first tokens of each row (..., L), of which `lengths` (...) says how many there are, to bytes (...)."""
+    token_ids = tf.where(tf.range(tf.shape(token_ids)[-1]) < lengths[..., None], token_ids, -1)
+    flat = tf.reshape(token_ids, [tf.size(lengths), tf.shape(token_ids)[-1]])
+    return tf.reshape(language.detokenize(flat), tf.shape(lengths))
 
 
 def questions(rows: Sequence[Mapping[str, str]], *, most: int) -> list[dict[str, str]]:
