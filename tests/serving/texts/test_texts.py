@@ -6,15 +6,19 @@ import json
 import os
 import signal
 import socket
-import urllib.request
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import grpc
+import numpy as np
 import openai
 import pytest
+from tensorflow_serving.apis.predict_pb2 import PredictRequest
+from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
 from benchmarks.serving.running import descendants, running, wait_until
 from tests.serving import authors
+from tfattn.serving.api.tensors import from_proto, to_proto
 
 MODEL = authors.NAME
 TEXTS = ":tfattn:serving:texts"
@@ -74,14 +78,17 @@ def test_the_client_gets_an_answer_of_a_chat_whole_and_as_a_stream(client):
 
 
 def test_a_text_is_that_of_the_export_itself(client, server):
-    row = {"text": "To be", "seed": 3, "max_new_tokens": 30}
-    body = json.dumps({"instances": [row]}).encode()
-    with urllib.request.urlopen(f"{server.rest}/v1/models/{MODEL}:predict", body, timeout=30) as answer:
-        (expected,) = json.load(answer)["predictions"]
+    request = PredictRequest(model_spec={"name": MODEL})
+    for name, value in {"text": b"To be", "seed": 3, "max_new_tokens": 30}.items():
+        dtype = object if name == "text" else np.int32
+        request.inputs[name].CopyFrom(to_proto(np.array([value], dtype)))
+    with grpc.insecure_channel(server.grpc) as channel:
+        outputs = PredictionServiceStub(channel).Predict(request, timeout=30).outputs
+    expected = {name: from_proto(name, value)[0] for name, value in outputs.items()}
     answer = completion(client, "To be", seed=3, length=30)
-    assert expected["text"] and answer.choices[0].text.startswith(expected["text"])
+    assert expected["text"] and answer.choices[0].text.startswith(expected["text"].decode())
     assert answer.usage.completion_tokens == expected["length"]
-    assert answer.choices[0].finish_reason == expected["finish_reason"]
+    assert answer.choices[0].finish_reason == expected["finish_reason"].decode()
 
 
 def test_streams_that_start_one_after_another_are_what_each_is_alone(client):
