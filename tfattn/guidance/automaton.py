@@ -16,7 +16,7 @@ Threads = frozenset[Thread]
 
 ACCEPT: Thread = (-1, None)
 DEAD = 0  # the number of the state that nothing leaves
-MOST_THREADS = 2_000  # of what can be read in more ways, some are followed
+MOST_THREADS = 256  # of what can be read in more ways, some are followed
 MOST_STATES = 8_000  # of a table; then it is begun anew
 
 
@@ -32,7 +32,7 @@ class Automaton:
         start: the threads of the first state.
 
     Example:
-        >>> automaton = Automaton(Network(Text("ab"), {}))
+        >>> automaton = Automaton(Network(exactly("ab"), {}))
         >>> state = automaton.after(automaton.number(automaton.start), b"ab")
         >>> automaton.accepts(state)
         True
