@@ -109,8 +109,10 @@ class Network:
         behind, root = self._state(), self._state()
         self.skips[state].append(root)
         known: dict[tuple[int, int], int] = {}  # by a state and the byte that leads on
+        characters = set().union(*texts)
+        writable = {one for one in characters if common([(ord(one), ord(one))], self._alphabet)}
         for text in texts:
-            if not all(common([(ord(character),) * 2], self._alphabet) for character in set(text)):
+            if not writable.issuperset(text):
                 continue
             place = root
             for value in text.encode():
