@@ -15,7 +15,7 @@ def test_import_of_the_newest_version(tmp_path, tiny, same_weights):
     write_export(tmp_path / "mine/10", tiny, VOCABULARY)
     weights = pretrained.open(tmp_path / "mine")
     sizes = weights.sizes()
-    assert sizes.pop("name") == "bert"
+    assert weights.model == "bert"
     bert = Bert(**sizes)
     weights.load_into(bert)
     same_weights(bert, tiny)
@@ -25,7 +25,8 @@ def test_texts_are_read_as_it_was_trained(tmp_path, tiny):
     columns = {"text_a": "sentence1", "text_b": "sentence2"}
     folder = write_export(tmp_path / "1", tiny, VOCABULARY, columns=columns, model_max_length=9, strip_accents=False)
     weights = pretrained.open(folder)
-    assert (weights.lower_case, weights.strip_accents, weights.max_length) == (True, False, 9)
+    folding = {"vocabulary": folder / "assets/vocab.txt", "lower_case": True, "strip_accents": False}
+    assert weights.tokenization() == folding and weights.max_length == 9
     assert weights.trained_on.columns == columns and weights.trained_on.suffix == ".csv"
 
 

@@ -47,10 +47,14 @@ class Pretrained(ABC):
     Attributes:
         looks_like: the files by which the format is recognized, in a few words.
         weights: patterns of the names of the files that hold tensors.
+        model: whose sizes and weights they are, by its name in the catalog.
+        preprocessor: what makes the tokens that it reads, by its name in the catalog.
     """
 
     looks_like: str
     weights: tuple[str, ...]
+    model: str
+    preprocessor: str
 
     def __init__(self, folder: Path):
         self.folder = Path(folder)
@@ -64,20 +68,9 @@ class Pretrained(ABC):
     def sizes(self) -> dict[str, Any]:
         """Read the arguments with which to construct the model."""
 
-    @property
     @abstractmethod
-    def vocabulary(self) -> Path:
-        """The vocabulary: a text file, one token per line."""
-
-    @property
-    @abstractmethod
-    def lower_case(self) -> bool:
-        """Whether texts are lower-cased before they are tokenized."""
-
-    @property
-    def strip_accents(self) -> bool | None:
-        """Whether accents are dropped before; None for as `lower_case`."""
-        return None
+    def tokenization(self) -> dict[str, Any]:
+        """Read how texts become tokens: the arguments of the preprocessor's `adopt`."""
 
     @property
     def max_length(self) -> int:
@@ -141,7 +134,7 @@ class Pretrained(ABC):
                 f"{len(missing)} of {len(needed)} tensors are missing",
                 where=str(self.folder),
                 expected=_few(missing),
-                remedy="Choose a folder that holds a whole BERT of the model's sizes, pooler included.",
+                remedy=f"Choose a folder that holds a whole `{self.model}` of the model's sizes.",
             )
         tensors = self.read(needed)
         values = {path: [np.asarray(tensors[name], "float32") for name in names] for path, names in pieces.items()}
@@ -197,12 +190,6 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise CheckpointError("wrong content", where=str(path), expected="a JSON object", received=type(value).__name__)
     return value
-
-
-def is_lower_case(vocabulary: Path) -> bool:
-    """Tell whether a vocabulary has no upper-case letters except in special tokens such as [CLS]."""
-    tokens = vocabulary.read_text(encoding="utf-8").splitlines()
-    return not any(token != token.lower() for token in tokens if not token.startswith("["))
 
 
 def _few(names: list[str]) -> str:

@@ -4,14 +4,15 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 
-from tfattn.errors import CheckpointError
-from tfattn.pretrained.contract import Pretrained, is_lower_case, read_json
-from tfattn.pretrained.names import is_of_head
+from tfattn.pretrained import hdf5_file
+from tfattn.pretrained.bert import PublishedBert
+from tfattn.pretrained.bert_names import is_of_head
+from tfattn.pretrained.contract import read_json
+from tfattn.pretrained.hdf5_file import WEIGHTS
 
-CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.weights.h5", "tokenizer.json"
+CONFIG, TOKENIZER = "config.json", "tokenizer.json"
 VOCABULARY = "assets/tokenizer/vocabulary.txt"
 
 SIZES = (
@@ -43,11 +44,8 @@ BLOCK = {
 ORDER = {"embeddings": 0, "kernel": 0, "gamma": 0, "bias": 1, "beta": 1}
 
 
-class KerasHubBert(Pretrained):
-    """Weights as `save_to_preset` of KerasHub's BertBackbone writes them.
-
-    The .h5 file is read as plain arrays; it is not loaded as a Keras model, which could run code.
-    """
+class KerasHubBert(PublishedBert):
+    """Weights as `save_to_preset` of KerasHub's BertBackbone writes them."""
 
     looks_like = f"{CONFIG} of a BertBackbone, {WEIGHTS} and {VOCABULARY} (KerasHub)"
     weights = (WEIGHTS,)
@@ -69,19 +67,10 @@ class KerasHubBert(Pretrained):
     @property
     def lower_case(self) -> bool:
         config = self._json(TOKENIZER).get("config", {}) if (self.folder / TOKENIZER).is_file() else {}
-        return bool(config["lowercase"]) if "lowercase" in config else is_lower_case(self.vocabulary)
+        return bool(config["lowercase"]) if "lowercase" in config else super().lower_case
 
     def stored_shapes(self) -> dict[str, tuple[int, ...]]:
-        shapes = {}
-
-        def visit(name: str, item: Any) -> None:
-            # A virtual or external dataset names another file to read from.
-            if isinstance(item, h5py.Dataset) and not item.is_virtual and not item.external:
-                shapes[name] = item.shape
-
-        with self._open() as file:
-            file.visititems(visit)
-        return shapes
+        return hdf5_file.shapes(self.folder)
 
     def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
         if is_of_head(path):
@@ -98,21 +87,7 @@ class KerasHubBert(Pretrained):
         return (f"{block}/{BLOCK[part]}/vars/{ORDER[kind]}",)
 
     def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
-        try:
-            with self._open() as file:
-                return {name: _merge_heads(name, np.asarray(file[name])) for name in names}
-        except OSError as error:
-            raise self._unreadable(error) from None
-
-    def _open(self) -> h5py.File:
-        path = self._existing(WEIGHTS)
-        try:
-            return h5py.File(path, "r")
-        except OSError as error:
-            raise self._unreadable(error) from None
-
-    def _unreadable(self, error: Exception) -> CheckpointError:
-        return CheckpointError(f"cannot be read as HDF5 ({error})", where=str(self.folder / WEIGHTS))
+        return {name: _merge_heads(name, value) for name, value in hdf5_file.arrays(self.folder, names).items()}
 
 
 def _merge_heads(name: str, value: np.ndarray) -> np.ndarray:

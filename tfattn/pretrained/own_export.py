@@ -27,6 +27,7 @@ class OwnExport(Pretrained):
         folder: an existing folder that `matches`.
     """
 
+    preprocessor = "wordpiece"
     looks_like = f"a version under saved_models/ with {NAMES} (an export)"
     weights = (f"{WEIGHTS}.index", f"{WEIGHTS}.data-*")
 
@@ -38,24 +39,21 @@ class OwnExport(Pretrained):
         return (_version(folder) / NAMES).is_file()
 
     def sizes(self) -> dict[str, Any]:
-        model = dict(read_yaml(self._existing(CONFIG)).values["model"])
-        model.pop("pretrained", None)
-        tokens = self.vocabulary.read_text(encoding="utf-8").split("\n")[:-1]
-        return {**model, "vocabulary_size": len(tokens)}
+        given = {key: value for key, value in self._model.items() if key not in ("name", "pretrained")}
+        tokens = self._vocabulary.read_text(encoding="utf-8").split("\n")[:-1]
+        return {**given, "vocabulary_size": len(tokens)}
 
     @property
-    def vocabulary(self) -> Path:
-        if not (self.folder / VOCABULARY).is_file():
-            raise CheckpointError("the export has no encoder of texts", where=str(self.folder), expected=VOCABULARY)
-        return self.folder / VOCABULARY
+    def model(self) -> str:
+        return self._model["name"]
 
-    @property
-    def lower_case(self) -> bool:
-        return bool(self._setting(self._json(TOKENIZER), "do_lower_case", TOKENIZER))
-
-    @property
-    def strip_accents(self) -> bool | None:
-        return bool(self._setting(self._json(TOKENIZER), "strip_accents", TOKENIZER))
+    def tokenization(self) -> dict[str, Any]:
+        settings = self._json(TOKENIZER)
+        return {
+            "vocabulary": self._vocabulary,
+            "lower_case": bool(self._setting(settings, "do_lower_case", TOKENIZER)),
+            "strip_accents": bool(self._setting(settings, "strip_accents", TOKENIZER)),
+        }
 
     @property
     def max_length(self) -> int:
@@ -79,6 +77,16 @@ class OwnExport(Pretrained):
         keys = self._keys()
         with reading(self.folder / WEIGHTS) as reader:
             return {name: reader.get_tensor(keys[name]) for name in names}
+
+    @property
+    def _model(self) -> dict[str, Any]:
+        return read_yaml(self._existing(CONFIG)).values["model"]
+
+    @property
+    def _vocabulary(self) -> Path:
+        if not (self.folder / VOCABULARY).is_file():
+            raise CheckpointError("the export has no encoder of texts", where=str(self.folder), expected=VOCABULARY)
+        return self.folder / VOCABULARY
 
     def _keys(self) -> dict[str, str]:
         """Map the names of weights to those of the tensors of the SavedModel."""
