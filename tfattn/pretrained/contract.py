@@ -139,10 +139,9 @@ class Pretrained(ABC):
         tensors = self.read(needed)
         values = {path: [np.asarray(tensors[name], "float32") for name in names] for path, names in pieces.items()}
         wrong = [
-            f"{name} {_shape(value)} for {path} {_shape(expected)}"
+            f"{', '.join(f'{name} {tensors[name].shape}' for name in pieces[path])} for {path} {tuple(variable.shape)}"
             for path, variable in variables.items()
-            for name, value in zip(pieces[path], values[path], strict=True)
-            if value.shape != (expected := (*variable.shape[:-1], variable.shape[-1] // len(values[path])))
+            if _side_by_side(values[path]) != tuple(variable.shape)
         ]
         if wrong:
             raise CheckpointError(
@@ -196,5 +195,7 @@ def _few(names: list[str]) -> str:
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
-def _shape(value: Any) -> str:
-    return str(tuple(getattr(value, "shape", value)))
+def _side_by_side(values: Sequence[np.ndarray]) -> tuple[int, ...] | None:
+    """Return the shape of tensors side by side along their last axis; None where they do not fit."""
+    above = {value.shape[:-1] for value in values}
+    return (*above.pop(), sum(value.shape[-1] for value in values)) if len(above) == 1 else None

@@ -11,6 +11,7 @@ from tfattn.pretrained.bert import PublishedBert
 from tfattn.pretrained.bert_names import is_of_head
 from tfattn.pretrained.contract import read_json
 from tfattn.pretrained.hdf5_file import WEIGHTS
+from tfattn.pretrained.keras_hub_layers import merge_heads, stored_names
 
 CONFIG, TOKENIZER = "config.json", "tokenizer.json"
 VOCABULARY = "assets/tokenizer/vocabulary.txt"
@@ -26,7 +27,7 @@ SIZES = (
     "dropout",
 )
 
-# Our layers and KerasHub's, which are named after their classes.
+# Our layers and KerasHub's.
 OUTER = {
     "embeddings/token": "reversible_embedding",
     "embeddings/position": "position_embedding",
@@ -34,14 +35,6 @@ OUTER = {
     "embeddings/norm": "layer_normalization",
     "pooler/dense": "dense",
 }
-BLOCK = {
-    "attention/output": "_self_attention_layer/output_dense",
-    "attention_norm": "_self_attention_layer_norm",
-    "feed_forward/intermediate": "_feedforward_intermediate_dense",
-    "feed_forward/output": "_feedforward_output_dense",
-    "feed_forward_norm": "_feedforward_layer_norm",
-}
-ORDER = {"embeddings": 0, "kernel": 0, "gamma": 0, "bias": 1, "beta": 1}
 
 
 class KerasHubBert(PublishedBert):
@@ -75,26 +68,7 @@ class KerasHubBert(PublishedBert):
     def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
         if is_of_head(path):
             return (path,)  # a backbone has none
-        layer, _, kind = path.rpartition("/")
-        if layer in OUTER:
-            return (f"layers/{OUTER[layer]}/vars/{ORDER[kind]}",)
-        room, _, part = layer.partition("/")
-        index = int(room.removeprefix("block_"))
-        block = f"layers/transformer_encoder{f'_{index}' if index else ''}"
-        if part == "attention/qkv":
-            names = ("query_dense", "key_dense", "value_dense")
-            return tuple(f"{block}/_self_attention_layer/{name}/vars/{ORDER[kind]}" for name in names)
-        return (f"{block}/{BLOCK[part]}/vars/{ORDER[kind]}",)
+        return stored_names(path, outer=OUTER, block="transformer_encoder")
 
     def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
-        return {name: _merge_heads(name, value) for name, value in hdf5_file.arrays(self.folder, names).items()}
-
-
-def _merge_heads(name: str, value: np.ndarray) -> np.ndarray:
-    if "_self_attention_layer/" not in name:
-        return value
-    if value.ndim == 3 and "output_dense" in name:
-        return value.reshape(-1, value.shape[-1])  # (H, K, D) -> (D, D)
-    if value.ndim == 3:
-        return value.reshape(value.shape[0], -1)  # (D, H, K) -> (D, D)
-    return value.reshape(-1)  # (H, K) -> (D,)
+        return {name: merge_heads(name, value) for name, value in hdf5_file.arrays(self.folder, names).items()}
