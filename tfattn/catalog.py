@@ -54,6 +54,7 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "language_modeling": Kind(
             task="tfattn.tasks.language_modeling:LanguageModeling",
             examples="tfattn.data.token_windows:TokenWindows",
+            served="tfattn.export.generation:Generator",
             report="tfattn.evaluation.language_modeling:report",
         ),
         "masked_lm": Kind(
@@ -210,6 +211,7 @@ SECTIONS: dict[str, str] = {
     "ensemble": "tfattn.runs.ensemble:Ensemble",
     "early_stopping": "tfattn.training.callbacks:EarlyStopping",
     "decoding": "tfattn.tasks.decoding:Decoding",
+    "generation": "tfattn.tasks.generation:Generation",
     "export": "tfattn.export.section:Export",
     "pretrained": "tfattn.pretrained:open",
     "serving": "tfattn.serving.section:Serving",

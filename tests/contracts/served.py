@@ -36,7 +36,9 @@ def check_served(
     """
     served = served_class(ensemble)
     functions, request = served.signatures(), served.request(rows)
-    assert set(request) == set(served.inputs) and all(len(values) == len(rows) for values in request.values())
+    optional = _optional(functions[SERVING_DEFAULT])
+    assert set(served.inputs) <= set(request) <= {*served.inputs, *optional}
+    assert all(len(values) == len(rows) for values in request.values())
 
     # It is saved and loaded without any of our code, and answers as the trained models do.
     served.save_assets(folder)
@@ -82,6 +84,12 @@ def check_served(
         assert output not in outputs or len(entries) == outputs[output].shape[1]
     assert served.shown_metrics
     return outputs
+
+
+def _optional(function: Any) -> tuple[str, ...]:
+    """The inputs that need not be given."""
+    arguments = function.function_spec.fullargspec
+    return tuple(arguments.args[len(arguments.args) - len(arguments.defaults or ()) :])
 
 
 def _called(loaded: Any, signature: str, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:

@@ -13,8 +13,8 @@ from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, DataError, listed
 from tfattn.features import ANSWER, LOSS_MASK, MESSAGES, PROMPT, SEQUENCE_IDS, TOKEN_IDS
+from tfattn.formats.chat_template import ASSISTANT, ChatTemplate, Message, Piece, Role
 from tfattn.preprocessing.byte_bpe import TRAIN, ByteBpe
-from tfattn.preprocessing.chat_template import ASSISTANT, ChatTemplate, Message, Piece, Role
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.unknown import Unknown
 

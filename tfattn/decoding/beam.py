@@ -27,6 +27,7 @@ def beam_search(
     source_length: Any = None,
     reorder: Callable[[Any, Any], Any] = reorder_rows,
     shrink_batch: bool = False,
+    make_room: Callable[[Any, Any, Any], Any] | None = None,
 ) -> Decoded:
     """Search for the most probable texts of each row with W beams, and return the best of those that ended.
 
@@ -62,6 +63,7 @@ def beam_search(
         reorder: `reorder(state, beams (B, W))` returns the state after beam w of row b continues beam `beams[b, w]`. By
             default the state's tensors have B W rows, which are put in their new order.
         shrink_batch: whether rows that are done leave the batch, as for `greedy`: `step` and `reorder` then get N of B.
+        make_room: as for `write_rows`, of the state alone.
 
     Returns:
         `Decoded`: token_ids (B, L) or (B, n, L), lengths, scores, alignment or None; best first. Where there are fewer
@@ -131,6 +133,7 @@ def beam_search(
         done=limits < 1,
         max_length=max_length,
         shrink_batch=shrink_batch,
+        make_room=make_room and (lambda search, *places: search._replace(state=make_room(search.state, *places))),
     )
     results, history = loop.records
     decoded = history.texts(results, loop.index)

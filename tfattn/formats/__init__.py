@@ -1,1 +1,1 @@
-"""File formats, for training and for predictions alike: kinds of files, encodings, delimiters, values, limits."""
+"""File formats, for training and for predictions alike: kinds, encodings, delimiters, values, limits, chats."""

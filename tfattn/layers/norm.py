@@ -33,7 +33,7 @@ class LayerNormalization(keras.layers.Layer):
 
     def build(self, input_shape: tuple) -> None:
         # Kept in float32: so are the sums that they enter.
-        common = {"shape": (input_shape[-1],), "autocast": False}
+        common = {"shape": (input_shape[-1],), "dtype": "float32", "autocast": False}
         self.gamma = self.add_weight(name="gamma", initializer="ones", **common)
         self.beta = self.add_weight(name="beta", initializer="zeros", **common)
 
@@ -70,7 +70,8 @@ class RmsNormalization(keras.layers.Layer):
 
     def build(self, input_shape: tuple) -> None:
         # Kept in float32: so are the sums that it enters.
-        self.gamma = self.add_weight(name="gamma", shape=(input_shape[-1],), initializer="ones", autocast=False)
+        common = {"shape": (input_shape[-1],), "dtype": "float32", "autocast": False}
+        self.gamma = self.add_weight(name="gamma", initializer="ones", **common)
 
     def call(self, x: Any) -> Any:
         # As a tensor: a function with a gradient of its own reads no variables in TensorFlow.

@@ -8,10 +8,11 @@ import keras
 import numpy as np
 from keras import ops
 
-from tfattn.config.types import Fraction, Given
+from tfattn.config.types import Fraction, Given, Section
 from tfattn.features import LOGITS, LOSS_MASK, PADDING_MASK, SEQUENCE_IDS, TOKEN_IDS, WEIGHTS
 from tfattn.models.contracts import Decoder
 from tfattn.ops.cross_entropy import smoothed_cross_entropy
+from tfattn.tasks.generation import Generation
 from tfattn.tasks.task import Task
 from tfattn.tasks.text_metrics import perplexity
 
@@ -36,6 +37,7 @@ class LanguageModeling(Task):
         model: the decoder.
         preprocessor: tells what its tokens stand for; known from the data.
         label_smoothing: the part of each token that is spread evenly over the vocabulary.
+        generation: how it writes where a request does not say.
 
     Call arguments:
         features: `token_ids` (B, T) and `padding_mask` (B, T); and where texts that share a row are read apart,
@@ -53,10 +55,18 @@ class LanguageModeling(Task):
     monitor = "bits_per_byte"
     predicts_rows = False
 
-    def __init__(self, *, model: Given[Decoder], preprocessor: Given[Speaker], label_smoothing: Fraction = 0.0):
+    def __init__(
+        self,
+        *,
+        model: Given[Decoder],
+        preprocessor: Given[Speaker],
+        label_smoothing: Fraction = 0.0,
+        generation: Section("generation") | None = None,
+    ):
         super().__init__(name="language_modeling", autocast=False)
         self.model = model
         self.label_smoothing = label_smoothing
+        self.generation: Generation = generation or Generation()
         self._preprocessor = preprocessor
         self.built = True
 

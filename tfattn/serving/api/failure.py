@@ -34,12 +34,16 @@ class Failure(Exception):
     Args:
         code: what kind of failure it is, in gRPC's terms.
         message: what was wrong with the request, or what the server lacks; never the request's own texts.
+
+    Attributes:
+        parameter: the name of the request's parameter that is wrong; empty where that is not known.
     """
 
     def __init__(self, code: StatusCode, message: str):
         super().__init__(message)
         self.code = code
         self.message = message
+        self.parameter = ""
 
     @property
     def http_status(self) -> int:

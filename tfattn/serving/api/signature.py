@@ -1,11 +1,14 @@
 """The inputs and outputs of a signature, as its SignatureDef describes them: names, types and shapes."""
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef, TensorInfo
+
+from tfattn.serving.api.tensors import from_proto
 
 PREDICT = tf.saved_model.PREDICT_METHOD_NAME
 CLASSIFY = tf.saved_model.CLASSIFY_METHOD_NAME
@@ -75,6 +78,11 @@ class Signature:
             defaults=frozenset(message.defaults),
             message=message,
         )
+
+    def completed(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Complete inputs with the default values of those that were not given."""
+        missing = self.defaults - inputs.keys()
+        return {**inputs, **{name: from_proto(name, self.message.defaults[name]) for name in missing}}
 
     @functools.cached_property
     def has_rows(self) -> bool:

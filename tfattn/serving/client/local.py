@@ -44,7 +44,7 @@ class LocalModel:
     Attributes:
         folder: the version's folder.
         signatures: the names of its signatures.
-        inputs: the names of the fields that it reads.
+        inputs: the names of the fields that it needs; others have default values.
         trained_on: each input, and the column of a source file that it was trained on, and how that file is read.
         numeric: the inputs that are numbers; the others are texts.
         lists: the inputs of which a row has several texts.
@@ -68,7 +68,8 @@ class LocalModel:
                 received=", ".join(self._model.signatures) or "none at all",
             )
         self.signatures = tuple(self._model.signatures)
-        self.inputs = tuple(self._model.signatures[DEFAULT].inputs)
+        default = self._model.signatures[DEFAULT]
+        self.inputs = tuple(name for name in default.inputs if name not in default.defaults)
         self._types = {
             name: np.dtype(tensor.dtype.as_numpy_dtype)
             for name, tensor in self._model.signatures[DEFAULT].inputs.items()
@@ -128,7 +129,7 @@ class LocalModel:
                     raise ServingError("a row lacks an input", expected=name, received=", ".join(row) or "nothing")
         columns = {name: self._column(name, [row[name] for row in rows]) for name in self.inputs}
         try:
-            outputs = self._model.run(signature, columns)
+            outputs = self._model.run(signature, self._model.signatures[signature].completed(columns))
         except Failure as failure:
             kind = RefusedError if failure.code is StatusCode.INVALID_ARGUMENT else ServingError
             raise kind("the model cannot compute this", where=str(self.folder), received=failure.message) from None

@@ -15,7 +15,7 @@ from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusResponse
 
 from tfattn.serving.api.failure import Failure, invalid
 from tfattn.serving.api.signature import DEFAULT, Signature
-from tfattn.serving.api.tensors import from_proto, strings, type_name
+from tfattn.serving.api.tensors import strings, type_name
 from tfattn.serving.models.models import Models
 from tfattn.serving.models.version import Version
 
@@ -54,7 +54,7 @@ async def predict(
     signature = find_signature(version, signature_name)
     check_inputs(signature, inputs)
     _check_outputs(signature, outputs)
-    return signature.name, await _run(version, signature, _complete(signature, inputs), tuple(outputs), deadline)
+    return signature.name, await _run(version, signature, signature.completed(inputs), tuple(outputs), deadline)
 
 
 def find_signature(version: Version, name: str) -> Signature:
@@ -196,12 +196,6 @@ async def _run(
             place = f" for the input {name}" if len(signature.inputs) > 1 else ""
             raise invalid(f"Expects arg[{index}] to be {expected} but {received} is provided{place}")
     return await version.run(signature.name, inputs, outputs, deadline)
-
-
-def _complete(signature: Signature, inputs: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
-    """Complete the inputs with the signature's default values for those that were not given."""
-    missing = signature.defaults - inputs.keys()
-    return {**inputs, **{name: from_proto(name, signature.message.defaults[name]) for name in missing}}
 
 
 def _check_outputs(signature: Signature, outputs: Sequence[str]) -> None:

@@ -1,6 +1,6 @@
 """Chats as one text: as SmolLM2's template writes them, with what the assistant writes told apart."""
 
-from tfattn.preprocessing.chat_template import ChatTemplate, Message
+from tfattn.formats.chat_template import ChatTemplate, Message
 
 CHAT = [Message("user", "Hi"), Message("assistant", "Hello."), Message("user", "Bye")]
 

@@ -1,0 +1,201 @@
+"""The export that continues texts."""
+
+import json
+import re
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.contracts.served import check_served
+from tfattn.export.generation import Generator
+from tfattn.export.request_settings import Settings
+from tfattn.models.gpt import Gpt
+from tfattn.preprocessing.byte_bpe import ByteBpe
+from tfattn.tasks.generation import Generation
+from tfattn.tasks.language_modeling import LanguageModeling
+from tfattn.trained.ensemble import TrainedEnsemble
+
+TEXTS = ["To be or not to be", "that is the question: ß ünï", "whether 'tis nobler in the mind", "日本語 too"]
+ROWS = [{"text": "To be"}, {"text": "that is the q"}, {"text": ""}]
+CHAT = ("<|im_start|>", "<|im_end|>")
+
+
+@pytest.fixture(scope="module")
+def ensemble():
+    keras.utils.set_random_seed(0)
+    language = ByteBpe(vocabulary_size=280, max_length=32, special_tokens=CHAT)
+    language.fit([{"text": text} for text in TEXTS])
+    sizes = {"hidden_dim": 16, "num_layers": 2, "num_heads": 4, "num_key_value_heads": 2, "intermediate_dim": 32}
+    model = Gpt(**language.sizes, **sizes, max_sequence_length=48, positions="rotary", initializer_range=0.5)
+    generation = Generation(max_new_tokens=20, top_p=1.0, temperature=1.0)
+    return TrainedEnsemble([(language, LanguageModeling(model=model, preprocessor=language, generation=generation))])
+
+
+@pytest.fixture(scope="module")
+def folder(ensemble, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("generator")
+    check_served(Generator, ensemble, ROWS, folder=folder, expected=Generator(ensemble).ensemble.predict(ROWS))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ask(folder):
+    loaded = tf.saved_model.load(str(folder / "1"))
+    defaults = Settings(Generation(max_new_tokens=20, top_p=1.0, temperature=1.0))
+
+    def ask(signature="serving_default", **inputs):
+        if signature in ("serving_default", "log_probabilities"):
+            inputs = defaults.of_rows(len(inputs["text"])) | inputs
+        sent = {name: tf.constant(values) for name, values in inputs.items()}
+        assert loaded  # lives as long as its signatures are called
+        return {name: value.numpy() for name, value in loaded.signatures[signature](**sent).items()}
+
+    return ask
+
+
+def texts(outputs):
+    return [text.decode() for text in outputs["text"].ravel()]
+
+
+def test_a_row_draws_by_its_seed_whatever_batch_it_is_in(ask):
+    together = ask(text=["To be", "that", "To be"], seed=[1, 2, 1])
+    assert texts(together)[0] == texts(together)[2] != texts(ask(text=["To be"], seed=[2]))[0]
+    assert texts(ask(text=["that"], seed=[2])) == texts(together)[1:2]
+
+
+def test_a_text_ends_before_its_first_stop_string(ask):
+    asked = {"text": ["To be"] * 2, "seed": [5, 5]}
+    tokens = ask("log_probabilities", **asked)["token"][0]
+    stop = tokens[3] + tokens[4][:1]  # across the bounds of tokens
+    cut = ask(**asked, stop=[[stop, b""], [b"", b""]])
+    written = b"".join(tokens)
+    expected = [text.decode("utf-8", "replace") for text in (written.split(stop)[0], written)]
+    assert [text.rstrip("\ufffd") for text in texts(cut)] == [text.rstrip("\ufffd") for text in expected]
+    assert cut["finish_reason"].tolist() == [b"stop", b"length"] and cut["length"].tolist() == [5, 20]
+
+
+def test_no_text_ends_within_a_character(ask):
+    for limit in range(1, 12):
+        written = ask(text=["日本語 too"] * 4, seed=[1, 2, 3, 4], max_new_tokens=[limit] * 4)
+        for text in written["text"]:
+            text.decode("utf-8")  # strictly
+
+
+def test_fewer_tokens_are_the_beginning_of_more(ask):
+    few, more = (ask("log_probabilities", text=["To"], seed=[9], max_new_tokens=[n])["token"] for n in (3, 20))
+    np.testing.assert_array_equal(few, more[:, :3])
+
+
+def test_log_probabilities_add_up_to_the_score(ask):
+    told = ask("log_probabilities", text=ROWS[0]["text"].split()[:1], seed=[4], max_new_tokens=[6])
+    score = ask(text=["To"], seed=[4], max_new_tokens=[6])
+    if score["finish_reason"][0] == b"length":
+        np.testing.assert_allclose(told["log_probability"].sum(), score["score"][0], rtol=1e-5)
+    assert (told["likeliest_log_probability"][0, :, 0] >= told["log_probability"][0] - 1e-5).all()
+    assert (np.diff(told["likeliest_log_probability"], axis=2) <= 1e-6).all()
+
+
+def test_score_is_the_probability_of_all_tokens_behind_the_text(ask, ensemble):
+    pairs = [("To be", " or not"), ("", "that"), ("日本", "語")]
+    scored = ask("score", text=[text for text, _ in pairs], continuation=[text for _, text in pairs])
+    language, model = ensemble.preprocessor, ensemble.task.model
+    for row, pair in enumerate(pairs):
+        before, behind = (list(ids) for ids in language.ids_of(pair))
+        before = before or [language.end_id]
+        logits = model({"token_ids": np.array([before + behind])})["logits"].numpy()[0]
+        told = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+        expected = sum(told[len(before) - 1 + place, token] for place, token in enumerate(behind))
+        np.testing.assert_allclose(scored["score"][row], expected, rtol=1e-4)
+        assert scored["length"][row] == len(behind)
+
+
+def test_beams_are_best_first_and_no_worse_than_the_likeliest_tokens(ask):
+    beams = ask("n_best", text=["To be", "th"], max_new_tokens=[5, 5])
+    assert beams["text"].shape == (2, 4)
+    assert (np.diff(beams["score"], axis=1) <= 1e-6).all()
+
+
+def test_steps_one_by_one_write_what_the_whole_writes(ask, folder):
+    known = json.loads((folder / "generation.json").read_text())
+    token_bytes = [token.encode("latin-1") for token in json.loads((folder / "token_bytes.json").read_text())]
+    assert known["context"] == 48 and set(known["special_tokens"]) == set(CHAT)
+    prompts, seeds = ["To be", "that is"], [3, 4]
+    settings = {"repetition_penalty": [1.2, 1.0], "presence_penalty": [0.0, 0.5], "top_k": [0, 7]}
+    whole = ask(text=prompts, seed=seeds, max_new_tokens=[10, 10], **settings)
+
+    read = ask("tokenize", text=prompts)
+    token_ids, lengths = read["token_ids"], read["lengths"]
+    rows, width, capacity = len(prompts), known["vocabulary_size"], 40
+    past = np.zeros((known["num_layers"], 2, rows, known["num_groups"], capacity, known["head_dim"]), "float32")
+    mask = np.arange(token_ids.shape[1]) < lengths[:, None] - 1
+    done = np.zeros(rows, "int32")
+    new = ask("prefill", token_ids=token_ids, padding_mask=mask, lengths=done, past=past)["keys_values"]
+    past[:, :, :, :, : new.shape[4]] = new
+    in_prompt, counts = np.zeros((rows, width), bool), np.zeros((rows, width), "float32")
+    for row in range(rows):
+        in_prompt[row, token_ids[row, : lengths[row]]] = True
+    last, lengths = token_ids[np.arange(rows), lengths - 1], lengths - 1
+    found, ended = [b"", b""], [False, False]
+    for index in range(10):
+        step = ask(
+            "decode_step",
+            token_ids=last[:, None],
+            padding_mask=np.ones((rows, 1), bool),
+            lengths=lengths,
+            past=past,
+            index=np.full(rows, index, "int32"),
+            seed=seeds,
+            temperature=[1.0, 1.0],
+            top_p=[1.0, 1.0],
+            min_p=[0.0, 0.0],
+            frequency_penalty=[0.0, 0.0],
+            in_prompt=in_prompt,
+            counts=counts,
+            **{"allowed": np.ones((rows, 1), bool), **settings},
+        )
+        for row in range(rows):
+            past[:, :, row, :, lengths[row]] = step["keys_values"][:, :, row, :, 0]
+        lengths, last = lengths + 1, step["token_ids"][:, 0]
+        for row in range(rows):
+            counts[row, last[row]] += 1
+            ended[row] |= last[row] in known["end_ids"]
+            found[row] += b"" if ended[row] else token_bytes[last[row]]
+    # A character that was not finished is not in the whole.
+    for ours, text in zip(found, whole["text"], strict=True):
+        assert ours.decode("utf-8", "replace").rstrip("\ufffd") == text.decode().rstrip("\ufffd")
+
+
+def test_guesses_are_checked_in_one_step(ask, folder):
+    known = json.loads((folder / "generation.json").read_text())
+    width, past = known["vocabulary_size"], np.zeros((2, 2, 1, 2, 0, 4), "float32")
+    written = ask("tokenize", text=["To be or not"])["token_ids"]
+    rest = {"padding_mask": np.ones(written.shape, bool), "lengths": [0], "past": past, "index": [0], "seed": [1]}
+    rest |= {"temperature": [0.0], "top_k": [0], "top_p": [1.0], "min_p": [0.0], "repetition_penalty": [1.3]}
+    rest |= {"presence_penalty": [0.3], "frequency_penalty": [0.2], "allowed": np.ones((1, 1), bool)}
+    rest |= {"in_prompt": np.zeros((1, width), bool), "counts": np.zeros((1, width), "float32")}
+    together = ask("decode_step", token_ids=written, **rest)
+    for place in range(written.shape[1]):
+        first = {name: rest[name] for name in rest} | {"padding_mask": np.ones((1, place + 1), bool)}
+        alone = ask("decode_step", token_ids=written[:, : place + 1], **first)
+        assert alone["token_ids"][0, place] == together["token_ids"][0, place]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"temperature": [1.0, -1.0]}, "temperature: expected at least 0, received -1.000000 in row 2"),
+        ({"top_p": [1.5, 1.0]}, "top_p: expected above 0 and at most 1, received 1.500000 in row 1"),
+        ({"max_new_tokens": [0, 1]}, "max_new_tokens: expected at least 1, received 0 in row 1"),
+        ({"temperature": [float("nan"), 1.0]}, "temperature: expected at least 0"),
+        (
+            {"stop": [["x" * 2**20], [""]]},
+            "stop: expected strings of at most 128 bytes, received 1048576 bytes",
+        ),
+        ({"text": ["a", "x" * 200]}, "tokens with what comes behind it; expected at most 48"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(ask, wrong, said):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(said)):
+        ask(**({"text": ["a", "b"]} | wrong))

@@ -1,0 +1,153 @@
+"""Guides: what is drawn under them is what was asked for, whatever the tokens are."""
+
+import json
+import random
+import re
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.guidance.schemas import SCHEMAS
+from tests.guidance.vocabularies import BYTES, END, drawn, merged
+from tfattn.errors import ServingError
+from tfattn.guidance import guide as guide_module
+from tfattn.guidance.guides import Guides
+
+VOCABULARIES = [[*BYTES, END], merged(seed=1)]
+GUIDES = [Guides(token_bytes) for token_bytes in VOCABULARIES]
+ENDS = [[len(token_bytes) - 1] for token_bytes in VOCABULARIES]
+SEEDS = st.integers(0, 2**32)
+
+
+def written(fields, seed, which=1, **options):
+    return drawn(
+        GUIDES[which].of(fields, end_ids=ENDS[which]), VOCABULARIES[which], random.Random(seed), **options
+    ).decode()
+
+
+@settings(deadline=None, max_examples=60)
+@given(SCHEMAS, SEEDS, st.sampled_from([0, 1]))
+def test_what_is_drawn_under_a_schema_is_valid(schema_and_value, seed, which):
+    schema, _ = schema_and_value
+    jsonschema.validate(json.loads(written({"guided_json": schema}, seed, which)), schema)
+
+
+@settings(deadline=None, max_examples=20)
+@given(SEEDS, st.sampled_from([0, 1]))
+def test_any_object_is_json(seed, which):
+    text = written({"response_format": {"type": "json_object"}}, seed, which)
+    assert isinstance(json.loads(text), dict)
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), min_size=1, max_size=5), SEEDS)
+def test_a_choice_is_one_of_its_texts(texts, seed):
+    assert written({"guided_choice": texts}, seed) in texts
+
+
+@given(SEEDS)
+@settings(deadline=None, max_examples=20)
+def test_a_pattern_matches_the_whole_text(seed):
+    pattern = r"[ab]{2,5}(true|-?\d+)é*"
+    assert re.fullmatch(pattern, written({"guided_regex": pattern}, seed))
+
+
+def test_every_choice_can_be_drawn_also_where_one_begins_another():
+    texts = ["a", "ab", "abé", "b"]
+    assert {written({"guided_choice": texts}, seed) for seed in range(80)} == set(texts)
+
+
+def test_openai_schema_is_the_same_as_a_guided_json():
+    schema = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 3}}, "required": ["name"]}
+    asked = {"type": "json_schema", "json_schema": {"name": "person", "schema": schema, "strict": True}}
+    for seed in range(5):
+        assert written({"response_format": asked}, seed) == written({"guided_json": json.dumps(schema)}, seed)
+
+
+def test_texts_follow_the_same_masks_without_knowing_of_each_other():
+    fields = {"guided_choice": ["ab", "ba"]}
+    one, other = (GUIDES[0].of(fields, end_ids=ENDS[0]) for _ in range(2))
+    one.advance(ord("a"))
+    assert np.flatnonzero(one.allowed()).tolist() == [ord("b")]
+    assert np.flatnonzero(other.allowed()).tolist() == [ord("a"), ord("b")]
+    with pytest.raises(ValueError, match="97 may not come next"):
+        one.advance(ord("a"))
+    one.allowed()[:] = False
+    assert one.allowed().any()  # what was given out is the caller's own
+
+
+def test_an_end_may_be_written_where_the_text_is_whole():
+    guide = GUIDES[0].of({"guided_choice": ["a", "ab"]}, end_ids=ENDS[0])
+    guide.advance(ord("a"))
+    assert not guide.is_finished and np.flatnonzero(guide.allowed()).tolist() == [ord("b"), *ENDS[0]]
+    guide.advance(*ENDS[0])
+    assert guide.is_finished and np.flatnonzero(guide.allowed()).tolist() == ENDS[0]
+
+
+def test_a_text_without_an_end_token_ends_where_nothing_follows():
+    guide = GUIDES[0].of({"guided_choice": ["a", "ab"]}, end_ids=[])
+    guide.advance(ord("a"))
+    assert not guide.is_finished and np.flatnonzero(guide.allowed()).tolist() == [ord("b")]
+    guide.advance(ord("b"))
+    assert guide.is_finished
+
+
+def test_masks_beyond_a_limit_are_made_again(monkeypatch):
+    monkeypatch.setattr(guide_module, "MOST_MASKS", 2)
+    texts = ["abcabc"]
+    guides = Guides([*BYTES, END])
+    assert [
+        drawn(guides.of({"guided_choice": texts}, end_ids=[256]), VOCABULARIES[0], random.Random(0)) for _ in "ab"
+    ] == [b"abcabc"] * 2
+
+
+def test_other_fields_ask_for_nothing():
+    assert GUIDES[0].of({"prompt": "a", "guided_json": None, "response_format": {"type": "text"}}, end_ids=[]) is None
+
+
+def test_a_vocabulary_of_characters_writes_what_it_can():
+    token_bytes = [character.encode() for character in "aeosy né"] + [b""]
+    guides = Guides(token_bytes)
+    texts = {
+        drawn(guides.of({"guided_choice": ["yes", "no", "né"]}, end_ids=[8]), token_bytes, random.Random(n))
+        for n in range(20)
+    }
+    assert texts == {b"yes", b"no", "né".encode()}
+    assert drawn(guides.of({"guided_choice": ["yes", "never"]}, end_ids=[8]), token_bytes, random.Random(0)) == b"yes"
+    with pytest.raises(ServingError, match="guided_json: the model's tokens cannot write any text that fits"):
+        guides.of({"guided_json": {"type": "string"}}, end_ids=[8])
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"guided_choice": "yes"}, 'guided_choice: no list of texts: expected such as .*, received "yes"'),
+        ({"guided_choice": ["yes", ""]}, "guided_choice: no list of texts"),
+        ({"guided_regex": 1}, "guided_regex: no pattern"),
+        ({"guided_regex": "a{0}"}, "guided_regex: only an empty text fits"),
+        (
+            {"guided_regex": "a", "guided_json": {}},
+            "only one field can guide a text.*received guided_json, guided_regex",
+        ),
+        ({"guided_json": "{"}, "guided_json: the schema is no JSON"),
+        ({"guided_json": {"$ref": "#"}}, "guided_json: no text fits. A schema that contains itself needs"),
+        (
+            {"guided_json": {"enum": ["a" * 2**20]}},
+            "guided_json: what guides the text is too long: expected at most 1,048,576",
+        ),
+        ({"guided_json": {"enum": ["a" * 100_001]}}, "guided_json: what guides the text is too large"),
+        ({"response_format": "json"}, 'response_format.type: no format of responses: .*received "json"'),
+        ({"response_format": {"type": "xml"}}, 'expected text, json_object or json_schema, received "xml"'),
+        ({"response_format": {"type": "json_schema"}}, "response_format.json_schema: no schema"),
+        (
+            {"response_format": {"type": "json_schema", "json_schema": {"schema": {"items": {"format": "x"}}}}},
+            "response_format.json_schema.schema#/items/format: the keyword cannot be held to",
+        ),
+    ],
+)
+def test_what_cannot_guide_a_text_is_refused(fields, message):
+    with pytest.raises(ServingError, match=message):
+        GUIDES[0].of(fields, end_ids=[])

@@ -1,0 +1,51 @@
+"""Vocabularies, and texts that are drawn under a guide."""
+
+import random
+
+import numpy as np
+
+from tfattn.guidance.automaton import Automaton
+from tfattn.guidance.expressions import Expression
+from tfattn.guidance.guide import Guide
+from tfattn.guidance.network import Network
+
+BYTES = [bytes([value]) for value in range(256)]
+END = b""  # of which there is one, the last
+
+
+def merged(seed: int, count: int = 400) -> list[bytes]:
+    """All bytes, random joints of what a text is likely to have, two tokens that add nothing, and an end."""
+    rng = random.Random(seed)
+    pieces = [*'":,{}[] ab01-.é\\u', "name", "true", "null"]
+    tokens = dict.fromkeys("".join(rng.choices(pieces, k=rng.randint(1, 4))).encode() for _ in range(count))
+    halves = ["é".encode()[:1] + b'"', "é".encode()[1:] + b'"']  # tokens may end anywhere
+    return [*BYTES, *tokens, *halves, b"", b"", END]
+
+
+def drawn(guide: Guide, token_bytes: list[bytes], rng: random.Random, *, most: int = 40) -> bytes:
+    """Draw a text; from `most` tokens on, only what brings it to its end."""
+    written: list[int] = []
+    while not guide.is_finished:
+        allowed = guide.allowed()
+        assert allowed.any()
+        assert not allowed[[i for i, text in enumerate(token_bytes[:-1]) if not text]].any()
+        is_free = len(written) < most
+        token_id = rng.choice(np.flatnonzero(allowed).tolist()) if is_free else nearest_end(guide, allowed)
+        guide.advance(token_id)
+        written.append(token_id)
+        assert len(written) < most + 5_000
+    return b"".join(token_bytes[token_id] for token_id in written)
+
+
+def nearest_end(guide: Guide, allowed: np.ndarray) -> int:
+    """Choose a token that ends the text, or else a character that closes what is open."""
+    if allowed[-1]:
+        return len(allowed) - 1
+    closing = [ord(character) for character in '"}]0ealsu:l' if allowed[ord(character)]]
+    return closing[0] if closing else int(np.flatnonzero(allowed)[0])
+
+
+def fits(expression: Expression, text: str, rules: dict[str, Expression] | None = None) -> bool:
+    """Tell whether a whole text fits an expression."""
+    automaton = Automaton(Network(expression, rules or {}))
+    return automaton.accepts(automaton.after(automaton.number(automaton.start), text.encode()))

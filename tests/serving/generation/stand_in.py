@@ -1,0 +1,130 @@
+"""A model whose text depends on all that it is fed: a wrong cache, count or setting makes another text.
+
+Its keys and values are its tokens. It computes in NumPy and exactly, which no network does.
+"""
+
+import json
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+SPECIAL = {"<|im_start|>": 256, "<|im_end|>": 257, "<|endoftext|>": 258}
+MORE = ["é".encode(), "天气".encode(), b" END", b"ND"]
+TOKENS = [bytes([byte]) for byte in range(256)] + [b""] * len(SPECIAL) + MORE
+LAYERS, GROUPS, WIDTH = 2, 3, 4
+DEFAULTS = {"temperature": 1.0}
+SETTINGS = ("temperature", "top_k", "top_p", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty")
+
+
+class StandIn:
+    """A model of bytes.
+
+    Args:
+        folder: where it writes what an export says.
+        context: of it.
+        likely: a text that it writes where nobody is asked for anything else; None for what the state tells.
+
+    Attributes:
+        read: for each call of prefill, how many tokens it read.
+        steps: for each call of decode_step, rows and capacity.
+        before_step: called before each step.
+    """
+
+    def __init__(self, folder: Path, *, context=200, script=None, chat=True):
+        self.folder, self.script = folder, script
+        self.read, self.steps = [], []
+        self.before_step = lambda: None
+        said = {
+            "context": context,
+            "end_ids": [257, 258],
+            "vocabulary_size": len(TOKENS),
+            "num_layers": LAYERS,
+            "num_groups": GROUPS,
+            "head_dim": WIDTH,
+            "dtype": "float32",
+            "special_tokens": SPECIAL,
+            "chat_template": {"begin": "<|im_start|>", "end": "<|im_end|>", "system": None} if chat else None,
+            "defaults": DEFAULTS,
+        }
+        (folder / "assets").mkdir(exist_ok=True, parents=True)
+        (folder / "assets/generation.json").write_text(json.dumps(said))
+        (folder / "assets/token_bytes.json").write_text(json.dumps([token.decode("latin-1") for token in TOKENS]))
+
+    def run(self, signature, inputs, outputs=()):
+        return getattr(self, signature)(**inputs)
+
+    def tokenize(self, text):
+        longest = max(map(len, text))
+        ids = np.zeros((len(text), longest), np.int32)
+        for row, one in zip(ids, text, strict=True):
+            row[: len(one)] = list(one)
+        return {"token_ids": ids, "lengths": np.array([len(one) for one in text], np.int32)}
+
+    def prefill(self, token_ids, padding_mask, lengths, past):
+        assert past.ctypes.data % 64 == 0 and padding_mask.all() and len(token_ids) == 1
+        assert (past[:, :, 0, :, : lengths[0]] > 0).all() and token_ids.shape[1] + lengths[0] <= past.shape[4]
+        self.read.append(token_ids.shape[1])
+        return {"keys_values": _keys_values(token_ids)}
+
+    def decode_step(self, token_ids, padding_mask, lengths, past, index, allowed, **settings):
+        self.before_step()
+        assert past.ctypes.data % 64 == 0 and np.isfinite(past).all()
+        self.steps.append(past.shape[2:5:2])
+        drawn, probabilities = np.zeros_like(token_ids), np.zeros(token_ids.shape, np.float32)
+        likeliest = np.zeros((*token_ids.shape, 20), np.int32)
+        for row in np.flatnonzero(padding_mask[:, 0]):
+            known = past[:, :, row, :, : lengths[row]]
+            assert (known == known[:1, :1, :1, :, :1]).all() and lengths[row] < past.shape[4]
+            seen = [*(known[0, 0, 0, :, 0].astype(int) - 1).tolist(), int(token_ids[row, 0])]
+            own = {name: float(settings[name][row]) for name in SETTINGS}
+            counts, in_prompt = settings["counts"][row], settings["in_prompt"][row]
+            scores = self.scores(seen, own, int(settings["seed"][row]), int(index[row]), counts, in_prompt)
+            scores = np.where(np.broadcast_to(allowed[row], scores.shape), scores, -np.inf)
+            drawn[row, 0], likeliest[row, 0] = scores.argmax(), (-scores).argsort()[:20]
+            probabilities[row, 0] = -0.5
+        return {
+            "token_ids": drawn,
+            "keys_values": _keys_values(token_ids),
+            "log_probability": probabilities,
+            "likeliest_ids": likeliest,
+            "likeliest_log_probabilities": np.full(likeliest.shape, -0.5, np.float32),
+        }
+
+    def scores(self, seen, settings, seed, index, counts, in_prompt):
+        """What decides the next token: all that the step is fed."""
+        if self.script is not None:
+            return np.eye(len(TOKENS), dtype=np.float32)[self.script[index] if index < len(self.script) else 258]
+        facts = [seen, sorted(settings.items()), seed, index, np.flatnonzero(counts).tolist(), counts.sum().item()]
+        facts += [np.flatnonzero(in_prompt).tolist()]
+        random = np.random.default_rng(zlib.crc32(json.dumps(facts).encode()))
+        scores = random.random(len(TOKENS))
+        scores[[*range(128, 259)]] -= 0.9  # half a character, or the end, now and then
+        return scores
+
+    def alone(self, prompt_ids, settings, *, seed, length):
+        """The tokens of a text, computed without any cache."""
+        seen, written = list(prompt_ids), []
+        counts, in_prompt = np.zeros(len(TOKENS), np.float32), np.zeros(len(TOKENS), bool)
+        in_prompt[seen] = True
+        own = {name: float(np.float32(value)) for name, value in settings.items()}
+        seed = int(np.array(seed & 0xFFFFFFFF, np.uint32).view(np.int32))
+        while len(written) < length:
+            token_id = int(self.scores(seen, own, seed, len(written), counts, in_prompt).argmax())
+            if token_id in (257, 258):
+                break
+            written.append(token_id)
+            seen.append(token_id)
+            counts[token_id] += 1
+        return written
+
+
+def _keys_values(token_ids):
+    """The token itself, above 0, in each layer and head: (B, T) -> (L, 2, B, G, T, K)."""
+    values = token_ids[None, None, :, None, :, None].astype(np.float32) + 1
+    return np.broadcast_to(values, (LAYERS, 2, token_ids.shape[0], GROUPS, token_ids.shape[1], WIDTH))
+
+
+def text_of(token_ids):
+    """The text of tokens."""
+    return b"".join(TOKENS[one] for one in token_ids).decode("utf-8", "replace")

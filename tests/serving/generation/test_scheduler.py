@@ -1,0 +1,251 @@
+"""The scheduler: whatever joins and leaves, every text is what it is alone."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from grpc import StatusCode
+
+from tests.serving.generation.stand_in import TOKENS, StandIn, text_of
+from tfattn.errors import ServingError
+from tfattn.serving.api.failure import Failure
+from tfattn.serving.generation.request import NEUTRAL, ChatMessage, Request
+from tfattn.serving.generation.scheduler import SEEDS_APART, Occupancy, Scheduler, Ticket
+
+
+@pytest.fixture
+def model(tmp_path):
+    return StandIn(tmp_path)
+
+
+def joined(pieces, index=0):
+    return "".join(piece.text for piece in pieces if piece.index == index)
+
+
+def alone(model, prompt, *, length, seed=0, **settings):
+    own = {**NEUTRAL, **settings}
+    return text_of(model.alone(list(prompt.encode()), own, seed=seed, length=length))
+
+
+def begun(scheduler, *requests):
+    """Submits requests one after another, each as the one before it has some text; returns what each was told."""
+    told = [[] for _ in requests]
+    ends = [threading.Event() for _ in requests]
+    begins = [threading.Event() for _ in requests]
+    tickets = []
+    for request, pieces, begin, end in zip(requests, told, begins, ends, strict=True):
+
+        def tell(piece, pieces=pieces, begin=begin, end=end):
+            if piece is None or isinstance(piece, Failure):
+                end.set()
+            if piece is not None:
+                pieces.append(piece)
+            begin.set()
+
+        tickets.append(Ticket(tell))
+        scheduler.submit(request, tickets[-1])
+        assert begin.wait(10)
+    return told, ends, tickets
+
+
+def request(prompt="Once", **settings):
+    return Request(**{"prompts": (prompt,), "max_new_tokens": 20, "seed": 0} | settings)
+
+
+def test_a_text_comes_in_pieces_and_is_that_of_a_model_without_cache(model):
+    with Scheduler(model) as scheduler:
+        pieces = list(scheduler.write(request("Once upon a time", seed=-7, temperature=0.5, top_k=9)))
+    expected = alone(model, "Once upon a time", length=20, seed=-7, temperature=0.5, top_k=9)
+    assert joined(pieces) == expected and len(pieces) > 5
+    assert pieces[-1].finish_reason in ("stop", "length") and pieces[-1].usage.prompt == 16
+
+
+def test_texts_that_start_one_after_another_are_those_that_they_are_alone(model):
+    random = np.random.default_rng(3)
+    prompts = ["".join(chr(97 + one) for one in random.integers(0, 4, random.integers(1, 90))) for _ in range(12)]
+    lengths = random.integers(5, 100, len(prompts)).tolist()
+    requests = [
+        request(prompt, max_new_tokens=length, seed=seed, presence_penalty=seed / 10)
+        for seed, (prompt, length) in enumerate(zip(prompts, lengths, strict=True))
+    ]
+    with Scheduler(model, most_rows=5) as scheduler:
+        told, ends, _ = begun(scheduler, *requests)
+        assert all(end.wait(30) for end in ends)
+    for seed, (prompt, length, pieces) in enumerate(zip(prompts, lengths, told, strict=True)):
+        expected = alone(model, prompt, length=length, seed=seed, presence_penalty=seed / 10)
+        assert joined(pieces) == expected
+    assert {rows for rows, _ in model.steps} >= {1, 2, 4, 5}
+
+
+def test_rows_that_hang_up_leave_the_others_as_they_are_and_nothing_behind(model):
+    seen = []
+    slow = threading.Event()
+    model.before_step = lambda: slow.wait(0.005)
+    with Scheduler(model, most_rows=4, observe=seen.append) as scheduler:
+        requests = [request(f"Story {number}", max_new_tokens=60, seed=number) for number in range(4)]
+        told, ends, tickets = begun(scheduler, *requests)
+        tickets[0].cancel()
+        tickets[2].cancel()
+        assert ends[1].wait(10) and ends[3].wait(10)
+        for number in (1, 3):
+            assert joined(told[number]) == alone(model, f"Story {number}", length=60, seed=number)
+        until = time.monotonic() + 10
+        while seen[-1] != Occupancy(0, 0) and time.monotonic() < until:
+            time.sleep(0.001)
+        assert seen[-1] == Occupancy(0, 0) and not scheduler._tickets
+
+
+def test_a_long_prompt_is_read_in_parts_between_the_steps_of_others(model):
+    with Scheduler(model) as scheduler:
+        told, ends, _ = begun(scheduler, request("Hi", max_new_tokens=190, ignores_end=True))
+        (piece, *_) = scheduler.write(request("x" * 150, max_new_tokens=1))
+        assert len(model.read) >= 3 and max(model.read) <= 64 and sum(model.read) == 150 - 1 + 1
+        assert ends[0].wait(10)
+
+
+def test_a_shared_prefix_is_read_once(model):
+    system = "You are a helpful assistant. " * 3
+    with Scheduler(model) as scheduler:
+        list(scheduler.write(request(f"{system}What?")))
+        before = sum(model.read)
+        *_, last = scheduler.write(request(f"{system}Why?", seed=5))
+        assert sum(model.read) - before == len("y?") - 1
+        assert last.usage.cached == len(f"{system}Wh") and last.usage.prompt == len(f"{system}Why?")
+        pieces = list(scheduler.write(request(f"{system}Why?", seed=5)))
+        assert joined(pieces) == alone(model, f"{system}Why?", length=20, seed=5)
+
+
+def test_without_room_for_prefixes_everything_is_read_again(model):
+    with Scheduler(model, prefix_bytes=0) as scheduler:
+        for _ in range(2):
+            *_, last = scheduler.write(request("Once upon a time"))
+            assert last.usage.cached == 0
+
+
+def test_several_texts_of_a_prompt_share_what_is_read_and_have_seeds_of_their_own(model):
+    with Scheduler(model) as scheduler:
+        pieces = list(scheduler.write(request("Once upon a time", n=3, seed=11)))
+    assert sum(model.read) == len("Once upon a time") - 1
+    texts = [joined(pieces, index) for index in range(3)]
+    assert texts == [alone(model, "Once upon a time", length=20, seed=11 + choice * SEEDS_APART) for choice in range(3)]
+    assert len(set(texts)) == 3
+
+
+def test_several_prompts_each_have_the_text_that_they_have_alone(model):
+    with Scheduler(model) as scheduler:
+        pieces = list(scheduler.write(Request(prompts=("Once", "Twice"), n=2, seed=4, max_new_tokens=9)))
+    assert joined(pieces, 2) == alone(model, "Twice", length=9, seed=4)
+
+
+def test_a_chat_is_written_by_the_template_and_names_of_special_tokens_are_only_letters(model):
+    with Scheduler(model) as scheduler:
+        ids = scheduler._prompts.token_ids((ChatMessage(role="user", content="<|im_end|>"),)).tolist()
+    assert ids == [256, *b"user\n<|im_end|>", 257, *b"\n", 256, *b"assistant\n"]
+
+
+def test_a_stop_string_across_tokens_ends_a_text_before_it(tmp_path):
+    model = StandIn(tmp_path, script=[*b"The E", 262, *b"more"])  # b"ND"
+    with Scheduler(model) as scheduler:
+        pieces = list(scheduler.write(request(stop=(" END",))))
+    assert joined(pieces) == "The" and pieces[-1].finish_reason == "stop" and pieces[-1].usage.written == 6
+
+
+def test_the_end_of_a_text_is_no_part_of_it(tmp_path):
+    model = StandIn(tmp_path, script=[*b"Yes", 257])
+    with Scheduler(model) as scheduler:
+        pieces = list(scheduler.write(request(likeliest=2)))
+    assert joined(pieces) == "Yes" and pieces[-1].finish_reason == "stop" and pieces[-1].usage.written == 3
+    told = [token for piece in pieces for token in piece.tokens]
+    assert "".join(token.text for token in told) == "Yes" and all(len(token.likeliest) == 2 for token in told)
+
+
+def test_tokens_are_told_with_the_text_that_they_make(tmp_path):
+    model = StandIn(tmp_path, script=[*"天".encode(), ord("!")])
+    with Scheduler(model) as scheduler:
+        pieces = list(scheduler.write(request(likeliest=0)))
+    texts = [(piece.text, [token.text.encode("latin-1") for token in piece.tokens]) for piece in pieces if piece.text]
+    assert texts[0] == ("天", [bytes([byte]) for byte in "天".encode()])
+
+
+class Only:
+    """Allows the tokens of a text, one after another."""
+
+    def __init__(self):
+        self.left = list(b"guided")
+
+    def allowed(self):
+        return np.arange(len(TOKENS)) == (self.left[0] if self.left else 257)
+
+    def advance(self, token_id):
+        assert self.left.pop(0) == token_id
+
+
+def test_a_guide_says_which_tokens_may_be_written(model):
+    with Scheduler(model) as scheduler:
+        told, ends, _ = begun(scheduler, request("free", max_new_tokens=50))
+        assert joined(scheduler.write(request(n=2), make_guide=Only)) == "guided"
+        assert ends[0].wait(10) and joined(told[0]) == alone(model, "free", length=50)
+
+
+def test_a_text_ends_where_the_context_does(tmp_path):
+    with Scheduler(StandIn(tmp_path, context=20)) as scheduler:
+        *_, last = scheduler.write(request("x" * 15, max_new_tokens=100, ignores_end=True))
+    assert last.finish_reason == "length" and last.usage.written == 5
+
+
+@pytest.mark.parametrize(
+    "prompt, words",
+    [
+        ("x" * 200, ["has 200 tokens", "context is 200 tokens"]),
+        ("x" * 10_000, ["or more tokens", "context is 200 tokens"]),
+        ("", ["empty"]),
+        ((), ["empty"]),
+        ((5, 4000), ["the token 4000", "from 0 to 262"]),
+    ],
+)
+def test_prompts_that_do_not_do(model, prompt, words):
+    with Scheduler(model) as scheduler:
+        with pytest.raises(Failure) as failure:
+            list(scheduler.write(request(prompt)))
+        assert failure.value.code is StatusCode.INVALID_ARGUMENT
+        assert all(word in failure.value.message for word in words), failure.value.message
+        assert joined(scheduler.write(request())) == alone(model, "Once", length=20)
+
+
+def test_a_model_without_a_template_does_not_chat(tmp_path):
+    with Scheduler(StandIn(tmp_path, chat=False)) as scheduler, pytest.raises(Failure, match="no chat template"):
+        list(scheduler.write(request((ChatMessage(role="user", content="Hi"),))))
+
+
+def test_beyond_the_queue_a_text_is_refused_at_once(model):
+    step = threading.Event()
+    model.before_step = lambda: step.wait(10)
+    with Scheduler(model, most_rows=1, most_waiting=1) as scheduler:
+        tickets = [Ticket(lambda piece: None) for _ in range(3)]
+        for ticket in tickets[:2]:
+            scheduler.submit(request(), ticket)
+        with pytest.raises(Failure) as failure:
+            scheduler.submit(request(), tickets[2])
+        assert failure.value.code is StatusCode.UNAVAILABLE
+        step.set()
+
+
+def test_a_failure_of_the_model_is_told_to_all_and_the_next_is_answered(model):
+    def fail():
+        model.before_step = lambda: None
+        raise Failure(StatusCode.INTERNAL, "out of memory")
+
+    with Scheduler(model) as scheduler:
+        model.before_step = fail
+        with pytest.raises(Failure, match="out of memory"):
+            list(scheduler.write(request()))
+        assert joined(scheduler.write(request())) == alone(model, "Once", length=20)
+
+
+def test_what_writes_no_texts_is_refused(tmp_path):
+    class Classifier:
+        folder = tmp_path
+
+    with pytest.raises(ServingError, match="does not write texts step by step"):
+        Scheduler(Classifier())

@@ -1,0 +1,107 @@
+"""One text while it is written: its tokens, what was told of it, and when it ends."""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tfattn.serving.generation.guide import Guide
+from tfattn.serving.generation.piece import FinishReason, Piece, Token, Usage
+from tfattn.serving.generation.text_writer import TextWriter
+
+
+class Row:
+    """A text that is wanted.
+
+    Args:
+        index: its number in its request.
+        prompt_ids: (P,) int32.
+        settings: as `Settings.complete` returns them.
+        seed: from which it is drawn.
+        limit: the most tokens that it may have.
+        end_ids: tokens each of which ends it.
+        stops: its stop strings.
+        likeliest: how many of the likeliest tokens are told of each place; None tells no probabilities at all.
+        guide: what restricts it.
+
+    Attributes:
+        num_read: how many of its tokens have keys and values in the cache.
+        num_cached: how many of these did not have to be read.
+        finish_reason: why it ended; None while it is written.
+    """
+
+    def __init__(
+        self,
+        index: int,
+        prompt_ids: np.ndarray,
+        *,
+        settings: Mapping[str, float],
+        seed: int,
+        limit: int,
+        end_ids: frozenset[int],
+        stops: Sequence[str] = (),
+        likeliest: int | None = None,
+        guide: Guide | None = None,
+    ):
+        self.index, self.prompt_ids, self.settings, self.seed = index, prompt_ids, settings, seed
+        self.likeliest, self.guide = likeliest, guide
+        self.num_read = self.num_cached = 0
+        self.finish_reason: FinishReason | None = None
+        self._limit, self._end_ids = limit, end_ids
+        self._writer = TextWriter(stops)
+        self._written: list[int] = []
+        self._num_bytes = 0
+        self._untold: deque[tuple[int, Token]] = deque()  # tokens, and where the bytes of each begin
+
+    @property
+    def last_id(self) -> int:
+        """The token that is to be read next to go on."""
+        return self._written[-1] if self._written else int(self.prompt_ids[-1])
+
+    @property
+    def read_ids(self) -> np.ndarray:
+        """The tokens (S,) that have been read."""
+        return np.concatenate([self.prompt_ids, np.array(self._written, np.int32)])[: self.num_read]
+
+    def add(self, token_id: int, token: bytes, told: Token | None) -> Piece | None:
+        """Add a token that was drawn.
+
+        Args:
+            token_id: its number.
+            token: its bytes.
+            told: what is told of it, where probabilities are asked for.
+
+        Returns:
+            what the text has more than before; None where that is nothing.
+        """
+        if token_id in self._end_ids:
+            return self._ended("stop", self._writer.end())
+        self._written.append(token_id)
+        if self.guide is not None:
+            self.guide.advance(token_id)
+        if told is not None:
+            self._untold.append((self._num_bytes, told))
+        self._num_bytes += len(token)
+        text = self._writer.add(token)
+        if self._writer.is_stopped:
+            return self._ended("stop", text)
+        if len(self._written) == self._limit:
+            return self._ended("length", text + self._writer.end())
+        tokens = self._certain()
+        return Piece(self.index, text, tokens) if text or tokens else None
+
+    def _ended(self, reason: FinishReason, text: str) -> Piece:
+        self.finish_reason = reason
+        usage = Usage(len(self.prompt_ids), self.num_cached, len(self._written))
+        return Piece(self.index, text, self._certain(), reason, usage)
+
+    def _certain(self) -> tuple[Token, ...]:
+        """Return the tokens that have not been told and of which the first byte was."""
+        tokens, until = [], self._writer.num_bytes
+        while self._untold:
+            start, token = self._untold[0]
+            if start > until or (start == until and token.text):
+                break
+            tokens.append(token)
+            self._untold.popleft()
+        return tuple(tokens)

@@ -1,0 +1,139 @@
+"""The texts that are written together, a token of each at every step; rows join and leave between steps."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tfattn.serving.generation.batch import Batch
+from tfattn.serving.generation.cache import LEAST_CAPACITY, Cache, room
+from tfattn.serving.generation.description import STEP, Description
+from tfattn.serving.generation.piece import Token
+from tfattn.serving.generation.prompts import Model
+from tfattn.serving.generation.row import Row
+
+# So many steps a batch keeps room that it could do without: others may join soon, and to move the cache costs about as
+# much as a step.
+PATIENCE = 16
+
+
+class RunningBatch:
+    """Rows that are written together. The first rows of the cache are theirs, in the order of `rows`.
+
+    Args:
+        model: what computes.
+        description: what its export says of it.
+        most_rows: how many rows there are at most.
+
+    Attributes:
+        rows: the texts that are written.
+    """
+
+    def __init__(self, model: Model, description: Description, *, most_rows: int):
+        self.rows: list[Row] = []
+        self._model, self._description, self._most_rows = model, description, most_rows
+        self._cache = Cache(description.layout)
+        self._batch = Batch(1, description.vocabulary_size)
+        self._too_large = 0  # steps for which there has been more room than needed
+
+    def join(self, row: Row, keys_values: np.ndarray | None) -> None:
+        """Let a row be written from the next step on.
+
+        Args:
+            row: of whose prompt all but the last token is read.
+            keys_values: (L, 2, G, S, K), the first of which are those of the row; None where it has none.
+        """
+        place = len(self.rows)
+        self.rows.append(row)
+        self._make_room()
+        if keys_values is not None:
+            self._cache.write(place, 0, keys_values[:, :, :, : row.num_read])
+        self._batch.put(place, row.settings, seed=row.seed, prompt_ids=row.prompt_ids)
+
+    def leave(self, row: Row) -> None:
+        """Take a row out; the last one takes its place."""
+        place, last = self.rows.index(row), len(self.rows) - 1
+        moved = self.rows.pop()
+        if place != last:
+            self.rows[place] = moved
+            self._cache.write(place, 0, self._cache.read(last, moved.num_read))
+            self._batch.move(last, place)
+        if not self.rows:
+            self._resize(1, LEAST_CAPACITY)
+
+    def keys_values(self, row: Row) -> np.ndarray:
+        """Return the keys and values (L, 2, G, S, K) of a row, where they lie."""
+        return self._cache.read(self.rows.index(row), row.num_read)
+
+    def step(self) -> Iterator[tuple[Row, int, Token | None]]:
+        """Draw the next token of each row; yield it with what is told of it."""
+        self._make_room()
+        drawn = self._model.run(STEP, self._inputs(), self._outputs())
+        token_ids = drawn["token_ids"][:, 0].tolist()
+        for place, row in enumerate(self.rows):
+            self._cache.write(place, row.num_read, drawn["keys_values"][:, :, place])
+            row.num_read += 1
+            self._batch.count(place, token_ids[place])
+        for place, row in enumerate(list(self.rows)):
+            yield row, token_ids[place], self._told(row, token_ids[place], drawn, place)
+
+    def _inputs(self) -> dict[str, np.ndarray]:
+        num_rows = self._cache.rows
+        token_ids, lengths = np.zeros((num_rows, 1), np.int32), np.zeros(num_rows, np.int32)
+        token_ids[: len(self.rows), 0] = [row.last_id for row in self.rows]
+        lengths[: len(self.rows)] = [row.num_read for row in self.rows]
+        return {
+            "token_ids": token_ids,
+            "padding_mask": np.arange(num_rows)[:, None] < len(self.rows),
+            "lengths": lengths,
+            "past": self._cache.array,
+            "allowed": self._allowed(),
+            **self._batch.feeds(),
+        }
+
+    def _allowed(self) -> np.ndarray:
+        allowed = [row.guide.allowed() if row.guide is not None else None for row in self.rows]
+        if all(one is None for one in allowed):
+            return np.ones((self._cache.rows, 1), bool)
+        every = np.ones((self._cache.rows, self._description.vocabulary_size), bool)
+        for place, one in enumerate(allowed):
+            if one is not None:
+                every[place] = one
+        return every
+
+    def _outputs(self) -> tuple[str, ...]:
+        """Return the outputs that somebody wants: to know probabilities takes time."""
+        wanted = [row.likeliest for row in self.rows if row.likeliest is not None]
+        probabilities = ("log_probability",) if wanted else ()
+        likeliest = ("likeliest_ids", "likeliest_log_probabilities") if any(wanted) else ()
+        return ("token_ids", "keys_values", *probabilities, *likeliest)
+
+    def _told(self, row: Row, token_id: int, drawn: dict[str, np.ndarray], place: int) -> Token | None:
+        if row.likeliest is None:
+            return None
+        likeliest = ()
+        if row.likeliest:
+            ids = drawn["likeliest_ids"][place, 0, : row.likeliest].tolist()
+            values = drawn["likeliest_log_probabilities"][place, 0, : row.likeliest].tolist()
+            likeliest = tuple((self._text(one), value) for one, value in zip(ids, values, strict=True))
+        return Token(token_id, self._text(token_id), float(drawn["log_probability"][place, 0]), likeliest)
+
+    def _text(self, token_id: int) -> str:
+        return self._description.token_bytes[token_id].decode("latin-1")
+
+    def _make_room(self) -> None:
+        """Let the cache have room for a further position of every row, and not much more for long."""
+        longest = max((row.num_read + 1 for row in self.rows), default=0)
+        rows = room(len(self.rows), least=1, most=self._most_rows)
+        capacity = room(longest, least=LEAST_CAPACITY, most=self._description.context)
+        is_small = rows > self._cache.rows or capacity > self._cache.capacity
+        is_large = rows < self._cache.rows or capacity < self._cache.capacity
+        self._too_large = self._too_large + 1 if is_large else 0
+        if is_small:
+            self._resize(max(rows, self._cache.rows), max(capacity, self._cache.capacity))
+        elif self._too_large > PATIENCE:
+            self._resize(rows, capacity)
+
+    def _resize(self, rows: int, capacity: int) -> None:
+        self._too_large = 0
+        self._cache.resize(rows, capacity)
+        self._batch = self._batch.resized(rows)

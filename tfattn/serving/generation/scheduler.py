@@ -1,0 +1,303 @@
+"""Continuous batching: whoever wants a text joins the batch that is being written, and leaves it at any step."""
+
+import contextlib
+import queue
+import secrets
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from grpc import StatusCode
+
+from tfattn.serving.api.failure import Failure
+from tfattn.serving.generation.description import Description
+from tfattn.serving.generation.guide import Guide
+from tfattn.serving.generation.piece import Piece
+from tfattn.serving.generation.prefixes import Prefixes, common
+from tfattn.serving.generation.prompts import Model, Prompts
+from tfattn.serving.generation.reading import Reading
+from tfattn.serving.generation.request import Request
+from tfattn.serving.generation.row import Row
+from tfattn.serving.generation.running_batch import RunningBatch
+
+# Tokens of a prompt that are read between two steps: others wait meanwhile, or nobody does.
+PART, PART_ALONE = 64, 512
+SEEDS_APART = 0x9E3779B9  # of texts of one prompt
+
+Tell = Callable[[Piece | Failure | None], None]
+
+
+class Exported(Model, Protocol):
+    """The contract of a loaded model, such as `SavedModel`."""
+
+    folder: Path
+
+
+class Occupancy(NamedTuple):
+    """How many texts are written now, and how many wait."""
+
+    writing: int
+    waiting: int
+
+
+class Ticket:
+    """A request that was submitted.
+
+    Args:
+        tell: called in the scheduler's thread, which it must not keep: with pieces of the texts, at last with None; or
+            with the failure after which nothing comes.
+
+    Attributes:
+        is_cancelled: whether nobody waits for it any more.
+    """
+
+    def __init__(self, tell: Tell):
+        self.is_cancelled = False
+        self._tell = tell
+        self._open = 0
+
+    def cancel(self) -> None:
+        """Let its rows be free from the next step on; nothing more is told."""
+        self.is_cancelled = True
+
+    def begin(self, num_texts: int) -> None:
+        """Note how many texts there are to write."""
+        self._open = num_texts
+
+    def tell(self, piece: Piece) -> None:
+        """Tell a piece, and once every text has ended, that this was all."""
+        if self.is_cancelled:
+            return
+        self._tell(piece)
+        self._open -= piece.finish_reason is not None
+        if not self._open:
+            self._tell(None)
+
+    def fail(self, failure: Failure) -> None:
+        """Tell that nothing more comes, and why."""
+        if not self.is_cancelled:
+            self.is_cancelled = True
+            self._tell(failure)
+
+
+class Scheduler:
+    """Writes texts with an exported model, in a thread of its own; any thread may ask.
+
+    At every step a token is written of each text. Between steps, texts join and leave, and of a prompt that is new, a
+    part is read. What was read stays for a while, for prompts that begin alike. What a text is does not depend on the
+    others.
+
+    Args:
+        model: the model; it must have been exported by the task language_modeling.
+        most_rows: how many texts are written at a time.
+        most_waiting: how many more may wait.
+        prefix_bytes: how many bytes of keys and values of ended texts are kept.
+        observe: hears how many texts are written and wait, whenever that changes.
+
+    Raises:
+        ServingError: the model does not write texts step by step.
+
+    Example:
+        >>> with Scheduler(SavedModel(folder)) as scheduler:
+        ...     for piece in scheduler.write(Request(prompts=("Once upon a time",), max_new_tokens=50)):
+        ...         print(piece.text, end="", flush=True)
+    """
+
+    def __init__(
+        self,
+        model: Exported,
+        *,
+        most_rows: int = 8,
+        most_waiting: int = 100,
+        prefix_bytes: int = 2**28,
+        observe: Callable[[Occupancy], None] = lambda occupancy: None,
+    ):
+        self.description = Description.read(model.folder)
+        self._model, self._most_rows, self._most_waiting = model, most_rows, most_waiting
+        self._prompts = Prompts(model, self.description)
+        self._prefixes = Prefixes(prefix_bytes)
+        self._observe, self._observed = observe, Occupancy(0, 0)
+        self._running = RunningBatch(model, self.description, most_rows=most_rows)
+        self._reading: Reading | None = None
+        self._waiting: deque[Row] = deque()
+        self._tickets: dict[Row, Ticket] = {}
+        self._changed = threading.Condition()
+        self._is_ending = False
+        self._thread = threading.Thread(target=self._run, name="scheduler", daemon=True)
+
+    def __enter__(self) -> "Scheduler":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._changed:
+            self._is_ending = True
+            self._changed.notify()
+        self._thread.join()
+
+    def submit(self, request: Request, ticket: Ticket, *, make_guide: Callable[[], Guide] | None = None) -> None:
+        """Let texts be written.
+
+        Args:
+            request: what is wanted.
+            ticket: who hears of it, and may cancel it.
+            make_guide: makes what restricts a text, one for each.
+
+        Raises:
+            Failure: INVALID_ARGUMENT, a prompt does not do; UNAVAILABLE, too many wait already.
+        """
+        rows = self._rows(request, make_guide)
+        with self._changed:
+            num_free = self._most_rows + self._most_waiting - len(self._tickets)
+            if self._is_ending or len(rows) > num_free:
+                raise Failure(StatusCode.UNAVAILABLE, "Too many texts wait to be written already")
+            ticket.begin(len(rows))
+            self._tickets.update(dict.fromkeys(rows, ticket))
+            self._waiting.extend(rows)
+            self._changed.notify()
+
+    def write(self, request: Request, *, make_guide: Callable[[], Guide] | None = None) -> Iterator[Piece]:
+        """Yield pieces of texts as they come; to close the iterator cancels the request.
+
+        Args:
+            request: what is wanted.
+            make_guide: makes what restricts a text, one for each.
+
+        Raises:
+            Failure: as `submit`, or what went wrong meanwhile.
+        """
+        told: queue.SimpleQueue[Piece | Failure | None] = queue.SimpleQueue()
+        ticket = Ticket(told.put)
+        self.submit(request, ticket, make_guide=make_guide)
+        try:
+            while (piece := told.get()) is not None:
+                if isinstance(piece, Failure):
+                    raise piece
+                yield piece
+        finally:
+            ticket.cancel()
+
+    def _rows(self, request: Request, make_guide: Callable[[], Guide] | None) -> list[Row]:
+        settings = request.complete(self.description.defaults)
+        seed = secrets.randbits(32) if request.seed is None else request.seed
+        prompts = [self._prompts.token_ids(prompt) for prompt in request.prompts]
+        wanted = request.max_new_tokens or self.description.defaults.get("max_new_tokens") or self.description.context
+        return [
+            Row(
+                number * request.n + choice,
+                prompt_ids,
+                settings=settings,
+                seed=seed + choice * SEEDS_APART,
+                limit=min(int(wanted), self.description.context - len(prompt_ids)),
+                end_ids=frozenset() if request.ignores_end else self.description.end_ids,
+                stops=request.stop,
+                likeliest=request.likeliest,
+                guide=make_guide() if make_guide else None,
+            )
+            for number, prompt_ids in enumerate(prompts)
+            for choice in range(request.n)
+        ]
+
+    # In the thread
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                while not self._tickets and not self._is_ending:
+                    self._changed.wait()
+                if self._is_ending:
+                    break
+            try:
+                self._step()
+            except Exception as error:  # whatever it is, whoever waits must hear of it, and others be answered
+                known = isinstance(error, Failure)
+                self._fail(error if known else Failure(StatusCode.INTERNAL, f"cannot write: {error!r}"))
+        self._fail(Failure(StatusCode.UNAVAILABLE, "The model is being unloaded"))
+
+    def _step(self) -> None:
+        self._drop_cancelled()
+        self._admit()
+        if self._reading is not None:
+            self._read_more()
+        if self._running.rows:
+            for row, token_id, told in self._running.step():
+                piece = row.add(token_id, self.description.token_bytes[token_id], told)
+                if row.finish_reason:
+                    self._end(row)
+                if piece is not None:
+                    self._told(row, piece)
+        self._tell_occupancy()
+
+    def _told(self, row: Row, piece: Piece) -> None:
+        ticket = self._tickets[row]
+        if row.finish_reason:
+            self._forget(row)
+        ticket.tell(piece)
+
+    def _drop_cancelled(self) -> None:
+        cancelled = [row for row, ticket in list(self._tickets.items()) if ticket.is_cancelled]
+        for row in cancelled:
+            if row in self._running.rows:
+                self._end(row)
+            elif self._reading is not None and self._reading.row is row:
+                self._reading = None
+            self._forget(row)
+
+    def _forget(self, row: Row) -> None:
+        with self._changed:
+            del self._tickets[row]
+            with contextlib.suppress(ValueError):
+                self._waiting.remove(row)
+
+    def _admit(self) -> None:
+        """Let those that wait begin, as far as there is room and one prompt is read at a time."""
+        while self._waiting and self._reading is None and len(self._running.rows) < self._most_rows:
+            with self._changed:
+                row = self._waiting.popleft()
+            row.num_read, known = self._known(row.prompt_ids[:-1])
+            row.num_cached = row.num_read
+            if row.num_read == len(row.prompt_ids) - 1:
+                self._running.join(row, known)
+            else:
+                self._reading = Reading(self._model, self.description.layout, row, known)
+
+    def _known(self, token_ids: np.ndarray) -> tuple[int, np.ndarray | None]:
+        """Find the keys and values of a text that begins with the most of some tokens; tell how many."""
+        length, keys_values = self._prefixes.longest(token_ids)
+        for other in self._running.rows:
+            if (shared := common(other.read_ids, token_ids)) > length:
+                length, keys_values = shared, self._running.keys_values(other)
+        return length, keys_values
+
+    def _read_more(self) -> None:
+        reading = self._reading
+        reading.read_more(PART if self._running.rows else PART_ALONE)
+        if reading.is_done:
+            self._running.join(reading.row, reading.keys_values)
+            self._reading = None
+
+    def _end(self, row: Row) -> None:
+        self._prefixes.add(row.read_ids, self._running.keys_values(row))
+        self._running.leave(row)
+
+    def _fail(self, failure: Failure) -> None:
+        """Tell everybody, and begin anew with nothing."""
+        with self._changed:
+            tickets = set(self._tickets.values())
+            self._tickets.clear()
+            self._waiting.clear()
+        self._reading = None
+        self._running = RunningBatch(self._model, self.description, most_rows=self._most_rows)
+        for ticket in tickets:
+            ticket.fail(failure)
+        self._tell_occupancy()
+
+    def _tell_occupancy(self) -> None:
+        begun = len(self._running.rows) + (self._reading is not None)
+        occupancy = Occupancy(begun, len(self._waiting))
+        if occupancy != self._observed:
+            self._observed = occupancy
+            self._observe(occupancy)

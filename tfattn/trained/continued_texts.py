@@ -1,0 +1,86 @@
+"""Language models as people ask them: prompts, which they continue."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfattn.decoding.generation import Penalties
+from tfattn.decoding.sampling import Sampling
+from tfattn.features import TEXT
+from tfattn.preprocessing.language import Language
+from tfattn.tasks.generation import sampled
+from tfattn.trained.ensemble import TrainedEnsemble
+from tfattn.training.compiled import compiled
+
+MOST_TOKENS = 16  # of an answer to a question
+MOST_WORDS = 12  # of a question
+
+
+class Continuing:
+    """A trained language model that continues texts with the likeliest tokens.
+
+    Args:
+        ensemble: the model, one alone.
+    """
+
+    def __init__(self, ensemble: TrainedEnsemble):
+        (self.language,), (self._task,) = ensemble.preprocessors, ensemble.tasks
+        self._written = compiled(self._write)
+
+    def predict(self, rows: Sequence[Mapping[str, str]]) -> dict[str, np.ndarray]:
+        """Continue N prompts, all at once: `token_ids` (N, L) int32, `lengths` and `scores` (N,)."""
+        written = self._written(prompts(self.language, tf.constant([row[TEXT] for row in rows])))
+        return {name: np.asarray(values) for name, values in written.items()}
+
+    def _write(self, read: tuple[Any, Any]) -> dict[str, Any]:
+        token_ids, padding_mask = read
+        rows = tf.shape(token_ids)[0]
+        still = tf.zeros([rows]), tf.ones([rows])
+        written = sampled(
+            self._task.model,
+            token_ids,
+            padding_mask,
+            end_id=self.language.end_id,
+            suppressed_ids=self.language.suppressed_ids,
+            max_new_tokens=tf.fill([rows], MOST_TOKENS),
+            sampling=Sampling.of_rows(rows, seed=0, temperature=0.0, top_k=0, top_p=1.0, min_p=0.0),
+            penalties=Penalties(repetition=still[1], presence=still[0], frequency=still[0]),
+        )
+        return {"token_ids": written.token_ids, "lengths": written.lengths, "scores": written.scores}
+
+
+def prompts(language: Language, texts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Turn texts (B,) into prompts: token ids (B, P) int32, padded at their ends, and which are real (B, P) bool.
+
+    A prompt has one token at least: an empty text is continued as a document begins, behind the end of another.
+    """
+    token_ids = language.split(texts)
+    is_empty = token_ids.row_lengths() == 0
+    begin = tf.RaggedTensor.from_row_lengths(
+        tf.fill([tf.math.count_nonzero(is_empty)], language.end_id), tf.cast(is_empty, tf.int64), validate=False
+    )
+    token_ids = tf.concat([begin, token_ids], axis=1)
+    dense = token_ids.to_tensor()
+    return dense, tf.sequence_mask(token_ids.row_lengths(), tf.shape(dense)[1])
+
+
+def questions(rows: Sequence[Mapping[str, str]], *, most: int) -> list[dict[str, str]]:
+    """Take the first words, or characters, of some lines of some rows, evenly; as raw rows."""
+    lines = [
+        {TEXT: _beginning(line), "row": row.get("row", "")}
+        for row in _evenly(rows, most)
+        for line in _evenly(row[TEXT].splitlines(), most)
+    ]
+    return _evenly([line for line in lines if line[TEXT]], most) or [{TEXT: "", "row": ""}]
+
+
+def _evenly(values: Sequence[Any], most: int) -> list[Any]:
+    places = np.unique(np.linspace(0, len(values) - 1, min(most, len(values))).astype(int))
+    return [values[place] for place in places]
+
+
+def _beginning(text: str) -> str:
+    words = text.split()
+    return " ".join(words[:MOST_WORDS]) if len(words) > 1 else text.strip()[:MOST_WORDS]
