@@ -11,9 +11,9 @@ from tests.preprocessing.test_pre_tokens import REFERENCES
 from tests.pretrained import decoders
 from tfattn import pretrained
 from tfattn.errors import CheckpointError, ConfigError, DataError
+from tfattn.formats.chat_template import ChatTemplate, Message
 from tfattn.models.gpt import Gpt
 from tfattn.preprocessing.byte_bpe import ByteBpe
-from tfattn.preprocessing.chat_template import ChatTemplate, Message
 
 pytest.importorskip("gguf", reason="needs the extra `pretrained`")
 
@@ -46,11 +46,11 @@ def test_quantized_weights_are_widened(tmp_path, llama, quantization, error):
 
 
 def test_a_file_among_others_is_named(tmp_path, llama):
-    for name in ("one.gguf", "two.gguf"):
+    for name in ("one[1].gguf", "two.gguf"):
         decoders.write_gguf(tmp_path / name, llama, llama__context_length=8 if name == "two.gguf" else 16)
-    with pytest.raises(ConfigError, match="expected the path of one, received one.gguf, two.gguf"):
+    with pytest.raises(ConfigError, match=r"expected the path of one, received one\[1\].gguf, two.gguf"):
         pretrained.open(tmp_path)
-    one, two = (pretrained.open(tmp_path / name) for name in ("one.gguf", "two.gguf"))
+    one, two = (pretrained.open(tmp_path / name) for name in ("one[1].gguf", "two.gguf"))
     assert (one.sizes()["max_sequence_length"], two.sizes()["max_sequence_length"]) == (16, 8)
     assert one.fingerprint() != two.fingerprint()
 

@@ -24,7 +24,7 @@ RANDOM_STATE = "seed_generator_state"
 class ImportReport:
     """The tensors of an import: the file's names of used and unused ones, the model's names of missing ones."""
 
-    folder: Path
+    place: Path
     used: list[str]
     unused: list[str]
     missing: list[str]
@@ -33,7 +33,7 @@ class ImportReport:
         """Print a summary in one line."""
         few = f" ({', '.join(self.unused[:3])}{', ...' if len(self.unused) > 3 else ''})" if self.unused else ""
         counts = f"{len(self.used)} tensors used, {len(self.unused)} unused{few}, {len(self.missing)} missing"
-        console.note(f"Pretrained weights from {self.folder}: {counts}")
+        console.note(f"Pretrained weights from {self.place}: {counts}")
 
 
 class Pretrained(ABC):
@@ -58,6 +58,11 @@ class Pretrained(ABC):
 
     def __init__(self, folder: Path):
         self.folder = Path(folder)
+
+    @property
+    def place(self) -> Path:
+        """What messages name: the folder, or the one file that holds everything."""
+        return self.folder
 
     @classmethod
     @abstractmethod
@@ -132,7 +137,7 @@ class Pretrained(ABC):
         if missing:
             raise CheckpointError(
                 f"{len(missing)} of {len(needed)} tensors are missing",
-                where=str(self.folder),
+                where=str(self.place),
                 expected=_few(missing),
                 remedy=f"Choose a folder that holds a whole `{self.model}` of the model's sizes.",
             )
@@ -146,13 +151,13 @@ class Pretrained(ABC):
         if wrong:
             raise CheckpointError(
                 f"{len(wrong)} tensors have another shape than the model's",
-                where=str(self.folder),
+                where=str(self.place),
                 received=_few(wrong),
                 remedy="Remove the sizes from the model's section: they are those of the pretrained folder.",
             )
         for path, variable in variables.items():
             variable.assign(np.concatenate(values[path], axis=-1))
-        return ImportReport(self.folder, used=needed, unused=sorted(set(stored) - set(needed)), missing=[])
+        return ImportReport(self.place, used=needed, unused=sorted(set(stored) - set(needed)), missing=[])
 
     def _json(self, name: str) -> dict[str, Any]:
         return read_json(self.folder / name)

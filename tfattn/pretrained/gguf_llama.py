@@ -1,5 +1,6 @@
 """A GGUF file of llama.cpp: a Llama, its weights quantized or not, and its byte-level BPE, all in one file."""
 
+import glob
 import re
 from collections.abc import Collection, Iterable
 from functools import cached_property
@@ -65,8 +66,12 @@ class GgufLlama(PublishedGpt):
                 received=listed(path.name for path in files),
             )
         (self.path,) = files
-        self.weights = (self.path.name,)
+        self.weights = (glob.escape(self.path.name),)
         super().__init__(self.path.parent)
+
+    @property
+    def place(self) -> Path:
+        return self.path
 
     @classmethod
     def matches(cls, folder: Path) -> bool:

@@ -40,7 +40,7 @@ class PublishedGpt(Pretrained):
         if width % heads or heads % groups:
             raise CheckpointError(
                 "its sizes do not go together",
-                where=str(self.folder),
+                where=str(self.place),
                 expected="num_key_value_heads to divide num_heads, and num_heads hidden_dim",
                 received=f"{groups}, {heads} and {width}",
             )
@@ -50,14 +50,14 @@ class PublishedGpt(Pretrained):
             if any(name not in stored for name in names):
                 raise CheckpointError(
                     "a tensor is missing that its sizes ask for",
-                    where=str(self.folder),
+                    where=str(self.place),
                     expected=", ".join(names),
                     received=f"{len(stored):,} others",
                 )
             if (count := sum(math.prod(stored[name]) for name in names)) != stated:
                 raise CheckpointError(
                     "its sizes are not those of its tensors",
-                    where=f"{self.folder}: {', '.join(names)}",
+                    where=f"{self.place}: {', '.join(names)}",
                     expected=f"{stated:,} values",
                     received=f"{count:,}",
                 )
@@ -68,7 +68,7 @@ class PublishedGpt(Pretrained):
             if name in sizes and (type(sizes[name]) is not int or sizes[name] < 1):
                 raise CheckpointError(
                     "a size is no number",
-                    where=str(self.folder),
+                    where=str(self.place),
                     expected=f"{name} to be a whole number above 0",
                     received=repr(sizes[name])[:60],
                 )
