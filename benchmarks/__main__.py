@@ -16,6 +16,7 @@ NAMES = (
     "translation_training",
     "translation_decoding",
     "decoding_cost",
+    "generation",
 )
 
 

@@ -1,4 +1,4 @@
-"""A step of masked language modelling by our own loop, as pipelines train: on a device for each core."""
+"""A step of language modelling by our own loop, as pipelines train: on a device for each core."""
 
 import statistics
 import time
@@ -10,7 +10,9 @@ import tensorflow as tf
 from tfattn.data.reader import RECORD_IDS
 from tfattn.features import PADDING_MASK, WEIGHTS
 from tfattn.models.bert import Bert
+from tfattn.models.gpt import Gpt
 from tfattn.models.modern_bert import ModernBert
+from tfattn.tasks.language_modeling import LanguageModeling
 from tfattn.tasks.masked_lm import MaskedLm
 from tfattn.training.loop import Counters, TrainingLoop
 from tfattn.training.optimizers import AdamW
@@ -22,23 +24,29 @@ VOCABULARY = 8000
 SIZES = {"hidden_dim": 256, "num_layers": 4, "num_heads": 4, "intermediate_dim": 1024}  # BERT-Mini
 # With gates, as many weights.
 MODERN = {**SIZES, "intermediate_dim": 684, "dropout": 0.1, "attention_dropout": 0.1}
+GPT = {"hidden_dim": 768, "num_layers": 12, "num_heads": 12, "intermediate_dim": 3072}  # GPT-2, 124M
+GPT_VOCABULARY = 50257
 ENCODERS = {
     "Bert": lambda: Bert(vocabulary_size=VOCABULARY, **SIZES),
     "ModernBert": lambda: ModernBert(vocabulary_size=VOCABULARY, **MODERN),
 }
+TASKS = {name: lambda make=make: MaskedLm(model=make()) for name, make in ENCODERS.items()}
+TASKS["Gpt"] = lambda: LanguageModeling(model=Gpt(vocabulary_size=GPT_VOCABULARY, **GPT), preprocessor=None)
 ROUNDS = 10
 
 
-def seconds(encoder: str, features: Path) -> float:
+def seconds(name: str, features: Path, rounds: int | str = ROUNDS) -> float:
     """Return the median seconds of a step; call it in a process of its own, which it divides into devices.
 
     Args:
-        encoder: one of ENCODERS.
+        name: one of TASKS.
         features: an .npz of a batch.
+        rounds: how many steps, after one that does not count.
     """
+    rounds = int(rounds)
     runtime = Runtime(logical_devices="cores").start()
     with runtime.scope():
-        task = MaskedLm(model=ENCODERS[encoder]())
+        task = TASKS[name]()
         optimizer = AdamW(weight_decay=0.01)
         weights = [variable.value for variable in task.trainable_weights]
         optimizer.build(weights, [1.0] * len(weights))
@@ -48,7 +56,7 @@ def seconds(encoder: str, features: Path) -> float:
         runtime,
         schedule=Constant(warmup=0),
         averaging=None,
-        total_steps=1 + ROUNDS,
+        total_steps=1 + rounds,
         accumulation=1,
         clip_norm=1.0,
         sparse_embeddings=False,
@@ -57,7 +65,7 @@ def seconds(encoder: str, features: Path) -> float:
     )
     loop, counters, times = TrainingLoop(step, runtime), Counters(), []
     batches = iter(tf.data.Dataset.from_tensor_slices(divided(dict(np.load(features)), runtime.num_replicas)).repeat())
-    for _ in range(1 + ROUNDS):
+    for _ in range(1 + rounds):
         started = time.perf_counter()
         counters = loop(batches, counters, limit=1, stop=False).counters
         times.append(time.perf_counter() - started)

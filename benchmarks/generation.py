@@ -1,0 +1,110 @@
+"""Texts by a decoder, ours and the peers': tokens that are written, prompts that are read, and steps of training.
+
+GPT-2 (124M) and the shape of SmolLM2 (135M), with random weights and the same token ids. All take the likeliest token,
+as many as are asked for. Each candidate has a process of its own; weights lie in the type that is computed in.
+"""
+
+import json
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import peers
+from benchmarks.generation_scripts import (
+    KERAS_HUB,
+    KERAS_HUB_TRAINED,
+    OURS,
+    OURS_TRAINED,
+    TRANSFORMERS,
+    TRANSFORMERS_TRAINED,
+)
+from benchmarks.results import Table
+
+SHAPES = {
+    "GPT-2": {"vocabulary_size": 50257, "hidden_dim": 768, "num_layers": 12, "num_heads": 12, "intermediate_dim": 3072},
+    "SmolLM2": {
+        "vocabulary_size": 49152,
+        "hidden_dim": 576,
+        "num_layers": 30,
+        "num_heads": 9,
+        "num_key_value_heads": 3,
+        "intermediate_dim": 1536,
+        "positions": "rotary",
+        "rotary_base": 1e5,
+        "normalization": "rms_norm",
+        "activation": "swiglu",
+        "use_bias": False,
+    },
+}
+PROMPT, NEW, LONG, ROUNDS = 16, 64, 256, 3
+TRAIN_ROWS, TRAIN_LENGTH, TRAIN_ROUNDS = 4, 256, 3
+
+
+def main() -> Iterator[Table]:
+    """Measure writing and reading in both types, then training."""
+    for shape in SHAPES:
+        for precision in ("float32", "bfloat16"):
+            yield written(shape, precision)
+    yield trained()
+
+
+def written(shape: str, precision: str) -> Table:
+    """Measure how fast tokens are written, by one row and by eight, and how fast prompts are read."""
+    facts = json.dumps({"shape": shape, "sizes": SHAPES[shape], "precision": precision} | COUNTS)
+    scripts = {"tfattn": OURS, "keras_hub": KERAS_HUB}
+    scripts |= {"transformers + torch": TRANSFORMERS} if peers.has_transformers() else {}
+    found = {name: json.loads(peers.last_line(script, facts)) for name, script in scripts.items()}
+    best = [max(rates[place] for name, rates in found.items() if name != "tfattn") for place in range(4)]
+    rows = [[name, *(f"{rate:,.1f}" for rate in rates)] for name, rates in found.items()]
+    ahead = [f"{rate / other:.2f}" for rate, other in zip(found["tfattn"], best, strict=True)]
+    one, eight, *_, weights = found["tfattn"]
+    return Table(
+        title=f"{shape}, {precision}, tokens/s of all rows",
+        columns=["", f"written, 1 row x {NEW}", f"written, 8 x {NEW}", f"read, 1 x {LONG}", f"read, 8 x {LONG}"],
+        rows=[[row[0], *row[1:5]] for row in rows] + [["ours by the better peer", *ahead]],
+        notes=(
+            f"Prompts of {PROMPT} tokens, which are read too; medians of {ROUNDS}. Weights are {weights:.2f} GB: ours "
+            f"reads {one * weights:.0f} GB of them a second with 1 row and {eight * weights / 8:.0f} with 8, of the "
+            f"{bandwidth():.0f} that a sum over an array reads.",
+        ),
+    )
+
+
+def trained() -> Table:
+    """Measure steps of training GPT-2 in bfloat16."""
+    tokens = TRAIN_ROWS * TRAIN_LENGTH
+    token_ids = np.random.default_rng(0).integers(1, 50000, (TRAIN_ROWS, TRAIN_LENGTH + 1)).astype("int32")
+    facts = json.dumps({"sizes": SHAPES["GPT-2"], "rounds": TRAIN_ROUNDS, "token_ids": token_ids.tolist()})
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "batch.npz"
+        np.savez(path, token_ids=token_ids, padding_mask=token_ids > 0, weights=np.ones(TRAIN_ROWS, "float32"))
+        seconds = {"tfattn": float(peers.last_line(OURS_TRAINED, path, TRAIN_ROUNDS))}
+    seconds["keras_hub"] = float(peers.last_line(KERAS_HUB_TRAINED, facts))
+    if peers.has_transformers():
+        seconds["transformers + torch"] = float(peers.last_line(TRANSFORMERS_TRAINED, facts))
+    rows = [
+        [name, f"{one:.2f}", f"{tokens / one:.0f}", f"{one / seconds['tfattn']:.2f}"] for name, one in seconds.items()
+    ]
+    return Table(
+        title=f"a step of training GPT-2, {TRAIN_ROWS} x {TRAIN_LENGTH} tokens, bfloat16",
+        columns=["", "seconds", "tokens/s", "speed-up of ours"],
+        rows=rows,
+        notes=(f"AdamW, dropout 0.1; medians of {TRAIN_ROUNDS} steps.",),
+    )
+
+
+def bandwidth() -> float:
+    """Return how many GB/s a sum over a large array reads, at best."""
+    x = np.ones(2**27, "float32")
+    seconds = []
+    for _ in range(5):
+        started = time.perf_counter()
+        x.sum()
+        seconds.append(time.perf_counter() - started)
+    return x.nbytes / min(seconds) / 1e9
+
+
+COUNTS = {"prompt": PROMPT, "new": NEW, "long": LONG, "rounds": ROUNDS}

@@ -1,0 +1,59 @@
+"""Writing in the terminal: as the scheduler writes, and wrong settings are told before anything is loaded."""
+
+import pytest
+
+from tests.serving.generation.stand_in import StandIn
+from tfattn.errors import DataError
+from tfattn.serving.client import generate as commands
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+    """A model that writes what it is told to, in place of a SavedModel."""
+    stand_in = StandIn(tmp_path, script=b"Paris, of course.")
+    monkeypatch.setattr(commands.model_store, "find", lambda model, folder: tmp_path)
+    monkeypatch.setattr(commands, "SavedModel", lambda folder: stand_in)
+    return stand_in
+
+
+def told(command, *arguments, **settings):
+    said = []
+    command("any", *arguments, folder=None, settings=settings, say=said.append)
+    return said
+
+
+def test_a_text_comes_in_pieces_that_are_whole_together(model):
+    said = told(commands.generate, "Where?", temperature=0.0, max_new_tokens=17)
+    assert len(said) > 3 and "".join(said).strip() == "Paris, of course."
+
+
+def test_several_texts_come_under_their_numbers(model):
+    said = "".join(told(commands.generate, "Where?", temperature=0.0, n=2, max_new_tokens=5))
+    assert said.splitlines() == ["[1] Paris", "[2] Paris"]
+
+
+def test_a_chat_is_answered_in_the_light_of_what_was_said(model):
+    said = "".join(told(commands.chat, ["Where?\n", "\n", "Sure?\n"], temperature=0.0, max_new_tokens=5))
+    assert said.splitlines() == ["Paris", "Paris"]
+    # The second turn finds the first one read already, and the answer too.
+    assert sum(model.read) < 2 * len("Where?Paris") + len("Sure?") + 60
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"temperature": -1.0}, "temperature: .* received -1"),
+        ({"top_p": 1.5}, "top_p: .* received 1.5"),
+        ({"n": 0}, "n: .* received 0"),
+        ({"stop": ("x" * 2**20,)}, "stop"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings, said):
+    for command, prompt in ((commands.generate, "a"), (commands.chat, ["a"])):
+        with pytest.raises(DataError, match=said):
+            told(command, prompt, **settings)
+
+
+def test_a_prompt_that_is_too_long_is_refused(model):
+    with pytest.raises(DataError, match="refuses the prompt"):
+        told(commands.generate, "x" * 500)

@@ -1,0 +1,96 @@
+"""The command that writes texts while somebody watches."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tfattn.catalog import PRETRAINED_PACKAGES
+from tfattn.cli import loading
+
+app = typer.Typer()
+
+
+@app.command()
+def generate(
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="A published decoder (smollm2), which is exported first; or an export's folder, or its name under "
+            "saved_models/."
+        ),
+    ],
+    prompt: Annotated[
+        str | None, typer.Argument(help="What to continue, or what to say first in a chat; else standard input.")
+    ] = None,
+    chat: Annotated[
+        bool, typer.Option("--chat", help="Let the model answer, line by line, as its chat template has it.")
+    ] = False,
+    max_new_tokens: Annotated[
+        int | None, typer.Option("--max-new-tokens", help="The most tokens that it writes.")
+    ] = None,
+    temperature: Annotated[
+        float | None, typer.Option("--temperature", help="Above 0 tokens are drawn; 0 takes the likeliest.")
+    ] = None,
+    top_k: Annotated[
+        int | None, typer.Option("--top-k", help="Draw from so many of the likeliest tokens; 0 for all.")
+    ] = None,
+    top_p: Annotated[
+        float | None, typer.Option("--top-p", help="Draw from the likeliest tokens of this probability together.")
+    ] = None,
+    min_p: Annotated[
+        float | None, typer.Option("--min-p", help="Draw from tokens at least so likely, beside the likeliest.")
+    ] = None,
+    repetition_penalty: Annotated[
+        float | None, typer.Option("--repetition-penalty", help="Above 1 what stands in the text gets less likely.")
+    ] = None,
+    presence_penalty: Annotated[
+        float | None, typer.Option("--presence-penalty", help="Above 0 what was written gets less likely; -2 to 2.")
+    ] = None,
+    frequency_penalty: Annotated[
+        float | None, typer.Option("--frequency-penalty", help="The same for each time it was written; -2 to 2.")
+    ] = None,
+    stop: Annotated[
+        list[str] | None, typer.Option("--stop", help="End before this text; may be given several times.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="The same seed draws the same text.")] = None,
+    n: Annotated[int, typer.Option("--n", help="How many texts to write.")] = 1,
+    folder: Annotated[Path, typer.Option("--folder", help="Where exports stand.")] = Path("saved_models"),
+) -> None:
+    """Write on from a prompt, or chat, while you watch.
+
+    tfattn generate smollm2 --chat "What is the capital of France?"
+    """
+    settings = {"max_new_tokens": max_new_tokens, "temperature": temperature, "top_k": top_k, "top_p": top_p}
+    settings |= {"min_p": min_p, "repetition_penalty": repetition_penalty, "presence_penalty": presence_penalty}
+    settings |= {"frequency_penalty": frequency_penalty, "seed": seed, "n": n, "stop": tuple(stop or ())}
+    options = {"folder": folder, "settings": settings, "say": _say}
+    if _is_published(model, folder):
+        loading.with_tensorflow("tfattn.published").export(model, folder=folder)
+    serving = loading.with_tensorflow("tfattn.serving.client.generate")
+    if chat:
+        serving.chat(model, [prompt] if prompt is not None else _lines(), **options)
+    else:
+        serving.generate(model, sys.stdin.read() if prompt is None else prompt, **options)
+
+
+def _is_published(model: str, folder: Path) -> bool:
+    """Tell whether a name is that of published weights of which there is no export yet."""
+    return model in PRETRAINED_PACKAGES and not (folder / model).is_dir() and not Path(model).is_dir()
+
+
+def _lines() -> Iterator[str]:
+    """Yield what the user types, line by line, after a prompt where somebody sees it."""
+    while True:
+        if sys.stdin.isatty():
+            print("> ", end="", file=sys.stderr, flush=True)
+        if not (line := sys.stdin.readline()):
+            return
+        yield line
+
+
+def _say(text: str) -> None:
+    """Print a part of a line at once."""
+    print(text, end="", flush=True)

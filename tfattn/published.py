@@ -1,0 +1,74 @@
+"""Published weights of a decoder as an export, without a pipeline: so they can be asked, and served."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tfattn import console, pretrained, registry
+from tfattn.config.seal import sealed
+from tfattn.errors import ConfigError
+from tfattn.export import saved_model
+from tfattn.export.generation import Generator
+from tfattn.export.section import Export
+from tfattn.models.contracts import Decoder
+from tfattn.tasks.language_modeling import LanguageModeling
+from tfattn.trained.ensemble import TrainedEnsemble
+from tfattn.training.precision import computing_in
+
+# What the export is asked to see whether it writes what the weights write.
+QUESTIONS = ("The capital of France is", "Once upon a time", "def add(a, b):", "3 + 4 =", "", "日本の首都は")
+
+
+def export(weights: str | Path, *, folder: Path, name: str | None = None) -> Path:
+    """Write `<folder>/<name>/<version>/` with a published decoder, checked as every export.
+
+    Args:
+        weights: a name of catalog.PRETRAINED_PACKAGES, or a folder of weights.
+        folder: of all exports.
+        name: of the model; that of the weights if not given.
+
+    Returns:
+        the version's folder.
+
+    Raises:
+        ConfigError: there are no such weights, or they are of no decoder.
+        CheckpointError: they are damaged.
+    """
+    source = pretrained.open(weights)
+    kind = registry.find("models", source.model)
+    if not issubclass(kind, Decoder):
+        raise ConfigError(
+            "these weights continue no texts",
+            where=str(source.folder),
+            expected="those of a decoder, such as smollm2",
+            received=source.model,
+            remedy="An encoder is asked by `tfattn features`, or fine-tuned by a pipeline.",
+        )
+    name = name or Path(weights).name
+    console.note(f"{name} is exported, once, so that it can be asked and served")
+    settings: dict[str, Any] = {"vocabulary": "pretrained", "max_length": source.max_length}
+    language = registry.find("preprocessors", source.preprocessor)(**settings)
+    language.adopt(**source.tokenization())
+    language.fit([])
+    sizes = source.sizes()
+    with computing_in("float32"):
+        model = kind(**sizes)
+        source.load_into(model).show()
+        task = LanguageModeling(model=model, preprocessor=language)
+    served = Generator(TrainedEnsemble([(language, task)]))
+    rows = [{"text": text, "row": f"question {number}"} for number, text in enumerate(QUESTIONS, start=1)]
+    config = {
+        "name": name,
+        "data": {"preprocessing": {"name": source.preprocessor, **settings}},
+        "model": {"name": source.model, **sizes},
+        "task": {"name": "language_modeling"},
+    }
+    return saved_model.export(
+        served,
+        name=name,
+        section=Export(folder=str(folder), tolerance=1e-4),
+        rows=rows,
+        expected=served.ensemble.predict(rows),
+        config=sealed(yaml.safe_dump(config, sort_keys=False)),
+    )
