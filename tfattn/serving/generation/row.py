@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tfattn.serving.generation.guide import Guide
+from tfattn.guidance.guide import Guide
 from tfattn.serving.generation.piece import FinishReason, Piece, Token, Usage
 from tfattn.serving.generation.text_writer import TextWriter
 
@@ -22,7 +22,7 @@ class Row:
         end_ids: tokens each of which ends it.
         stops: its stop strings.
         likeliest: how many of the likeliest tokens are told of each place; None tells no probabilities at all.
-        guide: what restricts it.
+        guide: what it must be; None where it may be anything.
 
     Attributes:
         num_read: how many of its tokens have keys and values in the cache.
@@ -85,6 +85,8 @@ class Row:
         text = self._writer.add(token)
         if self._writer.is_stopped:
             return self._ended("stop", text)
+        if self.guide is not None and self.guide.is_finished:
+            return self._ended("stop", text + self._writer.end())
         if len(self._written) == self._limit:
             return self._ended("length", text + self._writer.end())
         tokens = self._certain()
