@@ -51,6 +51,12 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
             served="tfattn.export.fill_mask:FillMask",
             report="tfattn.evaluation.pretraining:report",
         ),
+        "chat": Kind(
+            task="tfattn.tasks.language_modeling:LanguageModeling",
+            examples="tfattn.data.chat_examples:ChatExamples",
+            served="tfattn.export.generation:Generator",
+            report="tfattn.evaluation.language_modeling:report",
+        ),
         "language_modeling": Kind(
             task="tfattn.tasks.language_modeling:LanguageModeling",
             examples="tfattn.data.token_windows:TokenWindows",

@@ -14,8 +14,9 @@ from tfattn.models.gpt import Gpt
 from tfattn.preprocessing.byte_characters import CHARACTERS
 
 MERGES = [("p", "u"), ("pu", "m"), ("pum", "p"), ("Ġ", "pump"), ("1", "9"), ("Ġ", "t")]
-END, SPECIAL = "<|endoftext|>", ("<|endoftext|>", "<|im_start|>")
-TOKENS = (END, *CHARACTERS, *("".join(pair) for pair in MERGES), "<|im_start|>")
+END = "<|endoftext|>"
+SPECIAL = (END, "<|im_start|>", "<|im_end|>")
+TOKENS = (END, *CHARACTERS, *("".join(pair) for pair in MERGES), *SPECIAL[1:])
 SIZES = {
     "vocabulary_size": len(TOKENS),
     "hidden_dim": 32,
@@ -122,8 +123,7 @@ def write_gpt2(folder: Path, gpt: Gpt, *, prefix: str = "transformer.", **change
     """Write a folder as transformers does, with GPT-2's files of tokens."""
     folder.mkdir(exist_ok=True)
     (folder / "config.json").write_text(json.dumps({**GPT2_CONFIG, **changes}))
-    ordinary = [token for token in TOKENS if token != "<|im_start|>"]
-    (folder / "vocab.json").write_text(json.dumps({token: number for number, token in enumerate(ordinary)}))
+    (folder / "vocab.json").write_text(json.dumps({token: number for number, token in enumerate(TOKENS[:-2])}))
     (folder / "merges.txt").write_text("#version: 0.2\n" + "".join(f"{a} {b}\n" for a, b in MERGES))
     save_file(gpt2_names(gpt, prefix), folder / "model.safetensors")
     return folder

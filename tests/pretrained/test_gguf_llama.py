@@ -57,7 +57,7 @@ def test_a_file_among_others_is_named(tmp_path, llama):
 
 def test_its_tokens(tmp_path, llama):
     read = pretrained.open(decoders.write_gguf(tmp_path / "tiny.gguf", llama)).tokenization()
-    assert (read["pattern"], read["end_token"]) == ("digits", "<|im_start|>")
+    assert (read["pattern"], read["end_token"]) == ("digits", "<|im_end|>")
     known = read["vocabulary"]
     assert (known.tokens, known.merges, set(known.special)) == (
         decoders.TOKENS,

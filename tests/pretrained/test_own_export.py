@@ -37,7 +37,7 @@ def test_texts_are_read_as_it_was_trained(tmp_path, tiny):
 def test_a_decoder_and_its_tokens(tmp_path, same_weights):
     gpt = decoders.random_gpt(tied=False)
     folder = write_export(tmp_path / "1", gpt, decoders.TOKENS, name="gpt", preprocessor="byte_bpe")
-    tokenizer, special = ByteBpe(vocabulary="pretrained", max_length=9), (decoders.SPECIAL[1], decoders.END)
+    tokenizer, special = ByteBpe(vocabulary="pretrained", max_length=9), tuple(reversed(decoders.SPECIAL))
     known = ByteVocabulary(decoders.TOKENS, tuple(decoders.MERGES), special)
     tokenizer.adopt(vocabulary=known, pattern="digits", end_token=special[0])
     tokenizer.fit([])

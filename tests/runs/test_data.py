@@ -1,11 +1,11 @@
-"""What published weights bring along: sizes for the model, a vocabulary for the data; and what does not go together."""
+"""What published weights bring along: sizes for the model, a vocabulary for the data; what does not go together."""
 
 import json
 
 import pytest
 
 from tests.pretrained import decoders
-from tfattn import stages
+from tfattn import pretrained, stages
 from tfattn.errors import ConfigError, ConfigProblems
 
 PIPELINE = """\
@@ -48,12 +48,12 @@ def opened(tmp_path, monkeypatch):
     (tmp_path / "bert/model.safetensors").write_text("")
     decoders.write_gpt2(tmp_path / "gpt2", decoders.random_gpt())
 
-    def open_run(model, preprocessor, task):
+    def open_run(model, preprocessor, task, *overrides):
         text = PIPELINE
         for word, value in {"MODEL": model, "PREPROCESSOR": preprocessor, "TASK": task}.items():
             text = text.replace(word, value)
         (tmp_path / "tiny.yaml").write_text(text)
-        return stages.open_run(tmp_path / "tiny.yaml", [])
+        return stages.open_run(tmp_path / "tiny.yaml", list(overrides))
 
     return open_run
 
@@ -67,6 +67,26 @@ def test_a_decoder_brings_its_sizes_and_its_tokens(opened, tmp_path):
     ids = json.loads(tokens.read_text())
     tokens.write_text(json.dumps({**ids, "a": ids["b"], "b": ids["a"]}))
     assert opened("pretrained: gpt2", "byte_bpe", "language_modeling").members[0].prepared.name != before
+
+
+def test_a_published_decoder_is_asked_for_answers(opened, tmp_path):
+    """From a file of weights to what the loss of chats is made of."""
+    pytest.importorskip("gguf", reason="needs the extra `pretrained`")
+    decoders.write_gguf(tmp_path / "tiny.gguf", decoders.random_gpt(**decoders.LLAMA), llama__context_length=64)
+    rows = [{"text": f"pump {number}?", "label": "pump"} for number in range(8)]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    fields, length = "data.source.fields={prompt: text, answer: label}", "data.preprocessing.max_length=60"
+    run = opened("pretrained: tiny.gguf", "byte_bpe", "chat", fields, length)
+    stages.prepare(run)
+    (member,) = run.members
+    preprocessor = member.preprocessor()
+    task = member.task(preprocessor)
+    pretrained.open(tmp_path / "tiny.gguf").load_into(task.model)
+    statistics = [task.statistics(task(batch), batch) for batch in member.reader("train").dataset(0)]
+    assert sum(float(each["num_bytes"]) for each in statistics) == 4 * len("pump")
+    answer = ["pump", "<|im_end|>"]
+    assert sum(float(each["num_tokens"]) for each in statistics) == 4 * len(answer)
+    assert preprocessor.tokens[preprocessor.end_id] == answer[1]
 
 
 @pytest.mark.parametrize(
