@@ -110,6 +110,8 @@ def _check(words: list[str], command) -> None:
         assert answer.status == 0, answer.errors
     elif words[0] == "serve":
         assert resolve_section("serving", options["config"], overrides)
+    elif words[0] == "prompt":
+        assert resolve_section("prompt", options["recipe"], overrides)
 
 
 def _at(server, word: str) -> str:

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from benchmarks.serving.exports import Export, reports
 from benchmarks.serving.running import Running, running
-from tests.serving import people
+from tests.serving import authors, people
 from tests.serving.attack.probes import SLOW_SECONDS
 from tests.serving.page import browser
 from tfattn.export.serving_config import BATCHING, BATCHING_PARAMETERS
@@ -74,6 +74,12 @@ def write_models(folder: Path) -> None:
 def models(once) -> Path:
     """A folder of models: `reports` in two versions and an unfinished third, `pairs` and `timed` in one."""
     return once("models", write_models)
+
+
+@pytest.fixture(scope="session")
+def authored(once) -> Path:
+    """A folder of models with one that writes texts; only read."""
+    return once("authors", lambda folder: authors.write(folder / authors.NAME / "1"))
 
 
 @pytest.fixture(scope="session")

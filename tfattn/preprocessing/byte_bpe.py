@@ -128,6 +128,14 @@ class ByteBpe(Language):
         self.special_tokens = tuple(token for token in vocabulary.special if token != end_token)
 
     @property
+    def adopted(self) -> dict[str, str]:
+        if self._adopted is None:
+            return {}
+        known = self._adopted
+        parts = [known.tokens, known.merges, known.special, self.pattern, self.end_token]
+        return {"vocabulary": files.digest(parts)}
+
+    @property
     def files(self) -> list[Path]:
         if self.vocabulary in (TRAIN, PRETRAINED):
             return []

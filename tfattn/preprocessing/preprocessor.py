@@ -48,15 +48,14 @@ class Preprocessor(tf.Module):
         """The files that `fit` reads, beside the training rows."""
         return []
 
-    def adopt(self, *, vocabulary: Path, lower_case: bool | None, strip_accents: bool | None) -> None:
-        """Adopt the vocabulary of published weights, and how texts are folded before they are split.
-
-        Args:
-            vocabulary: its file.
-            lower_case: whether to fold case; None where that is unknown.
-            strip_accents: whether to drop accents; None for as `lower_case`.
-        """
+    def adopt(self, **tokenization: Any) -> None:
+        """Adopt the vocabulary of published weights, and how texts are cut; see `Pretrained.tokenization`."""
         raise NotImplementedError
+
+    @property
+    def adopted(self) -> dict[str, str]:
+        """What it has adopted beside its `files`, by name, as far as what it makes depends on that."""
+        return {}
 
     def locate(self, what: Located) -> None:
         """Let it tell where in the text words, or pieces of words, stand: for tasks that point at places.

@@ -191,6 +191,36 @@ def test_a_guided_text_ends_without_an_end_token(model):
         assert failure.value.code is StatusCode.INVALID_ARGUMENT
 
 
+class Echo(StandIn):
+    """Repeats what it has read thirteen tokens before, but for some of them."""
+
+    def scores(self, seen, *rest):
+        scores = super().scores(seen, *rest)
+        scores[seen[-13]] += 0.95
+        return scores
+
+
+def test_texts_are_the_same_with_guesses_as_without_and_take_fewer_steps(tmp_path):
+    asked = [
+        request("be or not to be or not to", max_new_tokens=100, seed=1, temperature=0.3, stop=("q",)),
+        request("to be or not, that is", max_new_tokens=60, seed=2, likeliest=3),
+        request("the same text is the same", max_new_tokens=1000, seed=3, ignores_end=True),
+    ]
+    found, num_steps = [], []
+    for has_drafts in (False, True):
+        model = Echo(tmp_path, context=120)
+        with Scheduler(model, TextLimits(has_drafts=has_drafts)) as scheduler:
+            told, ends, _ = begun(scheduler, *asked)
+            assert all(end.wait(20) for end in ends)
+        pieces = [[piece for piece in one if piece is not None] for one in told]
+        tokens = [[token for piece in one for token in piece.tokens] for one in pieces]
+        found.append([(joined(one), one[-1].finish_reason, one[-1].usage.written) for one in pieces] + [tokens])
+        num_steps.append(len(model.steps))
+        assert (max(map(max, model.num_read)) > 1) == has_drafts
+    assert found[0] == found[1]
+    assert num_steps[1] < 0.8 * num_steps[0]
+
+
 def test_a_text_ends_where_the_context_does(tmp_path):
     with Scheduler(StandIn(tmp_path, context=20)) as scheduler:
         *_, last = scheduler.write(request("x" * 15, max_new_tokens=100, ignores_end=True))

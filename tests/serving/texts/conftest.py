@@ -1,19 +1,11 @@
 """A server with a model that writes texts, as a process."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import openai
 import pytest
 
 from benchmarks.serving.running import Running, running
-from tests.serving import authors
-
-
-@pytest.fixture(scope="session")
-def authored(once) -> Path:
-    """A folder of models with one that writes texts; only read."""
-    return once("authors", lambda folder: authors.write(folder / authors.NAME / "1"))
 
 
 @pytest.fixture(scope="session")

@@ -49,6 +49,19 @@ def test_the_client_gets_a_completion_whole_and_as_a_stream(client):
     assert [model.id for model in client.models.list()] == [MODEL]
 
 
+def test_the_client_gets_json_of_a_schema_and_one_of_some_texts(client):
+    schema = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
+    asked = {"model": MODEL, "messages": [{"role": "user", "content": "To be?"}], "seed": 2}
+    formatted = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": True}}
+    answer = client.chat.completions.create(**asked, response_format=formatted).choices[0]
+    assert answer.finish_reason == "stop" and json.loads(answer.message.content) in ({"ok": True}, {"ok": False})
+    texts = {"guided_choice": ["ja", "日本"]}
+    assert streamed(client, "To be", extra_body=texts) in texts["guided_choice"]
+    with pytest.raises(openai.BadRequestError, match="guided_json#/type: no type") as refusal:
+        completion(client, "To be", extra_body={"guided_json": {"type": "text"}})
+    assert refusal.value.param == "guided_json"
+
+
 def test_the_client_gets_an_answer_of_a_chat_whole_and_as_a_stream(client):
     messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "To be?"}]
     asked = {"model": MODEL, "messages": messages, "seed": 5, "max_completion_tokens": 30}

@@ -5,7 +5,7 @@ import queue
 import secrets
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -18,7 +18,7 @@ from tfattn.guidance.guides import Guides
 from tfattn.serving.api.failure import Failure, invalid
 from tfattn.serving.generation.description import Description
 from tfattn.serving.generation.limits import USUAL, Occupancy, TextLimits
-from tfattn.serving.generation.piece import Piece
+from tfattn.serving.generation.piece import Piece, Token
 from tfattn.serving.generation.prefixes import Prefixes, common
 from tfattn.serving.generation.prompts import Model, Prompts, is_chat
 from tfattn.serving.generation.reading import Reading
@@ -188,6 +188,7 @@ class Scheduler:
                 stops=request.stop,
                 likeliest=request.likeliest,
                 guide=self._guide(request, end_ids),
+                has_drafts=self._limits.has_drafts,
             )
             for number, (prompt, prompt_ids) in enumerate(zip(request.prompts, token_ids, strict=True))
             for end_ids in [self._ends(request, prompt)]
@@ -225,17 +226,27 @@ class Scheduler:
         if self._reading is not None:
             self._read_more()
         if self._running.rows:
-            for row, token_id, told in self._running.step():
-                piece = row.add(token_id, self.description.token_bytes[token_id], told)
+            written = [(row, self._added(row, drawn)) for row, drawn in self._running.step()]
+            for row, pieces in written:
                 if row.finish_reason:
                     self._end(row)
-                if piece is not None:
+                for piece in pieces:
                     self._told(row, piece)
         self._tell_occupancy()
 
+    def _added(self, row: Row, drawn: Sequence[tuple[int, Token | None]]) -> list[Piece]:
+        """Add tokens to a row until it ends, and return what it has more than before."""
+        pieces = []
+        for token_id, told in drawn:
+            piece = row.add(token_id, self.description.token_bytes[token_id], told)
+            pieces += [piece] if piece is not None else []
+            if row.finish_reason:
+                break
+        return pieces
+
     def _told(self, row: Row, piece: Piece) -> None:
         ticket = self._tickets[row]
-        if row.finish_reason:
+        if piece.finish_reason:
             self._forget(row)
         ticket.tell(piece)
 
