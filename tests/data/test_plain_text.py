@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tfattn.config.resolve import resolve
 from tfattn.data import parts
 from tfattn.data.plain_text import PlainText
 from tfattn.errors import ConfigError, DataError
@@ -43,6 +44,30 @@ def test_a_file_is_divided_by_its_characters(source, content, place):
 def test_each_line_is_a_document_without_its_end(source):
     rows = list(source(" a b \r\n\nc\n", documents="lines").rows())
     assert [(row.fields["text"], row.where.rpartition(":")[2]) for row in rows] == [(" a b ", "1"), ("c", "3")]
+
+
+def test_only_whole_files_are_cut(pipeline_file):
+    """As a section says it, where defaults stand beside what is given."""
+    lines = "{name: plain_text, path: a.txt, documents: lines%s}"
+    assert resolve(pipeline_file(lines % "")).at("data", "source", "documents") == "lines"
+    with pytest.raises(ConfigError, match="data.source.end: needs another `documents`"):
+        resolve(pipeline_file(lines % ", end: 0.5"))
+
+
+@pytest.fixture
+def pipeline_file(tmp_path):
+    def write(source):
+        path = tmp_path / "mine.yaml"
+        path.write_text(f"""
+name: mine
+data: {{source: {source}, preprocessing: {{name: characters, max_length: 8}}, batching: {{batch_size: 2}}}}
+model: {{name: gpt, hidden_dim: 8, num_layers: 1, num_heads: 2, intermediate_dim: 8}}
+task: {{name: language_modeling}}
+training: {{epochs: 1}}
+""")
+        return path
+
+    return write
 
 
 def test_an_article_begins_with_its_heading(source):

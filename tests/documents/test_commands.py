@@ -54,7 +54,7 @@ def test_commands_run(block, folder_with_models, command, monkeypatch, request):
 
 @pytest.mark.parametrize("block", SCRIPTS, ids=places(SCRIPTS))
 def test_python_runs(block, server):
-    text = block.text.replace("127.0.0.1:8500", server.grpc)
+    text = block.text.replace("127.0.0.1:8500", server.grpc).replace("http://127.0.0.1:8501", server.rest)
     exec(compile(text, block.place, "exec"), {})
 
 

@@ -71,6 +71,7 @@ def ensemble(name, model, folder, models):
 # Those that have more to be asked are held to the contract in files of their own.
 APART = {
     "bert_pretraining": "fill_mask",
+    "chat": "generation",
     "language_modeling": "generation",
     "masked_lm": "fill_mask",
     "multiple_choice": "multiple_choice",

@@ -14,6 +14,7 @@ def write_export(
     tokens: Sequence[str],
     *,
     name: str = "bert",
+    preprocessor: str = "wordpiece",
     columns: Mapping[str, str] | None = None,
     without: str = "nothing",
     **settings,
@@ -25,6 +26,7 @@ def write_export(
         model: whose weights it has.
         tokens: of the vocabulary.
         name: the model's in the catalog.
+        preprocessor: what made the tokens, by its name in the catalog.
         columns: of the training file, by field.
         without: the weights whose names hold this are left out.
         settings: changes to those of the tokenizer.
@@ -35,7 +37,10 @@ def write_export(
     columns = columns or {"text": "text"}
     tokenizer = {"do_lower_case": True, "strip_accents": True, "model_max_length": 16, "fields": list(columns)}
     for path, content in {
-        "assets.extra/config.yaml": {"model": {"name": name, **model.get_config()}},
+        "assets.extra/config.yaml": {
+            "data": {"preprocessing": {"name": preprocessor}},
+            "model": {"name": name, **model.get_config()},
+        },
         "assets.extra/weights.json": {"model": model.name, "weights": [weight.path for weight in weights]},
         "assets.extra/source.json": {"columns": columns, "missing": [], "suffix": ".csv", "format": None},
         "assets/tokenizer_config.json": {**tokenizer, **settings},

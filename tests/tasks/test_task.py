@@ -98,10 +98,8 @@ def of(name, model, **options):
 
 TASKS = {
     "bert_pretraining": [(encoder, {}, TEXTS | HIDDEN | FOLLOWS), (modern_encoder, {}, TEXTS | HIDDEN | FOLLOWS)],
-    "language_modeling": [
-        (decoder, {"preprocessor": Tokens()}, TEXTS),
-        (decoder, {"preprocessor": Tokens(), "label_smoothing": 0.1}, TEXTS | PACKED | {"loss_mask": MASK}),
-    ],
+    "chat": [(decoder, {"preprocessor": Tokens(), "label_smoothing": 0.1}, TEXTS | PACKED | {"loss_mask": MASK})],
+    "language_modeling": [(decoder, {"preprocessor": Tokens()}, TEXTS)],
     "masked_lm": [(encoder, {}, TEXTS | HIDDEN), (modern_encoder, {}, TEXTS | HIDDEN | PACKED)],
     "text_classification": [(encoder, {"targets": THREE_LABELS, "dropout": 0.0}, TEXTS | CLASSES)],
     "text_multi_label_classification": [

@@ -55,7 +55,7 @@ def test_pairs_of_columns_are_read_together(command):
     [
         (
             ["mien"],
-            "there is no such encoder: .* an export in saved_models/: mine, received 'mien'. Did you mean `mine`?",
+            "there is no such model: .* an export in saved_models/: mine, received 'mien'. Did you mean `mine`?",
         ),
         (["minil"], "Did you mean `minilm`?"),
         (

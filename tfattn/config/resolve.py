@@ -11,7 +11,7 @@ from typing import Any
 
 from tfattn import registry
 from tfattn.config.read import KeyPath, Tree, parse_yaml, read_yaml
-from tfattn.config.schema import Config, check
+from tfattn.config.schema import Config, check, keys_of
 from tfattn.config.wording import shown
 from tfattn.errors import ConfigError
 
@@ -147,11 +147,23 @@ def _fill_from_pretrained(tree: Tree) -> None:
     if not isinstance(model, dict) or not isinstance(model.get("pretrained"), str):
         return
     source = model["pretrained"]
+    place = tree.place(("model", "pretrained"))
     try:
-        sizes = registry.find("sections", "pretrained")(source).sizes()
+        weights = registry.find("sections", "pretrained")(source)
+        sizes = {"name": weights.model, **weights.sizes()}
     except ConfigError as error:
-        error.where = error.where or tree.place(("model", "pretrained"))
+        error.where = error.where or place
         raise
+    name = model.get("name", weights.model)
+    if name in registry.names("models") and not {"name", *keys_of("models", name)}.issuperset(sizes):
+        raise ConfigError(
+            "these are weights of another model",
+            key="model.pretrained",
+            where=f"{place}: model.pretrained",
+            expected=f"those of a `{name}`",
+            received=f"{source}, which is a `{weights.model}`",
+            remedy=f"Take other weights, or set `name: {weights.model}`.",
+        )
     for key, value in sizes.items():
         if key not in model:
             model[key] = value

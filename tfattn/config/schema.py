@@ -22,7 +22,7 @@ SHARED_KEYS: dict[str, dict[str, Argument]] = {
             name="pretrained",
             annotation=Annotated[str | None, Field(min_length=1)],
             default=None,
-            help="published weights to start from: `minilm`, or a folder; sizes come from there too.",
+            help="published weights to start from: `minilm`, `smollm2`, or a folder; sizes come from there too.",
             nested=None,
             given=None,
         )

@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Annotated, BinaryIO, Literal
 
-from pydantic import Field
-
 from tfattn.config.relations import OnlyWith
+from tfattn.config.types import Fraction
 from tfattn.data.each_file import EachFile
 from tfattn.data.parts import Span, rest_before
 from tfattn.data.source import Row
@@ -20,7 +19,7 @@ from tfattn.formats.training_file import FileFormat
 # Of an article of WikiText; those of its sections have more signs: " = = Gameplay = = ".
 _HEADING = re.compile(r"\s*= [^=](.*[^=])? =\s*", re.ASCII)
 
-PartOfFile = Annotated[float, Field(ge=0.0, le=1.0), OnlyWith("documents", values=("files",))]
+PartOfFile = Annotated[Fraction | None, OnlyWith("documents", values=("files",))]
 
 
 class PlainText(EachFile):
@@ -32,8 +31,8 @@ class PlainText(EachFile):
         path: the file, a pattern such as data/*.txt, or a list of them.
         documents: whether each of the `files` is one, of their `lines`, without line ends, or what stands under each of
             the `headings` of articles, which WikiText writes as " = Title = ".
-        begin: of each file, the fraction of its characters that is left out at its begin.
-        end: likewise, the fraction at which reading ends.
+        begin: of each file, the fraction of its characters that is left out at its begin; none by default.
+        end: likewise, the fraction at which reading ends; by default it ends with the file.
         encoding: the encoding of the files; a byte-order mark is left out.
 
     Raises:
@@ -50,16 +49,19 @@ class PlainText(EachFile):
         *,
         path: str | list[str],
         documents: Literal["files", "lines", "headings"] = "files",
-        begin: PartOfFile = 0.0,
-        end: PartOfFile = 1.0,
+        begin: PartOfFile = None,
+        end: PartOfFile = None,
         encoding: str = "utf-8",
     ):
         check_encoding(encoding)
-        if begin >= end:
-            raise ConfigError("nothing is left to be read", key="end", expected=f"more than {begin}", received=str(end))
+        first, last = begin or 0.0, 1.0 if end is None else end
+        if first >= last:
+            raise ConfigError(
+                "nothing is left to be read", key="end", expected=f"more than {first}", received=str(last)
+            )
         super().__init__(path)
         self.documents = documents
-        self.begin, self.end = begin, end
+        self.begin, self.end = first, last
         self.encoding = encoding
         self.format = FileFormat("text", encoding)
         self.fields = {TEXT: self.patterns[0]}

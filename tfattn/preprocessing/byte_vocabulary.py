@@ -62,17 +62,7 @@ class ByteVocabulary:
         """
         path = Path(path)
         path = path / VOCABULARY if path.is_dir() else path
-        ids = files.read_json(path, dict[str, int], remedy=_REMEDY)
-        tokens = tuple(sorted(ids, key=ids.__getitem__))
-        if [ids[token] for token in tokens] != list(range(len(tokens))):
-            missing = sorted(set(range(len(tokens))) - set(ids.values()))
-            raise DataError(
-                "the ids of the vocabulary leave gaps",
-                where=str(path),
-                expected=f"each id from 0 to {len(tokens) - 1} once",
-                received=f"{len(tokens):,} tokens, none of them with id {listed(map(str, missing), 5)}",
-                remedy=_REMEDY,
-            )
+        tokens = in_order(files.read_json(path, dict[str, int], remedy=_REMEDY), str(path))
         merges_path = path.parent / MERGES
         first, merges = _read_merges(merges_path)
         vocabulary = ByteVocabulary(tokens, merges, tuple(special))
@@ -185,6 +175,29 @@ class ByteVocabulary:
             )
         if letters := [token for token in self.special if token not in others]:
             raise DataError("a special token is made by a merge, too", where=where, received=listed(letters))
+
+
+def in_order(ids: Mapping[str, int], where: str) -> tuple[str, ...]:
+    """Return tokens in the order of their ids.
+
+    Args:
+        ids: the id of each token.
+        where: their file, for messages.
+
+    Raises:
+        DataError: the ids are not those from 0 on.
+    """
+    tokens = tuple(sorted(ids, key=ids.__getitem__))
+    if [ids[token] for token in tokens] != list(range(len(tokens))):
+        missing = sorted(set(range(len(tokens))) - set(ids.values()))
+        raise DataError(
+            "the ids of the vocabulary leave gaps",
+            where=where,
+            expected=f"each id from 0 to {len(tokens) - 1} once",
+            received=f"{len(tokens):,} tokens, none of them with id {listed(map(str, missing), 5)}",
+            remedy=_REMEDY,
+        )
+    return tokens
 
 
 def _read_merges(path: Path) -> tuple[int, tuple[Merge, ...]]:

@@ -12,14 +12,11 @@ from tfattn.errors import ConfigError, TfattnError
 from tfattn.features import ENDS, EXAMPLE_ROWS, MAX_CONTEXT, SEGMENT_IDS, STARTS, TEXT, TOKEN_IDS, WORD_NUMBERS
 from tfattn.preprocessing import wordpiece_files
 from tfattn.preprocessing.pieces import Pieces
-from tfattn.preprocessing.preprocessor import Located, Preprocessor
+from tfattn.preprocessing.preprocessor import PRETRAINED, TRAIN, Located, Preprocessor
 from tfattn.preprocessing.segments import Layout
 from tfattn.preprocessing.several_texts import SeveralTexts
 from tfattn.preprocessing.unknown import Unknown
 from tfattn.preprocessing.vocabulary import END, START, Vocabulary
-
-TRAIN = "train"
-PRETRAINED = "pretrained"
 
 
 class WordPiece(Preprocessor):
@@ -108,6 +105,7 @@ class WordPiece(Preprocessor):
         self.max_query_length = max_query_length
         self.located: Located | None = None
         self.fields = fields
+        self._adopted: tuple[bool | None, bool | None] | None = None
         self._pieces: Pieces | None = None
 
     def fit(self, rows: Iterable[dict[str, str]]) -> None:
@@ -117,13 +115,7 @@ class WordPiece(Preprocessor):
             ConfigError: the vocabulary is still `pretrained`, or a row lacks a field.
             DataError: vocab.txt is missing or is not one, or there are no words to learn from.
         """
-        if self.vocabulary == PRETRAINED:
-            raise ConfigError(
-                "there is no pretrained model whose vocabulary could be used",
-                key="vocabulary",
-                expected=f"`{TRAIN}` or the path of a vocab.txt, or `pretrained` in the model's section",
-                received=PRETRAINED,
-            )
+        self.check_adopted()
         if self.vocabulary == TRAIN:
             lower_case, strip_accents = self._folding(default=True)
             known = Vocabulary.train(
@@ -165,10 +157,25 @@ class WordPiece(Preprocessor):
         return self.vocabulary == PRETRAINED
 
     def adopt(self, *, vocabulary: Path, lower_case: bool | None, strip_accents: bool | None) -> None:
-        self.vocabulary = str(vocabulary)
+        """Adopt the vocabulary of published weights, and how texts are folded before they are split.
+
+        Args:
+            vocabulary: its file.
+            lower_case: whether to fold case; None where that is unknown.
+            strip_accents: whether to drop accents; None for as `lower_case`.
+        """
+        self.vocabulary, self._adopted = str(vocabulary), (lower_case, strip_accents)
         if self.lower_case is None:  # of texts that are folded otherwise, the accents are the user's matter, too
             self.lower_case = lower_case
             self.strip_accents = strip_accents if self.strip_accents is None else self.strip_accents
+
+    @property
+    def adopted(self) -> dict[str, str]:
+        if self._adopted is None:
+            return {}
+        lower_case, strip_accents = self._adopted
+        is_usual = strip_accents in (None, lower_case)  # else it is stated
+        return {"lower_case": str(lower_case), **({} if is_usual else {"strip_accents": str(strip_accents)})}
 
     def locate(self, what: Located) -> None:
         self.located = what

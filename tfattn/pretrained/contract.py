@@ -24,7 +24,7 @@ RANDOM_STATE = "seed_generator_state"
 class ImportReport:
     """The tensors of an import: the file's names of used and unused ones, the model's names of missing ones."""
 
-    folder: Path
+    place: Path
     used: list[str]
     unused: list[str]
     missing: list[str]
@@ -33,7 +33,7 @@ class ImportReport:
         """Print a summary in one line."""
         few = f" ({', '.join(self.unused[:3])}{', ...' if len(self.unused) > 3 else ''})" if self.unused else ""
         counts = f"{len(self.used)} tensors used, {len(self.unused)} unused{few}, {len(self.missing)} missing"
-        console.note(f"Pretrained weights from {self.folder}: {counts}")
+        console.note(f"Pretrained weights from {self.place}: {counts}")
 
 
 class Pretrained(ABC):
@@ -47,13 +47,22 @@ class Pretrained(ABC):
     Attributes:
         looks_like: the files by which the format is recognized, in a few words.
         weights: patterns of the names of the files that hold tensors.
+        model: whose sizes and weights they are, by its name in the catalog.
+        preprocessor: what makes the tokens that it reads, by its name in the catalog.
     """
 
     looks_like: str
     weights: tuple[str, ...]
+    model: str
+    preprocessor: str
 
     def __init__(self, folder: Path):
         self.folder = Path(folder)
+
+    @property
+    def place(self) -> Path:
+        """What messages name: the folder, or the one file that holds everything."""
+        return self.folder
 
     @classmethod
     @abstractmethod
@@ -64,20 +73,9 @@ class Pretrained(ABC):
     def sizes(self) -> dict[str, Any]:
         """Read the arguments with which to construct the model."""
 
-    @property
     @abstractmethod
-    def vocabulary(self) -> Path:
-        """The vocabulary: a text file, one token per line."""
-
-    @property
-    @abstractmethod
-    def lower_case(self) -> bool:
-        """Whether texts are lower-cased before they are tokenized."""
-
-    @property
-    def strip_accents(self) -> bool | None:
-        """Whether accents are dropped before; None for as `lower_case`."""
-        return None
+    def tokenization(self) -> dict[str, Any]:
+        """Read how texts become tokens: the arguments of the preprocessor's `adopt`."""
 
     @property
     def max_length(self) -> int:
@@ -139,28 +137,27 @@ class Pretrained(ABC):
         if missing:
             raise CheckpointError(
                 f"{len(missing)} of {len(needed)} tensors are missing",
-                where=str(self.folder),
+                where=str(self.place),
                 expected=_few(missing),
-                remedy="Choose a folder that holds a whole BERT of the model's sizes, pooler included.",
+                remedy=f"Choose a folder that holds a whole `{self.model}` of the model's sizes.",
             )
         tensors = self.read(needed)
         values = {path: [np.asarray(tensors[name], "float32") for name in names] for path, names in pieces.items()}
         wrong = [
-            f"{name} {_shape(value)} for {path} {_shape(expected)}"
+            f"{', '.join(f'{name} {tensors[name].shape}' for name in pieces[path])} for {path} {tuple(variable.shape)}"
             for path, variable in variables.items()
-            for name, value in zip(pieces[path], values[path], strict=True)
-            if value.shape != (expected := (*variable.shape[:-1], variable.shape[-1] // len(values[path])))
+            if _side_by_side(values[path]) != tuple(variable.shape)
         ]
         if wrong:
             raise CheckpointError(
                 f"{len(wrong)} tensors have another shape than the model's",
-                where=str(self.folder),
+                where=str(self.place),
                 received=_few(wrong),
                 remedy="Remove the sizes from the model's section: they are those of the pretrained folder.",
             )
         for path, variable in variables.items():
             variable.assign(np.concatenate(values[path], axis=-1))
-        return ImportReport(self.folder, used=needed, unused=sorted(set(stored) - set(needed)), missing=[])
+        return ImportReport(self.place, used=needed, unused=sorted(set(stored) - set(needed)), missing=[])
 
     def _json(self, name: str) -> dict[str, Any]:
         return read_json(self.folder / name)
@@ -199,15 +196,11 @@ def read_json(path: Path) -> dict[str, Any]:
     return value
 
 
-def is_lower_case(vocabulary: Path) -> bool:
-    """Tell whether a vocabulary has no upper-case letters except in special tokens such as [CLS]."""
-    tokens = vocabulary.read_text(encoding="utf-8").splitlines()
-    return not any(token != token.lower() for token in tokens if not token.startswith("["))
-
-
 def _few(names: list[str]) -> str:
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
-def _shape(value: Any) -> str:
-    return str(tuple(getattr(value, "shape", value)))
+def _side_by_side(values: Sequence[np.ndarray]) -> tuple[int, ...] | None:
+    """Return the shape of tensors side by side along their last axis; None where they do not fit."""
+    above = {value.shape[:-1] for value in values}
+    return (*above.pop(), sum(value.shape[-1] for value in values)) if len(above) == 1 else None

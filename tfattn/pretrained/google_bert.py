@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tfattn.pretrained.contract import Pretrained, is_lower_case
-from tfattn.pretrained.names import ORIGINAL_SIZES, is_of_head, original_names
+from tfattn.pretrained.bert import PublishedBert
+from tfattn.pretrained.bert_names import ORIGINAL_SIZES, is_of_head, original_names
 from tfattn.pretrained.tensorflow_checkpoint import reading
 
 CONFIG, WEIGHTS, VOCABULARY = "bert_config.json", "bert_model.ckpt", "vocab.txt"
@@ -17,7 +17,7 @@ CONFIG, WEIGHTS, VOCABULARY = "bert_config.json", "bert_model.ckpt", "vocab.txt"
 ACTIVATIONS = {"gelu": "gelu_approximate", "relu": "relu"}
 
 
-class GoogleBert(Pretrained):
+class GoogleBert(PublishedBert):
     """Weights as google-research/bert released them: a TensorFlow 1 checkpoint, read tensor by tensor, no graph."""
 
     looks_like = f"{CONFIG}, {WEIGHTS}.index and {VOCABULARY} (google-research/bert)"
@@ -36,10 +36,6 @@ class GoogleBert(Pretrained):
     @property
     def vocabulary(self) -> Path:
         return self._existing(VOCABULARY)
-
-    @property
-    def lower_case(self) -> bool:
-        return is_lower_case(self.vocabulary)
 
     def stored_shapes(self) -> dict[str, tuple[int, ...]]:
         with self._reader() as reader:

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
 
-from tfattn.errors import CheckpointError
-from tfattn.pretrained.contract import Pretrained, is_lower_case, read_json
-from tfattn.pretrained.names import ORIGINAL_SIZES, is_of_head, original_names
+from tfattn.pretrained import safetensors_file
+from tfattn.pretrained.bert import PublishedBert
+from tfattn.pretrained.bert_names import ORIGINAL_SIZES, is_of_head, original_names
+from tfattn.pretrained.contract import read_json
+from tfattn.pretrained.safetensors_file import WEIGHTS
 
-CONFIG, WEIGHTS, VOCABULARY, TOKENIZER = "config.json", "model.safetensors", "vocab.txt", "tokenizer_config.json"
+CONFIG, VOCABULARY, TOKENIZER = "config.json", "vocab.txt", "tokenizer_config.json"
 
 SIZES = {**ORIGINAL_SIZES, "layer_norm_epsilon": "layer_norm_eps"}
 
@@ -24,7 +25,7 @@ ACTIVATIONS = {
 }
 
 
-class HuggingFaceBert(Pretrained):
+class HuggingFaceBert(PublishedBert):
     """Weights as transformers' BertModel saves them, alone or inside a model with a head (names begin with `bert.`)."""
 
     looks_like = f"{CONFIG} with model_type bert, {WEIGHTS} and {VOCABULARY} (Hugging Face)"
@@ -48,15 +49,14 @@ class HuggingFaceBert(Pretrained):
     @property
     def lower_case(self) -> bool:
         settings = self._tokenizer()
-        return bool(settings["do_lower_case"]) if "do_lower_case" in settings else is_lower_case(self.vocabulary)
+        return bool(settings["do_lower_case"]) if "do_lower_case" in settings else super().lower_case
 
     @property
     def strip_accents(self) -> bool | None:
         return self._tokenizer().get("strip_accents")
 
     def stored_shapes(self) -> dict[str, tuple[int, ...]]:
-        with self._open() as file:
-            return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+        return safetensors_file.shapes(self.folder)
 
     def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
         is_inside = any(name.startswith("bert.") for name in stored) and not is_of_head(path)
@@ -66,32 +66,12 @@ class HuggingFaceBert(Pretrained):
         return tuple(prefix + _translate(name, has_old_norms) for name in original_names(path))
 
     def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
-        with self._open() as file:
-            tensors = {name: file.get_tensor(name) for name in names}
+        tensors = safetensors_file.tensors(self.folder, names)
         # A linear layer of torch holds (outputs, inputs).
         return {name: value.T if _is_linear(name) else value for name, value in tensors.items()}
 
     def _tokenizer(self) -> dict[str, Any]:
         return read_json(self.folder / TOKENIZER) if (self.folder / TOKENIZER).is_file() else {}
-
-    def _open(self) -> Any:
-        path = self.folder / WEIGHTS
-        if not path.is_file():
-            pickles = sorted(file.name for file in self.folder.glob("*.bin"))
-            raise CheckpointError(
-                "a file is missing",
-                where=str(self.folder),
-                expected=WEIGHTS,
-                received=", ".join(pickles),
-                remedy="Pickled weights can run code and are never read; save the model again with transformers: "
-                "model.save_pretrained(folder, safe_serialization=True)."
-                if pickles
-                else "",
-            )
-        try:
-            return safe_open(path, framework="np")
-        except (SafetensorError, OSError) as error:
-            raise CheckpointError(f"cannot be read as safetensors ({error})", where=str(path)) from None
 
 
 def _translate(original: str, has_old_norms: bool) -> str:

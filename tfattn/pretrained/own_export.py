@@ -1,6 +1,7 @@
-"""An export of our own: an encoder that was pre-trained, or fine-tuned, here."""
+"""An export of our own: an encoder or a decoder that was trained here."""
 
 from collections.abc import Collection, Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,20 @@ from tfattn import files
 from tfattn.config.read import read_yaml
 from tfattn.errors import CheckpointError
 from tfattn.formats.training_file import TrainingFile
-from tfattn.pretrained.contract import Pretrained
+from tfattn.preprocessing.byte_vocabulary import ByteVocabulary, in_order
+from tfattn.pretrained.contract import Pretrained, read_json
 from tfattn.pretrained.tensorflow_checkpoint import reading
 
 CONFIG, NAMES = "assets.extra/config.yaml", "assets.extra/weights.json"
 SOURCE = "assets.extra/source.json"
-VOCABULARY, TOKENIZER = "assets/vocab.txt", "assets/tokenizer_config.json"
+TOKENIZER = "assets/tokenizer_config.json"
+# Of the preprocessors that can adopt one.
+VOCABULARIES = {
+    "wordpiece": "assets/vocab.txt",
+    "byte_bpe": "assets/vocab.json",
+    "characters": "assets/vocab.json",
+    "words": "assets/vocab.json",
+}
 WEIGHTS = "variables/variables"
 _KEY = "weights/{}/.ATTRIBUTES/VARIABLE_VALUE"
 
@@ -38,24 +47,36 @@ class OwnExport(Pretrained):
         return (_version(folder) / NAMES).is_file()
 
     def sizes(self) -> dict[str, Any]:
-        model = dict(read_yaml(self._existing(CONFIG)).values["model"])
-        model.pop("pretrained", None)
-        tokens = self.vocabulary.read_text(encoding="utf-8").split("\n")[:-1]
-        return {**model, "vocabulary_size": len(tokens)}
+        given = {key: value for key, value in self._model.items() if key not in ("name", "pretrained")}
+        if self.preprocessor == "wordpiece":
+            tokens = self._vocabulary.read_text(encoding="utf-8").split("\n")[:-1]
+        else:
+            tokens = read_json(self._vocabulary)
+        return {**given, "vocabulary_size": len(tokens)}
 
     @property
-    def vocabulary(self) -> Path:
-        if not (self.folder / VOCABULARY).is_file():
-            raise CheckpointError("the export has no encoder of texts", where=str(self.folder), expected=VOCABULARY)
-        return self.folder / VOCABULARY
+    def model(self) -> str:
+        return self._model["name"]
 
     @property
-    def lower_case(self) -> bool:
-        return bool(self._setting(self._json(TOKENIZER), "do_lower_case", TOKENIZER))
+    def preprocessor(self) -> str:
+        return self._config["data"]["preprocessing"]["name"]
 
-    @property
-    def strip_accents(self) -> bool | None:
-        return bool(self._setting(self._json(TOKENIZER), "strip_accents", TOKENIZER))
+    def tokenization(self) -> dict[str, Any]:
+        if self.preprocessor in ("characters", "words"):
+            return {"tokens": in_order(read_json(self._vocabulary), str(self._vocabulary))}
+        settings = self._json(TOKENIZER)
+        if self.preprocessor == "byte_bpe":
+            end = self._setting(settings, "eos_token", TOKENIZER)
+            special = [end, *self._setting(settings, "additional_special_tokens", TOKENIZER)]
+            pattern = self._setting(settings, "pattern", TOKENIZER)
+            known = ByteVocabulary.read(self._vocabulary, special=special)
+            return {"vocabulary": known, "pattern": pattern, "end_token": end}
+        return {
+            "vocabulary": self._vocabulary,
+            "lower_case": bool(self._setting(settings, "do_lower_case", TOKENIZER)),
+            "strip_accents": bool(self._setting(settings, "strip_accents", TOKENIZER)),
+        }
 
     @property
     def max_length(self) -> int:
@@ -79,6 +100,25 @@ class OwnExport(Pretrained):
         keys = self._keys()
         with reading(self.folder / WEIGHTS) as reader:
             return {name: reader.get_tensor(keys[name]) for name in names}
+
+    @cached_property
+    def _config(self) -> dict[str, Any]:
+        return read_yaml(self._existing(CONFIG)).values
+
+    @property
+    def _model(self) -> dict[str, Any]:
+        return self._config["model"]
+
+    @property
+    def _vocabulary(self) -> Path:
+        if self.preprocessor not in VOCABULARIES:
+            raise CheckpointError(
+                "the vocabulary of the export cannot be adopted",
+                where=str(self.folder),
+                expected=f"that of {', '.join(VOCABULARIES)}",
+                received=self.preprocessor,
+            )
+        return self._existing(VOCABULARIES[self.preprocessor])
 
     def _keys(self) -> dict[str, str]:
         """Map the names of weights to those of the tensors of the SavedModel."""

@@ -1,6 +1,6 @@
 """The data section of a run, as every process makes it that prepares or reads its data."""
 
-from tfattn import pretrained
+from tfattn import pretrained, registry
 from tfattn.config.build import build
 from tfattn.config.schema import Config
 from tfattn.data.section import Data
@@ -11,7 +11,8 @@ def data_of(config: Config) -> Data:
     """Build the data section, with the vocabulary that comes with the pretrained weights.
 
     Raises:
-        ConfigError: the vocabulary is that of pretrained weights, and there are none.
+        ConfigError: the vocabulary is that of pretrained weights, and there are none, or they have one of another kind.
+        CheckpointError: it is damaged.
     """
     data: Data = build(config, "data")
     if data.preprocessing.needs_pretrained:
@@ -21,10 +22,15 @@ def data_of(config: Config) -> Data:
                 "there is no pretrained model to take the vocabulary from",
                 where=f"{config.origins['data', 'preprocessing', 'vocabulary']}: data.preprocessing.vocabulary",
                 expected="`pretrained:` in the model section",
-                remedy="Set `vocabulary: train`, or name a vocab.txt.",
+                remedy="Set `vocabulary: train`, or name its file or folder.",
             )
-        folder = pretrained.open(source)
-        data.preprocessing.adopt(
-            vocabulary=folder.vocabulary, lower_case=folder.lower_case, strip_accents=folder.strip_accents
-        )
+        weights = pretrained.open(source)
+        if not isinstance(data.preprocessing, registry.find("preprocessors", weights.preprocessor)):
+            raise ConfigError(
+                "the pretrained model reads other tokens",
+                where=f"{config.origins['data', 'preprocessing', 'name']}: data.preprocessing.name",
+                expected=weights.preprocessor,
+                received=config.at("data", "preprocessing", "name"),
+            )
+        data.preprocessing.adopt(**weights.tokenization())
     return data

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from tfattn import files, pretrained, registry
-from tfattn.config.build import build
 from tfattn.config.constructors import constructor
 from tfattn.config.read import KeyPath
 from tfattn.config.schema import Config
@@ -51,14 +50,10 @@ def inputs_of(config: Config, data: Data) -> Inputs:
     # By number: two files may have one name. A missing one is reported where it is read.
     read = {f"preprocessing file {n}": path for n, path in enumerate(data.preprocessing.files) if path.is_file()}
     of_data = data.fingerprints() | {what: files.sha256(path) for what, path in read.items()}
+    of_data |= data.preprocessing.adopted
     of_training = {}
     if (source := config.values["model"].get("pretrained")) is not None:
-        weights = pretrained.open(source)
-        of_training["pretrained"] = weights.fingerprint()
-        if build(config, "data", "preprocessing").needs_pretrained:
-            of_data["lower_case"] = str(weights.lower_case)
-            if weights.strip_accents not in (None, weights.lower_case):  # stated, and no usual folding
-                of_data["strip_accents"] = str(weights.strip_accents)
+        of_training["pretrained"] = pretrained.open(source).fingerprint()
     for path, kind, name in _parts(config, SectionMark(config.section), ()):
         if fingerprint := code_of(kind, name):
             (of_data if path[0] == "data" else of_training)["plugin " + ".".join(path)] = fingerprint

@@ -8,10 +8,12 @@ import tensorflow as tf
 
 from tfattn.decoding.generation import Penalties
 from tfattn.decoding.sampling import Sampling
-from tfattn.features import TEXT
+from tfattn.features import MESSAGES, PROMPT, TEXT
+from tfattn.formats.chat_template import ASSISTANT
 from tfattn.preprocessing.language import Language
 from tfattn.tasks.generation import sampled
 from tfattn.trained.ensemble import TrainedEnsemble
+from tfattn.trained.shared_decoder import SharedDecoder
 from tfattn.training.compiled import compiled
 
 MOST_TOKENS = 16  # of an answer to a question
@@ -23,10 +25,15 @@ class Continuing:
 
     Args:
         ensemble: the model, one alone.
+
+    Attributes:
+        language: makes tokens of texts.
+        model: what it computes, as functions of the graph.
     """
 
     def __init__(self, ensemble: TrainedEnsemble):
-        (self.language,), (self._task,) = ensemble.preprocessors, ensemble.tasks
+        (self.language,), (task,) = ensemble.preprocessors, ensemble.tasks
+        self.model = SharedDecoder(task.model)
         self._written = compiled(self._write)
 
     def predict(self, rows: Sequence[Mapping[str, str]]) -> dict[str, np.ndarray]:
@@ -45,7 +52,7 @@ class Continuing:
         rows = tf.shape(token_ids)[0]
         still = tf.zeros([rows]), tf.ones([rows])
         written = sampled(
-            self._task.model,
+            self.model,
             token_ids,
             padding_mask,
             end_id=self.language.end_id,
@@ -80,13 +87,19 @@ def joined(language: Language, token_ids: Any, lengths: Any) -> tf.Tensor:
 
 
 def questions(rows: Sequence[Mapping[str, str]], *, most: int) -> list[dict[str, str]]:
-    """Take the first words, or characters, of some lines of some rows, evenly; as raw rows."""
+    """Take the first words, or characters, of some lines of some rows, evenly; of chats of what is asked; as rows."""
     lines = [
         {TEXT: _beginning(line), "row": row.get("row", "")}
         for row in _evenly(rows, most)
-        for line in _evenly(row[TEXT].splitlines(), most)
+        for line in _evenly(_asked(row).splitlines(), most)
     ]
     return _evenly([line for line in lines if line[TEXT]], most) or [{TEXT: "", "row": ""}]
+
+
+def _asked(row: Mapping[str, Any]) -> str:
+    if MESSAGES in row:
+        return "\n".join(message["content"] for message in row[MESSAGES] if message["role"] != ASSISTANT)
+    return row[PROMPT] if PROMPT in row else row[TEXT]
 
 
 def _evenly(values: Sequence[Any], most: int) -> list[Any]:

@@ -115,17 +115,18 @@ class TextEncoder:
             CheckpointError: its files are damaged, hold no encoder of texts, or no pooler where that is to pool.
         """
         weights = source if isinstance(source, Pretrained) else pretrained.open(source)
+        kind = registry.find("models", weights.model)
+        if not issubclass(kind, Encoder):
+            received = f"the model {weights.model}"
+            raise CheckpointError("it holds no encoder of texts", where=str(weights.folder), received=received)
         tokenizer = WordPiece(
-            vocabulary=str(weights.vocabulary),
-            lower_case=weights.lower_case,
-            strip_accents=weights.strip_accents,
-            max_length=max_length or weights.max_length,
-            fields=tuple(fields or weights.trained_on.columns),
+            max_length=max_length or weights.max_length, fields=tuple(fields or weights.trained_on.columns)
         )
+        tokenizer.adopt(**weights.tokenization())
         tokenizer.fit([])
         runtime = Runtime(precision=precision, strategy="one_device").start()
         with runtime.scope():
-            model = _model(weights)
+            model = kind(**weights.sizes())
         if tokenizer.max_length > model.max_sequence_length:
             raise ConfigError(
                 "the encoder takes no sequences of this length",
@@ -209,13 +210,3 @@ def _layers(layers: Sequence[int] | None, pooling: Pooling, *, lowest: int) -> t
 
 def _listed(layers: Sequence[int]) -> str:
     return ", ".join(map(str, layers))
-
-
-def _model(weights: Pretrained) -> Encoder:
-    """Build the model of published weights, untrained."""
-    sizes = weights.sizes()
-    name = sizes.pop("name", "bert")
-    kind = registry.find("models", name)
-    if not issubclass(kind, Encoder):
-        raise CheckpointError("it holds no encoder of texts", where=str(weights.folder), received=f"the model {name}")
-    return kind(**sizes)

@@ -246,6 +246,20 @@ def test_models_that_are_not_there_or_write_no_texts(server):
     refused(server.ask("POST", CHAT, chat(model="half_plus_two")), 400, "model", "half_plus_two:predict")
 
 
+def test_a_version_or_label_of_a_model(serve, author):
+    older = Version("author", 3, [])
+    older.told = [Piece(0, "older", (), "stop", Usage(1, 0, 1))]
+    server = serve(author, older)
+    server.models.labels["author"] = {"stable": 3}
+    texts = {
+        model: server.ask("POST", COMPLETIONS, completion(model=model)).json["choices"][0]["text"]
+        for model in ("author", "author/versions/3", "author/labels/stable")
+    }
+    assert texts == {"author": "The fox", "author/versions/3": "older", "author/labels/stable": "older"}
+    refused(server.ask("POST", CHAT, chat(model="author/versions/4")), 404, "model", "author/versions/4")
+    refused(server.ask("POST", CHAT, chat(model="author/labels/x")), 400, "model", "label: x")
+
+
 def test_a_model_that_does_not_answer_yet(serve, author):
     author.state = VersionState.LOADING
     assert serve(author).ask("POST", CHAT, chat()).status == 404

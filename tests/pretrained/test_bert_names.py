@@ -1,6 +1,6 @@
 """Original names, derived for every variable of the model."""
 
-from tfattn.pretrained.names import original_names
+from tfattn.pretrained.bert_names import original_names
 
 
 def test_every_variable_has_its_original_names(tiny, original):

@@ -1,0 +1,85 @@
+"""GPT-2 folders of Hugging Face: names, tokens, refusals, and equality with transformers."""
+
+import json
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.pretrained import decoders
+from tfattn import pretrained
+from tfattn.errors import CheckpointError, DataError
+from tfattn.models.gpt import Gpt
+from tfattn.preprocessing.byte_bpe import ByteBpe
+
+
+@pytest.mark.parametrize("prefix", ["", "transformer."], ids=["bare", "with a head"])
+def test_import(tmp_path, same_weights, prefix):
+    gpt = decoders.random_gpt()
+    weights = pretrained.open(decoders.write_gpt2(tmp_path, gpt, prefix=prefix))
+    loaded = Gpt(**weights.sizes())
+    report = weights.load_into(loaded)
+    same_weights(loaded, gpt)
+    assert (weights.model, report.unused, report.missing) == ("gpt", [], [])
+    assert (loaded.dropout, loaded.attention_dropout) == (0.1, 0.2)
+
+
+def test_the_width_inside_is_four_times_the_other_unless_it_is_given(tmp_path):
+    folder = decoders.write_gpt2(tmp_path, decoders.random_gpt(intermediate_dim=128), n_inner=None)
+    assert pretrained.open(folder).sizes()["intermediate_dim"] == 128
+
+
+def test_equals_transformers(tmp_path):
+    config = {name: value for name, value in decoders.GPT2_CONFIG.items() if name != "n_inner"}
+    (tmp_path / "config.json").write_text(json.dumps({**config, "eos_token_id": 0}))
+    expected = decoders.logits_of_transformers("GPT2LMHeadModel", tmp_path, tmp_path)
+    weights = pretrained.open(tmp_path)
+    gpt = Gpt(**weights.sizes())
+    weights.load_into(gpt)
+    assert np.ptp(expected) > 1
+    np.testing.assert_allclose(decoders.logits(gpt), expected, atol=1e-4)
+
+
+def test_its_tokens_are_those_of_its_files(tmp_path):
+    weights = pretrained.open(decoders.write_gpt2(tmp_path, decoders.random_gpt()))
+    tokenizer = ByteBpe(vocabulary="pretrained")
+    assert tokenizer.adopted == {}
+    tokenizer.adopt(**weights.tokenization())
+    tokenizer.fit([])
+    ids = tokenizer.split(tf.constant(["a pump 19"]))
+    assert [tokenizer.tokens[number] for number in ids.values.numpy()] == ["a", "Ġpump", "Ġ", "19"]
+    assert tokenizer.end_id == 0 and set(tokenizer.adopted) == {"vocabulary"}
+
+
+def test_tokens_and_merges_that_do_not_match(tmp_path):
+    weights = pretrained.open(decoders.write_gpt2(tmp_path, decoders.random_gpt()))
+    with (tmp_path / "merges.txt").open("a") as file:
+        file.write("pump Ġt\n")
+    with pytest.raises(DataError, match="merges.txt:8: a merge makes what is no token.*Take both files from the same"):
+        weights.tokenization()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"scale_attn_by_inverse_layer_idx": True}, "expected scale_attn_by_inverse_layer_idx to be False"),
+        ({"activation_function": "silu"}, "expected activation_function to be one of gelu_new"),
+        ({"n_layer": "2"}, "expected num_layers to be a whole number above 0, received '2'"),
+        ({"n_layer": 10**9}, "a tensor is missing that its sizes ask for: expected .*h.999999999.attn"),
+        ({"n_head": 5}, "expected num_key_value_heads to divide num_heads, and num_heads hidden_dim, received 5, 5"),
+        ({"n_embd": 2**40}, "its sizes are not those of its tensors"),
+        ({"vocab_size": 2**40}, "wte.weight: its sizes are not those of its tensors"),
+        ({"n_positions": 2**40}, "wpe.weight: its sizes are not those of its tensors"),
+        ({"n_inner": 2**40}, "h.1.mlp.c_fc.weight: its sizes are not those of its tensors"),
+    ],
+)
+def test_what_is_not_supported_or_asks_for_too_much(tmp_path, changes, message):
+    weights = pretrained.open(decoders.write_gpt2(tmp_path, decoders.random_gpt(), **changes))
+    with pytest.raises(CheckpointError, match=message):
+        weights.sizes()
+
+
+def test_what_the_format_has_no_place_for_is_missing(tmp_path):
+    weights = pretrained.open(decoders.write_gpt2(tmp_path, decoders.random_gpt()))
+    with pytest.raises(CheckpointError, match="1 of 29 tensors are missing: expected output/embeddings.*whole `gpt`"):
+        weights.load_into(Gpt(**{**weights.sizes(), "tied": False}))

@@ -1,0 +1,56 @@
+"""The weights of a preset of KerasHub: an HDF5 file, read as plain arrays.
+
+It is not loaded as a Keras model, which could run code.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from tfattn.errors import CheckpointError
+
+WEIGHTS = "model.weights.h5"
+
+
+def shapes(folder: Path) -> dict[str, tuple[int, ...]]:
+    """Read the shapes of all arrays, by name.
+
+    Raises:
+        CheckpointError: the folder has no such file, or a damaged one.
+    """
+    found = {}
+
+    def visit(name: str, item: Any) -> None:
+        # A virtual or external dataset names another file to read from.
+        if isinstance(item, h5py.Dataset) and not item.is_virtual and not item.external:
+            found[name] = item.shape
+
+    with _reading(folder) as file:
+        file.visititems(visit)
+    return found
+
+
+def arrays(folder: Path, names: Iterable[str]) -> dict[str, np.ndarray]:
+    """Read some arrays, by name.
+
+    Raises:
+        CheckpointError: as `shapes`.
+    """
+    with _reading(folder) as file:
+        return {name: np.asarray(file[name]) for name in names}
+
+
+@contextmanager
+def _reading(folder: Path) -> Iterator[h5py.File]:
+    path = folder / WEIGHTS
+    if not path.is_file():
+        raise CheckpointError("a file is missing", where=str(folder), expected=WEIGHTS)
+    try:
+        with h5py.File(path, "r") as file:
+            yield file
+    except OSError as error:
+        raise CheckpointError(f"cannot be read as HDF5 ({error})", where=str(path)) from None

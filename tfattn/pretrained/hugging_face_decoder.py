@@ -1,0 +1,56 @@
+"""What the folders of decoders of Hugging Face have in common: config.json, model.safetensors, a tokenizer."""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from tfattn.errors import CheckpointError
+from tfattn.pretrained import safetensors_file
+from tfattn.pretrained.contract import read_json
+from tfattn.pretrained.decoder_names import DecoderNames
+from tfattn.pretrained.gpt import PublishedGpt
+from tfattn.pretrained.hugging_face_tokens import read_tokens
+from tfattn.pretrained.safetensors_file import WEIGHTS
+
+CONFIG = "config.json"
+
+
+class HuggingFaceDecoder(PublishedGpt):
+    """Weights as transformers saves a decoder, with the head of language modelling or without.
+
+    Attributes:
+        model_type: as config.json names the architecture.
+        prefix: what the names of all tensors but the head's begin with where the model has its head.
+        names: those of the tensors, without it.
+    """
+
+    weights = (WEIGHTS,)
+    model_type: str
+    prefix: str
+    names: DecoderNames
+
+    @classmethod
+    def matches(cls, folder: Path) -> bool:
+        return (folder / CONFIG).is_file() and read_json(folder / CONFIG).get("model_type") == cls.model_type
+
+    def tokenization(self) -> dict[str, Any]:
+        return read_tokens(self.folder, self._json(CONFIG))
+
+    def stored_shapes(self) -> dict[str, tuple[int, ...]]:
+        return safetensors_file.shapes(self.folder)
+
+    def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
+        prefix = self.prefix if any(name.startswith(self.prefix) for name in stored) else ""
+        names = self.names.of(path)
+        return names if names == (path,) or path.startswith("output/") else tuple(prefix + name for name in names)
+
+    def _refuse(self, settings: dict[str, Any], usual: dict[str, Any]) -> None:
+        """Refuse a setting that is another than the usual one, which our model has, where it is given at all."""
+        for name, value in usual.items():
+            if settings.get(name, value) != value:
+                raise CheckpointError(
+                    "not supported",
+                    where=str(self.folder / CONFIG),
+                    expected=f"{name} to be {value}",
+                    received=str(settings[name])[:60],
+                )
