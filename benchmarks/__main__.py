@@ -17,6 +17,7 @@ NAMES = (
     "translation_decoding",
     "decoding_cost",
     "generation",
+    "weight_reading",
     "streaming",
 )
 

@@ -11,6 +11,7 @@ from tfattn.models.bert import Bert
 from tfattn.models.gpt import Gpt
 from tfattn.preprocessing.byte_bpe import ByteBpe
 from tfattn.preprocessing.byte_vocabulary import ByteVocabulary
+from tfattn.preprocessing.whole_tokens import CharacterTokens, WordTokens
 
 
 def test_import_of_the_newest_version(tmp_path, tiny, same_weights):
@@ -50,9 +51,25 @@ def test_a_decoder_and_its_tokens(tmp_path, same_weights):
     assert (weights.preprocessor, weights.max_length) == ("byte_bpe", 9)
 
 
+@pytest.mark.parametrize(("kind", "name"), [(CharacterTokens, "characters"), (WordTokens, "words")])
+def test_a_decoder_of_whole_tokens(tmp_path, kind, name):
+    known, other = kind(max_length=9), kind(vocabulary="pretrained")
+    known.fit([{"text": "to be or not to be"}])
+    with pytest.raises(ConfigError, match="no pretrained model whose vocabulary"):
+        other.fit([])
+    gpt = decoders.random_gpt(**known.sizes)
+    folder = write_export(tmp_path / "1", gpt, known.tokens, name="gpt", preprocessor=name)
+    known.save(folder / "assets")
+    weights = pretrained.open(folder)
+    assert weights.preprocessor == name and weights.sizes()["vocabulary_size"] == len(known.tokens)
+    other.adopt(**weights.tokenization())
+    other.fit([{"text": "not read"}])
+    assert other.tokens == known.tokens and set(other.adopted) == {"vocabulary"}
+
+
 def test_what_reads_no_texts_is_refused(tmp_path, tiny):
     folder = write_export(tmp_path / "1", tiny, VOCABULARY, preprocessor="table")
-    with pytest.raises(CheckpointError, match="cannot be adopted: expected one of wordpiece or byte_bpe, received tab"):
+    with pytest.raises(CheckpointError, match="cannot be adopted: expected that of wordpiece, byte_bpe.*received tab"):
         pretrained.open(folder).sizes()
 
 

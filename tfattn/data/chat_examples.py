@@ -14,8 +14,8 @@ from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, DataError, listed
 from tfattn.features import ANSWER, LOSS_MASK, MESSAGES, PROMPT, SEQUENCE_IDS, TOKEN_IDS
 from tfattn.formats.chat_template import ASSISTANT, ChatTemplate, Message, Piece, Role
-from tfattn.preprocessing.byte_bpe import TRAIN, ByteBpe
-from tfattn.preprocessing.preprocessor import Preprocessor
+from tfattn.preprocessing.byte_bpe import ByteBpe
+from tfattn.preprocessing.preprocessor import TRAIN, Preprocessor
 from tfattn.preprocessing.unknown import Unknown
 
 

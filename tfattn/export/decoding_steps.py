@@ -10,8 +10,8 @@ from tfattn.decoding.cache import Cache
 from tfattn.decoding.generation import Penalties
 from tfattn.decoding.rows import largest, logsumexp, pick, suppression_bias
 from tfattn.decoding.sampling import Sampling, draw
-from tfattn.export.shared_decoder import SharedDecoder
 from tfattn.preprocessing.language import Language
+from tfattn.trained.shared_decoder import SharedDecoder
 
 TOKENIZE, PREFILL, DECODE_STEP = "tokenize", "prefill", "decode_step"
 NUM_LIKELIEST = 20

@@ -14,7 +14,6 @@ from tfattn.decoding.sampling import Sampling
 from tfattn.export.decoding_steps import DecodingSteps
 from tfattn.export.request_settings import Settings
 from tfattn.export.served import Columns, Comparison, Served
-from tfattn.export.shared_decoder import SharedDecoder
 from tfattn.export.written_text import before_stop, ends_with_stop, whole_characters
 from tfattn.features import TEXT
 from tfattn.formats.chat_template import ChatTemplate
@@ -61,10 +60,10 @@ class Generator(Served):
     def __init__(self, ensemble: TrainedEnsemble):
         super().__init__(ensemble, name="generator")
         (task,), (self._language,) = ensemble.tasks, ensemble.preprocessors
-        continuing, model = Continuing(ensemble), SharedDecoder(task.model)
-        steps = DecodingSteps(self._language, model)
+        continuing = Continuing(ensemble)
+        steps = DecodingSteps(self._language, continuing.model)
         # Not as attributes: see Served.
-        self._parts = lambda: (continuing, model, steps)
+        self._parts = lambda: (continuing, continuing.model, steps)
         self._generation = task.generation
         self._settings = Settings(task.generation)
 

@@ -18,10 +18,9 @@ from tfattn.preprocessing.joined_tokens import JoinedTokens
 from tfattn.preprocessing.language import Language
 from tfattn.preprocessing.passages import counted
 from tfattn.preprocessing.pre_tokens import Pattern, PreTokens
+from tfattn.preprocessing.preprocessor import PRETRAINED, TRAIN
 from tfattn.preprocessing.reference import Reference, check_reference, reference_of
 
-TRAIN = "train"
-PRETRAINED = "pretrained"
 END_OF_TEXT = "<|endoftext|>"
 
 _SETTINGS = "tokenizer_config.json"
@@ -96,15 +95,9 @@ class ByteBpe(Language):
             ConfigError: the vocabulary is still `pretrained`, or there is no room for all bytes.
             DataError: the vocabulary's files are missing, damaged or do not match, or there is no text to learn from.
         """
+        self.check_adopted()
         if self._adopted is not None:
             known = self._adopted
-        elif self.vocabulary == PRETRAINED:
-            raise ConfigError(
-                "there is no pretrained model whose vocabulary could be used",
-                key="vocabulary",
-                expected=f"`{TRAIN}` or the path of a folder, or `pretrained` in the model's section",
-                received=PRETRAINED,
-            )
         elif self.vocabulary == TRAIN:
             words = self._counted(row[TEXT] for row in rows)
             known = ByteVocabulary.train(words, size=self.vocabulary_size, special=self._special)

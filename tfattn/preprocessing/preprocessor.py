@@ -11,6 +11,10 @@ from tfattn.preprocessing.unknown import Unknown
 
 Located = Literal["words", "pieces"]
 
+# The `vocabulary` of a preprocessor that learns it, or adopts that of published weights.
+TRAIN = "train"
+PRETRAINED = "pretrained"
+
 
 class Preprocessor(tf.Module):
     """The contract: a preprocessor turns a batch of raw fields into features, in the graph.
@@ -51,6 +55,20 @@ class Preprocessor(tf.Module):
     def adopt(self, **tokenization: Any) -> None:
         """Adopt the vocabulary of published weights, and how texts are cut; see `Pretrained.tokenization`."""
         raise NotImplementedError
+
+    def check_adopted(self) -> None:
+        """Refuse to be fitted as long as `needs_pretrained`.
+
+        Raises:
+            ConfigError: its vocabulary is to be that of published weights, which it has not adopted.
+        """
+        if self.needs_pretrained:
+            raise ConfigError(
+                "there is no pretrained model whose vocabulary could be used",
+                key="vocabulary",
+                expected="another `vocabulary`, or `pretrained` in the model's section",
+                received=PRETRAINED,
+            )
 
     @property
     def adopted(self) -> dict[str, str]:

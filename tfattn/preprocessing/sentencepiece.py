@@ -13,12 +13,10 @@ from tfattn import files
 from tfattn.config.relations import AtMost, OnlyWith
 from tfattn.errors import TfattnError
 from tfattn.features import SOURCE, TARGET, TARGET_IDS, TOKEN_IDS
-from tfattn.preprocessing.preprocessor import Preprocessor
+from tfattn.preprocessing.preprocessor import TRAIN, Preprocessor
 from tfattn.preprocessing.sentencepiece_model import SentencePieceModel
 from tfattn.preprocessing.side import Side
 from tfattn.preprocessing.unknown import Unknown
-
-TRAIN = "train"
 
 Length = Annotated[int, Field(ge=3)]  # in tokens, start and end included
 LONGEST = "Raise `max_length`, which is that of the longest sequence, whichever side it is on."

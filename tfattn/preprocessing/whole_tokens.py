@@ -1,8 +1,8 @@
 """Characters or words as tokens, each of them whole: those of the training texts, and one for all others."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tensorflow as tf
 from pydantic import Field, PositiveInt
@@ -14,9 +14,11 @@ from tfattn.features import TEXT
 from tfattn.preprocessing.joined_tokens import JoinedTokens
 from tfattn.preprocessing.language import Language
 from tfattn.preprocessing.passages import counted
+from tfattn.preprocessing.preprocessor import PRETRAINED, TRAIN
 from tfattn.preprocessing.unknown import Unknown
 
 UNKNOWN, END = "<unk>", "<eos>"
+Source = Literal["train", "pretrained"]
 Size = Annotated[int, Field(ge=3)]  # in tokens, `<unk>` and `<eos>` included
 
 _VOCABULARY = "vocab.json"
@@ -36,14 +38,17 @@ class WholeTokens(Language):
     A subclass says how a text is divided, and what each token adds to a text.
 
     Args:
+        vocabulary: `train` or `pretrained`.
         vocabulary_size: the most tokens, `<unk>` and `<eos>` included, of which the most frequent ones are kept.
         max_length: the longest sequence in tokens: of a window of text, and of a prompt.
     """
 
-    def __init__(self, *, vocabulary_size: int | None, max_length: int):
+    def __init__(self, *, vocabulary: str, vocabulary_size: int | None, max_length: int):
         super().__init__()
+        self.vocabulary = vocabulary
         self.vocabulary_size = vocabulary_size
         self.max_length = max_length
+        self._adopted: list[str] | None = None
         self._tokens: list[str] | None = None
 
     def divided(self, texts: tf.Tensor) -> tf.RaggedTensor:
@@ -55,11 +60,16 @@ class WholeTokens(Language):
         raise NotImplementedError
 
     def fit(self, rows: Iterable[dict[str, str]]) -> None:
-        """List the tokens of the rows, the most frequent first.
+        """List the tokens of the rows, the most frequent first, or take those that were adopted.
 
         Raises:
+            ConfigError: the vocabulary is still `pretrained`.
             DataError: there is no text.
         """
+        self.check_adopted()
+        if self._adopted is not None:
+            self._use(list(self._adopted))
+            return
         counts = counted((row[TEXT] for row in rows), self.divided)
         if not counts:
             raise DataError(
@@ -72,6 +82,18 @@ class WholeTokens(Language):
         found = [token.decode() for token in sorted(counts, key=lambda token: (-counts[token], token))]
         room = None if self.vocabulary_size is None else max(self.vocabulary_size - len(special), 0)
         self._use([*special, *[token for token in found if token not in special][:room]])
+
+    @property
+    def needs_pretrained(self) -> bool:
+        return self.vocabulary == PRETRAINED and self._adopted is None
+
+    def adopt(self, *, tokens: Sequence[str]) -> None:
+        """Adopt the tokens of published weights, in the order of their ids."""
+        self._adopted = list(tokens)
+
+    @property
+    def adopted(self) -> dict[str, str]:
+        return {} if self._adopted is None else {"vocabulary": files.digest(list(self._adopted))}
 
     def save(self, folder: Path) -> None:
         """Write vocab.json, which gives the id of each token, and tokenizer_config.json."""
@@ -153,6 +175,8 @@ class CharacterTokens(WholeTokens):
     What is not UTF-8 counts as U+FFFD, and so does `<unk>` where tokens become text again.
 
     Args:
+        vocabulary: `train` to list the tokens of the training rows, `pretrained` to take those of the weights that the
+            model starts from.
         vocabulary_size: the most tokens, `<unk>` and `<eos>` included; by default every character of the texts is one.
         max_length: the longest sequence in tokens: of a window of text, and of a prompt.
 
@@ -162,8 +186,10 @@ class CharacterTokens(WholeTokens):
         tokenizer.split(tf.constant(["bet?"]))  # of "b", "e", "t" and <unk>, ragged (1, (T)) int32
     """
 
-    def __init__(self, *, vocabulary_size: Size | None = None, max_length: PositiveInt = 256):
-        super().__init__(vocabulary_size=vocabulary_size, max_length=max_length)
+    def __init__(
+        self, *, vocabulary: Source = TRAIN, vocabulary_size: Size | None = None, max_length: PositiveInt = 256
+    ):
+        super().__init__(vocabulary=vocabulary, vocabulary_size=vocabulary_size, max_length=max_length)
 
     def divided(self, texts: tf.Tensor) -> tf.RaggedTensor:
         return tf.strings.unicode_split(texts, "UTF-8", errors="replace", replacement_char=0xFFFD)
@@ -178,6 +204,8 @@ class WordTokens(WholeTokens):
     A word that is not listed is `<unk>`, as that word itself is. Joined again, words have one blank between them.
 
     Args:
+        vocabulary: `train` to list the tokens of the training rows, `pretrained` to take those of the weights that the
+            model starts from.
         vocabulary_size: the most tokens, `<unk>` and `<eos>` included; by default every word of the texts is one.
         max_length: the longest sequence in tokens: of a window of text, and of a prompt.
 
@@ -187,8 +215,10 @@ class WordTokens(WholeTokens):
         tokenizer.split(tf.constant(["it was <unk>"]))  # ragged (1, (T)) int32
     """
 
-    def __init__(self, *, vocabulary_size: Size | None = None, max_length: PositiveInt = 256):
-        super().__init__(vocabulary_size=vocabulary_size, max_length=max_length)
+    def __init__(
+        self, *, vocabulary: Source = TRAIN, vocabulary_size: Size | None = None, max_length: PositiveInt = 256
+    ):
+        super().__init__(vocabulary=vocabulary, vocabulary_size=vocabulary_size, max_length=max_length)
 
     def divided(self, texts: tf.Tensor) -> tf.RaggedTensor:
         return tf.strings.split(texts)

@@ -12,14 +12,11 @@ from tfattn.errors import ConfigError, TfattnError
 from tfattn.features import ENDS, EXAMPLE_ROWS, MAX_CONTEXT, SEGMENT_IDS, STARTS, TEXT, TOKEN_IDS, WORD_NUMBERS
 from tfattn.preprocessing import wordpiece_files
 from tfattn.preprocessing.pieces import Pieces
-from tfattn.preprocessing.preprocessor import Located, Preprocessor
+from tfattn.preprocessing.preprocessor import PRETRAINED, TRAIN, Located, Preprocessor
 from tfattn.preprocessing.segments import Layout
 from tfattn.preprocessing.several_texts import SeveralTexts
 from tfattn.preprocessing.unknown import Unknown
 from tfattn.preprocessing.vocabulary import END, START, Vocabulary
-
-TRAIN = "train"
-PRETRAINED = "pretrained"
 
 
 class WordPiece(Preprocessor):
@@ -118,13 +115,7 @@ class WordPiece(Preprocessor):
             ConfigError: the vocabulary is still `pretrained`, or a row lacks a field.
             DataError: vocab.txt is missing or is not one, or there are no words to learn from.
         """
-        if self.vocabulary == PRETRAINED:
-            raise ConfigError(
-                "there is no pretrained model whose vocabulary could be used",
-                key="vocabulary",
-                expected=f"`{TRAIN}` or the path of a vocab.txt, or `pretrained` in the model's section",
-                received=PRETRAINED,
-            )
+        self.check_adopted()
         if self.vocabulary == TRAIN:
             lower_case, strip_accents = self._folding(default=True)
             known = Vocabulary.train(

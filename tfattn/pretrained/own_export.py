@@ -11,7 +11,7 @@ from tfattn import files
 from tfattn.config.read import read_yaml
 from tfattn.errors import CheckpointError
 from tfattn.formats.training_file import TrainingFile
-from tfattn.preprocessing.byte_vocabulary import ByteVocabulary
+from tfattn.preprocessing.byte_vocabulary import ByteVocabulary, in_order
 from tfattn.pretrained.contract import Pretrained, read_json
 from tfattn.pretrained.tensorflow_checkpoint import reading
 
@@ -19,7 +19,12 @@ CONFIG, NAMES = "assets.extra/config.yaml", "assets.extra/weights.json"
 SOURCE = "assets.extra/source.json"
 TOKENIZER = "assets/tokenizer_config.json"
 # Of the preprocessors that can adopt one.
-VOCABULARIES = {"wordpiece": "assets/vocab.txt", "byte_bpe": "assets/vocab.json"}
+VOCABULARIES = {
+    "wordpiece": "assets/vocab.txt",
+    "byte_bpe": "assets/vocab.json",
+    "characters": "assets/vocab.json",
+    "words": "assets/vocab.json",
+}
 WEIGHTS = "variables/variables"
 _KEY = "weights/{}/.ATTRIBUTES/VARIABLE_VALUE"
 
@@ -43,10 +48,10 @@ class OwnExport(Pretrained):
 
     def sizes(self) -> dict[str, Any]:
         given = {key: value for key, value in self._model.items() if key not in ("name", "pretrained")}
-        if self.preprocessor == "byte_bpe":
-            tokens = read_json(self._vocabulary)
-        else:
+        if self.preprocessor == "wordpiece":
             tokens = self._vocabulary.read_text(encoding="utf-8").split("\n")[:-1]
+        else:
+            tokens = read_json(self._vocabulary)
         return {**given, "vocabulary_size": len(tokens)}
 
     @property
@@ -58,6 +63,8 @@ class OwnExport(Pretrained):
         return self._config["data"]["preprocessing"]["name"]
 
     def tokenization(self) -> dict[str, Any]:
+        if self.preprocessor in ("characters", "words"):
+            return {"tokens": in_order(read_json(self._vocabulary), str(self._vocabulary))}
         settings = self._json(TOKENIZER)
         if self.preprocessor == "byte_bpe":
             end = self._setting(settings, "eos_token", TOKENIZER)
@@ -108,7 +115,7 @@ class OwnExport(Pretrained):
             raise CheckpointError(
                 "the vocabulary of the export cannot be adopted",
                 where=str(self.folder),
-                expected=f"one of {' or '.join(VOCABULARIES)}",
+                expected=f"that of {', '.join(VOCABULARIES)}",
                 received=self.preprocessor,
             )
         return self._existing(VOCABULARIES[self.preprocessor])

@@ -1,6 +1,6 @@
 """Guesses of what comes next, from what has stood there before."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfattn.serving.generation.drafts import MOST_GUESSED, SHORTEST_MATCH, Drafts, num_right
@@ -17,6 +17,7 @@ def slowly(token_ids):
     return []
 
 
+@settings(deadline=None)
 @given(TOKENS, st.integers(1, 7))
 def test_guesses_follow_the_longest_match_that_was_seen_last(token_ids, stride):
     drafts = Drafts()

@@ -1,4 +1,4 @@
-"""A decoder of which all signatures of an export share one trace."""
+"""A decoder as functions of the graph, of which whatever writes with it shares one trace."""
 
 from typing import Any
 
