@@ -13,7 +13,8 @@ from tfattn.guidance import automaton
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.generation.limits import Occupancy, TextLimits
 from tfattn.serving.generation.request import NEUTRAL, ChatMessage, Request
-from tfattn.serving.generation.scheduler import SEEDS_APART, Scheduler, Ticket
+from tfattn.serving.generation.scheduler import SEEDS_APART, Scheduler
+from tfattn.serving.generation.ticket import Ticket
 
 
 @pytest.fixture
