@@ -66,7 +66,8 @@ def asked(fields: Mapping[str, Any]) -> dict[str, Any]:
         ServingError: there are several.
     """
     found = {name: fields[name] for name in READERS if fields.get(name) is not None}
-    if found.get("response_format") == {"type": "text"}:
+    response_format = found.get("response_format")
+    if isinstance(response_format, dict) and response_format.get("type") == "text":
         del found["response_format"]
     if len(found) > 1:
         received = listed(found)
