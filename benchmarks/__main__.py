@@ -17,6 +17,8 @@ NAMES = (
     "translation_decoding",
     "decoding_cost",
     "generation",
+    "weight_reading",
+    "streaming",
 )
 
 

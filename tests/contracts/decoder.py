@@ -1,12 +1,20 @@
 """What every decoder keeps, whatever it computes."""
 
-import json
 from typing import Any
 
 import keras
 import numpy as np
 from keras import ops, tree
 
+from tests.contracts.logits import (
+    array,
+    check_configuration,
+    check_depth_groups,
+    check_training_reaches_every_weight,
+    compiled,
+    in_bfloat16,
+    logits_of,
+)
 from tfattn.features import LOGITS, PADDING_MASK, SEQUENCE_IDS, TOKEN_IDS
 from tfattn.models.contracts import Decoder
 
@@ -37,12 +45,12 @@ def check_decoder(model: Decoder, *, tolerance: float = 1e-4) -> None:
     _check_padding_changes_nothing(model, features, close)
     _check_what_is_dropped_was_never_read(model, features, close)
     _check_a_loop_can_carry_the_cache(model, features, close)
-    _check_configuration(model, features)
-    _check_depth_groups(model)
+    check_configuration(model, features)
+    check_depth_groups(model)
     # JAX compiles each operation for each type and each gradient: that its layers are right is checked layer by layer.
     if keras.backend.backend() == "tensorflow":
         _check_bfloat16(model, features)
-        _check_training_reaches_every_weight(model, features)
+        check_training_reaches_every_weight(model, features)
 
 
 def _check_shapes(model: Decoder, features: dict) -> None:
@@ -52,45 +60,45 @@ def _check_shapes(model: Decoder, features: dict) -> None:
     assert tuple(after.shape) == (BATCH, model.vocabulary_size)
     assert keras.backend.standardize_dtype(after.dtype) == "float32"
     assert all(x.shape[0] == BATCH for x in tree.flatten(cache))
-    np.testing.assert_array_equal(_array(cache.lengths), LENGTHS)
+    np.testing.assert_array_equal(array(cache.lengths), LENGTHS)
 
 
 def _check_the_future_is_hidden(model: Decoder, features: dict, close: dict) -> None:
-    logits = _logits(model, features)
+    logits = logits_of(model, features)
     for position in (0, 2, LENGTH - 2):
         changed = features[TOKEN_IDS].copy()
         changed[:, position + 1 :] = 2
-        other = _logits(model, {**features, TOKEN_IDS: changed})
+        other = logits_of(model, {**features, TOKEN_IDS: changed})
         np.testing.assert_allclose(other[:, : position + 1], logits[:, : position + 1], **close)
         changed[:, position] = changed[:, position] % (model.vocabulary_size - 1) + 1
-        other = _logits(model, {**features, TOKEN_IDS: changed})
+        other = logits_of(model, {**features, TOKEN_IDS: changed})
         assert np.abs(other - logits)[0, position].max() > 1e-3, "logits must depend on the token that is read"
 
 
 def _check_rows_are_independent(model: Decoder, features: dict, close: dict) -> None:
-    logits = _logits(model, features)
+    logits = logits_of(model, features)
     for row, length in enumerate(LENGTHS):
-        alone = _logits(model, {name: value[row : row + 1, :length] for name, value in features.items()})
+        alone = logits_of(model, {name: value[row : row + 1, :length] for name, value in features.items()})
         np.testing.assert_allclose(alone[0], logits[row, :length], **close)
 
 
 def _check_packed_texts_are_apart(model: Decoder, features: dict, close: dict) -> None:
-    logits, token_ids = _logits(model, features), features[TOKEN_IDS]
+    logits, token_ids = logits_of(model, features), features[TOKEN_IDS]
     packed = np.concatenate([row[:length] for row, length in zip(token_ids, LENGTHS, strict=True)])[None]
     numbers = np.repeat([1, 2, 3], LENGTHS)[None].astype("int32")
-    together = _logits(model, {TOKEN_IDS: packed[:, :12], SEQUENCE_IDS: numbers[:, :12]})[0]
+    together = logits_of(model, {TOKEN_IDS: packed[:, :12], SEQUENCE_IDS: numbers[:, :12]})[0]
     expected = np.concatenate([row[:length] for row, length in zip(logits, LENGTHS, strict=True)])[:12]
     np.testing.assert_allclose(together, expected, **close)
 
 
 def _check_reading_equals_the_whole(model: Decoder, features: dict, close: dict) -> None:
     """In pieces of any size, with caches that settle in between."""
-    token_ids, logits = features[TOKEN_IDS][:1], _logits(model, features)[:1]
+    token_ids, logits = features[TOKEN_IDS][:1], logits_of(model, features)[:1]
     for sizes in ([LENGTH], [1] * LENGTH, [3, 1, 3], [2, 5]):
         cache, begin = model.empty_cache(1), 0
         for number, size in enumerate(sizes):
             x, cache = model.read(token_ids[:, begin : begin + size], cache)
-            np.testing.assert_allclose(_array(model.next_logits(x)), logits[:, begin : begin + size], **close)
+            np.testing.assert_allclose(array(model.next_logits(x)), logits[:, begin : begin + size], **close)
             cache = cache.settled(2) if number % 2 else cache
             begin += size
         assert int(cache.lengths[0]) == LENGTH
@@ -107,8 +115,8 @@ def _check_padding_changes_nothing(model: Decoder, features: dict, close: dict) 
         steps.append(logits)
     for row, length in enumerate(LENGTHS):
         whole = np.concatenate([features[TOKEN_IDS][row, :length], more[row]])[None]
-        expected = _logits(model, {TOKEN_IDS: whole})[0, length - 1 :]
-        np.testing.assert_allclose(np.stack([_array(step)[row] for step in steps]), expected, **close)
+        expected = logits_of(model, {TOKEN_IDS: whole})[0, length - 1 :]
+        np.testing.assert_allclose(np.stack([array(step)[row] for step in steps]), expected, **close)
 
 
 def _check_what_is_dropped_was_never_read(model: Decoder, features: dict, close: dict) -> None:
@@ -117,7 +125,7 @@ def _check_what_is_dropped_was_never_read(model: Decoder, features: dict, close:
     _, cache = model.read(token_ids[:, :4], model.empty_cache(1))
     _, draft = model.read(token_ids[:, 4:6] * 0 + 9, cache)
     x, _ = model.read(token_ids[:, 4:], draft.without_newest(np.array([2], "int32")))
-    np.testing.assert_allclose(_array(model.next_logits(x)), _logits(model, features)[:1, 4:], **close)
+    np.testing.assert_allclose(array(model.next_logits(x)), logits_of(model, features)[:1, 4:], **close)
 
 
 def _check_a_loop_can_carry_the_cache(model: Decoder, features: dict, close: dict) -> None:
@@ -132,76 +140,19 @@ def _check_a_loop_can_carry_the_cache(model: Decoder, features: dict, close: dic
         loop = (ops.zeros((), dtype="int32"), logits, cache.settled(3))
         return ops.while_loop(lambda index, *_: index < 3, one, loop)[1]
 
-    written = _array(_compiled(write)(features[TOKEN_IDS], features[PADDING_MASK]))
+    written = array(compiled(write)(features[TOKEN_IDS], features[PADDING_MASK]))
     for row, length in enumerate(LENGTHS):
         text = features[TOKEN_IDS][row : row + 1, :length]
         for _ in range(3):
-            text = np.concatenate([text, _logits(model, {TOKEN_IDS: text})[:, -1:].argmax(-1)], axis=1).astype("int32")
-        np.testing.assert_allclose(written[row], _logits(model, {TOKEN_IDS: text})[0, -1], **close)
-
-
-def _check_configuration(model: Decoder, features: dict) -> None:
-    twin = type(model).from_config(json.loads(json.dumps(model.get_config())))
-    assert twin.get_config() == model.get_config()
-    paths = [variable.path for variable in model.variables]
-    assert len(set(paths)) == len(paths)
-    assert [variable.path for variable in twin.variables] == paths
-    twin.set_weights(model.get_weights())
-    np.testing.assert_array_equal(_logits(twin, features), _logits(model, features))
+            text = np.concatenate([text, logits_of(model, {TOKEN_IDS: text})[:, -1:].argmax(-1)], axis=1).astype(
+                "int32"
+            )
+        np.testing.assert_allclose(written[row], logits_of(model, {TOKEN_IDS: text})[0, -1], **close)
 
 
 def _check_bfloat16(model: Decoder, features: dict) -> None:
-    keras.config.set_dtype_policy("mixed_bfloat16")
-    try:
-        half = type(model).from_config(model.get_config())
-    finally:
-        keras.config.set_dtype_policy("float32")
-    half.set_weights(model.get_weights())
-    assert {v.dtype for v in half.trainable_variables} == {"float32"}
-    logits, real = _logits(model, features), features[PADDING_MASK]
-    scale = np.abs(logits).max()
-    np.testing.assert_allclose(_logits(half, features)[real], logits[real], atol=0.1 * scale)
+    half, logits, scale = in_bfloat16(model, features, features[PADDING_MASK])
     after, cache = half.prefill(features[TOKEN_IDS], features[PADDING_MASK])
     assert keras.backend.standardize_dtype(after.dtype) == "float32"
-    np.testing.assert_allclose(_array(after)[0], logits[0, -1], atol=0.1 * scale)
+    np.testing.assert_allclose(array(after)[0], logits[0, -1], atol=0.1 * scale)
     assert {keras.backend.standardize_dtype(x.dtype) for x in tree.flatten(cache.recent)} == {"bfloat16"}
-
-
-def _check_depth_groups(model: Decoder) -> None:
-    paths = [variable.path for group in model.depth_groups() for variable in group]
-    assert sorted(paths) == sorted(variable.path for variable in model.trainable_variables)
-
-
-def _check_training_reaches_every_weight(model: Decoder, features: dict) -> None:
-    class Trained(keras.Model):
-        def __init__(self):
-            super().__init__()
-            self.inner = model
-
-        def call(self, features, training=False):
-            return self.inner(features, training=training)[LOGITS]
-
-    before = {v.path: _array(v) for v in model.trainable_variables}
-    trained = Trained()
-    trained.compile(optimizer=keras.optimizers.SGD(1.0), loss="mse", jit_compile=False)
-    trained.train_on_batch(features, np.zeros((BATCH, LENGTH, model.vocabulary_size), "float32"))
-    for variable in model.trainable_variables:
-        assert np.abs(_array(variable) - before[variable.path]).max() > 0, variable.path
-
-
-def _compiled(function: Any) -> Any:
-    """As a graph that knows no length and no number of rows, where the backend has such."""
-    if keras.backend.backend() != "tensorflow":
-        return function
-    import tensorflow as tf
-
-    of_any_shape = [tf.TensorSpec([None, None], dtype) for dtype in (tf.int32, tf.bool)]
-    return tf.function(function, input_signature=of_any_shape, autograph=False)
-
-
-def _logits(model: Decoder, features: dict) -> np.ndarray:
-    return _array(ops.cast(model(features)[LOGITS], "float32"))
-
-
-def _array(tensor: Any) -> np.ndarray:
-    return keras.ops.convert_to_numpy(tensor)

@@ -1,12 +1,20 @@
 """What every encoder-decoder keeps, whatever it computes."""
 
-import json
 from typing import Any
 
 import keras
 import numpy as np
 from keras import ops, tree
 
+from tests.contracts.logits import (
+    array,
+    check_configuration,
+    check_depth_groups,
+    check_training_reaches_every_weight,
+    compiled,
+    in_bfloat16,
+    logits_of,
+)
 from tfattn.features import LOGITS, PADDING_MASK, TARGET_IDS, TARGET_PADDING_MASK, TOKEN_IDS
 from tfattn.models.contracts import EncoderDecoder
 
@@ -36,12 +44,12 @@ def check_encoder_decoder(model: EncoderDecoder, *, tolerance: float = 1e-4) -> 
     _check_steps_equal_the_whole(model, features, close)
     _check_beams_equal_rows(model, features, close)
     _check_a_loop_can_carry_the_state(model, features, close)
-    _check_configuration(model, features)
-    _check_depth_groups(model)
+    check_configuration(model, features)
+    check_depth_groups(model)
     # JAX compiles each operation for each type and each gradient: that its layers are right is checked layer by layer.
     if keras.backend.backend() == "tensorflow":
         _check_bfloat16(model, features)
-        _check_training_reaches_every_weight(model, features)
+        check_training_reaches_every_weight(model, features)
 
 
 def _features(model: EncoderDecoder, draw: np.random.Generator) -> dict[str, np.ndarray]:
@@ -64,52 +72,52 @@ def _check_shapes(model: EncoderDecoder, features: dict) -> None:
     assert keras.backend.standardize_dtype(outputs[LOGITS].dtype) == "float32"
     memory = model.encode(features)
     assert all(value.shape[0] == BATCH for value in tree.flatten(memory))
-    np.testing.assert_array_equal(_array(memory[PADDING_MASK]), features[PADDING_MASK])
+    np.testing.assert_array_equal(array(memory[PADDING_MASK]), features[PADDING_MASK])
     assert all(value.shape[0] == BATCH for value in tree.flatten(model.empty_state(memory, MAX_LENGTH)))
 
 
 def _check_the_future_is_hidden(model: EncoderDecoder, features: dict, close: dict) -> None:
-    logits = _logits(model, features)
+    logits = logits_of(model, features)
     for position in (0, 2, TARGET - 2):
         changed = features[TARGET_IDS].copy()
         changed[:, position + 1 :] = 2
-        answer = _logits(model, {**features, TARGET_IDS: changed})
+        answer = logits_of(model, {**features, TARGET_IDS: changed})
         np.testing.assert_allclose(answer[:, : position + 1], logits[:, : position + 1], **close)
         changed[:, position] = 2
-        answer = _logits(model, {**features, TARGET_IDS: changed})
+        answer = logits_of(model, {**features, TARGET_IDS: changed})
         assert np.abs(answer - logits)[0, position].max() > 1e-3, "logits must depend on the token that is read"
 
 
 def _check_padding_changes_nothing(model: EncoderDecoder, features: dict, close: dict) -> None:
-    logits, real = _logits(model, features), features[TARGET_PADDING_MASK][:, :-1]
+    logits, real = logits_of(model, features), features[TARGET_PADDING_MASK][:, :-1]
     for ids, mask in ((TOKEN_IDS, PADDING_MASK), (TARGET_IDS, TARGET_PADDING_MASK)):
         other = {**features, ids: np.where(features[mask], features[ids], 5)}
-        np.testing.assert_allclose(_logits(model, other)[real], logits[real], **close)
+        np.testing.assert_allclose(logits_of(model, other)[real], logits[real], **close)
     longer = {name: np.pad(value, [(0, 0), (0, 3)]) for name, value in features.items()}
-    np.testing.assert_allclose(_logits(model, longer)[:, : TARGET - 1][real], logits[real], **close)
+    np.testing.assert_allclose(logits_of(model, longer)[:, : TARGET - 1][real], logits[real], **close)
     changed = {
         **features,
         TOKEN_IDS: np.where(features[TOKEN_IDS] == features[TOKEN_IDS][0, 0], 2, features[TOKEN_IDS]),
     }
-    assert np.abs(_logits(model, changed) - logits)[0, 0].max() > 1e-3, "logits must depend on the source"
+    assert np.abs(logits_of(model, changed) - logits)[0, 0].max() > 1e-3, "logits must depend on the source"
 
 
 def _check_rows_are_independent(model: EncoderDecoder, features: dict, close: dict) -> None:
-    row, logits = 1, _logits(model, features)
+    row, logits = 1, logits_of(model, features)
     source, target = SOURCE_LENGTHS[row], TARGET_LENGTHS[row]
     lengths = {TOKEN_IDS: source, PADDING_MASK: source, TARGET_IDS: target, TARGET_PADDING_MASK: target}
     alone = {name: features[name][row : row + 1, :length] for name, length in lengths.items()}
-    np.testing.assert_allclose(_logits(model, alone)[0], logits[row, : target - 1], **close)
+    np.testing.assert_allclose(logits_of(model, alone)[0], logits[row, : target - 1], **close)
 
 
 def _check_steps_equal_the_whole(model: EncoderDecoder, features: dict, close: dict) -> None:
     memory = model.encode(features)
     state = model.empty_state(memory, MAX_LENGTH)
-    logits = _logits(model, features)
+    logits = logits_of(model, features)
     for index in range(TARGET - 1):
         answer, new_state, alignment = model.step(features[TARGET_IDS][:, index], index, memory, state)
         assert keras.backend.standardize_dtype(answer.dtype) == "float32"
-        np.testing.assert_allclose(_array(answer), logits[:, index], **close)
+        np.testing.assert_allclose(array(answer), logits[:, index], **close)
         _check_alignment(model, alignment, features[PADDING_MASK])
         tree.assert_same_structure(new_state, state)
         kinds = [[(tuple(x.shape), x.dtype) for x in tree.flatten(each)] for each in (state, new_state)]
@@ -121,7 +129,7 @@ def _check_alignment(model: EncoderDecoder, alignment: Any, real: np.ndarray) ->
     if not model.aligns:
         assert alignment is None
         return
-    alignment = _array(alignment)
+    alignment = array(alignment)
     assert alignment.shape == real.shape and alignment.dtype == "float32"
     assert (alignment[~real] == 0).all() and (alignment >= 0).all()
     np.testing.assert_allclose(alignment.sum(axis=-1), 1.0, atol=1e-5)
@@ -136,9 +144,9 @@ def _check_beams_equal_rows(model: EncoderDecoder, features: dict, close: dict) 
     for index, token_ids in enumerate(tokens.astype("int32")):
         logits, state, alignment = model.step(token_ids, index, memory, state)
         expected, state_apart, expected_alignment = model.step(token_ids, index, apart, state_apart)
-        np.testing.assert_allclose(_array(logits), _array(expected), **close)
+        np.testing.assert_allclose(array(logits), array(expected), **close)
         if model.aligns:
-            np.testing.assert_allclose(_array(alignment), _array(expected_alignment), **close)
+            np.testing.assert_allclose(array(alignment), array(expected_alignment), **close)
         # A search lets some beams go on and drops others.
         beams = np.random.default_rng(index).integers(0, BEAMS, (BATCH, BEAMS)).astype("int32")
         rows = (beams + np.arange(BATCH, dtype="int32")[:, None] * BEAMS).reshape(-1)
@@ -162,77 +170,18 @@ def _check_a_loop_can_carry_the_state(model: EncoderDecoder, features: dict, clo
 
     target_ids = np.full((BATCH, MAX_LENGTH), START, "int32")
     for position in range(MAX_LENGTH - 1):
-        logits = _logits(model, {**features, TARGET_IDS: target_ids})[:, position]
+        logits = logits_of(model, {**features, TARGET_IDS: target_ids})[:, position]
         target_ids[:, position + 1] = logits.argmax(axis=-1)
-    written = _compiled(write)(features[TOKEN_IDS], features[PADDING_MASK])
-    np.testing.assert_allclose(_array(written), logits, **close)
-
-
-def _check_configuration(model: EncoderDecoder, features: dict) -> None:
-    twin = type(model).from_config(json.loads(json.dumps(model.get_config())))
-    assert twin.get_config() == model.get_config()
-    paths = [variable.path for variable in model.variables]
-    assert len(set(paths)) == len(paths)
-    assert [variable.path for variable in twin.variables] == paths
-    twin.set_weights(model.get_weights())
-    np.testing.assert_array_equal(_logits(twin, features), _logits(model, features))
+    written = compiled(write)(features[TOKEN_IDS], features[PADDING_MASK])
+    np.testing.assert_allclose(array(written), logits, **close)
 
 
 def _check_bfloat16(model: EncoderDecoder, features: dict) -> None:
-    keras.config.set_dtype_policy("mixed_bfloat16")
-    try:
-        half = type(model).from_config(model.get_config())
-    finally:
-        keras.config.set_dtype_policy("float32")
-    half.set_weights(model.get_weights())
-    assert {v.dtype for v in half.trainable_variables} == {"float32"}
-    logits, real = _logits(model, features), features[TARGET_PADDING_MASK][:, :-1]
-    scale = np.abs(logits).max()
-    np.testing.assert_allclose(_logits(half, features)[real], logits[real], atol=0.1 * scale)
+    half, logits, scale = in_bfloat16(model, features, features[TARGET_PADDING_MASK][:, :-1])
     memory = half.encode(features)
     state = half.empty_state(memory, MAX_LENGTH)
     answer, new_state, alignment = half.step(features[TARGET_IDS][:, 0], 0, memory, state)
     assert keras.backend.standardize_dtype(answer.dtype) == "float32"
-    np.testing.assert_allclose(_array(answer), logits[:, 0], atol=0.1 * scale)
+    np.testing.assert_allclose(array(answer), logits[:, 0], atol=0.1 * scale)
     _check_alignment(half, alignment, features[PADDING_MASK])
     assert [x.dtype for x in tree.flatten(new_state)] == [x.dtype for x in tree.flatten(state)]
-
-
-def _check_depth_groups(model: EncoderDecoder) -> None:
-    paths = [variable.path for group in model.depth_groups() for variable in group]
-    assert sorted(paths) == sorted(variable.path for variable in model.trainable_variables)
-
-
-def _check_training_reaches_every_weight(model: EncoderDecoder, features: dict) -> None:
-    class Trained(keras.Model):
-        def __init__(self):
-            super().__init__()
-            self.inner = model
-
-        def call(self, features, training=False):
-            return self.inner(features, training=training)[LOGITS]
-
-    before = {v.path: _array(v) for v in model.trainable_variables}
-    trained = Trained()
-    trained.compile(optimizer=keras.optimizers.SGD(1.0), loss="mse", jit_compile=False)
-    trained.train_on_batch(features, np.zeros((BATCH, TARGET - 1, model.target_vocabulary_size), "float32"))
-    for variable in model.trainable_variables:
-        assert np.abs(_array(variable) - before[variable.path]).max() > 0, variable.path
-
-
-def _compiled(function: Any) -> Any:
-    """As a graph that knows no length and no number of rows, where the backend has such."""
-    if keras.backend.backend() != "tensorflow":
-        return function
-    import tensorflow as tf
-
-    of_any_shape = [tf.TensorSpec([None, None], dtype) for dtype in (tf.int32, tf.bool)]
-    return tf.function(function, input_signature=of_any_shape, autograph=False)
-
-
-def _logits(model: EncoderDecoder, features: dict) -> np.ndarray:
-    return _array(ops.cast(model(features)[LOGITS], "float32"))
-
-
-def _array(tensor: Any) -> np.ndarray:
-    return keras.ops.convert_to_numpy(tensor)

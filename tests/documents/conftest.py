@@ -1,4 +1,4 @@
-"""A folder as a reader of the documents would have it: the files that they show, samples, and three trained models."""
+"""A folder as a reader of the documents would have it: the files that they show, samples, and models."""
 
 import contextlib
 import shutil
@@ -9,6 +9,8 @@ import pytest
 from benchmarks.serving.running import running
 from tests.conftest import SHORTER
 from tests.documents.blocks import PROJECT, blocks
+from tests.serving import authors
+from tfattn.export import serving_config
 
 # What makes a pipeline so small that it trains in seconds.
 TINY = {
@@ -61,6 +63,11 @@ def folder_with_models(folder, reversed_words, once, command):
                 answer = command("run", pipeline, *tiny(pipeline))
                 assert answer.status == 0, answer.errors
             assert command("sample", "pn_flag", "new_candidates.tsv", "--seed", "1").status == 0
+        # In the place of published weights, which are not everywhere.
+        models = made / "reader" / "saved_models"
+        (models / "smollm2").mkdir()
+        authors.write(models / "smollm2" / "1")
+        serving_config.write(models, served_from="/models")
 
     shutil.copytree(once("documents", make) / "reader", folder, symlinks=True, dirs_exist_ok=True)
     return folder

@@ -54,7 +54,7 @@ def test_commands_run(block, folder_with_models, command, monkeypatch, request):
 
 @pytest.mark.parametrize("block", SCRIPTS, ids=places(SCRIPTS))
 def test_python_runs(block, server):
-    text = block.text.replace("127.0.0.1:8500", server.grpc)
+    text = block.text.replace("127.0.0.1:8500", server.grpc).replace("http://127.0.0.1:8501", server.rest)
     exec(compile(text, block.place, "exec"), {})
 
 
@@ -110,6 +110,8 @@ def _check(words: list[str], command) -> None:
         assert answer.status == 0, answer.errors
     elif words[0] == "serve":
         assert resolve_section("serving", options["config"], overrides)
+    elif words[0] == "prompt":
+        assert resolve_section("prompt", options["recipe"], overrides)
 
 
 def _at(server, word: str) -> str:

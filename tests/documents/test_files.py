@@ -7,6 +7,7 @@ import pytest
 
 from tests.documents.blocks import PROJECT, Block, blocks, joined
 from tfattn.checks import check
+from tfattn.config.build import build
 from tfattn.config.read import parse_yaml, read_yaml
 from tfattn.config.resolve import resolve, resolve_section
 from tfattn.config.schema import Config
@@ -24,6 +25,8 @@ def test_yaml_is_a_file_of_the_project_or_a_valid_one(block, folder, monkeypatch
         assert check(_with_part(block, folder))
     elif block.path.parts[:2] == ("configs", "serving"):
         assert resolve_section("serving", block.path)
+    elif block.path.parts[:2] == ("configs", "prompts"):
+        assert build(resolve_section("prompt", block.path)).columns
     elif not any("--plugin" in words and str(block.path) in words for words in COMMANDS):  # such commands are run
         assert check(resolve(block.path))
 

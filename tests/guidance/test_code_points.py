@@ -2,7 +2,7 @@
 
 import itertools
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfattn.guidance.code_points import EVERY, LAST, SURROGATES, byte_sequences, common, united, without
@@ -15,6 +15,7 @@ def members(ranges):
     return {code for low, high in ranges for code in range(low, high + 1)}
 
 
+@settings(deadline=None)
 @given(RANGES, RANGES)
 def test_sets_are_joined_cut_and_taken_away(one, other):
     assert members(united([*one, *other])) == members(one) | members(other)
@@ -22,6 +23,7 @@ def test_sets_are_joined_cut_and_taken_away(one, other):
     assert members(without(one, other)) == members(one) - members(other)
 
 
+@settings(deadline=None)
 @given(RANGES)
 def test_utf8_writes_each_character_of_a_set_once_and_no_other(ranges):
     written = [

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.guidance.vocabularies import fits
@@ -20,6 +20,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(VALUES, st.booleans(), st.booleans())
 def test_every_value_can_be_written_as_python_writes_it(value, ensure_ascii, is_compact):
     separators = (",", ":") if is_compact else (", ", ": ")
@@ -27,6 +28,7 @@ def test_every_value_can_be_written_as_python_writes_it(value, ensure_ascii, is_
     assert fits(Rule("value"), text, dict(json_text.any_value()))
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_a_literal_is_one_value(value):
     assert fits(json_text.literal(value), json.dumps(value, ensure_ascii=False))
@@ -86,6 +88,7 @@ def test_objects_have_their_properties_in_order(needed, allows_others):
     assert not fits(expression, '{,"a": null}') and not fits(expression, '{"c": null,}')
 
 
+@settings(deadline=None, max_examples=30)
 @given(st.lists(TEXTS, max_size=4), TEXTS)
 @example(["ab", "a"], "a")
 @example(["ab", "a"], "abc")
@@ -102,6 +105,7 @@ def test_a_known_name_cannot_be_written_in_another_way():
     assert fits(expression, '{"b\\u0061":1}')
 
 
+@settings(deadline=None)
 @given(TEXTS)
 def test_every_character_has_one_form_inside_a_string(text):
     expression = Repeat(json_text.quoted(EVERY))

@@ -9,8 +9,9 @@ import tensorflow as tf
 
 from benchmarks.serving.exports import Export, reports
 from benchmarks.serving.running import Running, running
-from tests.serving import people
+from tests.serving import authors, people
 from tests.serving.attack.probes import SLOW_SECONDS
+from tests.serving.page import browser
 from tfattn.export.serving_config import BATCHING, BATCHING_PARAMETERS
 from tfattn.formats.training_file import TrainingFile
 
@@ -76,6 +77,12 @@ def models(once) -> Path:
 
 
 @pytest.fixture(scope="session")
+def authored(once) -> Path:
+    """A folder of models with one that writes texts; only read."""
+    return once("authors", lambda folder: authors.write(folder / authors.NAME / "1"))
+
+
+@pytest.fixture(scope="session")
 def served(models, tmp_path_factory) -> Path:
     """What `server` serves: those models, `people`, `changing`, and what tests add; batched as beside an export."""
     folder = tmp_path_factory.mktemp("served")
@@ -103,3 +110,12 @@ def changing(served) -> Export:
 def texts() -> list[str]:
     """Factory reports to ask about."""
     return reports()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[browser.Browser]:
+    program = browser.find()
+    if program is None:
+        pytest.skip("needs Chromium to look at the page: apt-get install chromium")
+    with browser.browser(program) as running:
+        yield running

@@ -58,6 +58,10 @@ def generate(
     stop: Annotated[
         list[str] | None, typer.Option("--stop", help="End before this text; may be given several times.")
     ] = None,
+    choice: Annotated[
+        list[str] | None, typer.Option("--choice", help="Write one of these texts; given several times.")
+    ] = None,
+    schema: Annotated[Path | None, typer.Option("--schema", help="Write JSON of this JSON Schema: a file.")] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="The same seed draws the same text.")] = None,
     n: Annotated[int, typer.Option("--n", help="How many texts to write.")] = 1,
     folder: Folder = Path("saved_models"),
@@ -69,6 +73,9 @@ def generate(
     settings = {"max_new_tokens": max_new_tokens, "temperature": temperature, "top_k": top_k, "top_p": top_p}
     settings |= {"min_p": min_p, "repetition_penalty": repetition_penalty, "presence_penalty": presence_penalty}
     settings |= {"frequency_penalty": frequency_penalty, "seed": seed, "n": n, "stop": tuple(stop or ())}
+    settings["guided"] = {"guided_choice": choice} if choice else {}
+    if schema is not None:
+        settings["guided"]["guided_json"] = _text(schema)
     options = {"folder": folder, "settings": settings, "say": _say}
     _export_published(model, folder)
     serving = loading.with_tensorflow("tfattn.serving.client.generate")
@@ -116,6 +123,13 @@ def _export_published(model: str, folder: Path) -> None:
     """Export a published decoder, where a name is that of one of which there is no export yet."""
     if model in PRETRAINED_PACKAGES and not (folder / model).is_dir() and not Path(model).is_dir():
         loading.with_tensorflow("tfattn.published").export(model, folder=folder)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise typer.BadParameter(f"cannot read {path} ({error})") from None
 
 
 def _lines() -> Iterator[str]:

@@ -10,8 +10,8 @@ from tfattn.decoding.cache import Cache
 from tfattn.decoding.generation import Penalties
 from tfattn.decoding.rows import largest, logsumexp, pick, suppression_bias
 from tfattn.decoding.sampling import Sampling, draw
-from tfattn.models.contracts import Decoder
 from tfattn.preprocessing.language import Language
+from tfattn.trained.shared_decoder import SharedDecoder
 
 TOKENIZE, PREFILL, DECODE_STEP = "tokenize", "prefill", "decode_step"
 NUM_LIKELIEST = 20
@@ -40,7 +40,7 @@ class DecodingSteps:
         model: the decoder.
     """
 
-    def __init__(self, language: Language, model: Decoder):
+    def __init__(self, language: Language, model: SharedDecoder):
         self._language, self._model = language, model
         cache = model.empty_cache(1)
         self._pairs = len(cache.past)

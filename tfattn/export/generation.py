@@ -60,9 +60,10 @@ class Generator(Served):
     def __init__(self, ensemble: TrainedEnsemble):
         super().__init__(ensemble, name="generator")
         (task,), (self._language,) = ensemble.tasks, ensemble.preprocessors
-        continuing, model, steps = Continuing(ensemble), task.model, DecodingSteps(self._language, task.model)
+        continuing = Continuing(ensemble)
+        steps = DecodingSteps(self._language, continuing.model)
         # Not as attributes: see Served.
-        self._parts = lambda: (continuing, model, steps)
+        self._parts = lambda: (continuing, continuing.model, steps)
         self._generation = task.generation
         self._settings = Settings(task.generation)
 

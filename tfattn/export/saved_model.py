@@ -133,7 +133,9 @@ def _save(served: Served, folder: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         served.save_assets(Path(scratch))
         served.assets = [tf.saved_model.Asset(str(path)) for path in sorted(Path(scratch).rglob("*")) if path.is_file()]
-        tf.saved_model.save(served, str(folder), signatures=served.signatures())
+        # Nobody trains an export further: gradients of its own functions would double the time.
+        options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
+        tf.saved_model.save(served, str(folder), signatures=served.signatures(), options=options)
         del served.assets
     _name_methods(folder, served.methods)
 

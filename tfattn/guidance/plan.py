@@ -92,13 +92,13 @@ Read = tuple[Expression, Mapping[str, Expression]]
 
 def _choice(texts: Any, where: str) -> Read:
     if not (isinstance(texts, list) and texts and all(isinstance(text, str) and text for text in texts)):
-        raise ServingError("no list of texts", where=where, expected='such as ["yes", "no"]', received=_shown(texts))
+        raise ServingError("no list of texts", where=where, expected='such as ["yes", "no"], none of them empty')
     return Choice(tuple(map(Text, texts))), {}
 
 
 def _regular_expression(pattern: Any, where: str) -> Read:
     if not isinstance(pattern, str) or not pattern:
-        raise ServingError("no pattern", where=where, expected="a text", received=_shown(pattern))
+        raise ServingError("no pattern", where=where, expected="a text that is not empty")
     return parsed(pattern, where=where), {}
 
 

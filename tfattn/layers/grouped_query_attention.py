@@ -1,4 +1,4 @@
-"""Self-attention of decoders, in which several heads of queries may share one of keys and values."""
+"""Self-attention in which several heads of queries may share one of keys and values."""
 
 from typing import Any
 
@@ -38,7 +38,8 @@ class GroupedQueryAttention(keras.layers.Layer):
 
     Call arguments:
         x: (B, T, D).
-        attention_mask: as above; S is T, or with a cache all of past, recent and new keys, in this order.
+        attention_mask: as above; S is T, or with a cache all of past, recent and new keys, in this order. None hides
+            nothing.
         positions: (T,) or (B, T) int, where x stands.
         past: keys and values (B, G, S, K) of what was read long ago; given where recent ones are.
         recent: more of them, of what was read last; the new ones are added. None returns no keys and values.
@@ -105,7 +106,7 @@ class GroupedQueryAttention(keras.layers.Layer):
     def call(
         self,
         x: Any,
-        attention_mask: Any,
+        attention_mask: Any = None,
         positions: Any = None,
         past: Any = None,
         recent: Any = None,
@@ -118,11 +119,11 @@ class GroupedQueryAttention(keras.layers.Layer):
                 (lambda weights: self.weights_dropout(weights, training=True)) if training and self.dropout else None
             )
             means, _ = scaled_dot_product_attention(
-                query, key, value, mask=self._of_groups(attention_mask, length), dropout=dropout
+                query, key, value, mask=self._of_groups(attention_mask), dropout=dropout
             )
         else:
             recent = tuple(ops.concatenate(pair, axis=2) for pair in zip(recent, (key, value), strict=True))
-            means = attention_to_parts(query, [past, recent], mask=self._of_groups(attention_mask, length))
+            means = attention_to_parts(query, [past, recent], mask=self._of_groups(attention_mask))
         means = ops.reshape(means, (rows, self.num_heads, length, width // self.num_heads))
         output = self.output_projection(ops.reshape(ops.transpose(means, (0, 2, 1, 3)), (rows, length, width)))
         return output if recent is None else (output, recent)
@@ -142,10 +143,11 @@ class GroupedQueryAttention(keras.layers.Layer):
         query = ops.reshape(query, (rows, self.num_groups, self.num_heads // self.num_groups * length, each))
         return query, key, heads[:, -self.num_groups :]
 
-    def _of_groups(self, mask: Any, length: Any) -> Any:
+    def _of_groups(self, mask: Any) -> Any:
         """Repeat a mask for all heads of a group: (..., T, S) to (..., H / G T, S)."""
         times = self.num_heads // self.num_groups
-        return mask if times == 1 else ops.concatenate([mask] * times, axis=-2)
+        is_for_all = mask is None or times == 1 or mask.shape[-2] == 1
+        return mask if is_for_all else ops.concatenate([mask] * times, axis=-2)
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape

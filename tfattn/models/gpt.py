@@ -11,11 +11,11 @@ from tfattn import features as feature_names
 from tfattn.config.relations import Divides
 from tfattn.config.types import Depth, Rate, Size
 from tfattn.decoding.cache import Cache
-from tfattn.layers.causal_block import CausalBlock
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.embeddings import EmbeddingTable
 from tfattn.layers.norm import NORMALIZATIONS
 from tfattn.layers.positions import check_heads
+from tfattn.layers.pre_norm_block import PreNormBlock
 from tfattn.layers.token_tables import logits
 from tfattn.models.contracts import Decoder
 from tfattn.ops import masks
@@ -138,7 +138,7 @@ class Gpt(Decoder):
         self.token_kept = Dropout(self.token_dropout, name="token_dropout", dtype="float32")
         self.embedding_dropout = Dropout(self.dropout, name="embedding_dropout")
         self.blocks = [
-            CausalBlock(
+            PreNormBlock(
                 num_heads=self.num_heads,
                 num_groups=self.num_groups,
                 intermediate_dim=self.intermediate_dim,

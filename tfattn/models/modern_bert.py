@@ -16,7 +16,7 @@ from tfattn.layers.positions import check_heads
 from tfattn.layers.pre_norm_block import PreNormBlock
 from tfattn.models.contracts import PretrainableEncoder
 from tfattn.ops import masks
-from tfattn.ops.positions import restarting
+from tfattn.ops.positions import BASE, restarting
 
 
 class ModernBert(PretrainableEncoder):
@@ -107,7 +107,6 @@ class ModernBert(PretrainableEncoder):
         common = {
             "normalization": self.normalization,
             "dropout": self.dropout,
-            "layer_norm_epsilon": self.layer_norm_epsilon,
             "initializer_range": self.initializer_range,
         }
         self.embeddings = Embeddings(
@@ -116,6 +115,7 @@ class ModernBert(PretrainableEncoder):
             max_sequence_length=self.max_sequence_length,
             num_segments=self.num_segments,
             positions=self.positions,
+            layer_norm_epsilon=self.layer_norm_epsilon,
             name="embeddings",
             **common,
         )
@@ -124,7 +124,9 @@ class ModernBert(PretrainableEncoder):
                 num_heads=self.num_heads,
                 intermediate_dim=self.intermediate_dim,
                 activation=self.activation,
+                rotary_base=BASE if self.positions == "rotary" else None,
                 use_bias=self.use_bias,
+                epsilon=self.layer_norm_epsilon,
                 attention_dropout=self.attention_dropout,
                 name=f"block_{index}",
                 **common,
@@ -146,10 +148,9 @@ class ModernBert(PretrainableEncoder):
         indices = ops.arange(ops.shape(token_ids)[1])[None] if packed is None else restarting(packed)
         x = self.embeddings(token_ids, features.get(feature_names.SEGMENT_IDS), indices=indices, training=training)
         mask = masks.bidirectional(features.get(feature_names.PADDING_MASK), packed)
-        rotated_by = indices if self.positions == "rotary" else None
         hidden_states = [x]
         for block in self.blocks:
-            x = block(hidden_states[-1], attention_mask=mask, positions=rotated_by, training=training)
+            x = block(hidden_states[-1], attention_mask=mask, positions=indices, training=training)
             hidden_states.append(x)
         hidden_states[-1] = self.final_norm(hidden_states[-1])
         return {

@@ -13,6 +13,7 @@ from tfattn.formats.chat_template import ASSISTANT
 from tfattn.preprocessing.language import Language
 from tfattn.tasks.generation import sampled
 from tfattn.trained.ensemble import TrainedEnsemble
+from tfattn.trained.shared_decoder import SharedDecoder
 from tfattn.training.compiled import compiled
 
 MOST_TOKENS = 16  # of an answer to a question
@@ -24,10 +25,15 @@ class Continuing:
 
     Args:
         ensemble: the model, one alone.
+
+    Attributes:
+        language: makes tokens of texts.
+        model: what it computes, as functions of the graph.
     """
 
     def __init__(self, ensemble: TrainedEnsemble):
-        (self.language,), (self._task,) = ensemble.preprocessors, ensemble.tasks
+        (self.language,), (task,) = ensemble.preprocessors, ensemble.tasks
+        self.model = SharedDecoder(task.model)
         self._written = compiled(self._write)
 
     def predict(self, rows: Sequence[Mapping[str, str]]) -> dict[str, np.ndarray]:
@@ -46,7 +52,7 @@ class Continuing:
         rows = tf.shape(token_ids)[0]
         still = tf.zeros([rows]), tf.ones([rows])
         written = sampled(
-            self._task.model,
+            self.model,
             token_ids,
             padding_mask,
             end_id=self.language.end_id,

@@ -39,6 +39,13 @@ def test_a_chat_is_answered_in_the_light_of_what_was_said(model):
     assert sum(model.read) < 2 * len("Where?Paris") + len("Sure?") + 60
 
 
+def test_a_text_is_one_of_those_that_are_asked_for(model):
+    said = told(commands.generate, "Where?", guided={"guided_choice": ["Pisa", "Paris"]})
+    assert "".join(said) == "Paris\n"
+    with pytest.raises(DataError, match="guided_json: the schema is no JSON"):
+        told(commands.generate, "Where?", guided={"guided_json": "{"})
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [

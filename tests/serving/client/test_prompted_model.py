@@ -83,13 +83,8 @@ def test_examples_that_leave_no_room_are_refused_before_any_row(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def folder(once):
-    return once("prompted", lambda folder: authors.write(folder / "author" / "1"))
-
-
-@pytest.fixture(scope="module")
-def author(folder):
-    return local.load("author", folder)
+def author(authored):
+    return local.load(authors.NAME, authored)
 
 
 def test_an_export_answers_by_the_likeliest_words(author):
@@ -111,12 +106,12 @@ def test_an_export_writes_until_a_stop_string(author):
     assert whole["text"] and not cut["text"]
 
 
-def test_a_command_answers_a_file(folder, command, tmp_path, monkeypatch):
+def test_a_command_answers_a_file(authored, command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "recipe.yaml").write_text('template: "{text}"\nmax_new_tokens: 500\n')
     (tmp_path / "in.csv").write_text("text,label\nTo be,x\nwhether,y\n")
-    options = ["--folder", folder, "--input", "in.csv", "--output", "out.jsonl", "--accuracy"]
-    answer = command("prompt", "recipe.yaml", "author", *options, "--set", "max_new_tokens=5")
+    options = ["--folder", authored, "--input", "in.csv", "--output", "out.jsonl", "--accuracy"]
+    answer = command("prompt", "recipe.yaml", authors.NAME, *options, "--set", "max_new_tokens=5")
     assert answer.status == 0, answer.errors
     assert "accuracy 0.0000: 0 of 2 rows" in answer.errors
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]

@@ -30,12 +30,13 @@ class StandIn:
     Attributes:
         read: for each call of prefill, how many tokens it read.
         steps: for each call of decode_step, rows and capacity.
+        num_read: for each call of decode_step, how many tokens it read of each row.
         before_step: called before each step.
     """
 
     def __init__(self, folder: Path, *, context=200, script=None, chat=True, end_ids=(257, 258)):
         self.folder, self.script = folder, script
-        self.read, self.steps = [], []
+        self.read, self.steps, self.num_read = [], [], []
         self.before_step = lambda: None
         said = {
             "context": context,
@@ -73,18 +74,21 @@ class StandIn:
         self.before_step()
         assert past.ctypes.data % 64 == 0 and np.isfinite(past).all()
         self.steps.append(past.shape[2:5:2])
+        self.num_read.append(padding_mask.sum(axis=1).tolist())
         drawn, probabilities = np.zeros_like(token_ids), np.zeros(token_ids.shape, np.float32)
         likeliest = np.zeros((*token_ids.shape, 20), np.int32)
-        for row in np.flatnonzero(padding_mask[:, 0]):
+        for row, time in zip(*np.nonzero(padding_mask), strict=True):
             known = past[:, :, row, :, : lengths[row]]
-            assert (known == known[:1, :1, :1, :, :1]).all() and lengths[row] < past.shape[4]
-            seen = [*(known[0, 0, 0, :, 0].astype(int) - 1).tolist(), int(token_ids[row, 0])]
+            assert (known == known[:1, :1, :1, :, :1]).all() and lengths[row] + time < past.shape[4]
+            guessed = token_ids[row, 1 : time + 1]
+            seen = [*(known[0, 0, 0, :, 0].astype(int) - 1).tolist(), int(token_ids[row, 0]), *guessed.tolist()]
             own = {name: float(settings[name][row]) for name in SETTINGS}
-            counts, in_prompt = settings["counts"][row], settings["in_prompt"][row]
-            scores = self.scores(seen, own, int(settings["seed"][row]), int(index[row]), counts, in_prompt)
+            counts, in_prompt = settings["counts"][row].copy(), settings["in_prompt"][row]
+            np.add.at(counts, guessed, 1)
+            scores = self.scores(seen, own, int(settings["seed"][row]), int(index[row] + time), counts, in_prompt)
             scores = np.where(np.broadcast_to(allowed[row], scores.shape), scores, -np.inf)
-            drawn[row, 0], likeliest[row, 0] = scores.argmax(), (-scores).argsort()[:20]
-            probabilities[row, 0] = -0.5
+            drawn[row, time], likeliest[row, time] = scores.argmax(), (-scores).argsort()[:20]
+            probabilities[row, time] = -0.5
         return {
             "token_ids": drawn,
             "keys_values": _keys_values(token_ids),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from grpc import StatusCode
 
-from tests.serving.generation.stand_in import TOKENS, StandIn, text_of
+from tests.serving.generation.stand_in import StandIn, text_of
 from tfattn.errors import ServingError
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.generation.limits import Occupancy, TextLimits
@@ -169,24 +169,56 @@ def test_tokens_are_told_with_the_text_that_they_make(tmp_path):
     assert texts[0] == ("天", [bytes([byte]) for byte in "天".encode()])
 
 
-class Only:
-    """Allows the tokens of a text, one after another."""
-
-    def __init__(self):
-        self.left = list(b"guided")
-
-    def allowed(self):
-        return np.arange(len(TOKENS)) == (self.left[0] if self.left else 257)
-
-    def advance(self, token_id):
-        assert self.left.pop(0) == token_id
-
-
-def test_a_guide_says_which_tokens_may_be_written(model):
+def test_a_guided_text_is_one_of_those_that_are_asked_for(model):
     with Scheduler(model) as scheduler:
         told, ends, _ = begun(scheduler, request("free", max_new_tokens=50))
-        assert joined(scheduler.write(request(n=2), make_guide=Only)) == "guided"
+        texts = set()
+        for seed in range(10):
+            asked = request(n=2, seed=seed, guided={"guided_choice": ["guided", "geé", "no"]})
+            pieces = list(scheduler.write(asked))
+            texts |= {joined(pieces, index) for index in range(2)}
+            assert [piece.finish_reason for piece in pieces if piece.finish_reason] == ["stop", "stop"]
+        assert texts == {"guided", "geé", "no"}
         assert ends[0].wait(10) and joined(told[0]) == alone(model, "free", length=50)
+
+
+def test_a_guided_text_ends_without_an_end_token(model):
+    with Scheduler(model) as scheduler:
+        asked = request(guided={"guided_regex": "(?:ab){3}"}, ignores_end=True)
+        assert joined(scheduler.write(asked)) == "ababab"
+        with pytest.raises(Failure, match="guided_regex: only an empty text fits") as failure:
+            list(scheduler.write(request(guided={"guided_regex": "a{0}"})))
+        assert failure.value.code is StatusCode.INVALID_ARGUMENT
+
+
+class Echo(StandIn):
+    """Repeats what it has read thirteen tokens before, but for some of them."""
+
+    def scores(self, seen, *rest):
+        scores = super().scores(seen, *rest)
+        scores[seen[-13]] += 0.95
+        return scores
+
+
+def test_texts_are_the_same_with_guesses_as_without_and_take_fewer_steps(tmp_path):
+    asked = [
+        request("be or not to be or not to", max_new_tokens=100, seed=1, temperature=0.3, stop=("q",)),
+        request("to be or not, that is", max_new_tokens=60, seed=2, likeliest=3),
+        request("the same text is the same", max_new_tokens=1000, seed=3, ignores_end=True),
+    ]
+    found, num_steps = [], []
+    for has_drafts in (False, True):
+        model = Echo(tmp_path, context=120)
+        with Scheduler(model, TextLimits(has_drafts=has_drafts)) as scheduler:
+            told, ends, _ = begun(scheduler, *asked)
+            assert all(end.wait(20) for end in ends)
+        pieces = [[piece for piece in one if piece is not None] for one in told]
+        tokens = [[token for piece in one for token in piece.tokens] for one in pieces]
+        found.append([(joined(one), one[-1].finish_reason, one[-1].usage.written) for one in pieces] + [tokens])
+        num_steps.append(len(model.steps))
+        assert (max(map(max, model.num_read)) > 1) == has_drafts
+    assert found[0] == found[1]
+    assert num_steps[1] < 0.8 * num_steps[0]
 
 
 def test_a_text_ends_where_the_context_does(tmp_path):

@@ -6,8 +6,12 @@ import pytest
 from grpc import StatusCode
 from prometheus_client.parser import text_string_to_metric_families
 
+from tfattn.serving.generation.limits import Occupancy
+from tfattn.serving.generation.piece import Usage
 from tfattn.serving.monitoring.metrics import Metrics
 from tfattn.serving.monitoring.series import Distributions, Series
+
+STATES = Occupancy._fields
 
 
 @pytest.fixture
@@ -53,6 +57,20 @@ def test_latency_has_tf_servings_labels_and_limits(metrics):
     assert buckets[-1] == f'{name}_bucket{{{rest},le="+Inf"}} 1'
     assert f'{name}_count{{model_name="reports",API="Predict",entrypoint="GRPC"}} 1' in lines
     assert samples(metrics)[f"{name}_sum", ("API", "predict"), ("entrypoint", "REST"), ("model_name", "reports")] == 20
+
+
+def test_texts_are_told_by_version_and_tokens_by_kind(metrics):
+    metrics.texts("author", 3, Occupancy(2, 1))
+    metrics.texts("author", 3, Occupancy(1, 0))
+    metrics.tokens("author", Usage(prompt=5, cached=3, written=2))
+    metrics.tokens("author", Usage(prompt=5, cached=3, written=4).without_prompt())
+    metrics.first_piece("author", seconds=0.02)
+    found, model = samples(metrics), ("model_name", "author")
+    states = {state: found[":tfattn:serving:texts", model, ("state", state), ("version", "3")] for state in STATES}
+    assert states == {"writing": 1, "waiting": 0}
+    tokens = {kind: found[":tfattn:serving:text_tokens", ("kind", kind), model] for kind in Usage._fields}
+    assert tokens == {"prompt": 5, "cached": 3, "written": 6}
+    assert found[":tfattn:serving:first_piece_latency_sum", model] == 20_000
 
 
 def test_the_latency_of_a_refused_request_does_not_count(metrics):

@@ -54,15 +54,6 @@ def folder(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[browser.Browser]:
-    program = browser.find()
-    if program is None:
-        pytest.skip("needs Chromium to look at the page: apt-get install chromium")
-    with browser.browser(program) as running:
-        yield running
-
-
-@pytest.fixture(scope="session")
 def server(chromium, folder) -> Iterator[str]:
     with running(folder, worker_threads=1) as server:
         yield server.rest

@@ -10,11 +10,13 @@ class TextLimits(NamedTuple):
         most_rows: how many texts are written at a time.
         most_waiting: how many more may wait.
         prefix_bytes: how many bytes of keys and values of ended texts are kept, for prompts that begin alike.
+        has_drafts: whether tokens are guessed from what stands before them, and guesses checked several in a step.
     """
 
     most_rows: int = 8
     most_waiting: int = 100
     prefix_bytes: int = 2**28
+    has_drafts: bool = True
 
 
 class Occupancy(NamedTuple):

@@ -92,6 +92,8 @@ class Request(Settings):
             has this very seed, whatever n is.
         stop: texts that end a text; they are not a part of it.
         likeliest: how many of the likeliest tokens are told of each place; None tells no probabilities at all.
+        guided: what a text must be, by one of the fields `response_format`, `guided_choice`, `guided_json` and
+            `guided_regex` (see guidance/plan.py); empty where it may be anything.
         ignores_end: whether a text goes on where the model would end it, as measurements of speed want it.
 
     Example:
@@ -107,6 +109,7 @@ class Request(Settings):
     seed: Annotated[int, Field(ge=-(2**63), lt=2**64)] | None = None
     stop: Stops = ()
     likeliest: Annotated[int, Field(ge=0, le=MOST_LIKELIEST)] | None = None
+    guided: dict[str, Any] = {}
     ignores_end: bool = False
 
 

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tfattn.serving.generation.guide import Guide
+from tfattn.guidance.guide import Guide
+from tfattn.serving.generation.drafts import Drafts
 from tfattn.serving.generation.piece import FinishReason, Piece, Token, Usage
 from tfattn.serving.generation.text_writer import TextWriter
 
@@ -22,7 +23,8 @@ class Row:
         end_ids: tokens each of which ends it.
         stops: its stop strings.
         likeliest: how many of the likeliest tokens are told of each place; None tells no probabilities at all.
-        guide: what restricts it.
+        guide: what it must be; None where it may be anything.
+        has_drafts: whether its next tokens are guessed.
 
     Attributes:
         num_read: how many of its tokens have keys and values in the cache.
@@ -42,6 +44,7 @@ class Row:
         stops: Sequence[str] = (),
         likeliest: int | None = None,
         guide: Guide | None = None,
+        has_drafts: bool = True,
     ):
         self.index, self.prompt_ids, self.settings, self.seed = index, prompt_ids, settings, seed
         self.likeliest, self.guide = likeliest, guide
@@ -49,22 +52,39 @@ class Row:
         self.finish_reason: FinishReason | None = None
         self._limit, self._end_ids = limit, end_ids
         self._writer = TextWriter(stops)
-        self._written: list[int] = []
+        self._token_ids: list[int] = prompt_ids.tolist()  # and what is written behind them
+        # What a guess may be depends on the guide, which is asked for one token at a time.
+        self._drafts = Drafts() if has_drafts and guide is None else None
         self._num_bytes = 0
         self._untold: deque[tuple[int, Token]] = deque()  # tokens, and where the bytes of each begin
 
     @property
     def last_id(self) -> int:
         """The token that is to be read next to go on."""
-        return self._written[-1] if self._written else int(self.prompt_ids[-1])
+        return self._token_ids[-1]
 
     @property
     def read_ids(self) -> np.ndarray:
         """The tokens (S,) that have been read."""
-        return np.concatenate([self.prompt_ids, np.array(self._written, np.int32)])[: self.num_read]
+        return np.array(self._token_ids[: self.num_read], np.int32)
+
+    @property
+    def num_written(self) -> int:
+        """How many tokens it has, without its prompt and its end."""
+        return len(self._token_ids) - len(self.prompt_ids)
+
+    def guesses(self, most: int) -> list[int]:
+        """Guess the tokens that come next, fewer than it may still have."""
+        most = min(most, self._limit - self.num_written - 1)
+        return self._drafts.propose(self._token_ids, most=most) if self._drafts is not None and most > 0 else []
+
+    def learn(self, num_guessed: int, num_right: int) -> None:
+        """Hear how many of its guesses were right."""
+        if self._drafts is not None:
+            self._drafts.learn(num_guessed, num_right)
 
     def add(self, token_id: int, token: bytes, told: Token | None) -> Piece | None:
-        """Add a token that was drawn.
+        """Add a token that was drawn, by which time the one before it has been read.
 
         Args:
             token_id: its number.
@@ -74,9 +94,10 @@ class Row:
         Returns:
             what the text has more than before; None where that is nothing.
         """
+        self.num_read += 1
         if token_id in self._end_ids:
             return self._ended("stop", self._writer.end())
-        self._written.append(token_id)
+        self._token_ids.append(token_id)
         if self.guide is not None:
             self.guide.advance(token_id)
         if told is not None:
@@ -85,14 +106,16 @@ class Row:
         text = self._writer.add(token)
         if self._writer.is_stopped:
             return self._ended("stop", text)
-        if len(self._written) == self._limit:
+        if self.guide is not None and self.guide.is_finished:
+            return self._ended("stop", text + self._writer.end())
+        if self.num_written == self._limit:
             return self._ended("length", text + self._writer.end())
         tokens = self._certain()
         return Piece(self.index, text, tokens) if text or tokens else None
 
     def _ended(self, reason: FinishReason, text: str) -> Piece:
         self.finish_reason = reason
-        usage = Usage(len(self.prompt_ids), self.num_cached, len(self._written))
+        usage = Usage(len(self.prompt_ids), self.num_cached, self.num_written)
         return Piece(self.index, text, self._certain(), reason, usage)
 
     def _certain(self) -> tuple[Token, ...]:

@@ -1,12 +1,11 @@
 """The texts that are written together, a token of each at every step; rows join and leave between steps."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from tfattn.serving.generation.batch import Batch
 from tfattn.serving.generation.cache import LEAST_CAPACITY, Cache, room
 from tfattn.serving.generation.description import STEP, Description
+from tfattn.serving.generation.drafts import num_right
 from tfattn.serving.generation.piece import Token
 from tfattn.serving.generation.prompts import Model
 from tfattn.serving.generation.row import Row
@@ -14,6 +13,8 @@ from tfattn.serving.generation.row import Row
 # So many steps a batch keeps room that it could do without: others may join soon, and to move the cache costs about as
 # much as a step.
 PATIENCE = 16
+# So many tokens a step reads, guesses included: with more, it takes longer for each.
+MOST_READ = 16
 
 
 class RunningBatch:
@@ -64,26 +65,41 @@ class RunningBatch:
         """Return the keys and values (L, 2, G, S, K) of a row, where they lie."""
         return self._cache.read(self.rows.index(row), row.num_read)
 
-    def step(self) -> Iterator[tuple[Row, int, Token | None]]:
-        """Draw the next token of each row; yield it with what is told of it."""
-        self._make_room()
-        drawn = self._model.run(STEP, self._inputs(), self._outputs())
-        token_ids = drawn["token_ids"][:, 0].tolist()
-        for place, row in enumerate(self.rows):
-            self._cache.write(place, row.num_read, drawn["keys_values"][:, :, place])
-            row.num_read += 1
-            self._batch.count(place, token_ids[place])
-        for place, row in enumerate(list(self.rows)):
-            yield row, token_ids[place], self._told(row, token_ids[place], drawn, place)
+    def step(self) -> list[tuple[Row, list[tuple[int, Token | None]]]]:
+        """Draw the next tokens of each row: one, and one behind each guess that was right.
 
-    def _inputs(self) -> dict[str, np.ndarray]:
+        Returns:
+            each row with its tokens and what is told of them, which it is to get before any row joins or leaves.
+        """
+        longest = max(row.num_read for row in self.rows)
+        limit = min(MOST_READ // len(self.rows), self._description.context - longest) - 1
+        guesses = [row.guesses(limit) for row in self.rows]
+        most = max(map(len, guesses))
+        self._make_room(most)
+        drawn = self._model.run(STEP, self._inputs(guesses, most), self._outputs())
+        found = []
+        for place, (row, guessed) in enumerate(zip(self.rows, guesses, strict=True)):
+            token_ids = drawn["token_ids"][place].tolist()
+            right = num_right(guessed, token_ids)
+            row.learn(len(guessed), right)
+            self._cache.write(place, row.num_read, drawn["keys_values"][:, :, place, :, : right + 1])
+            for token_id in token_ids[: right + 1]:
+                self._batch.count(place, token_id)
+            told = [self._told(row, token_ids[time], drawn, place, time) for time in range(right + 1)]
+            found.append((row, list(zip(token_ids, told, strict=False))))
+        return found
+
+    def _inputs(self, guesses: list[list[int]], most: int) -> dict[str, np.ndarray]:
         num_rows = self._cache.rows
-        token_ids, lengths = np.zeros((num_rows, 1), np.int32), np.zeros(num_rows, np.int32)
-        token_ids[: len(self.rows), 0] = [row.last_id for row in self.rows]
-        lengths[: len(self.rows)] = [row.num_read for row in self.rows]
+        token_ids, lengths = np.zeros((num_rows, 1 + most), np.int32), np.zeros(num_rows, np.int32)
+        padding_mask = np.zeros(token_ids.shape, bool)
+        for place, (row, guessed) in enumerate(zip(self.rows, guesses, strict=True)):
+            token_ids[place, : 1 + len(guessed)] = [row.last_id, *guessed]
+            padding_mask[place, : 1 + len(guessed)] = True
+            lengths[place] = row.num_read
         return {
             "token_ids": token_ids,
-            "padding_mask": np.arange(num_rows)[:, None] < len(self.rows),
+            "padding_mask": padding_mask,
             "lengths": lengths,
             "past": self._cache.array,
             "allowed": self._allowed(),
@@ -107,22 +123,22 @@ class RunningBatch:
         likeliest = ("likeliest_ids", "likeliest_log_probabilities") if any(wanted) else ()
         return ("token_ids", "keys_values", *probabilities, *likeliest)
 
-    def _told(self, row: Row, token_id: int, drawn: dict[str, np.ndarray], place: int) -> Token | None:
+    def _told(self, row: Row, token_id: int, drawn: dict[str, np.ndarray], place: int, time: int) -> Token | None:
         if row.likeliest is None:
             return None
         likeliest = ()
         if row.likeliest:
-            ids = drawn["likeliest_ids"][place, 0, : row.likeliest].tolist()
-            values = drawn["likeliest_log_probabilities"][place, 0, : row.likeliest].tolist()
+            ids = drawn["likeliest_ids"][place, time, : row.likeliest].tolist()
+            values = drawn["likeliest_log_probabilities"][place, time, : row.likeliest].tolist()
             likeliest = tuple((self._text(one), value) for one, value in zip(ids, values, strict=True))
-        return Token(token_id, self._text(token_id), float(drawn["log_probability"][place, 0]), likeliest)
+        return Token(token_id, self._text(token_id), float(drawn["log_probability"][place, time]), likeliest)
 
     def _text(self, token_id: int) -> str:
         return self._description.token_bytes[token_id].decode("latin-1")
 
-    def _make_room(self) -> None:
-        """Let the cache have room for a further position of every row, and not much more for long."""
-        longest = max((row.num_read + 1 for row in self.rows), default=0)
+    def _make_room(self, num_guesses: int = 0) -> None:
+        """Let the cache have room for a further position of every row and guesses, and not much more for long."""
+        longest = max((row.num_read + 1 + num_guesses for row in self.rows), default=0)
         rows = room(len(self.rows), least=1, most=self._most_rows)
         capacity = room(longest, least=LEAST_CAPACITY, most=self._description.context)
         is_small = rows > self._cache.rows or capacity > self._cache.capacity

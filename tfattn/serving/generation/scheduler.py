@@ -5,22 +5,24 @@ import queue
 import secrets
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from grpc import StatusCode
 
-from tfattn.serving.api.failure import Failure
+from tfattn.errors import ServingError
+from tfattn.guidance.guide import Guide
+from tfattn.guidance.guides import Guides
+from tfattn.serving.api.failure import Failure, invalid
 from tfattn.serving.generation.description import Description
-from tfattn.serving.generation.guide import Guide
 from tfattn.serving.generation.limits import USUAL, Occupancy, TextLimits
-from tfattn.serving.generation.piece import Piece
+from tfattn.serving.generation.piece import Piece, Token
 from tfattn.serving.generation.prefixes import Prefixes, common
 from tfattn.serving.generation.prompts import Model, Prompts, is_chat
 from tfattn.serving.generation.reading import Reading
-from tfattn.serving.generation.request import Request
+from tfattn.serving.generation.request import Prompt, Request
 from tfattn.serving.generation.row import Row
 from tfattn.serving.generation.running_batch import RunningBatch
 
@@ -108,6 +110,7 @@ class Scheduler:
         self.description = Description.read(model.folder)
         self._model, self._limits = model, limits
         self._prompts = Prompts(model, self.description)
+        self._guides = Guides(self.description.token_bytes)
         self._prefixes = Prefixes(limits.prefix_bytes)
         self._observe, self._observed = observe, Occupancy(0, 0)
         self._running = RunningBatch(model, self.description, most_rows=limits.most_rows)
@@ -128,18 +131,18 @@ class Scheduler:
             self._changed.notify()
         self._thread.join()
 
-    def submit(self, request: Request, ticket: Ticket, *, make_guide: Callable[[], Guide] | None = None) -> None:
+    def submit(self, request: Request, ticket: Ticket) -> None:
         """Let texts be written.
 
         Args:
             request: what is wanted.
             ticket: who hears of it, and may cancel it.
-            make_guide: makes what restricts a text, one for each.
 
         Raises:
-            Failure: INVALID_ARGUMENT, a prompt does not do; UNAVAILABLE, too many wait already.
+            Failure: INVALID_ARGUMENT, a prompt does not do, or no text can be as is asked; UNAVAILABLE, too many wait
+                already.
         """
-        rows = self._rows(request, make_guide)
+        rows = self._rows(request)
         with self._changed:
             num_free = self._limits.most_rows + self._limits.most_waiting - len(self._tickets)
             if self._is_ending or len(rows) > num_free:
@@ -149,19 +152,18 @@ class Scheduler:
             self._waiting.extend(rows)
             self._changed.notify()
 
-    def write(self, request: Request, *, make_guide: Callable[[], Guide] | None = None) -> Iterator[Piece]:
+    def write(self, request: Request) -> Iterator[Piece]:
         """Yield pieces of texts as they come; to close the iterator cancels the request.
 
         Args:
             request: what is wanted.
-            make_guide: makes what restricts a text, one for each.
 
         Raises:
             Failure: as `submit`, or what went wrong meanwhile.
         """
         told: queue.SimpleQueue[Piece | Failure | None] = queue.SimpleQueue()
         ticket = Ticket(told.put)
-        self.submit(request, ticket, make_guide=make_guide)
+        self.submit(request, ticket)
         try:
             while (piece := told.get()) is not None:
                 if isinstance(piece, Failure):
@@ -170,7 +172,7 @@ class Scheduler:
         finally:
             ticket.cancel()
 
-    def _rows(self, request: Request, make_guide: Callable[[], Guide] | None) -> list[Row]:
+    def _rows(self, request: Request) -> list[Row]:
         settings = request.complete(self.description.defaults)
         seed = secrets.randbits(32) if request.seed is None else request.seed
         token_ids = map(self._prompts.token_ids, request.prompts)
@@ -182,14 +184,25 @@ class Scheduler:
                 settings=settings,
                 seed=seed + choice * SEEDS_APART,
                 limit=min(int(wanted), self.description.context - len(prompt_ids)),
-                end_ids=frozenset() if request.ignores_end else self.description.ends(of_chat=is_chat(prompt)),
+                end_ids=end_ids,
                 stops=request.stop,
                 likeliest=request.likeliest,
-                guide=make_guide() if make_guide else None,
+                guide=self._guide(request, end_ids),
+                has_drafts=self._limits.has_drafts,
             )
             for number, (prompt, prompt_ids) in enumerate(zip(request.prompts, token_ids, strict=True))
+            for end_ids in [self._ends(request, prompt)]
             for choice in range(request.n)
         ]
+
+    def _ends(self, request: Request, prompt: Prompt) -> frozenset[int]:
+        return frozenset() if request.ignores_end else self.description.ends(of_chat=is_chat(prompt))
+
+    def _guide(self, request: Request, end_ids: frozenset[int]) -> Guide | None:
+        try:
+            return self._guides.of(request.guided, end_ids=end_ids)
+        except ServingError as error:
+            raise invalid(str(error)) from None
 
     # In the thread
 
@@ -213,17 +226,27 @@ class Scheduler:
         if self._reading is not None:
             self._read_more()
         if self._running.rows:
-            for row, token_id, told in self._running.step():
-                piece = row.add(token_id, self.description.token_bytes[token_id], told)
+            written = [(row, self._added(row, drawn)) for row, drawn in self._running.step()]
+            for row, pieces in written:
                 if row.finish_reason:
                     self._end(row)
-                if piece is not None:
+                for piece in pieces:
                     self._told(row, piece)
         self._tell_occupancy()
 
+    def _added(self, row: Row, drawn: Sequence[tuple[int, Token | None]]) -> list[Piece]:
+        """Add tokens to a row until it ends, and return what it has more than before."""
+        pieces = []
+        for token_id, told in drawn:
+            piece = row.add(token_id, self.description.token_bytes[token_id], told)
+            pieces += [piece] if piece is not None else []
+            if row.finish_reason:
+                break
+        return pieces
+
     def _told(self, row: Row, piece: Piece) -> None:
         ticket = self._tickets[row]
-        if row.finish_reason:
+        if piece.finish_reason:
             self._forget(row)
         ticket.tell(piece)
 

@@ -15,7 +15,7 @@ from grpc import StatusCode
 
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.api.signature import Signature
-from tfattn.serving.engine.batching import Batcher
+from tfattn.serving.engine.batching import MOST_DEATHS, Batcher
 from tfattn.serving.engine.batching_parameters import BatchingParameters
 from tfattn.serving.engine.messages import Arrays
 from tfattn.serving.engine.process import Died, Process
@@ -137,13 +137,20 @@ class Version:
             Failure: INVALID_ARGUMENT, a prompt does not do; UNAVAILABLE, too many wait already, or the process died.
         """
         with self.use():
-            process = await self._running_process()
-            try:
-                async with contextlib.aclosing(process.write(request)) as pieces:
-                    async for piece in pieces:
-                        yield piece
-            except Died:
-                raise Failure(StatusCode.UNAVAILABLE, "The model's process died while it wrote") from None
+            has_begun, deaths = False, 0
+            while True:
+                process = await self._running_process()
+                try:
+                    async with contextlib.aclosing(process.write(request)) as pieces:
+                        async for piece in pieces:
+                            has_begun = True
+                            yield piece
+                        return
+                except Died:
+                    deaths += 1
+                    await asyncio.shield(process.ended)  # by now the next one is on its way
+                    if has_begun or deaths == MOST_DEATHS:
+                        raise Failure(StatusCode.UNAVAILABLE, "The model's process died while it wrote") from None
 
     @contextlib.contextmanager
     def use(self) -> Iterator[None]:

@@ -3,12 +3,13 @@
 import { named, showAnswer } from "./answer.js";
 import { offerAttention } from "./attention.js";
 import { isDoubtful, line, quality } from "./card.js";
+import { chatWith, writingOf } from "./chat.js";
 import { element, part, show } from "./elements.js";
 import { fieldsOf, hasRows, hint, requestOf, rowOf } from "./form.js";
 import { ALL_MASKS } from "./masks.js";
 import { ask, begin, hasToken, useToken } from "./server.js";
 
-let asked = null; // what the form asks: {path, card, fields, outputs, byRows, signatures}
+let asked = null; // what the form asks: {path, card, fields, outputs, byRows, signatures}, or {chat}
 let examplesShown = 0;
 let open = listModels; // what leads to a form, where there is none yet
 
@@ -39,7 +40,7 @@ async function chooseModel({ name, versions, labels }) {
   part("version").replaceChildren(...options);
   open = () => {
     const { path, number } = choices[part("version").selectedIndex];
-    return showForm(name, path, cards.get(number) ?? null);
+    return showForm(name, path, number, cards.get(number) ?? null);
   };
   part("version").onchange = () => attempt(open);
   await open();
@@ -60,13 +61,17 @@ function clear() {
   asked = null;
   part("inputs").replaceChildren();
   part("quality").textContent = "";
-  for (const id of ["failure", "notice", "answer", "command", "example"]) part(id).hidden = true;
+  part("messages").replaceChildren();
+  const parts = ["failure", "notice", "answer", "command", "example", "messages", "options", "stop", "anew"];
+  for (const id of parts) part(id).hidden = true;
 }
 
-async function showForm(name, version, card) {
+async function showForm(name, version, number, card) {
   clear();
   part("quality").textContent = quality(card);
   part("quality").className = isDoubtful(card) ? "warning" : "hint";
+  const writing = number === undefined ? null : await writingOf(name, number);
+  if (writing) return showChat(`${name}${decodeURIComponent(version)}`, writing);
   const path = `v1/models/${encodeURIComponent(name)}${version}`;
   const signatures = (await ask(`${path}/metadata`)).value.metadata.signature_def.signature_def;
   if (!signatures.serving_default) throw new Error(`${name} has no signature serving_default.`);
@@ -81,6 +86,14 @@ async function showForm(name, version, card) {
   fields[0].control.focus();
 }
 
+function showChat(model, writing) {
+  const chat = chatWith(model, writing);
+  asked = { chat };
+  part("inputs").replaceChildren(chat.field);
+  part("hint").textContent = "Enter sends, Shift+Enter starts a new line";
+  chat.control.focus();
+}
+
 function fillInExample() {
   const { card, fields } = asked;
   const example = card.examples[examplesShown++ % card.examples.length];
@@ -93,6 +106,7 @@ function fillInExample() {
 
 async function send() {
   if (!asked) return open();
+  if (asked.chat) return asked.chat.isBlank() ? asked.chat.control.focus() : asked.chat.say(showCommand);
   const { path, card, fields, outputs, byRows, signatures } = asked;
   const isEmpty = fields.every(({ isBlank }) => isBlank());
   part("notice").hidden = !isEmpty;
@@ -180,6 +194,7 @@ async function attempt(work) {
 
 part("form").onsubmit = (event) => {
   event.preventDefault();
+  if (!part("stop").hidden) return; // a text is being written
   useToken(part("token").value.trim());
   attempt(send);
 };
@@ -191,5 +206,7 @@ part("form").onkeydown = (event) => {
   part("form").requestSubmit();
 };
 part("example").onclick = fillInExample;
+part("stop").onclick = () => attempt(async () => {}); // which ends what is under way
+part("anew").onclick = () => attempt(async () => asked.chat.anew());
 part("copy").onclick = copy;
 attempt(listModels);

@@ -2,25 +2,30 @@
 
 /models.json                  a list of models: name, versions (those that answer, newest first), labels
 /cards/<name>/<version>.json  what card.py reads; null where the version has no card
+/texts/<name>/<version>.json  what writing.py reads; null where the version does not write texts step by step
 """
 
 import asyncio
 import contextlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import resources
+from pathlib import Path
 from typing import Any
+
+from pydantic import BaseModel
 
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.models.models import Models
 from tfattn.serving.models.version import VersionState
-from tfattn.serving.page import card
+from tfattn.serving.page import card, writing
 from tfattn.serving.protocols.rest.response import Response
 from tfattn.serving.protocols.rest.routes import decoded
 
 _MODELS = b"/models.json"
-_CARD = re.compile(rb"/cards/(?P<model>[^/]+)/(?P<version>[0-9]{1,19})\.json")
+_VERSION = re.compile(rb"/(?P<kind>cards|texts)/(?P<model>[^/]+)/(?P<version>[0-9]{1,19})\.json")
+_READ: dict[bytes, Callable[[Path], BaseModel | None]] = {b"cards": card.read, b"texts": writing.read}
 _CONTENT_TYPES = {
     "html": b"text/html; charset=utf-8",
     "css": b"text/css; charset=utf-8",
@@ -50,7 +55,7 @@ class Page:
 
     def has_data(self, path: bytes) -> bool:
         """Tell whether a path is one of the page's data, which only clients may read that may ask the models."""
-        return path == _MODELS or _CARD.fullmatch(path) is not None
+        return path == _MODELS or _VERSION.fullmatch(path) is not None
 
     async def data(self, path: bytes) -> bytes:
         """Return the JSON at a path of the page's data.
@@ -60,9 +65,9 @@ class Page:
         """
         if path == _MODELS:
             return json.dumps([self._listed(name) for name in self._models.names]).encode()
-        match = _CARD.fullmatch(path)
+        match = _VERSION.fullmatch(path)
         version = self._models.find(decoded(match["model"]), int(match["version"]))
-        found = await asyncio.to_thread(card.read, version.folder)
+        found = await asyncio.to_thread(_READ[match["kind"]], version.folder)
         return b"null" if found is None else found.model_dump_json().encode()
 
     def _listed(self, name: str) -> dict[str, Any]:

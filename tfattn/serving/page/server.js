@@ -22,20 +22,44 @@ export const hasToken = () => token !== "";
 
 /** What the server answers: the text as it came, what it means, and how long it took. An error has the HTTP status. */
 export async function ask(path, body) {
-  const headers = token ? { Authorization: `Bearer ${token}` } : {};
-  const method = body === undefined ? "GET" : "POST";
   const started = performance.now();
-  const response = await fetch(path, { method, body, headers, cache: "no-store", signal: underWay.signal });
+  const response = await sent(path, body);
   const text = await response.text();
   const milliseconds = performance.now() - started;
-  if (!response.ok) throw Object.assign(new Error(errorIn(text)), { status: response.status });
   const value = JSON.parse(text.replace(MISREAD, (word) => (word[0] === '"' ? word : `"${word}"`)));
   return { text, value, milliseconds };
 }
 
+/** The documents of a stream of events, as they come. */
+export async function* events(path, body) {
+  const reader = (await sent(path, body)).body.pipeThrough(new TextDecoderStream()).getReader();
+  let unread = "";
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    const whole = (unread + read.value).split("\n\n");
+    unread = whole.pop();
+    for (const event of whole) {
+      const data = event.slice("data: ".length);
+      if (data === "[DONE]") return;
+      const document = JSON.parse(data);
+      if (document.error) throw new Error(document.error.message);
+      yield document;
+    }
+  }
+  throw new Error("The connection broke off.");
+}
+
+async function sent(path, body) {
+  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  const method = body === undefined ? "GET" : "POST";
+  const response = await fetch(path, { method, body, headers, cache: "no-store", signal: underWay.signal });
+  if (!response.ok) throw Object.assign(new Error(errorIn(await response.text())), { status: response.status });
+  return response;
+}
+
 function errorIn(text) {
   try {
-    return JSON.parse(text).error ?? text;
+    const { error } = JSON.parse(text);
+    return error?.message ?? error ?? text;
   } catch {
     return text;
   }

@@ -38,7 +38,11 @@ class Announcement:
         """Write a command to try the first model with; empty where no model is available."""
         for name in self.models.names:
             with contextlib.suppress(Failure):
-                signature = self.models.find(name).signatures[DEFAULT]
+                version = self.models.find(name)
+                if version.writes_texts:
+                    body = json.dumps({"model": name, "prompt": "Once upon a time", "stream": True})
+                    return f"curl -N -d '{body}' {self.rest}/v1/completions"
+                signature = version.signatures[DEFAULT]
                 row = {key: _example(tensor) for key, tensor in signature.inputs.items()}
                 body = json.dumps({"instances": [row if len(row) > 1 else next(iter(row.values()))]})
                 return f"curl -d '{body}' {self.rest}/v1/models/{name}:predict"

@@ -16,7 +16,7 @@ from tfattn import files
 from tfattn.serving.api.failure import Failure, invalid
 from tfattn.serving.models.version import VersionState
 from tfattn.serving.monitoring import logs
-from tfattn.serving.protocols.rest import application
+from tfattn.serving.protocols.rest import accounts
 
 MODEL = "/v1/models/half_plus_two"
 ROWS = {"instances": [1.0, 2.0]}
@@ -286,7 +286,7 @@ def test_what_nobody_expected_is_the_servers_own_failure(server, monkeypatch):
 
 def test_requests_are_logged_without_what_they_hold(serve, monkeypatch):
     written = []
-    monkeypatch.setattr(application, "log", lambda event, **facts: written.append((event, facts)))
+    monkeypatch.setattr(accounts, "log", lambda event, **facts: written.append((event, facts)))
     server = serve(log_requests=True)
     server.post("half_plus_two:predict", {"instances": ["secret"]})
     server.post("secret:predict", ROWS)

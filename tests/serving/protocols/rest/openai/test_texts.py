@@ -203,7 +203,16 @@ def test_wrong_values_are_refused_with_their_names(server, author, parameter, va
         (CHAT, {"messages": [{"role": "robot", "content": "Hi"}]}, "messages", ["'user'"]),
         (CHAT, {"messages": "Hi"}, "messages", ["received a string"]),
         (CHAT, {"top_logprobs": 2}, "top_logprobs", ["logprobs"]),
-        (CHAT, {"response_format": {"type": "json_object"}}, "response_format", ['"text"']),
+        (CHAT, {"response_format": {"type": "xml"}}, "response_format", ["json_schema"]),
+        (CHAT, {"guided_choice": ["a"], "guided_regex": "b"}, "guided_regex", ["only one field"]),
+        (
+            COMPLETIONS,
+            {"guided_json": {"items": {"type": "text"}}},
+            "guided_json",
+            ["guided_json#/items/type: no type"],
+        ),
+        (COMPLETIONS, {"guided_json": {"$ref": "#"}}, "guided_json", ["no text fits"]),
+        (COMPLETIONS, {"guided_regex": "a("}, "guided_regex", ["guided_regex, character 3: cannot read the pattern"]),
         (COMPLETIONS, {"prompt": [1], "echo": True}, "echo", ["text"]),
         (COMPLETIONS, {"prompt": []}, "prompt", []),
         (COMPLETIONS, {"prompt": ["x"] * 17}, "prompt", []),
@@ -213,6 +222,15 @@ def test_wrong_values_are_refused_with_their_names(server, author, parameter, va
 def test_fields_of_one_path_that_are_wrong(server, path, fields, parameter, words):
     asked = chat if path == CHAT else completion
     refused(server.ask("POST", path, asked(**fields)), 400, parameter, *words)
+
+
+def test_what_guides_a_text_is_asked_of_the_model(server, author):
+    schema = {"type": "json_schema", "json_schema": {"name": "one", "schema": {"type": "integer"}}}
+    server.ask("POST", CHAT, chat(response_format=schema))
+    server.ask("POST", COMPLETIONS, completion(guided_choice=["a", "b"]))
+    server.ask("POST", CHAT, chat(response_format={"type": "text"}))
+    wanted = [request.guided for request in author.wanted]
+    assert wanted == [{"response_format": schema}, {"guided_choice": ["a", "b"]}, {}]
 
 
 def test_bodies_that_are_no_request(server):
@@ -226,6 +244,20 @@ def test_models_that_are_not_there_or_write_no_texts(server):
     error = refused(server.ask("POST", CHAT, chat(model="writer")), 404, "model", "'writer'", "author")
     assert error["code"] == "model_not_found"
     refused(server.ask("POST", CHAT, chat(model="half_plus_two")), 400, "model", "half_plus_two:predict")
+
+
+def test_a_version_or_label_of_a_model(serve, author):
+    older = Version("author", 3, [])
+    older.told = [Piece(0, "older", (), "stop", Usage(1, 0, 1))]
+    server = serve(author, older)
+    server.models.labels["author"] = {"stable": 3}
+    texts = {
+        model: server.ask("POST", COMPLETIONS, completion(model=model)).json["choices"][0]["text"]
+        for model in ("author", "author/versions/3", "author/labels/stable")
+    }
+    assert texts == {"author": "The fox", "author/versions/3": "older", "author/labels/stable": "older"}
+    refused(server.ask("POST", CHAT, chat(model="author/versions/4")), 404, "model", "author/versions/4")
+    refused(server.ask("POST", CHAT, chat(model="author/labels/x")), 400, "model", "label: x")
 
 
 def test_a_model_that_does_not_answer_yet(serve, author):

@@ -45,14 +45,12 @@ class ChatFields(TextFields):
         max_completion_tokens: OpenAI's newer word for max_tokens.
         logprobs: whether the probability of each token is told.
         top_logprobs: how many of the likeliest tokens are told of each place.
-        response_format: what the answer has to be; a text alone is known.
     """
 
     messages: Annotated[tuple[MessageFields, ...], Field(min_length=1)]
     max_completion_tokens: MaxTokens | None = None
     logprobs: bool | None = None
     top_logprobs: Annotated[int, Field(ge=0, le=MOST_LIKELIEST)] | None = None
-    response_format: dict[str, Any] | None = None
 
     prompt_name: ClassVar[str] = "messages"
 
@@ -63,8 +61,6 @@ class ChatFields(TextFields):
             Failure: INVALID_ARGUMENT, with the parameter.
         """
         self.check()
-        if self.response_format and self.response_format.get("type") != "text":
-            raise wrong("response_format", 'this server writes {"type": "text"} alone')
         if self.top_logprobs is not None and not self.logprobs:
             raise wrong("top_logprobs", "it needs logprobs to be true")
         request = self.request(

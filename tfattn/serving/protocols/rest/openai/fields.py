@@ -4,6 +4,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tfattn.errors import ServingError
+from tfattn.guidance.plan import READERS, asked, plan_of
 from tfattn.serving.api.failure import Failure, invalid
 from tfattn.serving.generation.request import MOST_CHOICES, Request, Settings, Stop, Stops
 
@@ -32,6 +34,9 @@ class TextFields(Settings):
         stream: whether it comes in pieces.
         stream_options: what else comes then.
         max_tokens: the most tokens of a text.
+        response_format: what a text must be, in OpenAI's words: a text, any object of JSON, or a value of a schema.
+        guided_choice, guided_json, guided_regex: the same in vLLM's words: one of some texts, a value of a schema, what
+            matches a pattern.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -43,14 +48,23 @@ class TextFields(Settings):
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     max_tokens: MaxTokens | None = None
+    response_format: Any = None
+    guided_choice: Any = None
+    guided_json: Any = None
+    guided_regex: Any = None
 
     @property
     def tells_usage(self) -> bool:
         """Whether a stream ends with the number of tokens."""
         return bool(self.stream_options and self.stream_options.include_usage)
 
+    @property
+    def guided(self) -> dict[str, Any]:
+        """What a text must be, by the one field that says so; empty where it may be anything."""
+        return asked({name: getattr(self, name) for name in READERS})
+
     def check(self) -> None:
-        """Refuse what this server does not know and must not pass over.
+        """Refuse what this server does not know and must not pass over, and what no text can be.
 
         Raises:
             Failure: INVALID_ARGUMENT, with the parameter.
@@ -58,6 +72,13 @@ class TextFields(Settings):
         for name in UNKNOWN:
             if self.model_extra.get(name):
                 raise wrong(name, "this server does not know it; leave it out")
+        try:
+            for name, value in self.guided.items():
+                plan_of(name, value).network()
+        except ServingError as error:
+            failure = invalid(str(error))
+            (failure.parameter,) = (name for name in READERS if error.where.startswith(name))
+            raise failure from None
 
     def request(self, prompts: tuple[Any, ...], **settings: Any) -> Request:
         """Return the request to the model."""
@@ -66,6 +87,7 @@ class TextFields(Settings):
             n=self.n or 1,
             seed=self.seed,
             stop=(self.stop,) if isinstance(self.stop, str) else self.stop or (),
+            guided=self.guided,
             **{name: getattr(self, name) for name in Settings.model_fields},
             **settings,
         )

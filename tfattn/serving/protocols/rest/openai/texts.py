@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import re
 import time
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 from grpc import StatusCode
 
 from tfattn.errors import listed
+from tfattn.guidance.plan import READERS
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.generation.piece import Piece
 from tfattn.serving.generation.request import Request, read
@@ -31,6 +33,7 @@ from tfattn.serving.section import Serving
 MODELS = b"/v1/models"
 FIELDS = {b"/v1/completions": CompletionFields, b"/v1/chat/completions": ChatFields}
 EVENTS = b"text/event-stream; charset=utf-8"
+_MODEL = re.compile(r"(.*?)(?:/versions/([0-9]{1,19})|/labels/([^/]+))?", re.DOTALL)
 HEADERS = ((b"cache-control", b"no-cache"), (b"x-accel-buffering", b"no"))  # proxies must not collect the events
 
 
@@ -41,7 +44,7 @@ class Call:
     Attributes:
         api: its path without the version.
         start: when it came.
-        model: the name that it asks for.
+        model: the model that it asks.
         version: what answers.
         is_told: whether it has been counted.
     """
@@ -100,8 +103,10 @@ class Texts:
     ) -> Response | StreamedResponse:
         body = await read_body(receive, headers, self._serving)
         fields = await asyncio.to_thread(read, FIELDS[path], body) if len(body) > LARGE else read(FIELDS[path], body)
-        call.model, call.version = fields.model, self._find(fields.model)
-        request, answer = fields.answer()
+        call.version = self._find(fields.model)
+        call.model = call.version.model
+        takes_long = len(body) > LARGE or fields.model_fields_set & READERS.keys()
+        request, answer = await asyncio.to_thread(fields.answer) if takes_long else fields.answer()
         pieces = self._pieces(call, fields.prompt_name, request)
         async with unless_disconnected(receive):
             if not fields.stream:
@@ -161,12 +166,14 @@ class Texts:
             self._tell(call)
             yield DONE
 
-    def _find(self, name: str) -> Version:
+    def _find(self, model: str) -> Version:
+        """Find the version of a model: NAME, NAME/versions/NUMBER or NAME/labels/LABEL, as in TF Serving's paths."""
+        name, version, label = _MODEL.fullmatch(model).groups()
         try:
-            version = self._models.find(name)
+            version = self._models.find(name, int(version) if version else None, label)
         except Failure as failure:
             if failure.code is StatusCode.NOT_FOUND:
-                failure = Failure(failure.code, f"There is no model {name!r}; there is {listed(self._writers())}")
+                failure = Failure(failure.code, f"There is no model {model!r}; there is {listed(self._writers())}")
             failure.parameter = "model"
             raise failure from None
         if not version.writes_texts:

@@ -1,0 +1,81 @@
+"""What all models keep that compute logits, whatever they read."""
+
+import json
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from tfattn.features import LOGITS
+
+
+def check_configuration(model: keras.Model, features: dict) -> None:
+    """Holds a twin that is made of the model's configuration and weights against the model."""
+    twin = type(model).from_config(json.loads(json.dumps(model.get_config())))
+    assert twin.get_config() == model.get_config()
+    paths = [variable.path for variable in model.variables]
+    assert len(set(paths)) == len(paths)
+    assert [variable.path for variable in twin.variables] == paths
+    twin.set_weights(model.get_weights())
+    np.testing.assert_array_equal(logits_of(twin, features), logits_of(model, features))
+
+
+def check_depth_groups(model: keras.Model) -> None:
+    """Expects each trainable variable in one group."""
+    paths = [variable.path for group in model.depth_groups() for variable in group]
+    assert sorted(paths) == sorted(variable.path for variable in model.trainable_variables)
+
+
+def in_bfloat16(model: keras.Model, features: dict, real: np.ndarray) -> tuple[keras.Model, np.ndarray, float]:
+    """Returns a twin in bfloat16, whose logits are about the same, and the logits in float32 with their scale."""
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        half = type(model).from_config(model.get_config())
+    finally:
+        keras.config.set_dtype_policy("float32")
+    half.set_weights(model.get_weights())
+    assert {v.dtype for v in half.trainable_variables} == {"float32"}
+    logits = logits_of(model, features)
+    scale = np.abs(logits).max()
+    np.testing.assert_allclose(logits_of(half, features)[real], logits[real], atol=0.1 * scale)
+    return half, logits, scale
+
+
+def check_training_reaches_every_weight(model: keras.Model, features: dict) -> None:
+    """Trains the model one step, which changes each weight."""
+
+    class Trained(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.inner = model
+
+        def call(self, features, training=False):
+            return self.inner(features, training=training)[LOGITS]
+
+    before = {v.path: array(v) for v in model.trainable_variables}
+    trained = Trained()
+    trained.compile(optimizer=keras.optimizers.SGD(1.0), loss="mse", jit_compile=False)
+    trained.train_on_batch(features, np.zeros_like(logits_of(model, features)))
+    for variable in model.trainable_variables:
+        assert np.abs(array(variable) - before[variable.path]).max() > 0, variable.path
+
+
+def compiled(function: Any) -> Any:
+    """As a graph that knows no length and no number of rows, where the backend has such."""
+    if keras.backend.backend() != "tensorflow":
+        return function
+    import tensorflow as tf
+
+    of_any_shape = [tf.TensorSpec([None, None], dtype) for dtype in (tf.int32, tf.bool)]
+    return tf.function(function, input_signature=of_any_shape, autograph=False)
+
+
+def logits_of(model: keras.Model, features: dict) -> np.ndarray:
+    """The logits of a model in float32."""
+    return array(ops.cast(model(features)[LOGITS], "float32"))
+
+
+def array(tensor: Any) -> np.ndarray:
+    """A tensor of any backend as an array."""
+    return keras.ops.convert_to_numpy(tensor)

@@ -1,0 +1,60 @@
+"""A stream of the line: pieces in order, then the end or the reason for it; it does not grow without bounds."""
+
+import asyncio
+
+import pytest
+from grpc import StatusCode
+
+from tfattn.serving.api.failure import Failure
+from tfattn.serving.engine.stream import MOST_UNREAD, Stream
+from tfattn.serving.generation.piece import Piece, Token, Usage
+
+WHOLE = Piece(1, "é", (Token(5, "\xe5", -0.5, (("a", -1.0),)),), "stop", Usage(3, 2, 1))
+
+
+async def read(stream):
+    return [piece async for piece in stream]
+
+
+def test_a_message_is_read_as_it_was_written():
+    assert Piece.of(WHOLE.message()) == WHOLE
+    assert Piece.of(Piece(0, "x").message()) == Piece(0, "x")
+
+
+def test_pieces_come_in_order_and_then_the_end():
+    async def life():
+        stream = Stream()
+        reading = asyncio.create_task(read(stream))
+        for piece in (Piece(0, "a"), WHOLE):
+            await asyncio.sleep(0)
+            stream.put(0, piece.message())
+        assert not stream.is_over
+        stream.put(0, b"")
+        assert stream.is_over and await reading == [Piece(0, "a"), WHOLE]
+
+    asyncio.run(life())
+
+
+def test_a_failure_comes_behind_what_was_told_before():
+    async def life():
+        stream = Stream()
+        stream.put(0, Piece(0, "a").message())
+        stream.put(StatusCode.UNAVAILABLE.value[0], b"too many")
+        assert await anext(stream) == Piece(0, "a")
+        with pytest.raises(Failure, match="too many") as failure:
+            await anext(stream)
+        assert failure.value.code is StatusCode.UNAVAILABLE
+
+    asyncio.run(life())
+
+
+def test_whoever_reads_too_slowly_is_cut_off():
+    async def life():
+        stream = Stream()
+        for _ in range(MOST_UNREAD + 5):
+            stream.put(0, Piece(0, "a").message())
+        assert not stream.is_over  # the process still writes, and is to be told
+        with pytest.raises(Failure, match="more slowly than it is written"):
+            await read(stream)
+
+    asyncio.run(life())

@@ -1,0 +1,191 @@
+"""Texts from a real server, asked by OpenAI's own client: what is streamed, what is whole, and what is left behind."""
+
+import concurrent.futures
+import contextlib
+import json
+import os
+import signal
+import socket
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import grpc
+import numpy as np
+import openai
+import pytest
+from tensorflow_serving.apis.predict_pb2 import PredictRequest
+from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
+
+from benchmarks.serving.running import descendants, running, wait_until
+from tests.serving import authors
+from tfattn.serving.api.tensors import from_proto, to_proto
+
+MODEL = authors.NAME
+TEXTS = ":tfattn:serving:texts"
+
+
+def completion(client, prompt, *, seed=0, length=40, **settings):
+    return client.completions.create(model=MODEL, prompt=prompt, seed=seed, max_tokens=length, **settings)
+
+
+def streamed(client, prompt, **settings):
+    return "".join(chunk.choices[0].text for chunk in completion(client, prompt, stream=True, **settings))
+
+
+@pytest.fixture(scope="module")
+def own(authored):
+    """A server that a test may harm, and its client; the last test ends it."""
+    with (
+        running(authored, worker_threads=1) as server,
+        openai.OpenAI(base_url=f"{server.rest}/v1", api_key="none", max_retries=0) as client,
+    ):
+        yield server, client
+
+
+def test_the_client_gets_a_completion_whole_and_as_a_stream(client):
+    whole = completion(client, "To be", seed=3)
+    assert whole.choices[0].text and whole.usage.prompt_tokens > 1 and whole.usage.completion_tokens <= 40
+    assert streamed(client, "To be", seed=3) == whole.choices[0].text
+    assert [model.id for model in client.models.list()] == [MODEL]
+
+
+def test_the_client_gets_json_of_a_schema_and_one_of_some_texts(client):
+    schema = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
+    asked = {"model": MODEL, "messages": [{"role": "user", "content": "To be?"}], "seed": 2}
+    formatted = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": True}}
+    answer = client.chat.completions.create(**asked, response_format=formatted).choices[0]
+    assert answer.finish_reason == "stop" and json.loads(answer.message.content) in ({"ok": True}, {"ok": False})
+    texts = {"guided_choice": ["ja", "日本"]}
+    assert streamed(client, "To be", extra_body=texts) in texts["guided_choice"]
+    with pytest.raises(openai.BadRequestError, match="guided_json#/type: no type") as refusal:
+        completion(client, "To be", extra_body={"guided_json": {"type": "text"}})
+    assert refusal.value.param == "guided_json"
+
+
+def test_the_client_gets_an_answer_of_a_chat_whole_and_as_a_stream(client):
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "To be?"}]
+    asked = {"model": MODEL, "messages": messages, "seed": 5, "max_completion_tokens": 30}
+    whole = client.chat.completions.create(**asked, logprobs=True, top_logprobs=3)
+    (choice,) = whole.choices
+    assert choice.message.role == "assistant" and choice.finish_reason in ("stop", "length")
+    assert all(len(token.top_logprobs) == 3 for token in choice.logprobs.content)
+    stream = client.chat.completions.create(**asked, stream=True, stream_options={"include_usage": True})
+    *chunks, last = stream
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == choice.message.content
+    assert last.usage.total_tokens == whole.usage.total_tokens
+    # By now the whole prompt has been read before, but for the token that is read as the answer begins.
+    assert last.usage.prompt_tokens_details.cached_tokens == last.usage.prompt_tokens - 1
+
+
+def test_a_text_is_that_of_the_export_itself(client, server):
+    request = PredictRequest(model_spec={"name": MODEL})
+    for name, value in {"text": b"To be", "seed": 3, "max_new_tokens": 30}.items():
+        dtype = object if name == "text" else np.int32
+        request.inputs[name].CopyFrom(to_proto(np.array([value], dtype)))
+    with grpc.insecure_channel(server.grpc) as channel:
+        outputs = PredictionServiceStub(channel).Predict(request, timeout=30).outputs
+    expected = {name: from_proto(name, value)[0] for name, value in outputs.items()}
+    answer = completion(client, "To be", seed=3, length=30)
+    assert expected["text"] and answer.choices[0].text.startswith(expected["text"].decode())
+    assert answer.usage.completion_tokens == expected["length"]
+    assert answer.choices[0].finish_reason == expected["finish_reason"].decode()
+
+
+def test_streams_that_start_one_after_another_are_what_each_is_alone(client):
+    prompts = [f"{'whether it is ' * (number % 3)}to be {number}" for number in range(8)]
+    alone = [streamed(client, prompt, seed=seed, length=60) for seed, prompt in enumerate(prompts)]
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        streams = []
+        for seed, prompt in enumerate(prompts):
+            stream = completion(client, prompt, seed=seed, length=60, stream=True)
+            first = next(stream).choices[0].text  # the one before is under way
+            streams.append(pool.submit(lambda first=first, rest=stream: first + "".join(_texts(rest))))
+        assert [stream.result() for stream in streams] == alone
+
+
+def _texts(stream):
+    return [chunk.choices[0].text for chunk in stream]
+
+
+def test_a_stop_string_ends_a_text_wherever_tokens_end(client):
+    whole = completion(client, "To be", seed=3, length=60).choices[0].text
+    for start in range(5, min(len(whole) - 6, 25), 4):
+        stop = whole[start : start + 3]
+        if "\ufffd" in stop:  # bytes that are no text
+            continue
+        expected = whole[: whole.index(stop)].rstrip("\ufffd")  # half a character before it is dropped
+        answer = completion(client, "To be", seed=3, length=60, stop=["~~~~", stop]).choices[0]
+        assert (answer.text.rstrip("\ufffd"), answer.finish_reason) == (expected, "stop")
+        assert streamed(client, "To be", seed=3, length=60, stop=stop) == answer.text
+
+
+def test_several_texts_of_a_prompt(client):
+    choices = completion(client, "To be", seed=1, n=3).choices
+    assert [choice.index for choice in choices] == [0, 1, 2] and len({choice.text for choice in choices}) == 3
+    assert choices[0].text == completion(client, "To be", seed=1).choices[0].text
+
+
+def test_clients_that_hang_up_leave_nothing_behind(client, server):
+    body = {"model": MODEL, "prompt": "To be", "max_tokens": 500, "stream": True, "temperature": 2.0}
+    wait_until(lambda: server.figure(TEXTS) == 0)
+    with contextlib.ExitStack() as stack:
+        connections = [stack.enter_context(_asking(server, body)) for _ in range(20)]
+        wait_until(lambda: server.figure(TEXTS) > 4)
+        for connection in connections[:2]:
+            assert connection.recv(100)
+    wait_until(lambda: server.figure(TEXTS) == 0, seconds=20)
+    assert len(completion(client, "To be", seed=4, n=4).choices) == 4
+
+
+@contextlib.contextmanager
+def _asking(server, body):
+    address = urlsplit(server.rest)
+    content = json.dumps(body).encode()
+    with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+        head = f"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {len(content)}\r\n\r\n"
+        connection.sendall(head.encode() + content)
+        yield connection
+
+
+def test_wrong_requests_are_refused_with_what_is_wrong(client):
+    for wrong, name in (({"temperature": -1}, "temperature"), ({"top_p": 1.1}, "top_p"), ({"n": 0}, "n")):
+        with pytest.raises(openai.BadRequestError) as refused:
+            completion(client, "To be", **wrong)
+        assert refused.value.param == name
+    with pytest.raises(openai.BadRequestError, match="tokens, and the model's context is 512 tokens"):
+        completion(client, "question " * 600)
+    with pytest.raises(openai.NotFoundError):
+        client.completions.create(model="nobody", prompt="To be")
+
+
+def test_a_process_that_dies_ends_its_streams_with_the_reason_and_the_next_is_answered(own):
+    server, client = own
+    expected = completion(client, "To be").choices[0].text
+    stream = completion(client, "To be", length=500, stream=True, temperature=2.0)
+    next(stream)
+    os.kill(_busiest(server), signal.SIGKILL)
+    with pytest.raises(openai.APIError, match="process died while it wrote"):
+        list(stream)
+    assert completion(client, "To be").choices[0].text == expected
+    assert server.figure(TEXTS) == 0
+
+
+def test_a_server_that_is_told_to_end_finishes_its_streams(own):
+    server, client = own
+    expected = streamed(client, "To be", length=300)
+    stream = completion(client, "To be", length=300, stream=True)
+    first = next(stream).choices[0].text
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        ending = pool.submit(server.end)
+        assert first + "".join(_texts(stream)) == expected
+        assert ending.result() == 0
+
+
+def _busiest(server):
+    """The process that writes: of all below the server that which has used a processor longest."""
+    return max(map(int, descendants(server.process_id)), key=_ticks)
+
+
+def _ticks(process):
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])

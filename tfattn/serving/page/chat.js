@@ -1,0 +1,121 @@
+// A chat with a model that writes texts; one that knows no chats goes on with a text.
+
+import { element, part } from "./elements.js";
+import { ask, events } from "./server.js";
+
+// What may be set: the server's name, the words, a step, and where it differs the name of the export's default.
+const SETTINGS = [
+  { name: "temperature", words: "Temperature", step: "any" },
+  { name: "top_p", words: "Top p", step: "any" },
+  { name: "repetition_penalty", words: "Repetition penalty", step: "any" },
+  { name: "max_tokens", words: "Most tokens", step: "1", known: "max_new_tokens" },
+  { name: "seed", words: "Seed", step: "1" },
+];
+
+/** How a version writes texts; null where it writes none. */
+export async function writingOf(name, number) {
+  return (await ask(`texts/${encodeURIComponent(name)}/${number}.json`)).value;
+}
+
+/** Lays out a chat with a model; returns its control and what to do with it. */
+export function chatWith(model, { chat_template: template, defaults, context }) {
+  const isChat = template !== null;
+  const said = []; // {role, content}
+  const control = element("textarea", { id: "input-0", rows: 3, dir: "auto", spellcheck: true, enterKeyHint: "send" });
+  const words = isChat ? "Message" : "Text";
+  control.placeholder = isChat ? "Ask something" : "Begin a text: the model goes on with it";
+  const hint = element("span", { className: "kind" }, `of ${context.toLocaleString("en")} tokens in all`);
+  const field = element("div", { className: "field" }, element("label", { htmlFor: "input-0" }, words, " ", hint), control);
+  const system = isChat ? setting("system", "System", element("textarea", { rows: 2, dir: "auto" })) : null;
+  if (system) system.control.value = template.system ?? "";
+  const numbers = SETTINGS.map(({ name, words: label, known, step }) => {
+    const number = element("input", { type: "number", step, placeholder: `${defaults[known ?? name] ?? ""}` });
+    return { name, ...setting(name, label, number) };
+  });
+  if (defaults.seed !== undefined) numbers.at(-1).control.placeholder = "another each time";
+  const settings = [...numbers, ...(system ? [system] : [])];
+  part("settings").replaceChildren(...settings.map(({ box }) => box));
+  part("options").hidden = false;
+  anew();
+
+  function anew() {
+    said.length = 0;
+    part("messages").replaceChildren();
+    part("messages").hidden = part("anew").hidden = true;
+    control.focus();
+  }
+
+  /** The request for what is typed: where to, and what. */
+  function request(content) {
+    const given = numbers.filter(({ control: { value } }) => value !== "");
+    const values = Object.fromEntries(given.map(({ name, control: { value } }) => [name, Number(value)]));
+    if (!isChat) {
+      const most = values.max_tokens ?? defaults.max_new_tokens;
+      return { path: "v1/completions", document: { model, prompt: content, stream: true, ...values, max_tokens: most } };
+    }
+    const begin = system.control.value ? [{ role: "system", content: system.control.value }] : [];
+    const messages = [...begin, ...said, { role: "user", content }];
+    return { path: "v1/chat/completions", document: { model, messages, stream: true, ...values } };
+  }
+
+  /** Sends what is typed and shows the answer as it is written; `tell` hears of the request. */
+  async function say(tell) {
+    const content = control.value;
+    const { path, document } = request(content);
+    const body = JSON.stringify(document);
+    tell(path, body);
+    const answer = show("assistant", isChat ? content : null);
+    const begin = isChat ? "" : content;
+    answer.replaceChildren(...(begin ? [element("b", {}, begin)] : []), "");
+    control.value = "";
+    let written = "";
+    part("stop").hidden = false;
+    try {
+      for await (const { choices } of events(path, body)) {
+        const piece = choices[0]?.delta?.content ?? choices[0]?.text ?? "";
+        written += piece;
+        answer.lastChild.data += piece;
+        answer.scrollIntoView({ block: "nearest" });
+      }
+    } catch (error) {
+      if (!written) takeBack(answer, content);
+      throw error;
+    } finally {
+      part("stop").hidden = true;
+      if (written && isChat) said.push({ role: "user", content }, { role: "assistant", content: written });
+    }
+    control.focus();
+  }
+
+  /** Shows a message of the user, where there is one, and an empty one of somebody; returns that one's text. */
+  function show(role, asked) {
+    const text = element("p", { dir: "auto" });
+    const shown = asked === null ? [] : [message("user", element("p", { dir: "auto" }, asked))];
+    part("messages").append(...shown, message(role, text));
+    part("messages").hidden = part("anew").hidden = false;
+    return text;
+  }
+
+  /** Takes back a message that was not answered, so that it can be sent again. */
+  function takeBack(answer, content) {
+    const last = answer.closest("li");
+    if (isChat) last.previousElementSibling.remove();
+    last.remove();
+    control.value = content;
+    part("messages").hidden = part("anew").hidden = !part("messages").children.length;
+  }
+
+  return { control, field, say, anew, isBlank: () => isChat && control.value.trim() === "" };
+}
+
+function message(role, text) {
+  const who = { user: "You", assistant: "Model" }[role];
+  return element("li", { className: role }, element("span", { className: "kind" }, who), text);
+}
+
+function setting(name, words, control) {
+  control.id = `setting-${name}`;
+  const box = element("div", { className: "field" }, element("label", { htmlFor: control.id }, words), control);
+  box.classList.toggle("short", control.tagName !== "TEXTAREA");
+  return { control, box };
+}

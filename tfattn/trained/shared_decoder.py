@@ -1,0 +1,59 @@
+"""A decoder as functions of the graph, of which whatever writes with it shares one trace."""
+
+from typing import Any
+
+import tensorflow as tf
+from keras import tree
+
+from tfattn.decoding.cache import Cache
+from tfattn.models.contracts import Decoder
+
+
+class SharedDecoder:
+    """Computes what a decoder computes; each of its parts is one function of the graph, whoever calls it.
+
+    Loops over tokens are traced several times for each signature: with the layers of a deep model in each of them, an
+    export would take minutes to write and to load.
+
+    Args:
+        model: the decoder.
+
+    Attributes:
+        vocabulary_size, max_sequence_length: of the decoder.
+    """
+
+    def __init__(self, model: Decoder):
+        self.vocabulary_size, self.max_sequence_length = model.vocabulary_size, model.max_sequence_length
+        self.empty_cache = model.empty_cache
+        cache = tree.map_structure(_of_any_size, model.empty_cache(1))
+        ids, mask = tf.TensorSpec([None, None], tf.int32), tf.TensorSpec([None, None], tf.bool)
+        self._read = _function(model.read, [ids, cache, mask])
+        self._step = _function(model.step, [tf.TensorSpec([None], tf.int32), cache])
+        width = self._read.get_concrete_function().structured_outputs[0]
+        self._next_logits = _function(model.next_logits, [tf.TensorSpec([None, None, width.shape[-1]], width.dtype)])
+
+    def read(self, token_ids: Any, cache: Cache, padding_mask: Any) -> tuple[Any, Cache]:
+        """As `Decoder.read`."""
+        x, cache = self._read(token_ids, cache, padding_mask)
+        return x, Cache(*cache)
+
+    def step(self, token_ids: Any, cache: Cache) -> tuple[Any, Cache]:
+        """As `Decoder.step`."""
+        logits, cache = self._step(token_ids, cache)
+        return logits, Cache(*cache)
+
+    def next_logits(self, x: Any) -> Any:
+        """As `Decoder.next_logits`, of vectors (B, T, D)."""
+        return self._next_logits(x)
+
+
+def _of_any_size(x: Any) -> tf.TensorSpec:
+    """Return the spec of a part of a cache, of any number of rows and positions."""
+    return tf.TensorSpec(
+        [None if axis in (0, 2) or len(x.shape) == 2 else size for axis, size in enumerate(x.shape)], x.dtype
+    )
+
+
+def _function(function: Any, specs: list[Any]) -> Any:
+    # Called, and not inlined: what stands in the body of a loop is optimized anew for each loop.
+    return tf.function(function, input_signature=specs, autograph=False, experimental_attributes={"_noinline": True})
