@@ -58,8 +58,14 @@ def whole_characters(texts: tf.Tensor) -> tf.Tensor:
     )
     back = tf.clip_by_value(tf.minimum(length, 3)[:, None] - 1 - tf.range(3), 0, 2)
     last = tf.where(tf.range(3) < length[:, None], tf.gather(last, back, batch_dims=1), 0)
-    # A first byte of 2, 3 or 4 bytes of which fewer are there.
-    unfinished = tf.cast(last >= tf.constant([0xC0, 0xE0, 0xF0]), tf.int32) * tf.range(1, 4)
+    # A first byte of 2, 3 or 4 bytes of which fewer are there, and behind it what may still become a character.
+    is_first = (last >= tf.constant([0xC2, 0xE0, 0xF0])) & (last <= 0xF4)
+    second = tf.pad(last[:, :2], [[0, 0], [1, 0]], constant_values=0x80)
+    low = tf.where(last == 0xE0, 0xA0, tf.where(last == 0xF0, 0x90, 0x80)) * tf.constant([0, 1, 1])
+    high = tf.where(last == 0xF4, 0x8F, 0xBF)
+    is_third = tf.constant([True, True, False]) | ((last[:, :1] >= 0x80) & (last[:, :1] <= 0xBF))
+    is_unfinished = is_first & (second >= low) & (second <= high) & is_third
+    unfinished = tf.cast(is_unfinished, tf.int32) * tf.range(1, 4)
     texts = tf.strings.substr(texts, tf.zeros_like(length), length - tf.reduce_max(unfinished, axis=1))
     return tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace")
 

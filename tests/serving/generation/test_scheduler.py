@@ -12,7 +12,8 @@ from tfattn.errors import ServingError
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.generation.limits import Occupancy, TextLimits
 from tfattn.serving.generation.request import NEUTRAL, ChatMessage, Request
-from tfattn.serving.generation.scheduler import SEEDS_APART, Scheduler, Ticket
+from tfattn.serving.generation.scheduler import SEEDS_APART, Scheduler
+from tfattn.serving.generation.ticket import Ticket
 
 
 @pytest.fixture
@@ -273,6 +274,9 @@ def test_beyond_the_queue_a_text_is_refused_at_once(model):
             scheduler.submit(request(), tickets[2])
         assert failure.value.code is StatusCode.UNAVAILABLE
         step.set()
+        with pytest.raises(Failure, match="asks for 3 texts; at most 2") as failure:
+            scheduler.submit(request(n=3), tickets[2])
+        assert failure.value.code is StatusCode.INVALID_ARGUMENT
 
 
 def test_a_failure_of_the_model_is_told_to_all_and_the_next_is_answered(model):

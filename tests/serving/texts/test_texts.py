@@ -36,7 +36,7 @@ def streamed(client, prompt, **settings):
 def own(authored):
     """A server that a test may harm, and its client; the last test ends it."""
     with (
-        running(authored, worker_threads=1) as server,
+        running(authored, worker_threads=1, timeout_seconds=300) as server,
         openai.OpenAI(base_url=f"{server.rest}/v1", api_key="none", max_retries=0) as client,
     ):
         yield server, client
@@ -86,7 +86,7 @@ def test_a_text_is_that_of_the_export_itself(client, server):
         outputs = PredictionServiceStub(channel).Predict(request, timeout=30).outputs
     expected = {name: from_proto(name, value)[0] for name, value in outputs.items()}
     answer = completion(client, "To be", seed=3, length=30)
-    assert expected["text"] and answer.choices[0].text.startswith(expected["text"].decode())
+    assert expected["text"] and answer.choices[0].text == expected["text"].decode()
     assert answer.usage.completion_tokens == expected["length"]
     assert answer.choices[0].finish_reason == expected["finish_reason"].decode()
 

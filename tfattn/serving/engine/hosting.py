@@ -16,7 +16,6 @@ from tfattn.serving.engine.saved_model import SavedModel
 from tfattn.serving.engine.texts import Texts
 from tfattn.serving.generation.description import writes_texts
 from tfattn.serving.generation.limits import TextLimits
-from tfattn.serving.generation.scheduler import Scheduler
 
 
 def host(
@@ -50,8 +49,7 @@ def host(
             line.send(0, OK, messages.signatures(model.signatures.values()))
             requests = background.submit(_warmed, model).result()
             _warm(model, requests, pool, threads)
-            texts = Texts(line, pool)
-            scheduler = Scheduler(model, limits, observe=texts.tell_occupancy) if writes_texts(folder) else None
+            texts = Texts(model, line, limits) if writes_texts(folder) else contextlib.nullcontext()
         except Failure as failure:
             _refuse(line, 0, failure)
             return
@@ -59,12 +57,12 @@ def host(
             _refuse(line, 0, Failure(StatusCode.FAILED_PRECONDITION, str(error)))
             return
         line.send(0, OK, str(len(requests)).encode())
-        with scheduler or contextlib.nullcontext():
+        with texts:
             for number, kind, body in line.frames():
                 if kind == RUN:
                     pool.submit(_answer, model, line, number, body)
                 elif kind == WRITE:
-                    texts.begin(scheduler, number, body)
+                    texts.begin(number, body)
                 else:
                     texts.cancel(number)
 

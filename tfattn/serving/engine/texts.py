@@ -2,51 +2,69 @@
 
 import contextlib
 import json
-from concurrent.futures import Executor
+from concurrent.futures import ThreadPoolExecutor
 
 from grpc import StatusCode
 
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.engine.line import OK, Line
-from tfattn.serving.generation.limits import Occupancy
+from tfattn.serving.engine.saved_model import SavedModel
+from tfattn.serving.generation.limits import Occupancy, TextLimits
 from tfattn.serving.generation.piece import Piece
 from tfattn.serving.generation.request import Request, read
-from tfattn.serving.generation.scheduler import Scheduler, Ticket
+from tfattn.serving.generation.scheduler import Scheduler
+from tfattn.serving.generation.ticket import Ticket
 
 
 class Texts:
-    """Requests for texts of a line, and what is told of them there.
+    """Writes the texts that requests of a line ask for, while a `with` block runs.
 
     Args:
+        model: what writes.
         line: the line to the server.
-        pool: where prompts become tokens.
+        limits: of the texts.
+
+    Raises:
+        ServingError: the model does not write texts step by step.
     """
 
-    def __init__(self, line: Line, pool: Executor):
-        self._line, self._pool = line, pool
+    def __init__(self, model: SavedModel, line: Line, limits: TextLimits):
+        self._line = line
+        self._scheduler = Scheduler(model, limits, observe=self._tell_occupancy)
+        # Prompts become tokens aside from what else is computed, which may take long.
+        self._prompts = ThreadPoolExecutor(1)
         self._tickets: dict[int, Ticket] = {}
 
-    def tell_occupancy(self, occupancy: Occupancy) -> None:
-        """Tell the server how many texts are written and wait."""
-        self._send(0, OK, json.dumps(occupancy).encode())
+    def __enter__(self) -> "Texts":
+        self._scheduler.__enter__()
+        return self
 
-    def begin(self, scheduler: Scheduler, number: int, body: bytes) -> None:
+    def __exit__(self, *_: object) -> None:
+        self._prompts.shutdown()
+        self._scheduler.__exit__()
+
+    def begin(self, number: int, body: bytes) -> None:
         """Let the texts of a request be written."""
         ticket = self._tickets[number] = Ticket(lambda told: self._tell(number, told))
-        self._pool.submit(self._submit, scheduler, number, body, ticket)
+        self._prompts.submit(self._submit, body, ticket)
 
     def cancel(self, number: int) -> None:
         """Let nothing more be written for a request."""
         if (ticket := self._tickets.pop(number, None)) is not None:
             ticket.cancel()
 
-    def _submit(self, scheduler: Scheduler, number: int, body: bytes, ticket: Ticket) -> None:
+    def _submit(self, body: bytes, ticket: Ticket) -> None:
+        if ticket.is_cancelled:
+            return
         try:
-            scheduler.submit(read(Request, body), ticket)
+            self._scheduler.submit(read(Request, body), ticket)
         except Failure as failure:
             ticket.fail(failure)
         except Exception as error:  # whatever it is, whoever asked must hear of it
             ticket.fail(Failure(StatusCode.INTERNAL, repr(error)))
+
+    def _tell_occupancy(self, occupancy: Occupancy) -> None:
+        self._send(0, OK, json.dumps(occupancy).encode())
 
     def _tell(self, number: int, told: Piece | Failure | None) -> None:
         if isinstance(told, Piece):

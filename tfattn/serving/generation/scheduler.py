@@ -25,58 +25,17 @@ from tfattn.serving.generation.reading import Reading
 from tfattn.serving.generation.request import Prompt, Request
 from tfattn.serving.generation.row import Row
 from tfattn.serving.generation.running_batch import RunningBatch
+from tfattn.serving.generation.ticket import Ticket
 
 # Tokens of a prompt that are read between two steps: others wait meanwhile, or nobody does.
 PART, PART_ALONE = 64, 512
 SEEDS_APART = 0x9E3779B9  # of texts of one prompt
-
-Tell = Callable[[Piece | Failure | None], None]
 
 
 class Exported(Model, Protocol):
     """The contract of a loaded model, such as `SavedModel`."""
 
     folder: Path
-
-
-class Ticket:
-    """A request that was submitted.
-
-    Args:
-        tell: called in the scheduler's thread, which it must not keep: with pieces of the texts, at last with None; or
-            with the failure after which nothing comes.
-
-    Attributes:
-        is_cancelled: whether nobody waits for it any more.
-    """
-
-    def __init__(self, tell: Tell):
-        self.is_cancelled = False
-        self._tell = tell
-        self._open = 0
-
-    def cancel(self) -> None:
-        """Let its rows be free from the next step on; nothing more is told."""
-        self.is_cancelled = True
-
-    def begin(self, num_texts: int) -> None:
-        """Note how many texts there are to write."""
-        self._open = num_texts
-
-    def tell(self, piece: Piece) -> None:
-        """Tell a piece, and once every text has ended, that this was all."""
-        if self.is_cancelled:
-            return
-        self._tell(piece)
-        self._open -= piece.finish_reason is not None
-        if not self._open:
-            self._tell(None)
-
-    def fail(self, failure: Failure) -> None:
-        """Tell that nothing more comes, and why."""
-        if not self.is_cancelled:
-            self.is_cancelled = True
-            self._tell(failure)
 
 
 class Scheduler:
@@ -139,13 +98,15 @@ class Scheduler:
             ticket: who hears of it, and may cancel it.
 
         Raises:
-            Failure: INVALID_ARGUMENT, a prompt does not do, or no text can be as is asked; UNAVAILABLE, too many wait
-                already.
+            Failure: INVALID_ARGUMENT, a prompt does not do, no text can be as is asked, or more are asked for than may ever
+                wait; UNAVAILABLE, too many wait already.
         """
         rows = self._rows(request)
+        most = self._limits.most_rows + self._limits.most_waiting
+        if len(rows) > most:
+            raise invalid(f"The request asks for {len(rows)} texts; at most {most} are written or wait at a time")
         with self._changed:
-            num_free = self._limits.most_rows + self._limits.most_waiting - len(self._tickets)
-            if self._is_ending or len(rows) > num_free:
+            if self._is_ending or len(rows) > most - len(self._tickets):
                 raise Failure(StatusCode.UNAVAILABLE, "Too many texts wait to be written already")
             ticket.begin(len(rows))
             self._tickets.update(dict.fromkeys(rows, ticket))

@@ -36,6 +36,7 @@ export function chatWith(model, { chat_template: template, defaults, context }) 
   const settings = [...numbers, ...(system ? [system] : [])];
   part("settings").replaceChildren(...settings.map(({ box }) => box));
   part("options").hidden = false;
+  part("anew").textContent = isChat ? "New chat" : "Clear";
   anew();
 
   function anew() {
