@@ -114,6 +114,7 @@ def exported(tokenizer, tmp_path_factory):
     rows = served.questions([{"text": "the man went to the store .\nto the man", "row": "a.txt:1"}, {"text": "天气"}])
     config = "model: {name: modern_bert, hidden_dim: 8, num_layers: 1, num_heads: 2, intermediate_dim: 16,\n"
     config += "  max_sequence_length: 12, initializer_range: 0.5, pretrained: null}\n"
+    config += "data: {preprocessing: {name: wordpiece}}\n"
     folder = tmp_path_factory.mktemp("saved_models")
     section = Export(folder=str(folder), version="next")
     expected = served.ensemble.predict(rows)
