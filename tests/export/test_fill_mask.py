@@ -134,8 +134,10 @@ def test_an_export_is_a_pretrained_encoder(exported, place):
     folder, task = exported
     weights = pretrained.open(folder if place == "version" else folder.parent)
     sizes = weights.sizes()
-    assert sizes.pop("name") == "modern_bert" and sizes["vocabulary_size"] == len(WORDS)
-    assert weights.lower_case is True and weights.vocabulary.read_text().split() == WORDS
+    assert (weights.model, weights.preprocessor) == ("modern_bert", "wordpiece")
+    assert sizes["vocabulary_size"] == len(WORDS)
+    read = weights.tokenization()
+    assert read["lower_case"] is True and read["vocabulary"].read_text().split() == WORDS
     other = MaskedLm(model=ModernBert(**sizes))
     report = weights.load_into(other.model, other.optional_layers)
     assert report.missing == [] and report.unused == []
