@@ -286,6 +286,9 @@ def test_beyond_the_queue_a_text_is_refused_at_once(model):
             scheduler.submit(request(), tickets[2])
         assert failure.value.code is StatusCode.UNAVAILABLE
         step.set()
+        with pytest.raises(Failure, match="asks for 3 texts; at most 2") as failure:
+            scheduler.submit(request(n=3), tickets[2])
+        assert failure.value.code is StatusCode.INVALID_ARGUMENT
 
 
 def test_a_failure_of_the_model_is_told_to_all_and_the_next_is_answered(model):

@@ -11,7 +11,7 @@ from benchmarks.serving.running import Running, running
 @pytest.fixture(scope="session")
 def server(authored) -> Iterator[Running]:
     """The built-in server over it; 4 texts at a time are fewer than the tests ask for."""
-    with running(authored, worker_threads=1, texts=4) as server:
+    with running(authored, worker_threads=1, texts=4, timeout_seconds=300) as server:
         yield server
 
 

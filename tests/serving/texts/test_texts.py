@@ -36,7 +36,7 @@ def streamed(client, prompt, **settings):
 def own(authored):
     """A server that a test may harm, and its client; the last test ends it."""
     with (
-        running(authored, worker_threads=1, timeout_seconds=120) as server,
+        running(authored, worker_threads=1, timeout_seconds=300) as server,
         openai.OpenAI(base_url=f"{server.rest}/v1", api_key="none", max_retries=0) as client,
     ):
         yield server, client

@@ -98,13 +98,15 @@ class Scheduler:
             ticket: who hears of it, and may cancel it.
 
         Raises:
-            Failure: INVALID_ARGUMENT, a prompt does not do, or no text can be as is asked; UNAVAILABLE, too many wait
-                already.
+            Failure: INVALID_ARGUMENT, a prompt does not do, no text can be as is asked, or more are asked for than may
+                ever wait; UNAVAILABLE, too many wait already.
         """
         rows = self._rows(request)
+        most = self._limits.most_rows + self._limits.most_waiting
+        if len(rows) > most:
+            raise invalid(f"The request asks for {len(rows)} texts; at most {most} are written or wait at a time")
         with self._changed:
-            num_free = self._limits.most_rows + self._limits.most_waiting - len(self._tickets)
-            if self._is_ending or len(rows) > num_free:
+            if self._is_ending or len(rows) > most - len(self._tickets):
                 raise Failure(StatusCode.UNAVAILABLE, "Too many texts wait to be written already")
             ticket.begin(len(rows))
             self._tickets.update(dict.fromkeys(rows, ticket))
