@@ -98,8 +98,8 @@ class Scheduler:
             ticket: who hears of it, and may cancel it.
 
         Raises:
-            Failure: INVALID_ARGUMENT, a prompt does not do, no text can be as is asked, or more are asked for than may ever
-                wait; UNAVAILABLE, too many wait already.
+            Failure: INVALID_ARGUMENT, a prompt does not do, no text can be as is asked, or more are asked for than may
+                ever wait; UNAVAILABLE, too many wait already.
         """
         rows = self._rows(request)
         most = self._limits.most_rows + self._limits.most_waiting
