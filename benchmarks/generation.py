@@ -59,7 +59,7 @@ def written(shape: str, precision: str) -> Table:
     found = {name: json.loads(peers.last_line(script, facts)) for name, script in scripts.items()}
     best = [max(rates[place] for name, rates in found.items() if name != "tfattn") for place in range(4)]
     rows = [[name, *(f"{rate:,.1f}" for rate in rates)] for name, rates in found.items()]
-    ahead = [f"{rate / other:.2f}" for rate, other in zip(found["tfattn"], best, strict=True)]
+    ahead = [f"{rate / other:.2f}" for rate, other in zip(found["tfattn"][:4], best, strict=True)]
     one, eight, *_, weights = found["tfattn"]
     return Table(
         title=f"{shape}, {precision}, tokens/s of all rows",
