@@ -117,11 +117,9 @@ class RunningBatch:
         return every
 
     def _outputs(self) -> tuple[str, ...]:
-        """Return the outputs that somebody wants: to know probabilities takes time."""
-        wanted = [row.likeliest for row in self.rows if row.likeliest is not None]
-        probabilities = ("log_probability",) if wanted else ()
-        likeliest = ("likeliest_ids", "likeliest_log_probabilities") if any(wanted) else ()
-        return ("token_ids", "keys_values", *probabilities, *likeliest)
+        """Return the outputs that somebody wants, all or without probabilities: each choice TensorFlow prepares anew."""
+        wants_all = any(row.likeliest is not None for row in self.rows)
+        return () if wants_all else ("token_ids", "keys_values")
 
     def _told(self, row: Row, token_id: int, drawn: dict[str, np.ndarray], place: int, time: int) -> Token | None:
         if row.likeliest is None:
