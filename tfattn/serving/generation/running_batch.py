@@ -117,7 +117,7 @@ class RunningBatch:
         return every
 
     def _outputs(self) -> tuple[str, ...]:
-        """Return the outputs that somebody wants, all or without probabilities: each choice TensorFlow prepares anew."""
+        """Return the outputs that somebody wants: all, or those without probabilities, which take time."""
         wants_all = any(row.likeliest is not None for row in self.rows)
         return () if wants_all else ("token_ids", "keys_values")
 
