@@ -114,6 +114,7 @@ def exported(tokenizer, tmp_path_factory):
     rows = served.questions([{"text": "the man went to the store .\nto the man", "row": "a.txt:1"}, {"text": "天气"}])
     config = "model: {name: modern_bert, hidden_dim: 8, num_layers: 1, num_heads: 2, intermediate_dim: 16,\n"
     config += "  max_sequence_length: 12, initializer_range: 0.5, pretrained: null}\n"
+    config += "data: {preprocessing: {name: wordpiece}}\n"
     folder = tmp_path_factory.mktemp("saved_models")
     section = Export(folder=str(folder), version="next")
     expected = served.ensemble.predict(rows)
@@ -133,8 +134,10 @@ def test_an_export_is_a_pretrained_encoder(exported, place):
     folder, task = exported
     weights = pretrained.open(folder if place == "version" else folder.parent)
     sizes = weights.sizes()
-    assert sizes.pop("name") == "modern_bert" and sizes["vocabulary_size"] == len(WORDS)
-    assert weights.lower_case is True and weights.vocabulary.read_text().split() == WORDS
+    assert (weights.model, weights.preprocessor) == ("modern_bert", "wordpiece")
+    assert sizes["vocabulary_size"] == len(WORDS)
+    read = weights.tokenization()
+    assert read["lower_case"] is True and read["vocabulary"].read_text().split() == WORDS
     other = MaskedLm(model=ModernBert(**sizes))
     report = weights.load_into(other.model, other.optional_layers)
     assert report.missing == [] and report.unused == []

@@ -7,10 +7,10 @@ from tests.guidance.vocabularies import fits
 from tfattn.errors import ServingError
 from tfattn.guidance import automaton as module
 from tfattn.guidance.automaton import DEAD, Automaton
-from tfattn.guidance.expressions import Repeat, Rule, Text, between, choice, optional, sequence
+from tfattn.guidance.expressions import Repeat, Rule, Texts, between, choice, exactly, optional, sequence
 from tfattn.guidance.network import MOST_CALLS, Network
 
-LISTS = {"list": sequence(Text("["), optional(Rule("list")), Text("]"))}
+LISTS = {"list": sequence(exactly("["), optional(Rule("list")), exactly("]"))}
 LETTER = between("az")
 
 
@@ -18,8 +18,8 @@ def test_counts():
     for least, most in ((0, 0), (0, 1), (1, 1), (2, 4), (0, None), (1, None), (3, None)):
         for count in range(7):
             expected = least <= count and (most is None or count <= most)
-            assert fits(Repeat(sequence(Text("a"), Text("b")), least, most), "ab" * count) == expected
-            assert fits(sequence(Repeat(Text("a"), least, most), Text("x")), "a" * count + "x") == expected
+            assert fits(Repeat(sequence(exactly("a"), exactly("b")), least, most), "ab" * count) == expected
+            assert fits(sequence(Repeat(exactly("a"), least, most), exactly("x")), "a" * count + "x") == expected
 
 
 def test_a_rule_may_stand_inside_itself():
@@ -39,23 +39,27 @@ def test_nothing_is_begun_that_would_have_to_be_nested_too_deep_to_end():
 
 
 def test_what_cannot_end_is_never_entered():
-    endless = {"endless": sequence(Text("("), Rule("endless"), Text(")"))}
+    endless = {"endless": sequence(exactly("("), Rule("endless"), exactly(")"))}
     assert Network(Rule("endless"), endless).is_empty
     assert Network(choice(), {}).is_empty
-    automaton = Automaton(Network(choice(Rule("endless"), Text("(a")), endless))
+    automaton = Automaton(Network(choice(Rule("endless"), exactly("(a")), endless))
     state = automaton.after(automaton.number(automaton.start), b"(")
     assert automaton.after(state, b"(") == DEAD and automaton.accepts(automaton.after(state, b"a"))
 
 
 def test_a_rule_that_begins_with_itself_is_what_else_it_may_be():
-    rules = {"sum": choice(sequence(Rule("sum"), Text("+"), LETTER), LETTER)}
+    rules = {"sum": choice(sequence(Rule("sum"), exactly("+"), LETTER), LETTER)}
     assert fits(Rule("sum"), "a+b+c", rules)
     assert not fits(Rule("sum"), "a+", rules)
 
 
 def test_of_what_can_be_read_in_too_many_ways_some_are_followed_to_their_end(monkeypatch):
     monkeypatch.setattr(module, "MOST_THREADS", 8)
-    twice = {"tree": sequence(Text("("), optional(choice(Rule("tree"), sequence(Rule("tree"), Text("")))), Text(")"))}
+    twice = {
+        "tree": sequence(
+            exactly("("), optional(choice(Rule("tree"), sequence(Rule("tree"), exactly("")))), exactly(")")
+        )
+    }
     automaton = Automaton(Network(Rule("tree"), twice))
     state = automaton.after(automaton.number(automaton.start), b"(" * 40)
     assert len(automaton.threads(state)) <= 8
@@ -63,7 +67,7 @@ def test_of_what_can_be_read_in_too_many_ways_some_are_followed_to_their_end(mon
 
 
 def test_many_states_are_followed_as_each_alone():
-    automaton = Automaton(Network(Repeat(choice(Text("ab"), Text("é"), Text("a"))), {}))
+    automaton = Automaton(Network(Repeat(choice(exactly("ab"), exactly("é"), exactly("a"))), {}))
     first = automaton.number(automaton.start)
     states = np.array([first, automaton.after(first, b"a"), DEAD, automaton.after(first, "é".encode()[:1])])
     for value in b"ab\xc3\xa9":
@@ -84,12 +88,22 @@ def test_a_full_table_is_begun_anew(monkeypatch):
 
 def test_an_expression_that_is_too_large_is_refused():
     with pytest.raises(ServingError, match="too large: expected at most 100,000 states"):
-        Network(Text("a" * 100_001), {})
+        Network(exactly("a" * 100_001), {})
+
+
+def test_texts_with_the_same_beginning_share_states():
+    texts = Texts(tuple(f"number {number}é" for number in range(1000)))
+    network = Network(texts, {})
+    assert len(network.edges) < 4000
+    automaton = Automaton(network)
+    assert len(automaton.threads(automaton.after(automaton.number(automaton.start), b"number 7"))) == 1
+    assert fits(texts, "number 77é") and not fits(texts, "number 77") and not fits(texts, "number 1000é")
+    assert fits(Texts(("", "a")), "") and fits(Texts(("", "a")), "a")
 
 
 def test_characters_that_cannot_be_written_are_left_out():
-    assert Network(Text("ab"), {}, alphabet=((97, 97),)).is_empty
-    automaton = Automaton(Network(Repeat(choice(LETTER, Text("ä"))), {}, alphabet=((97, 98),)))
+    assert Network(exactly("ab"), {}, alphabet=((97, 97),)).is_empty
+    automaton = Automaton(Network(Repeat(choice(LETTER, exactly("ä"))), {}, alphabet=((97, 98),)))
     assert [automaton.after(automaton.number(automaton.start), text) == DEAD for text in (b"a", b"c", b"\xc3")] == [
         0,
         1,

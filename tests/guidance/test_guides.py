@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.guidance.schemas import SCHEMAS
 from tests.guidance.vocabularies import BYTES, END, drawn, merged
 from tfattn.errors import ServingError
+from tfattn.guidance import automaton
 from tfattn.guidance import guide as guide_module
 from tfattn.guidance.guides import Guides
 
@@ -102,6 +103,14 @@ def test_masks_beyond_a_limit_are_made_again(monkeypatch):
     assert [
         drawn(guides.of({"guided_choice": texts}, end_ids=[256]), VOCABULARIES[0], random.Random(0)) for _ in "ab"
     ] == [b"abcabc"] * 2
+
+
+def test_a_mask_that_takes_too_much_work_is_refused(monkeypatch):
+    monkeypatch.setattr(automaton, "MOST_WORK", 3000)
+    guides = Guides([*BYTES, b"a" * 30])
+    assert guides.of({"guided_regex": "a{0,30}b"}, end_ids=[]).allowed().any()
+    with pytest.raises(ServingError, match="guided_regex: what guides the text can be read in too many ways"):
+        guides.of({"guided_regex": "(?:a{0,30}){0,30}b"}, end_ids=[])
 
 
 def test_other_fields_ask_for_nothing():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.guidance.vocabularies import fits
 from tfattn.guidance import json_text
 from tfattn.guidance.code_points import EVERY, without
-from tfattn.guidance.expressions import Repeat, Rule, Text, optional
+from tfattn.guidance.expressions import Repeat, Rule, exactly, optional
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 FINITE = st.floats(allow_nan=False, allow_infinity=False, min_value=-9e307, max_value=9e307)
@@ -77,7 +77,7 @@ def test_arrays_have_as_many_items_as_they_may():
 @pytest.mark.parametrize("allows_others", [False, True])
 def test_objects_have_their_properties_in_order(needed, allows_others):
     properties = [json_text.Property(name, json_text.NULL, name in needed) for name in "abc"]
-    expression = json_text.object_of(properties, others=Text("1") if allows_others else None)
+    expression = json_text.object_of(properties, others=exactly("1") if allows_others else None)
     for number in range(16):
         names = [name for place, name in enumerate("abcd") if number >> place & 1]
         text = json.dumps({name: 1 if name == "d" else None for name in names})
@@ -95,12 +95,12 @@ def test_objects_have_their_properties_in_order(needed, allows_others):
 @example(['"\n\\'], '"\n')
 def test_other_names_are_none_of_the_known_ones(names, name):
     properties = [json_text.Property(known, json_text.NULL, False) for known in dict.fromkeys(names)]
-    expression = json_text.object_of(properties, others=Text("1"))
+    expression = json_text.object_of(properties, others=exactly("1"))
     assert fits(expression, json.dumps({name: 1}, ensure_ascii=False)) == (name not in names)
 
 
 def test_a_known_name_cannot_be_written_in_another_way():
-    expression = json_text.object_of([json_text.Property("a", json_text.NULL, False)], others=Text("1"))
+    expression = json_text.object_of([json_text.Property("a", json_text.NULL, False)], others=exactly("1"))
     assert not fits(expression, '{"\\u0061":1}')
     assert fits(expression, '{"b\\u0061":1}')
 

@@ -7,7 +7,7 @@ from tests.guidance.vocabularies import BYTES, merged
 from tfattn.guidance import json_text
 from tfattn.guidance.automaton import DEAD, Automaton
 from tfattn.guidance.code_points import EVERY
-from tfattn.guidance.expressions import Repeat, Rule, Text, choice
+from tfattn.guidance.expressions import Repeat, Rule, choice, exactly
 from tfattn.guidance.network import Network
 from tfattn.guidance.tokens import Tokens
 
@@ -26,7 +26,7 @@ def test_all_tokens_at_once_are_each_alone(begun):
 
 def test_half_a_character_may_follow_where_the_other_half_can():
     tokens = Tokens(BYTES)
-    automaton = Automaton(Network(choice(Text("é"), Text("ü")), {}))
+    automaton = Automaton(Network(choice(exactly("é"), exactly("ü")), {}))
     first, second = "é".encode()
     state = automaton.number(automaton.start)
     assert np.flatnonzero(tokens.allowed(automaton, state)).tolist() == [first]

@@ -81,6 +81,7 @@ def test_its_tokens(tmp_path, llama):
         ({"llama__feed_forward_length": 2**31}, "blk.1.ffn_up.weight: its sizes are not those of its tensors"),
         ({"llama__attention__head_count": 0}, "expected num_heads to be a whole number above 0, received 0"),
         ({"llama__context_length": None}, "`llama.context_length` is not given"),
+        ({"without": "blk.0.ffn_up"}, "missing that its sizes ask for: expected blk.0.ffn_gate.weight, blk.0.ffn_up"),
         ({"without": "blk.1.attn_k"}, "missing that its sizes ask for: expected blk.1.attn_q.weight, blk.1.attn_k"),
     ],
 )

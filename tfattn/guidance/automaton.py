@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from tfattn.errors import ServingError
 from tfattn.guidance.network import MOST_CALLS, Network
 
 Stack = tuple[int, "Stack", int] | None  # the state that waits, those below it, how many they are
@@ -16,23 +17,28 @@ Threads = frozenset[Thread]
 
 ACCEPT: Thread = (-1, None)
 DEAD = 0  # the number of the state that nothing leaves
-MOST_THREADS = 2_000  # of what can be read in more ways, some are followed
+MOST_THREADS = 256  # of what can be read in more ways, some are followed
 MOST_STATES = 8_000  # of a table; then it is begun anew
+MOST_WORK = 300_000  # threads that are followed for one mask: about half a second
 
 
 class Automaton:
     """Follows bytes through a network.
 
-    States have numbers, which hold until `number` is called next.
+    States have numbers, which hold until `number` is called next. Until then, too, so much work is done at most; what
+    would take more is refused, for others wait meanwhile.
 
     Args:
         network: one that is not empty.
+
+    Raises:
+        ServingError: a state takes too much work; so do `next` and `after`.
 
     Attributes:
         start: the threads of the first state.
 
     Example:
-        >>> automaton = Automaton(Network(Text("ab"), {}))
+        >>> automaton = Automaton(Network(exactly("ab"), {}))
         >>> state = automaton.after(automaton.number(automaton.start), b"ab")
         >>> automaton.accepts(state)
         True
@@ -40,12 +46,14 @@ class Automaton:
 
     def __init__(self, network: Network):
         self._network = network
+        self._work = 0
         self._returns = [self._only_returns(state) for state in range(len(network.edges))]
         self.start = self._closed([(network.start, None)])
         self._forget()
 
     def number(self, threads: Threads) -> int:
         """Return the number of a state."""
+        self._work = 0
         if len(self._threads) > MOST_STATES:
             self._forget()
         return self._number(threads)
@@ -110,6 +118,7 @@ class Automaton:
             for low, high, target in self._network.edges[thread]
         ]
         bounds = sorted({bound for low, high, _ in edges for bound in (low, high + 1)})
+        self._count(len(edges) * len(bounds) // 8)
         row = np.zeros(256, np.int32)
         numbers: dict[Threads, int] = {}
         for first, last in zip(bounds, bounds[1:], strict=False):
@@ -130,11 +139,20 @@ class Automaton:
             if thread in met:
                 continue
             met.add(thread)
+            self._count(1)
             if thread == ACCEPT or self._network.edges[thread[0]]:
                 waiting[thread] = None
             if thread != ACCEPT:
                 open_threads += self._without_byte(*thread)
         return frozenset(waiting)
+
+    def _count(self, work: int) -> None:
+        self._work += work
+        if self._work > MOST_WORK:
+            raise ServingError(
+                "what guides the text can be read in too many ways",
+                remedy="Say it so that the beginning of a part tells which part it is.",
+            )
 
     def _without_byte(self, state: int, stack: Stack) -> Iterator[Thread]:
         if state in self._network.ends:

@@ -9,10 +9,10 @@ from tfattn.guidance.code_points import Ranges, united
 
 
 @dataclass(frozen=True)
-class Text:
-    """Exactly this text."""
+class Texts:
+    """One of some texts, of which there may be thousands."""
 
-    value: str
+    values: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,12 @@ class Rule:
     name: str
 
 
-Expression = Text | Characters | Sequence | Choice | Repeat | Shared | Rule
+Expression = Texts | Characters | Sequence | Choice | Repeat | Shared | Rule
+
+
+def exactly(value: str) -> Texts:
+    """Allow exactly this text."""
+    return Texts((value,))
 
 
 def sequence(*parts: Expression) -> Sequence:

@@ -1,12 +1,15 @@
 """Which tokens may come next in one text."""
 
+import contextlib
 import threading
 from collections import OrderedDict
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
+from tfattn.errors import ServingError
 from tfattn.guidance.automaton import ACCEPT, Automaton, Threads
+from tfattn.guidance.network import Network
 from tfattn.guidance.tokens import Tokens
 
 MOST_MASKS = 1024  # of one automaton, a bit for each token
@@ -18,23 +21,35 @@ class Masks:
 
     Args:
         tokens: the vocabulary.
-        automaton: what texts must be.
+        network: what texts must be.
+        where: what says so, for messages.
 
     Attributes:
         start: the state in which a text begins.
+
+    Raises:
+        ServingError: to find out where texts begin takes too much work.
     """
 
-    def __init__(self, tokens: Tokens, automaton: Automaton):
-        self.start = automaton.start
-        self._tokens, self._automaton = tokens, automaton
+    def __init__(self, tokens: Tokens, network: Network, *, where: str):
+        self._tokens, self._where = tokens, where
         self._kept: OrderedDict[Threads, np.ndarray] = OrderedDict()
         self._lock = threading.Lock()
+        with self._located():
+            self._automaton = Automaton(network)
+        self.start = self._automaton.start
+        self.allowed(self.start)
 
     def allowed(self, threads: Threads) -> np.ndarray:
-        """Return which tokens may follow in a state, (V,) bool."""
+        """Return which tokens may follow in a state, (V,) bool.
+
+        Raises:
+            ServingError: to find out takes too much work.
+        """
         with self._lock:
             if threads not in self._kept:
-                allowed = self._tokens.allowed(self._automaton, self._automaton.number(threads))
+                with self._located():
+                    allowed = self._tokens.allowed(self._automaton, self._automaton.number(threads))
                 self._kept[threads] = np.packbits(allowed)
                 if len(self._kept) > MOST_MASKS:
                     self._kept.popitem(last=False)
@@ -43,9 +58,17 @@ class Masks:
 
     def after(self, threads: Threads, token_id: int) -> Threads:
         """Return the state behind a token; an empty one where the token may not follow."""
-        with self._lock:
+        with self._lock, self._located():
             state = self._automaton.after(self._automaton.number(threads), self._tokens.token_bytes[token_id])
             return self._automaton.threads(state)
+
+    @contextlib.contextmanager
+    def _located(self) -> Iterator[None]:
+        try:
+            yield
+        except ServingError as error:
+            error.where = self._where
+            raise
 
 
 class Guide:
@@ -78,7 +101,11 @@ class Guide:
         return self._threads == WHOLE
 
     def allowed(self) -> np.ndarray:
-        """Return which tokens may come next, (V,) bool: at least one, until the text is finished."""
+        """Return which tokens may come next, (V,) bool: at least one, until the text is finished.
+
+        Raises:
+            ServingError: to find out takes too much work.
+        """
         allowed = self._masks.allowed(self._threads)
         allowed[self._end_ids] = ACCEPT in self._threads
         return allowed
@@ -88,6 +115,7 @@ class Guide:
 
         Raises:
             ValueError: it was not allowed.
+            ServingError: as `allowed`.
         """
         if not self.allowed()[token_id]:
             raise ValueError(f"the token {token_id} may not come next")

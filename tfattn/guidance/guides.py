@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from tfattn.errors import ServingError
-from tfattn.guidance.automaton import Automaton
 from tfattn.guidance.guide import WHOLE, Guide, Masks
 from tfattn.guidance.plan import asked, plan_of
 from tfattn.guidance.tokens import Tokens
@@ -53,7 +52,8 @@ class Guides:
             return Guide(self._kept[key], end_ids)
 
     def _masks(self, name: str, value: Any) -> Masks:
-        automaton = Automaton(plan_of(name, value).network(self._tokens.alphabet))
-        if automaton.start == WHOLE:
+        network = plan_of(name, value).network(self._tokens.alphabet)
+        masks = Masks(self._tokens, network, where=name)
+        if masks.start == WHOLE:
             raise ServingError("only an empty text fits", where=name, expected="something to write")
-        return Masks(self._tokens, automaton)
+        return masks

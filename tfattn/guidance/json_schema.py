@@ -61,7 +61,7 @@ class JsonSchema:
 
     Example:
         >>> JsonSchema({"enum": ["a", "b"]}, where="guided_json").root
-        Choice(options=(Text(value='"a"'), Text(value='"b"')))
+        Choice(options=(Texts(values=('"a"', '"b"')),))
     """
 
     def __init__(self, schema: Any, *, where: str):
@@ -113,7 +113,7 @@ class JsonSchema:
         if not values:
             raise self._error("no value is of the type", f"{path}/{keyword}", expected=listed(types or ()))
         try:
-            return Choice(tuple(map(json_text.literal, values)))
+            return json_text.one_literal(values)
         except ValueError as error:  # not a number
             raise self._error(f"no value of JSON ({error})", f"{path}/{keyword}") from None
 

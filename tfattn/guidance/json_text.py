@@ -16,9 +16,10 @@ from tfattn.guidance.expressions import (
     Repeat,
     Rule,
     Shared,
-    Text,
+    Texts,
     between,
     choice,
+    exactly,
     one_of,
     optional,
     sequence,
@@ -34,36 +35,44 @@ _CODE = choice(  # of a character, or of the halves of a surrogate pair, behind 
     sequence(between("09", "ac", "AC", "ef", "EF"), _HEX, _HEX, _HEX),
     sequence(one_of("dD"), between("07"), _HEX, _HEX),
     sequence(
-        one_of("dD"), between("89", "ab", "AB"), _HEX, _HEX, Text("\\u"), one_of("dD"), between("cf", "CF"), _HEX, _HEX
+        one_of("dD"),
+        between("89", "ab", "AB"),
+        _HEX,
+        _HEX,
+        exactly("\\u"),
+        one_of("dD"),
+        between("cf", "CF"),
+        _HEX,
+        _HEX,
     ),
 )
 CHARACTER = Shared(
     choice(
         Characters(PLAIN),
-        sequence(Text("\\"), choice(one_of('"\\/bfnrt'), sequence(Text("u"), _CODE))),
+        sequence(exactly("\\"), choice(one_of('"\\/bfnrt'), sequence(exactly("u"), _CODE))),
     )
 )
 
 # As many digits as the plain numbers of Python and JavaScript have; with an exponent, one before the point.
-_FRACTION = sequence(Text("."), Repeat(_DIGIT, 1, 20))
-_SIGN = optional(Text("-"))
+_FRACTION = sequence(exactly("."), Repeat(_DIGIT, 1, 20))
+_SIGN = optional(exactly("-"))
 _TO_307 = choice(
     Repeat(_DIGIT, 1, 2),
     sequence(one_of("012"), _DIGIT, _DIGIT),
-    sequence(Text("30"), between("07")),
+    sequence(exactly("30"), between("07")),
 )
 _EXPONENT = sequence(
     one_of("eE"),
-    choice(sequence(optional(Text("+")), _TO_307), sequence(Text("-"), Repeat(_DIGIT, 1, 3))),
+    choice(sequence(optional(exactly("+")), _TO_307), sequence(exactly("-"), Repeat(_DIGIT, 1, 3))),
 )
-INTEGER = Shared(sequence(_SIGN, choice(Text("0"), sequence(between("19"), Repeat(_DIGIT, 0, 20)))))
+INTEGER = Shared(sequence(_SIGN, choice(exactly("0"), sequence(between("19"), Repeat(_DIGIT, 0, 20)))))
 NUMBER = Shared(choice(sequence(INTEGER, optional(_FRACTION)), sequence(_SIGN, _DIGIT, optional(_FRACTION), _EXPONENT)))
 
-BOOLEAN = choice(Text("true"), Text("false"))
-NULL = Text("null")
-_SPACE = optional(Text(" "))
-_COMMA = sequence(Text(","), _SPACE)
-_COLON = sequence(Text(":"), _SPACE)
+BOOLEAN = Texts(("true", "false"))
+NULL = exactly("null")
+_SPACE = optional(exactly(" "))
+_COMMA = sequence(exactly(","), _SPACE)
+_COLON = sequence(exactly(":"), _SPACE)
 
 
 class Property(NamedTuple):
@@ -76,16 +85,16 @@ class Property(NamedTuple):
 
 def string(least: int = 0, most: int | None = None) -> Expression:
     """Describe a string of a number of characters."""
-    return sequence(Text('"'), Repeat(CHARACTER, least, most), Text('"'))
+    return sequence(exactly('"'), Repeat(CHARACTER, least, most), exactly('"'))
 
 
 def array(item: Expression, least: int = 0, most: int | None = None) -> Expression:
     """Describe an array of a number of items."""
     if most == 0:
-        return Text("[]")
+        return exactly("[]")
     others = Repeat(sequence(_COMMA, item), max(least - 1, 0), None if most is None else most - 1)
     items = sequence(item, others)
-    return sequence(Text("["), items if least else optional(items), Text("]"))
+    return sequence(exactly("["), items if least else optional(items), exactly("]"))
 
 
 def object_of(properties: Iterable[Property], others: Expression | None = None) -> Expression:
@@ -111,18 +120,26 @@ def object_of(properties: Iterable[Property], others: Expression | None = None) 
         behind = sequence(_COMMA, member)
         rest = [behind if one.is_required else optional(behind), *rest]
     inside = Choice(tuple(starts))
-    return sequence(Text("{"), inside if is_needed else optional(inside), Text("}"))
+    return sequence(exactly("{"), inside if is_needed else optional(inside), exactly("}"))
 
 
 def literal(value: Any) -> Expression:
     """Describe one value alone, as `json.loads` gives it."""
     if isinstance(value, list):
         parts = [literal(item) for item in value]
-        return sequence(Text("["), *_joined(parts), Text("]"))
+        return sequence(exactly("["), *_joined(parts), exactly("]"))
     if isinstance(value, dict):
         parts = [sequence(literal(key), _COLON, literal(item)) for key, item in value.items()]
-        return sequence(Text("{"), *_joined(parts), Text("}"))
-    return Text(json.dumps(value, ensure_ascii=False, allow_nan=False))
+        return sequence(exactly("{"), *_joined(parts), exactly("}"))
+    return exactly(_scalar(value))
+
+
+def one_literal(values: Iterable[Any]) -> Expression:
+    """Describe one of some values, of which there may be thousands."""
+    values = list(values)
+    compounds = [value for value in values if isinstance(value, list | dict)]
+    scalars = Texts(tuple(_scalar(value) for value in values if not isinstance(value, list | dict)))
+    return Choice((scalars, *map(literal, compounds)))
 
 
 def quoted(ranges: Ranges) -> Expression:
@@ -131,7 +148,7 @@ def quoted(ranges: Ranges) -> Expression:
     control = [f"\\u{low:04x}" for low in range(0x20) if chr(low) not in SHORT and common(ranges, [(low, low)])]
     texts = [*(f"\\{SHORT[character]}" for character in escaped), *control]
     plain = common(ranges, PLAIN)
-    return Choice((*([Characters(plain)] if plain else []), *map(Text, texts)))
+    return Choice((*([Characters(plain)] if plain else []), Texts(tuple(texts))))
 
 
 def any_value() -> Mapping[str, Expression]:
@@ -143,12 +160,16 @@ def any_value() -> Mapping[str, Expression]:
     }
 
 
+def _scalar(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
 def _another_name(names: Iterable[str]) -> Expression:
     """Describe a string that is none of some names: it leaves the tree of their characters somewhere."""
     names = set(names)
     if not names:
         return string()
-    return sequence(Text('"'), _leaving(names, ""), Text('"'))
+    return sequence(exactly('"'), _leaving(names, ""), exactly('"'))
 
 
 def _leaving(names: set[str], begun: str) -> Expression:
@@ -157,7 +178,7 @@ def _leaving(names: set[str], begun: str) -> Expression:
     taken = [(ord(name[-1]), ord(name[-1])) for name in going_on]
     free = sequence(quoted(without(EVERY, taken)), Repeat(CHARACTER))
     deeper = [sequence(quoted(((ord(name[-1]),) * 2,)), _leaving(names, name)) for name in sorted(going_on)]
-    return choice(free, *deeper, *([] if begun in names else [Text("")]))
+    return choice(free, *deeper, *([] if begun in names else [exactly("")]))
 
 
 def _joined(parts: Iterable[Expression]) -> list[Expression]:

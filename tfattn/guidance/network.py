@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from tfattn.errors import ServingError
 from tfattn.guidance.code_points import EVERY, Ranges, byte_sequences, common
-from tfattn.guidance.expressions import Characters, Choice, Expression, Repeat, Rule, Sequence, Shared, Text
+from tfattn.guidance.expressions import Characters, Choice, Expression, Repeat, Rule, Sequence, Shared, Texts
 
 MOST_STATES = 100_000
 MOST_CALLS = 128  # that wait at the same time: lists of lists of lists ... have an end
@@ -83,9 +83,8 @@ class Network:
     def _built(self, expression: Expression, state: int) -> int:
         """Build an expression from a state on, and return the state behind it."""
         match expression:
-            case Text(value):
-                for character in value:
-                    state = self._built(Characters(((ord(character), ord(character)),)), state)
+            case Texts(values):
+                state = self._texts(values, state)
             case Characters(ranges):
                 state = self._characters(ranges, state)
             case Sequence(parts):
@@ -104,6 +103,25 @@ class Network:
             case Rule(name):
                 state = self._call(name, expression, state)
         return state
+
+    def _texts(self, texts: tuple[str, ...], state: int) -> int:
+        """Build a tree, in which texts with the same beginning share states."""
+        behind, root = self._state(), self._state()
+        self.skips[state].append(root)
+        known: dict[tuple[int, int], int] = {}  # by a state and the byte that leads on
+        characters = set().union(*texts)
+        writable = {one for one in characters if common([(ord(one), ord(one))], self._alphabet)}
+        for text in texts:
+            if not writable.issuperset(text):
+                continue
+            place = root
+            for value in text.encode():
+                if (place, value) not in known:
+                    known[place, value] = self._state()
+                    self.edges[place].append((value, value, known[place, value]))
+                place = known[place, value]
+            self.skips[place].append(behind)
+        return behind
 
     def _characters(self, ranges: Ranges, state: int) -> int:
         behind = self._state()

@@ -8,7 +8,7 @@ from typing import Any
 from tfattn.errors import ServingError, listed
 from tfattn.guidance import json_text
 from tfattn.guidance.code_points import EVERY, Ranges
-from tfattn.guidance.expressions import Choice, Expression, Rule, Text
+from tfattn.guidance.expressions import Expression, Rule, Texts
 from tfattn.guidance.json_schema import JsonSchema
 from tfattn.guidance.network import Network
 from tfattn.guidance.regular_expression import parsed
@@ -66,7 +66,8 @@ def asked(fields: Mapping[str, Any]) -> dict[str, Any]:
         ServingError: there are several.
     """
     found = {name: fields[name] for name in READERS if fields.get(name) is not None}
-    if found.get("response_format") == {"type": "text"}:
+    response_format = found.get("response_format")
+    if isinstance(response_format, dict) and response_format.get("type") == "text":
         del found["response_format"]
     if len(found) > 1:
         received = listed(found)
@@ -93,7 +94,7 @@ Read = tuple[Expression, Mapping[str, Expression]]
 def _choice(texts: Any, where: str) -> Read:
     if not (isinstance(texts, list) and texts and all(isinstance(text, str) and text for text in texts)):
         raise ServingError("no list of texts", where=where, expected='such as ["yes", "no"], none of them empty')
-    return Choice(tuple(map(Text, texts))), {}
+    return Texts(tuple(texts)), {}
 
 
 def _regular_expression(pattern: Any, where: str) -> Read:

@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tfattn.errors import CheckpointError
@@ -45,7 +45,7 @@ class PublishedGpt(Pretrained):
                 received=f"{groups}, {heads} and {width}",
             )
         stored = self.stored_shapes()
-        for path, stated in _counts(sizes).items():
+        for path, stated in _counts(sizes):
             names = self.stored_names(path, stored)
             if any(name not in stored for name in names):
                 raise CheckpointError(
@@ -74,16 +74,15 @@ class PublishedGpt(Pretrained):
                 )
 
 
-def _counts(sizes: Mapping[str, Any]) -> dict[str, int]:
-    """Count the values of those variables that tell all sizes, by their paths."""
-    width, inner, last = sizes["hidden_dim"], sizes["intermediate_dim"], f"block_{sizes['num_layers'] - 1}"
-    halves = 2 if sizes["activation"] == "swiglu" else 1
+def _counts(sizes: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """Count the values of all large variables, by their paths; those of the last block first, which tells how many."""
+    width, inner = sizes["hidden_dim"], sizes["intermediate_dim"]
     narrow = width // sizes["num_heads"] * sizes["num_key_value_heads"]
-    positions = {"position/embeddings": sizes["max_sequence_length"] * width}
-    return {
-        "token/embeddings": sizes["vocabulary_size"] * width,
-        **(positions if sizes["positions"] == "learned" else {}),
-        f"{last}/attention/output/kernel": width * width,
-        f"{last}/attention/qkv/kernel": width * (width + 2 * narrow),
-        f"{last}/feed_forward/intermediate/kernel": width * inner * halves,
-    }
+    halves = 2 if sizes["activation"] == "swiglu" else 1
+    yield "token/embeddings", sizes["vocabulary_size"] * width
+    if sizes["positions"] == "learned":
+        yield "position/embeddings", sizes["max_sequence_length"] * width
+    for index in reversed(range(sizes["num_layers"])):
+        yield f"block_{index}/attention/output/kernel", width * width
+        yield f"block_{index}/attention/qkv/kernel", width * (width + 2 * narrow)
+        yield f"block_{index}/feed_forward/intermediate/kernel", width * inner * halves

@@ -9,6 +9,7 @@ from grpc import StatusCode
 
 from tests.serving.generation.stand_in import StandIn, text_of
 from tfattn.errors import ServingError
+from tfattn.guidance import automaton
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.generation.limits import Occupancy, TextLimits
 from tfattn.serving.generation.request import NEUTRAL, ChatMessage, Request
@@ -180,6 +181,17 @@ def test_a_guided_text_is_one_of_those_that_are_asked_for(model):
             texts |= {joined(pieces, index) for index in range(2)}
             assert [piece.finish_reason for piece in pieces if piece.finish_reason] == ["stop", "stop"]
         assert texts == {"guided", "geé", "no"}
+        assert ends[0].wait(10) and joined(told[0]) == alone(model, "free", length=50)
+
+
+def test_a_guide_that_takes_too_long_fails_alone(model, monkeypatch):
+    monkeypatch.setattr(automaton, "MOST_WORK", 200)
+    with Scheduler(model) as scheduler:
+        told, ends, _ = begun(scheduler, request("free", max_new_tokens=50))
+        with pytest.raises(Failure, match="guided_regex: what guides the text can be read in too many ways") as failure:
+            # With each letter there are more ways in which those before it may be divided.
+            list(scheduler.write(request(guided={"guided_regex": "(?:a{1,30}){20,30}b"}, max_new_tokens=50)))
+        assert failure.value.code is StatusCode.INVALID_ARGUMENT
         assert ends[0].wait(10) and joined(told[0]) == alone(model, "free", length=50)
 
 

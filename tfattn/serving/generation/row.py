@@ -27,6 +27,7 @@ class Row:
         has_drafts: whether its next tokens are guessed.
 
     Attributes:
+        allowed: which tokens may come next, (V,) bool; None where all may.
         num_read: how many of its tokens have keys and values in the cache.
         num_cached: how many of these did not have to be read.
         finish_reason: why it ended; None while it is written.
@@ -47,7 +48,8 @@ class Row:
         has_drafts: bool = True,
     ):
         self.index, self.prompt_ids, self.settings, self.seed = index, prompt_ids, settings, seed
-        self.likeliest, self.guide = likeliest, guide
+        self.likeliest, self._guide = likeliest, guide
+        self.allowed = guide.allowed() if guide is not None else None
         self.num_read = self.num_cached = 0
         self.finish_reason: FinishReason | None = None
         self._limit, self._end_ids = limit, end_ids
@@ -93,20 +95,24 @@ class Row:
 
         Returns:
             what the text has more than before; None where that is nothing.
+
+        Raises:
+            ServingError: what guides the text does not tell soon enough what may come next.
         """
         self.num_read += 1
         if token_id in self._end_ids:
             return self._ended("stop", self._writer.end())
         self._token_ids.append(token_id)
-        if self.guide is not None:
-            self.guide.advance(token_id)
+        if self._guide is not None:
+            self._guide.advance(token_id)
+            self.allowed = self._guide.allowed()
         if told is not None:
             self._untold.append((self._num_bytes, told))
         self._num_bytes += len(token)
         text = self._writer.add(token)
         if self._writer.is_stopped:
             return self._ended("stop", text)
-        if self.guide is not None and self.guide.is_finished:
+        if self._guide is not None and self._guide.is_finished:
             return self._ended("stop", text + self._writer.end())
         if self.num_written == self._limit:
             return self._ended("length", text + self._writer.end())

@@ -107,7 +107,7 @@ class RunningBatch:
         }
 
     def _allowed(self) -> np.ndarray:
-        allowed = [row.guide.allowed() if row.guide is not None else None for row in self.rows]
+        allowed = [row.allowed for row in self.rows]
         if all(one is None for one in allowed):
             return np.ones((self._cache.rows, 1), bool)
         every = np.ones((self._cache.rows, self._description.vocabulary_size), bool)

@@ -210,7 +210,11 @@ class Scheduler:
         """Add tokens to a row until it ends, and return what it has more than before."""
         pieces = []
         for token_id, told in drawn:
-            piece = row.add(token_id, self.description.token_bytes[token_id], told)
+            try:
+                piece = row.add(token_id, self.description.token_bytes[token_id], told)
+            except ServingError as error:
+                self._tickets[row].fail(invalid(str(error)))
+                break
             pieces += [piece] if piece is not None else []
             if row.finish_reason:
                 break

@@ -128,7 +128,9 @@ class Texts:
                     raise Failure(StatusCode.DEADLINE_EXCEEDED, message) from None
                 except Failure as failure:
                     if failure.code is StatusCode.INVALID_ARGUMENT:
-                        failure.parameter = prompt_name  # all else has been checked
+                        # All else has been checked.
+                        guided = (name for name in READERS if failure.message.startswith(name))
+                        failure.parameter = next(guided, prompt_name)
                     raise
                 if piece is None:
                     return
