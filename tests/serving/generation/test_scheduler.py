@@ -275,6 +275,19 @@ def test_a_model_without_a_template_does_not_chat(tmp_path):
         list(scheduler.write(request((ChatMessage(role="user", content="Hi"),))))
 
 
+def test_what_can_be_asked_of_the_model_is_asked_before_anybody_waits(model):
+    asked = []
+    run = model.run
+    model.run = lambda signature, inputs, outputs=(): asked.append((signature, outputs)) or run(signature, inputs)
+    scheduler = Scheduler(model)
+    scheduler.warm_up()
+    warmed = set(asked)
+    with scheduler:
+        for likeliest in (None, 0, 5):
+            list(scheduler.write(request("Once upon", likeliest=likeliest)))
+    assert set(asked) - {("tokenize", ())} == warmed
+
+
 def test_beyond_the_queue_a_text_is_refused_at_once(model):
     step = threading.Event()
     model.before_step = lambda: step.wait(10)

@@ -49,7 +49,10 @@ def host(
             line.send(0, OK, messages.signatures(model.signatures.values()))
             requests = background.submit(_warmed, model).result()
             _warm(model, requests, pool, threads)
-            texts = Texts(model, line, limits) if writes_texts(folder) else contextlib.nullcontext()
+            texts = contextlib.nullcontext()
+            if writes_texts(folder):
+                texts = Texts(model, line, limits)
+                background.submit(texts.warm_up).result()
         except Failure as failure:
             _refuse(line, 0, failure)
             return

@@ -43,6 +43,10 @@ class Texts:
         self._prompts.shutdown()
         self._scheduler.__exit__()
 
+    def warm_up(self) -> None:
+        """Write a little, so that no client waits for first computations."""
+        self._scheduler.warm_up()
+
     def begin(self, number: int, body: bytes) -> None:
         """Let the texts of a request be written."""
         ticket = self._tickets[number] = Ticket(lambda told: self._tell(number, told))

@@ -90,6 +90,17 @@ class Scheduler:
             self._changed.notify()
         self._thread.join()
 
+    def warm_up(self) -> None:
+        """Read and write a little in each way that there is: the first time takes TensorFlow seconds."""
+        for likeliest in (None, 0):
+            prompt = self.description.end_ids[:1] * 2
+            (row,) = self._rows(Request(prompts=(prompt,), max_new_tokens=1, likeliest=likeliest))
+            reading = Reading(self._model, self.description.layout, row, None)
+            reading.read_more(PART)
+            batch = RunningBatch(self._model, self.description, most_rows=1)
+            batch.join(row, reading.keys_values)
+            batch.step()
+
     def submit(self, request: Request, ticket: Ticket) -> None:
         """Let texts be written.
 
