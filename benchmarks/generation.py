@@ -66,8 +66,8 @@ def written(shape: str, precision: str) -> Table:
         rows=[[row[0], *row[1:5]] for row in rows] + [["ours by the better peer", *ahead]],
         notes=(
             f"Prompts of {PROMPT} tokens, which are read too; medians of {ROUNDS}. Weights are {weights:.2f} GB: ours "
-            f"reads {one * weights:.0f} GB of them a second with 1 row and {eight * weights / 8:.0f} with 8; what can be "
-            "read, `weight_reading` tells.",
+            f"reads {one * weights:.0f} GB of them a second with 1 row and {eight * weights / 8:.0f} with 8; what can "
+            "be read, `weight_reading` tells.",
         ),
     )
 
