@@ -12,6 +12,7 @@ from tfattn.serving.generation.request import Request
 from tfattn.serving.generation.scheduler import Scheduler
 
 
+@pytest.mark.slow
 def test_a_file_of_weights_becomes_a_model_that_writes(tmp_path, monkeypatch):
     monkeypatch.setattr(published, "QUESTIONS", ("a pump", "19"))
     weights = decoders.write_gguf(tmp_path / "tiny.gguf", decoders.random_gpt(**decoders.LLAMA))

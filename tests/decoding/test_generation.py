@@ -123,7 +123,11 @@ def test_texts_are_those_of_each_prompt_read_anew(model, own):
 
 
 @pytest.mark.parametrize(
-    "own", [{"temperature": 1.0}, {"temperature": 1.5, "top_k": 5, "min_p": 0.05}], ids=["all", "some"]
+    "own",
+    [
+        pytest.param({"temperature": 1.0}, id="all", marks=pytest.mark.slow),
+        pytest.param({"temperature": 1.5, "top_k": 5, "min_p": 0.05}, id="some"),
+    ],
 )
 def test_a_prompt_alone_gets_what_it_gets_in_a_batch(model, own):
     together = texts(written(model, PROMPTS, **own))

@@ -40,6 +40,7 @@ def write(folder, lines):
     (folder / "endings.yaml").write_text(PIPELINE)
 
 
+@pytest.mark.slow
 def test_an_ending_is_chosen_by_several_models_together(tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     write(tmp_path, table())
