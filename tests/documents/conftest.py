@@ -52,6 +52,8 @@ def folder(tmp_path_factory):
 def folder_with_models(folder, reversed_words, once, command):
     """The folder with a sample and an export for each kind of task, which are made once for all processes."""
 
+    authored = once("authors", authors.write)
+
     def make(made):
         shutil.copytree(folder, made / "reader")
         for name in ("data", "runs", "saved_models"):
@@ -65,8 +67,7 @@ def folder_with_models(folder, reversed_words, once, command):
             assert command("sample", "pn_flag", "new_candidates.tsv", "--seed", "1").status == 0
         # In the place of published weights, which are not everywhere.
         models = made / "reader" / "saved_models"
-        (models / "smollm2").mkdir()
-        authors.write(models / "smollm2" / "1")
+        shutil.copytree(authored / authors.NAME, models / "smollm2")
         serving_config.write(models, served_from="/models")
 
     shutil.copytree(once("documents", make) / "reader", folder, symlinks=True, dirs_exist_ok=True)

@@ -31,8 +31,9 @@ class Author(Generator):
         return (request for request in super().warm_up(rows) if request[0] in SIGNATURES)
 
 
-def write(folder: Path) -> None:
-    """Writes a version of it."""
+def write(models: Path) -> None:
+    """Writes it to a folder of models."""
+    folder = models / NAME / "1"
     keras.utils.set_random_seed(0)
     language = ByteBpe(vocabulary_size=300, max_length=CONTEXT, special_tokens=CHAT)
     language.fit([{"text": text} for text in TEXTS])

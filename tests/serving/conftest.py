@@ -79,7 +79,7 @@ def models(once) -> Path:
 @pytest.fixture(scope="session")
 def authored(once) -> Path:
     """A folder of models with one that writes texts; only read."""
-    return once("authors", lambda folder: authors.write(folder / authors.NAME / "1"))
+    return once("authors", authors.write)
 
 
 @pytest.fixture(scope="session")
