@@ -39,6 +39,7 @@ SHAPES = {
     },
 }
 PROMPT, NEW, LONG, ROUNDS = 16, 64, 256, 3
+COUNTS = {"prompt": PROMPT, "new": NEW, "long": LONG, "rounds": ROUNDS}
 TRAIN_ROWS, TRAIN_LENGTH, TRAIN_ROUNDS = 4, 256, 3
 
 
@@ -93,6 +94,3 @@ def trained() -> Table:
         rows=rows,
         notes=(f"AdamW, dropout 0.1; medians of {TRAIN_ROUNDS} steps.",),
     )
-
-
-COUNTS = {"prompt": PROMPT, "new": NEW, "long": LONG, "rounds": ROUNDS}

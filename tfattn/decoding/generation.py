@@ -111,10 +111,8 @@ def generate(
             logits = logits + suppression_bias(suppressed_ids, vocabulary_size)
         return draw(logits, sampling.taken(loop.rows), index=loop.index, done=loop.done)
 
-    in_rounds = keras.backend.backend() == "tensorflow"
-
     def make_room(state: _Reading, index: Any, until: Any) -> _Reading:
-        return state._replace(cache=state.cache.settled(STEPS if in_rounds else until))
+        return state._replace(cache=with_room(state.cache, index, until))
 
     return write(
         read,
@@ -124,8 +122,18 @@ def generate(
         end_id=end_ids,
         max_length=max_length,
         length_limit=length_limit,
-        shrink_batch=in_rounds,
+        shrink_batch=goes_in_rounds(),
         make_room=make_room,
         is_last=is_last,
         num_likeliest=num_likeliest,
     )
+
+
+def goes_in_rounds() -> bool:
+    """Tell whether rows that are done leave the loop, and caches grow between rounds: only TensorFlow can do that."""
+    return keras.backend.backend() == "tensorflow"
+
+
+def with_room(cache: Cache, index: Any, until: Any) -> Cache:
+    """Make room in a cache, as `write_rows` asks for it: of a round, or of the whole loop, which begins at 0."""
+    return cache.settled(STEPS if goes_in_rounds() else until)

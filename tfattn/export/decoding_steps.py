@@ -15,6 +15,15 @@ from tfattn.trained.shared_decoder import SharedDecoder
 
 TOKENIZE, PREFILL, DECODE_STEP = "tokenize", "prefill", "decode_step"
 NUM_LIKELIEST = 20
+# The settings of a row that are fractions, and what changes nothing.
+_NEUTRAL = {
+    "temperature": 1.0,
+    "top_p": 1.0,
+    "min_p": 0.0,
+    "repetition_penalty": 1.0,
+    "presence_penalty": 0.0,
+    "frequency_penalty": 0.0,
+}
 
 
 class DecodingSteps:
@@ -63,7 +72,6 @@ class DecodingSteps:
     def signatures(self) -> dict[str, Any]:
         """Return the functions by name."""
         width = self._model.vocabulary_size
-        numbers = ("temperature", "top_p", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty")
         reading = [
             tf.TensorSpec([None, None], tf.int32, name="token_ids"),
             tf.TensorSpec([None, None], tf.bool, name="padding_mask"),
@@ -72,7 +80,7 @@ class DecodingSteps:
         ]
         drawing = [
             *(tf.TensorSpec([None], tf.int32, name=name) for name in ("index", "seed", "top_k")),
-            *(tf.TensorSpec([None], tf.float32, name=name) for name in numbers),
+            *(tf.TensorSpec([None], tf.float32, name=name) for name in _NEUTRAL),
             tf.TensorSpec([None, width], tf.bool, name="in_prompt"),
             tf.TensorSpec([None, width], tf.float32, name="counts"),
             tf.TensorSpec([None, None], tf.bool, name="allowed"),
@@ -95,8 +103,7 @@ class DecodingSteps:
         }
         yield PREFILL, reading
         settings = {name: np.zeros(rows, np.int32) for name in ("index", "seed", "top_k")}
-        settings |= {name: np.ones(rows, np.float32) for name in ("temperature", "top_p", "repetition_penalty")}
-        settings |= {name: np.zeros(rows, np.float32) for name in ("min_p", "presence_penalty", "frequency_penalty")}
+        settings |= {name: np.full(rows, value, np.float32) for name, value in _NEUTRAL.items()}
         counts = {"in_prompt": np.zeros((rows, width), bool), "counts": np.zeros((rows, width), np.float32)}
         yield DECODE_STEP, {**reading, **settings, **counts, "allowed": np.ones((rows, 1), bool)}
 

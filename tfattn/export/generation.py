@@ -17,9 +17,10 @@ from tfattn.export.served import Columns, Comparison, Served
 from tfattn.export.written_text import before_stop, ends_with_stop, whole_characters
 from tfattn.features import TEXT
 from tfattn.formats.chat_template import ChatTemplate
-from tfattn.tasks.generation import sampled, searched
+from tfattn.tasks.generation import length_limit, sampled, searched
 from tfattn.trained.continued_texts import MOST_TOKENS, Continuing, joined, prompts, questions
 from tfattn.trained.ensemble import TrainedEnsemble
+from tfattn.trained.shared_decoder import SharedDecoder
 
 CONTINUATION = "continuation"
 N_BEST, LOG_PROBABILITIES, SCORE = "n_best", "log_probabilities", "score"
@@ -63,14 +64,18 @@ class Generator(Served):
         continuing = Continuing(ensemble)
         steps = DecodingSteps(self._language, continuing.model)
         # Not as attributes: see Served.
-        self._parts = lambda: (continuing, continuing.model, steps)
+        self._continuing, self._steps = lambda: continuing, lambda: steps
         self._generation = task.generation
         self._settings = Settings(task.generation)
 
     @property
     def ensemble(self) -> Continuing:
         """The trained model, as it is asked."""
-        return self._parts()[0]
+        return self._continuing()
+
+    @property
+    def _model(self) -> SharedDecoder:
+        return self._continuing().model
 
     @property
     def raw_fields(self) -> dict[str, str]:
@@ -88,11 +93,11 @@ class Generator(Served):
             LOG_PROBABILITIES: self._settings.function(self._tell_tokens),
             N_BEST: tf.function(self._search, input_signature=[text, limit], autograph=False),
             SCORE: tf.function(self._score, input_signature=[text, continuation], autograph=False),
-            **self._parts()[2].signatures(),
+            **self._steps().signatures(),
         }
 
     def about(self) -> dict[str, Any]:
-        text = {"kind": "text", "max_tokens": self._parts()[1].max_sequence_length - 1}
+        text = {"kind": "text", "max_tokens": self._model.max_sequence_length - 1}
         return {"inputs": {TEXT: text}, "entries": {}}
 
     def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, Any]:
@@ -108,7 +113,7 @@ class Generator(Served):
         yield LOG_PROBABILITIES, asked
         yield N_BEST, {TEXT: texts, "max_new_tokens": asked["max_new_tokens"]}
         yield SCORE, {TEXT: texts, CONTINUATION: texts}
-        yield from self._parts()[2].warm_up(texts)
+        yield from self._steps().warm_up(texts)
         yield "serving_default", {name: values[:1] for name, values in asked.items()}
         yield "serving_default", asked
 
@@ -133,14 +138,13 @@ class Generator(Served):
     def save_assets(self, folder: Path) -> None:
         """Write the preprocessor's files, and what a program has to know that writes step by step."""
         super().save_assets(folder)
-        model, steps = self._parts()[1:]
         template = ChatTemplate(system=self._generation.system)
         special = {name: self._language.id_of(name) for name in template.special_tokens}
         has_chat = None not in special.values()
         known = {
-            "context": model.max_sequence_length,
+            "context": self._model.max_sequence_length,
             "end_ids": [self._language.end_id],
-            **steps.sizes,
+            **self._steps().sizes,
             "special_tokens": special if has_chat else {},
             "chat_template": dataclasses.asdict(template) if has_chat else None,
             "defaults": self._settings.defaults,
@@ -165,15 +169,15 @@ class Generator(Served):
         details = written.details
         return {
             "token": tf.where(places, tf.gather(table, written.token_ids), ""),
-            "log_probability": tf.where(places, details.log_probabilities, 0.0),
+            "log_probability": details.log_probabilities,
             "likeliest": tf.where(places[:, :, None], tf.gather(table, details.likeliest_ids), ""),
-            "likeliest_log_probability": tf.where(places[:, :, None], details.likeliest, 0.0),
+            "likeliest_log_probability": details.likeliest,
         }
 
     def _search(self, text: tf.Tensor, max_new_tokens: tf.Tensor) -> dict[str, tf.Tensor]:
         token_ids, padding_mask, limit = self._prompts(text, max_new_tokens)
         written = searched(
-            self._parts()[1],
+            self._model,
             token_ids,
             padding_mask,
             **self._ends,
@@ -196,13 +200,12 @@ class Generator(Served):
         whole = tf.concat([tf.RaggedTensor.from_tensor(before[0], starts), behind], axis=1)
         with tf.control_dependencies([self._fits(starts + lengths)]):
             token_ids = whole.to_tensor()
-        model = self._parts()[1]
         mask = tf.range(tf.shape(token_ids)[1]) < (starts + lengths)[:, None]
-        x, _ = model.read(token_ids, model.empty_cache(tf.shape(token_ids)[0]), mask)
+        x, _ = self._model.read(token_ids, self._model.empty_cache(tf.shape(token_ids)[0]), mask)
         places = tf.range(tf.reduce_max(lengths))
         read = tf.gather(x, tf.minimum(starts[:, None] - 1 + places, tf.shape(x)[1] - 1), batch_dims=1)
         targets = behind.to_tensor()
-        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(targets, model.next_logits(read))
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(targets, self._model.next_logits(read))
         return {"score": -tf.reduce_sum(tf.where(places < lengths[:, None], losses, 0.0), axis=1), "length": lengths}
 
     def _written(self, text: tf.Tensor, settings: dict[str, tf.Tensor], **options: Any) -> tuple:
@@ -213,7 +216,7 @@ class Generator(Served):
         token_ids, padding_mask, limit = self._prompts(text, settings["max_new_tokens"])
         drawing = ("seed", "temperature", "top_k", "top_p", "min_p")
         written = sampled(
-            self._parts()[1],
+            self._model,
             token_ids,
             padding_mask,
             **self._ends,
@@ -231,11 +234,11 @@ class Generator(Served):
         token_ids, padding_mask = prompts(self._language, text)
         lengths = tf.reduce_sum(tf.cast(padding_mask, tf.int32), axis=1)
         with tf.control_dependencies([self._fits(lengths + 1)]):
-            room = self._parts()[1].max_sequence_length - lengths
-        return token_ids, padding_mask, tf.minimum(max_new_tokens, room)
+            limit = length_limit(self._model, padding_mask, max_new_tokens)
+        return token_ids, padding_mask, limit
 
     def _fits(self, lengths: tf.Tensor) -> tf.Operation:
-        context = self._parts()[1].max_sequence_length
+        context = self._model.max_sequence_length
         row = tf.strings.as_string(tf.argmax(lengths) + 1)
         longest = tf.strings.as_string(tf.reduce_max(lengths))
         parts = [

@@ -18,22 +18,21 @@ def ends_with_stop(language: Language, stop: tf.Tensor) -> Any:
         stop: (B, n) strings; empty ones stop nothing.
     """
 
-    def is_last(token_ids: tf.Tensor, loop: LoopState) -> tf.Tensor:
+    has_stops = tf.reduce_any(tf.strings.length(stop) > 0)
+
+    def has_stopped(token_ids: tf.Tensor, loop: LoopState) -> tf.Tensor:
         own = tf.gather(stop, loop.rows)
         # So many tokens hold a stop string at most, and one of no bytes is never written.
-        reach = tf.minimum(tf.reduce_max(tf.strings.length(stop)), loop.index) if stop.shape[1] != 0 else 0
+        reach = tf.minimum(tf.reduce_max(tf.strings.length(stop)), loop.index)
         before = tf.gather(loop.records[0][loop.index - reach : loop.index], loop.rows, axis=1)
         tail = language.detokenize(tf.concat([tf.transpose(before), token_ids[:, None]], axis=1))
         return tf.reduce_any(_places(tail, own) < _NOWHERE, axis=1)
 
-    def of_no_stops(token_ids: tf.Tensor, loop: LoopState) -> tf.Tensor:
-        return tf.cond(
-            tf.reduce_any(tf.strings.length(stop) > 0),
-            lambda: is_last(token_ids, loop),
-            lambda: tf.zeros_like(token_ids, tf.bool),
-        )
+    def is_last(token_ids: tf.Tensor, loop: LoopState) -> tf.Tensor:
+        none = tf.zeros_like(token_ids, tf.bool)
+        return tf.cond(has_stops, lambda: has_stopped(token_ids, loop), lambda: none)
 
-    return of_no_stops
+    return is_last
 
 
 def before_stop(texts: tf.Tensor, stop: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -10,9 +10,9 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, Pos
 from tfattn.config.types import Fraction
 from tfattn.decoding.beam import beam_search
 from tfattn.decoding.cache import Cache
-from tfattn.decoding.generation import Penalties, generate
+from tfattn.decoding.generation import Penalties, generate, goes_in_rounds, with_room
 from tfattn.decoding.loop import Decoded
-from tfattn.decoding.rounds import STEPS, LoopState
+from tfattn.decoding.rounds import LoopState
 from tfattn.decoding.rows import pick
 from tfattn.decoding.sampling import Sampling
 from tfattn.models.contracts import Decoder
@@ -89,7 +89,7 @@ def sampled(
         max_new_tokens: (B,) int; fewer are written where the model takes no more.
         sampling, penalties, is_last, num_likeliest: as for `generate`.
     """
-    limit = _limit(model, padding_mask, max_new_tokens)
+    limit = length_limit(model, padding_mask, max_new_tokens)
     return generate(
         model.step,
         _read(model, prompt_ids, padding_mask),
@@ -124,12 +124,7 @@ def searched(
         model, prompt_ids, padding_mask, end_id, suppressed_ids, max_new_tokens: as for `sampled`.
         num_beams, length_penalty: as for `beam_search`.
     """
-    limit = _limit(model, padding_mask, max_new_tokens)
-    in_rounds = keras.backend.backend() == "tensorflow"
-
-    def make_room(cache: Cache, index: Any, until: Any) -> Cache:
-        return cache.settled(STEPS if in_rounds else until)
-
+    limit = length_limit(model, padding_mask, max_new_tokens)
     last = ops.sum(ops.cast(padding_mask, "int32"), axis=1, keepdims=True) - 1
     cache = _read(model, prompt_ids, padding_mask)
     return beam_search(
@@ -143,8 +138,8 @@ def searched(
         length_penalty=length_penalty,
         num_results=num_beams,
         suppressed_ids=suppressed_ids,
-        shrink_batch=in_rounds,
-        make_room=make_room,
+        shrink_batch=goes_in_rounds(),
+        make_room=with_room,
     )
 
 
@@ -154,6 +149,7 @@ def _read(model: Decoder, prompt_ids: Any, padding_mask: Any) -> Cache:
     return model.read(prompt_ids[:, :-1], cache, padding_mask[:, 1:])[1]
 
 
-def _limit(model: Decoder, padding_mask: Any, max_new_tokens: Any) -> Any:
+def length_limit(model: Decoder, padding_mask: Any, max_new_tokens: Any) -> Any:
+    """Return how many tokens may come behind each prompt, (B,) int32: as many as are wanted and the model takes."""
     room = model.max_sequence_length - ops.sum(ops.cast(padding_mask, "int32"), axis=1)
     return ops.maximum(ops.minimum(ops.cast(max_new_tokens, "int32"), room), 0)

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from tfattn.serving.generation.cache import aligned
+from tfattn.serving.generation.request import NEUTRAL
 
-FLOATS = ("temperature", "top_p", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty")
+_TYPES = {int: np.int32, float: np.float32}
 
 
 class Batch:
@@ -21,8 +22,7 @@ class Batch:
         self._arrays = {
             "seed": np.zeros(rows, np.int32),
             "index": np.zeros(rows, np.int32),
-            "top_k": np.zeros(rows, np.int32),
-            **{name: np.ones(rows, np.float32) for name in FLOATS},
+            **{name: np.full(rows, value, _TYPES[type(value)]) for name, value in NEUTRAL.items()},
             "in_prompt": aligned((rows, vocabulary_size), np.dtype(bool)),
             "counts": aligned((rows, vocabulary_size), np.dtype(np.float32)),
         }
