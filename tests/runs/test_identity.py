@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.runs.published import BERT
 from tfattn import catalog, registry, stages
 from tfattn.runs.identity import code_of, of_evaluation, of_export
 
@@ -33,21 +34,6 @@ TRANSLATOR = {
     "target_vocabulary: other/words.model}",
     "MODEL": "name: transformer",
     "TASK": "translation",
-}
-PUBLISHED = {
-    "model_type": "bert",
-    "vocab_size": 3,
-    "hidden_size": 8,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 2,
-    "intermediate_size": 8,
-    "max_position_embeddings": 16,
-    "type_vocab_size": 2,
-    "hidden_act": "gelu",
-    "hidden_dropout_prob": 0.1,
-    "attention_probs_dropout_prob": 0.1,
-    "initializer_range": 0.02,
-    "layer_norm_eps": 1e-12,
 }
 
 
@@ -83,7 +69,7 @@ def _inside(tmp_path, monkeypatch):
     write("rows.csv", "words,kind\na b,c\n")
     write("one/words.model", "1")
     write("other/words.model", "2")
-    write("published/config.json", json.dumps(PUBLISHED))
+    write("published/config.json", json.dumps(BERT))
     write("published/vocab.txt", "[PAD]\n[UNK]\na\n")
     write("published/model.safetensors", "3")
     write("mine/__init__.py", "")
