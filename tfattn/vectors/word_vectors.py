@@ -140,5 +140,13 @@ class WordVectors:
         return [Scored(self.words[place], float(scores[place])) for place in ranked]
 
     @cached_property
+    def places_without_case(self) -> dict[str, int]:
+        """The row of each word with its case folded, of several the first: of the most frequent."""
+        places: dict[str, int] = {}
+        for place, word in enumerate(self.words):
+            places.setdefault(word.casefold(), place)
+        return places
+
+    @cached_property
     def _places(self) -> dict[str, int]:
         return {word: place for place, word in enumerate(self.words)}
