@@ -6,11 +6,11 @@ import numpy as np
 
 from tfattn import files, native
 from tfattn.errors import CheckpointError, ConfigError, nearest
+from tfattn.features import WORD_VECTORS
 from tfattn.pretrained.own_export import OwnExport
 from tfattn.vectors import word_files
 from tfattn.vectors.word_vectors import WordVectors
 
-TENSOR = "word_vectors"  # its name in an export
 VOCABULARY = Path("assets") / "vocabulary.tsv"
 EXPORT_AGAIN = "Export the model again."
 
@@ -45,14 +45,14 @@ def open_vectors(model: str, folder: Path) -> WordVectors:
 def _of_export(export: OwnExport) -> WordVectors:
     with native.errors_hidden():
         native.import_tensorflow()
-    if TENSOR not in export.stored_shapes():
+    if WORD_VECTORS not in export.stored_shapes():
         raise CheckpointError(
             "the export holds no word vectors",
             where=str(export.folder),
-            expected=f"a model that was trained to make them, with the tensor `{TENSOR}`",
+            expected=f"a model that was trained to make them, with the tensor `{WORD_VECTORS}`",
         )
     words, counts = word_files.read_vocabulary(export.folder / VOCABULARY, remedy=EXPORT_AGAIN)
-    vectors = np.asarray(export.read([TENSOR])[TENSOR], "float32")
+    vectors = np.asarray(export.read([WORD_VECTORS])[WORD_VECTORS], "float32")
     if vectors.ndim != 2 or len(vectors) != len(words):
         raise CheckpointError(
             "the export's words and vectors do not belong together",
