@@ -2,7 +2,7 @@
 
 First the weights of the whole batch, of all replicas, are summed for each term of the loss. Then every replica runs its
 part of the batch, in `accumulation` micro-batches one after another, whose losses and gradients are divided by those
-sums. Last, one all-reduce sums both over all replicas.
+sums (gradients are not where a task learns from sums). Last, one all-reduce sums both over all replicas.
 
 Dropout draws from (seed, step, replica, micro-batch) alone: the states of Keras' seed generators are set in every step,
 in a stateless scope, so there is nothing to save and nothing to restore.
@@ -160,8 +160,9 @@ class TrainingStep:
             with keras.StatelessScope(list(zip(self.seed_states, seeds, strict=True))) as scope:
                 terms = self.task.loss_terms(self.task(batch, training=True), batch)
             counts = self.task.loss_weights(batch)
-            losses = tf.stack([tf.reduce_sum(terms[name] * counts[name]) for name in self.task.loss_names]) * factors
-            scaled = tf.reduce_sum(losses) * loss_scale
+            added = tf.stack([tf.reduce_sum(terms[name] * counts[name]) for name in self.task.loss_names])
+            losses = added * factors
+            scaled = tf.reduce_sum(added if self.task.learns_from_sums else losses) * loss_scale
         _refuse_new_state(self.fixed, scope)
         return sums.whole(tape.gradient(scaled, weights), but_tables=self.sparse_embeddings), losses
 
