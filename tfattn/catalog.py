@@ -152,6 +152,7 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
     "preprocessors": {
         "byte_bpe": "tfattn.preprocessing.byte_bpe:ByteBpe",
         "characters": "tfattn.preprocessing.whole_tokens:CharacterTokens",
+        "corpus_words": "tfattn.preprocessing.corpus_words:CorpusWords",
         "sentencepiece": "tfattn.preprocessing.sentencepiece:SentencePiece",
         "table": "tfattn.preprocessing.table:TableColumns",
         "wordpiece": "tfattn.preprocessing.wordpiece:WordPiece",

@@ -25,6 +25,9 @@ MAX_CONTEXT = "max_context"  # (B, T) int32, 1 where no other window of the text
 # Where rows give several examples, such as windows of a long text: of which row of the batch each is.
 EXAMPLE_ROWS = "example_rows"  # (E,) int64, rising
 
+# What vectors of words are looked up by.
+WORD_IDS = "word_ids"  # (B,) int32, -1 where a word is unknown
+
 # What a decoder is taught to write.
 TARGET_IDS = "target_ids"  # (B, T) int32, the start, the tokens, the end; 0 where padded
 TARGET_PADDING_MASK = "target_padding_mask"  # (B, T) bool, True at real tokens
