@@ -1,7 +1,4 @@
-"""What word vectors are taught by: three ways to tell how likely a word is, each with output vectors of its own.
-
-Each is called with the vectors that predict, and returns the loss at each place, summed over the words to predict.
-"""
+"""What word vectors are taught by: three ways to tell how likely a word is, each with output vectors of its own."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -9,6 +6,8 @@ from typing import Any, Protocol
 import keras
 import numpy as np
 from keras import ops
+
+from tfattn.ops.look_up import look_up
 
 FORK_LIMIT = 50.0  # decisions; at a rate of 0.025 more of them at once would go too far
 
@@ -28,15 +27,6 @@ class WordObjective(keras.layers.Layer):
         num_outputs: how many output vectors there are.
         width: D.
 
-    Call arguments:
-        predictor: the model.
-        vectors: (B, N, L, D), of which each predicts C words.
-        token_ids: (B, N, L) int, the words of each block.
-        pairs: (B, N, L, C) float32, 1 for words to predict.
-        noise_ids: (B, N, K) int, words drawn at random, for negative sampling.
-
-    Returns:
-        (B, N, L) float32, sums over the C words.
     """
 
     def __init__(self, *, num_outputs: int, width: int, name: str):
@@ -44,9 +34,20 @@ class WordObjective(keras.layers.Layer):
         self.outputs = self.add_weight(name="outputs", shape=(num_outputs, width), initializer="zeros")
         self.built = True
 
-    def look_up(self, ids: Any) -> Any:
-        """(...) int -> (..., D)."""
-        return ops.take(self.outputs, ids, axis=0)
+    def loss(self, predictor: Predictor, vectors: Any, token_ids: Any, pairs: Any, noise_ids: Any) -> Any:
+        """Compute the loss at each place.
+
+        Args:
+            predictor: the model.
+            vectors: (B, N, L, D), of which each predicts C words.
+            token_ids: (B, N, L) int, the words of each block.
+            pairs: (B, N, L, C) float32, 1 for words to predict.
+            noise_ids: (B, N, K) int, words drawn at random.
+
+        Returns:
+            (B, N, L) float32, sums over the C words.
+        """
+        raise NotImplementedError
 
 
 class NegativeSampling(WordObjective):
@@ -66,9 +67,9 @@ class NegativeSampling(WordObjective):
         super().__init__(num_outputs=vocabulary_size, width=width, name="negative_sampling")
         self.negatives = negatives
 
-    def call(self, predictor: Predictor, vectors: Any, token_ids: Any, pairs: Any, noise_ids: Any) -> Any:
-        scores = predictor.scores(vectors, self.look_up(token_ids)[..., None, :])[..., 0]  # (B, N, L, C)
-        noise = ops.matmul(vectors, ops.swapaxes(self.look_up(noise_ids), 2, 3))  # (B, N, L, K)
+    def loss(self, predictor: Predictor, vectors: Any, token_ids: Any, pairs: Any, noise_ids: Any) -> Any:
+        scores = predictor.scores(vectors, look_up(self.outputs, token_ids)[..., None, :])[..., 0]  # (B, N, L, C)
+        noise = ops.matmul(vectors, ops.swapaxes(look_up(self.outputs, noise_ids), 2, 3))  # (B, N, L, K)
         of_noise = self.negatives * ops.mean(ops.softplus(noise), axis=-1)
         return ops.sum(ops.softplus(-scores) * pairs, axis=-1) + of_noise * ops.sum(pairs, axis=-1)
 
@@ -91,10 +92,10 @@ class HierarchicalSoftmax(WordObjective):
         super().__init__(num_outputs=max(len(paths) - 1, 1), width=width, name="hierarchical_softmax")
         self._tree = paths.astype("int32"), turns.astype("float32")
 
-    def call(self, predictor: Predictor, vectors: Any, token_ids: Any, pairs: Any, noise_ids: Any = None) -> Any:
+    def loss(self, predictor: Predictor, vectors: Any, token_ids: Any, pairs: Any, noise_ids: Any) -> Any:
         paths, turns = (ops.take(ops.convert_to_tensor(table), token_ids, axis=0) for table in self._tree)
         fraction = self._fractions(paths, turns, pairs)[..., None]
-        forks = self.look_up(paths)
+        forks = look_up(self.outputs, paths)
         forks = forks * fraction + ops.stop_gradient(forks * (1.0 - fraction))
         scores = predictor.scores(vectors, forks)  # (B, N, L, C, P)
         turns = predictor.predicted(turns)
@@ -122,8 +123,8 @@ class FullSoftmax(WordObjective):
     def __init__(self, *, vocabulary_size: int, width: int):
         super().__init__(num_outputs=vocabulary_size, width=width, name="softmax")
 
-    def call(self, predictor: Predictor, vectors: Any, token_ids: Any, pairs: Any, noise_ids: Any = None) -> Any:
-        scores = predictor.scores(vectors, self.look_up(token_ids)[..., None, :])[..., 0]  # (B, N, L, C)
+    def loss(self, predictor: Predictor, vectors: Any, token_ids: Any, pairs: Any, noise_ids: Any) -> Any:
+        scores = predictor.scores(vectors, look_up(self.outputs, token_ids)[..., None, :])[..., 0]  # (B, N, L, C)
         total = ops.logsumexp(ops.matmul(vectors, ops.transpose(self.outputs)), axis=-1, keepdims=True)
         return ops.sum((total - scores) * pairs, axis=-1)
 

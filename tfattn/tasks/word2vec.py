@@ -1,5 +1,6 @@
 """Vectors of words, learnt from the words that stand near them."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import keras
@@ -18,14 +19,11 @@ PAIRS = "pairs"  # the one term of the loss
 
 
 @runtime_checkable
-class Counted(Protocol):
-    """What a preprocessor has to tell.
+class WordCounter(Protocol):
+    """What a preprocessor has to tell: beside this `counts`, (V,) int, how often each word stands in the texts."""
 
-    Attributes:
-        counts: (V,) int, how often each word stands in the training texts, not rising.
-    """
-
-    counts: np.ndarray
+    def ids_of(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
+        """Yield the ids of the words of each text."""
 
 
 class Word2Vec(Task):
@@ -59,7 +57,7 @@ class Word2Vec(Task):
         self,
         *,
         model: Given[WordPredictor],
-        preprocessor: Given[Counted],
+        preprocessor: Given[WordCounter],
         objective: Literal["negative_sampling", "hierarchical_softmax", "softmax"] = "negative_sampling",
         negatives: PositiveInt = 5,
     ):
@@ -79,7 +77,7 @@ class Word2Vec(Task):
         """The mean over the words that each place is to predict: (B, N, L)."""
         pairs, block = self._pairs(batch), self.model.block
         words, noise = in_blocks(batch[TOKEN_IDS], block), in_blocks(batch[NOISE_IDS], block // WORDS_PER_NOISE)
-        total = self.objective(self.model, outputs[SEQUENCE_OUTPUT], words, pairs, noise)
+        total = self.objective.loss(self.model, outputs[SEQUENCE_OUTPUT], words, pairs, noise)
         return {PAIRS: total / ops.maximum(ops.sum(pairs, axis=-1), 1.0)}
 
     def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
@@ -99,7 +97,7 @@ class Word2Vec(Task):
         return ops.cast(self.model.pairs(batch) & is_real[:, None, None, None], "float32")
 
 
-def _objective(name: str, model: WordPredictor, preprocessor: Counted, negatives: int) -> WordObjective:
+def _objective(name: str, model: WordPredictor, preprocessor: WordCounter, negatives: int) -> WordObjective:
     size, width = model.vocabulary_size, model.hidden_dim
     if name == "hierarchical_softmax":
         paths, turns = huffman(preprocessor.counts)
