@@ -49,6 +49,11 @@ class WordObjective(keras.layers.Layer):
         """
         raise NotImplementedError
 
+    def _scores(self, predictor: Predictor, vectors: Any, token_ids: Any) -> Any:
+        """Multiply each vector with the output vector of each word that it predicts: (B, N, L, C)."""
+        outputs = ops.expand_dims(look_up(self.outputs, token_ids), 3)
+        return ops.squeeze(predictor.scores(vectors, outputs), -1)
+
 
 class NegativeSampling(WordObjective):
     """Tells the words that stand near from words drawn at random.
@@ -68,7 +73,7 @@ class NegativeSampling(WordObjective):
         self.negatives = negatives
 
     def loss(self, predictor: Predictor, vectors: Any, token_ids: Any, pairs: Any, noise_ids: Any) -> Any:
-        scores = predictor.scores(vectors, look_up(self.outputs, token_ids)[..., None, :])[..., 0]  # (B, N, L, C)
+        scores = self._scores(predictor, vectors, token_ids)
         noise = ops.matmul(vectors, ops.swapaxes(look_up(self.outputs, noise_ids), 2, 3))  # (B, N, L, K)
         of_noise = self.negatives * ops.mean(ops.softplus(noise), axis=-1)
         return ops.sum(ops.softplus(-scores) * pairs, axis=-1) + of_noise * ops.sum(pairs, axis=-1)
@@ -124,7 +129,7 @@ class FullSoftmax(WordObjective):
         super().__init__(num_outputs=vocabulary_size, width=width, name="softmax")
 
     def loss(self, predictor: Predictor, vectors: Any, token_ids: Any, pairs: Any, noise_ids: Any) -> Any:
-        scores = predictor.scores(vectors, look_up(self.outputs, token_ids)[..., None, :])[..., 0]  # (B, N, L, C)
+        scores = self._scores(predictor, vectors, token_ids)
         total = ops.logsumexp(ops.matmul(vectors, ops.transpose(self.outputs)), axis=-1, keepdims=True)
         return ops.sum((total - scores) * pairs, axis=-1)
 
