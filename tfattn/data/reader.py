@@ -110,18 +110,21 @@ class Reader:
         start: int = 0,
         replicas: int = 1,
         accumulation: int = 1,
+        updates: int = 1,
         local: range | None = None,
     ) -> tf.data.Dataset:
-        """Return the batches of an epoch from batch `start` on, each divided into `replicas` equal consecutive parts.
+        """Return the batches of an epoch from batch `start` on, each divided into `replicas` equal parts.
 
-        A batch is first filled up to a multiple of `replicas` times `accumulation` with copies of its first row, whose
-        weight is 0 and whose record id is -1. The real rows of batch k are the same for any number of replicas.
+        A batch is first divided into `updates` consecutive ones, and each of them is filled up to a multiple of
+        `replicas` times `accumulation` with copies of the first row of the batch, whose weight is 0 and whose record id
+        is -1. The real rows of batch k, and of each of its updates, are the same for any number of replicas.
 
         Args:
             epoch: from 0.
             start: batches to leave out at the beginning.
             replicas: parts of a batch, over all workers.
-            accumulation: each part has a multiple of so many rows.
+            accumulation: of each update a part has a multiple of so many rows.
+            updates: parts of a batch of which each replica has rows, one after the other, equally many of each.
             local: the parts that this process wants; all by default.
 
         Returns:
@@ -144,7 +147,7 @@ class Reader:
             # `stored` must not leave this function: tf.data measures the strings of every element.
             def batch(number):
                 begin = begins[number]
-                slots, real = _filled(begins[number + 1] - begin, parts, replicas, accumulation)
+                slots, real = _filled(begins[number + 1] - begin, parts, replicas, accumulation, updates)
                 mine = tf.gather(rows, begin + slots)
                 return tf.gather(stored, tf.gather(places, mine)), mine, real, widths[number]
 
@@ -204,11 +207,15 @@ class _Order:
         self.windows = np.array(windows, np.int64).reshape(-1, 5)
 
 
-def _filled(count: tf.Tensor, parts: tf.Tensor, replicas: int, accumulation: int) -> tuple[tf.Tensor, tf.Tensor]:
+def _filled(
+    count: tf.Tensor, parts: tf.Tensor, replicas: int, accumulation: int, updates: int
+) -> tuple[tf.Tensor, tf.Tensor]:
     """Compute which rows of a batch of `count` the parts hold, part after part, and whether each is real or fills."""
-    whole = replicas * accumulation
-    size = -(-count // whole) * accumulation
-    slots = tf.reshape(parts[:, None] * size + tf.range(size), [-1])
+    size = -(-count // updates)  # of an update
+    own = -(-size // (replicas * accumulation)) * accumulation
+    places = parts[:, None, None] * own + tf.range(own)  # (parts, 1, own), in their update
+    slots = tf.range(tf.cast(updates, tf.int64))[:, None] * size + places  # (parts, updates, own)
+    slots = tf.reshape(tf.where(places < size, slots, count), [-1])
     real = slots < count
     return tf.where(real, slots, 0), real
 

@@ -1,0 +1,152 @@
+"""Words of texts for vectors of words: counted, most frequent first, and dropped where they are rare."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.contracts.preprocessor import check_preprocessor
+from tfattn.errors import DataError
+from tfattn.preprocessing.corpus_words import CorpusWords
+
+ROWS = [{"text": "To be, or not to be: that's the question."}, {"text": "the 2 Questions Ōsaka has"}]
+
+
+def fitted(rows=ROWS, *, min_count=1, **options):
+    preprocessor = CorpusWords(min_count=min_count, **options)
+    preprocessor.fit(iter(rows))
+    return preprocessor
+
+
+def written(preprocessor, text):
+    (ids,) = preprocessor.ids_of([text])
+    assert ids.dtype == np.int32
+    return [preprocessor.words[number] for number in ids]
+
+
+def looked_up(preprocessor, *words):
+    return preprocessor.lookup(tf.constant(words)).numpy().tolist()
+
+
+@pytest.mark.parametrize("options", [{}, {"division": "blanks", "lower_case": False}, {"ascii": True}])
+def test_it_keeps_the_contract_of_preprocessors(options, tmp_path):
+    unfitted = CorpusWords(division="letters" if "division" in options else "blanks", lower_case=False)
+    check_preprocessor(fitted(**options), unfitted, [{"text": "be"}, {"text": "To"}], folder=tmp_path)
+
+
+def test_words_are_runs_of_letters_the_most_frequent_first_and_equal_ones_by_the_word():
+    preprocessor = fitted()
+    assert preprocessor.words == (
+        *("be", "the", "to"),
+        *("has", "not", "or", "question", "questions", "s", "that", "ōsaka"),
+    )
+    assert preprocessor.counts.tolist() == [2] * 3 + [1] * 8 and preprocessor.counts.dtype == np.int64
+    assert preprocessor.sizes == {"vocabulary_size": 11}
+
+
+def test_marks_belong_to_the_letters_before_them():
+    assert set(fitted([{"text": "नमस्ते e\u0301a-b"}]).words) == {"नमस्ते", "e\u0301a", "b"}
+
+
+def test_letters_may_be_those_of_ascii_alone():
+    assert set(fitted([{"text": "Ōsaka it's K2 \u212a"}], ascii=True).words) == {"saka", "it", "s", "k"}
+
+
+def test_blanks_divide_texts_that_are_divided_already():
+    preprocessor = fitted([{"text": "It 's\u2003No. 2"}], division="blanks", lower_case=False)
+    assert set(preprocessor.words) == {"It", "'s", "No.", "2"}
+
+
+def test_rare_words_unknown_words_and_stop_words_leave_no_trace(tmp_path):
+    (tmp_path / "stop.txt").write_text("The\nOR\n")
+    preprocessor = fitted([{"text": "a a b the the c or a b"}], min_count=2, stop_words=str(tmp_path / "stop.txt"))
+    assert preprocessor.words == ("a", "b") and preprocessor.counts.tolist() == [3, 2]
+    assert written(preprocessor, "b or c, the A! x") == ["b", "a"]
+    found = preprocessor.unknown({"text": tf.constant(["b or c, the A! x", "x"])})["text"]
+    assert (found.counted, found.unknown, dict(found.values)) == (5, 3, {"c": 1, "x": 2})
+
+
+def test_the_most_frequent_words_are_kept():
+    assert fitted(vocabulary_size=2).words == ("be", "the")
+
+
+def test_ids_are_those_of_each_text_however_long(monkeypatch):
+    preprocessor = fitted()
+    monkeypatch.setattr("tfattn.preprocessing.passages.MOST_CHARACTERS", 10)
+    monkeypatch.setattr("tfattn.preprocessing.passages._PASSAGE", 4)
+    texts = ["", "to be or not to be " * 3, "...", "or", ""]
+    found = [[preprocessor.words[number] for number in ids] for ids in preprocessor.ids_of(iter(texts))]
+    assert found == [text.replace(".", "").split() for text in texts]
+
+
+def test_a_word_is_looked_up_however_it_is_written():
+    preprocessor = fitted()
+    ids = looked_up(preprocessor, "ōsaka", " ŌSAKA.", "osaka", "to be", "", "Be")
+    assert ids == [preprocessor.words.index("ōsaka")] * 2 + [-1, -1, -1, 0]
+
+
+@pytest.mark.parametrize("rules", [{}, {"ascii": True}, {"division": "blanks"}, {"lower_case": False}])
+def test_the_graph_writes_every_character_as_texts_are_written(rules):
+    """Of every word of one character the graph gives the id that the text has, or none."""
+    characters = [chr(c) for c in range(0x3100) if not chr(c).isspace()] + ["𝐀", "𐐀", "\ue000", "漢"]
+    preprocessor = fitted([{"text": " ".join(characters)}], **rules)
+    expected = [ids.tolist() or [-1] for ids in preprocessor.ids_of(characters)]
+    assert [[number] for number in looked_up(preprocessor, *characters)] == expected
+
+
+def test_saved_words_come_back_whole(tmp_path):
+    preprocessor = fitted()
+    preprocessor.save(tmp_path)
+    assert (tmp_path / "vocabulary.tsv").read_text().splitlines()[:4] == ["be\t2", "the\t2", "to\t2", "has\t1"]
+    loaded = CorpusWords(division="blanks")
+    loaded.load(tmp_path)
+    assert loaded.words == preprocessor.words and loaded.counts.tolist() == preprocessor.counts.tolist()
+    assert written(loaded, "To BE!") == ["to", "be"]
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("be\t2\nthe\n", "vocabulary.tsv:2: the file is damaged: expected 2 values with tabs between them"),
+        ("be\t2\nthe\t3\n", "vocabulary.tsv:2: the file is damaged: expected words, each once, and their counts"),
+        ("be\t2\nbe\t2\n", r"vocabulary.tsv:2: .* received 'be\\t2'. Prepare the data again"),
+        ("be\ttwo\n", "vocabulary.tsv:1: the file is damaged"),
+        ("", "vocabulary.tsv: the file is damaged: it lists no words"),
+        ("b\xfc\t2\n", "vocabulary.tsv: the file is damaged: it is not UTF-8"),
+        (None, "vocabulary.tsv: the file is missing"),
+    ],
+)
+def test_a_damaged_list_of_words_is_refused(text, said, tmp_path):
+    fitted().save(tmp_path)
+    (tmp_path / "vocabulary.tsv").unlink()
+    if text is not None:
+        (tmp_path / "vocabulary.tsv").write_bytes(text.encode("latin-1"))
+    with pytest.raises(DataError, match=said):
+        CorpusWords().load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "rows, said",
+    [
+        ([], "there are no words: expected texts of words, received texts without any. Check the source's `fields`"),
+        ([{"text": "1 2 ..."}], "there are no words"),
+        (
+            [{"text": "a b a"}],
+            "no word is frequent enough: expected words that occur at least `min_count` 5 times, "
+            "received 3 words, the most frequent of which, 'a', occurs 2 times. Lower `preprocessing.min_count`",
+        ),
+    ],
+)
+def test_a_corpus_without_frequent_words_is_refused(rows, said):
+    with pytest.raises(DataError, match=said):
+        fitted(rows, min_count=5)
+
+
+def test_stop_words_are_read_from_a_file(tmp_path):
+    with pytest.raises(DataError, match="stop.txt: the file is missing. Check `preprocessing.stop_words`"):
+        fitted(stop_words=str(tmp_path / "stop.txt"))
+    (tmp_path / "stop.txt").write_bytes(b"\xff")
+    with pytest.raises(DataError, match="the stop words are not UTF-8"):
+        fitted(stop_words=str(tmp_path / "stop.txt"))
+    (tmp_path / "stop.txt").write_text("a")
+    with pytest.raises(DataError, match="received 2 words, all of them stop words"):
+        fitted([{"text": "a A"}], stop_words=str(tmp_path / "stop.txt"))

@@ -1,0 +1,240 @@
+"""Texts as the words that they are made of, for vectors of words: frequent words have ids, all others leave no trace."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import tensorflow as tf
+from pydantic import PositiveInt
+from typing_extensions import TypedDict
+
+from tfattn import files
+from tfattn.errors import DataError, TfattnError
+from tfattn.features import TEXT, WORD_IDS
+from tfattn.preprocessing.passages import batches_of
+from tfattn.preprocessing.preprocessor import Preprocessor
+from tfattn.preprocessing.unknown import LONGEST_VALUE, Unknown
+from tfattn.preprocessing.word_characters import Rules, WordCharacters
+from tfattn.preprocessing.word_counts import WordCounts
+from tfattn.preprocessing.word_ids import WordIds
+from tfattn.preprocessing.word_list import WordList
+from tfattn.preprocessing.word_table import UNKNOWN_ID, WordTable
+
+Division = Literal["letters", "blanks"]
+
+_SETTINGS = "settings.json"
+_REMEDY = "Prepare the data again."
+
+
+class Settings(TypedDict):
+    """The content of settings.json."""
+
+    division: Division
+    lower_case: bool
+    ascii: bool
+    stop_words: list[str]
+
+
+class CorpusWords(Preprocessor):
+    """Words of texts, and how often each occurs in the training texts, for vectors of words.
+
+    Words that are rare, unknown or stop words are dropped, as if they had not been written. All training rows are
+    counted; of more than 10 million different words, rare ones are forgotten meanwhile.
+
+    In the graph a row's text is one word or phrase, whose id is looked up.
+
+    Args:
+        division: `letters` takes runs of letters and marks, so apostrophes, digits and hyphens end a word; `blanks`
+            takes all between blanks, for texts that are divided already.
+        lower_case: whether case is folded, one character at a time.
+        ascii: whether a to z are the only letters, as in text8.
+        min_count: rarer words are dropped.
+        vocabulary_size: the most words, of which the most frequent ones are kept; by default all.
+        stop_words: a file of words that are dropped, one a line, UTF-8.
+
+    Raises:
+        ConfigError: no file of stop words stands there.
+
+    Example:
+        preprocessor = CorpusWords(min_count=1)
+        preprocessor.fit([{"text": "To be, or not to be."}])
+        preprocessor.words  # ("be", "to", "not", "or")
+        list(preprocessor.ids_of(["Be not!"]))  # [array([0, 2], dtype=int32)]
+    """
+
+    fields = (TEXT,)
+
+    def __init__(
+        self,
+        *,
+        division: Division = "letters",
+        lower_case: bool = True,
+        ascii: bool = False,
+        min_count: PositiveInt = 5,
+        vocabulary_size: PositiveInt | None = None,
+        stop_words: str | None = None,
+    ):
+        super().__init__()
+        self.division = division
+        self.lower_case = lower_case
+        self.ascii = ascii
+        self.min_count = min_count
+        self.vocabulary_size = vocabulary_size
+        self.stop_words = stop_words
+        self._left_out: frozenset[str] = frozenset()
+        self._list: WordList | None = None
+        self._divide_by_settings()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words, the most frequent first: their places are their ids."""
+        return self._fitted.words
+
+    @property
+    def counts(self) -> np.ndarray:
+        """How often each occurs in the training rows, (V,) int64."""
+        return self._fitted.counts
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {"vocabulary_size": len(self._list.words) if self._list else self.vocabulary_size or 1}
+
+    @property
+    def files(self) -> list[Path]:
+        return [Path(self.stop_words)] if self.stop_words else []
+
+    def fit(self, rows: Iterable[dict[str, str]]) -> None:
+        """Count the words of the rows.
+
+        Raises:
+            DataError: there are no words, or none that is frequent enough; or the file of stop words is missing.
+        """
+        self._left_out = frozenset(self._read_stop_words())
+        counted = WordCounts()
+        for batch in batches_of(row[TEXT] for row in rows):
+            for passage in batch.passages:
+                counted.add(self._divided(passage))
+        found = counted.most_frequent(min_count=self.min_count, size=self.vocabulary_size, without=self._left_out)
+        if not found:
+            raise self._no_words(counted)
+        self._use(WordList.of(found))
+
+    def save(self, folder: Path) -> None:
+        """Write vocabulary.tsv, a word, a tab and its count in each line, and settings.json."""
+        self._fitted.write(Path(folder))
+        settings: Settings = {
+            "division": self.division,
+            "lower_case": self.lower_case,
+            "ascii": self.ascii,
+            "stop_words": sorted(self._left_out),
+        }
+        files.write_json(Path(folder) / _SETTINGS, settings)
+
+    def load(self, folder: Path) -> None:
+        """Read what `save` wrote.
+
+        Raises:
+            DataError: a file is missing or damaged; names it.
+        """
+        settings = files.read_json(Path(folder) / _SETTINGS, Settings, remedy=_REMEDY)
+        self.division, self.lower_case = settings["division"], settings["lower_case"]
+        self.ascii = settings["ascii"]
+        self._left_out = frozenset(settings["stop_words"])
+        self._divide_by_settings()
+        self._use(WordList.read(Path(folder)))
+
+    def ids_of(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
+        """Yield the ids of the words of each text, (N,) int32, however long it is; not in a graph."""
+        held: list[np.ndarray] = []  # of a text that may go on
+        current = 0
+        for batch in batches_of(texts):
+            words = list(map(self._divided, batch.passages))
+            ids = self._ids.of(words)
+            known = ids != UNKNOWN_ID
+            ends = np.concatenate([[0], np.cumsum(known)])[np.cumsum([0, *map(len, words)])]
+            ids = ids[known]
+            for number, begin, end in zip(batch.texts, ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+                if number > current:
+                    yield np.concatenate(held)
+                    held, current = [], number
+                held.append(ids[begin:end])
+        if held:
+            yield np.concatenate(held)
+
+    def lookup(self, words: tf.Tensor) -> tf.Tensor:
+        """Look words up in the graph, however they are written: (B,) strings -> (B,) int32, -1 where unknown."""
+        _ = self._fitted
+        return self._table(words)
+
+    def __call__(self, fields: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        """Look up words.
+
+        Args:
+            fields: `text` (B,), a word each, UTF-8.
+
+        Returns:
+            `word_ids` (B,) int32, -1 where one is unknown.
+        """
+        return {WORD_IDS: self.lookup(fields[TEXT])}
+
+    def unknown(self, fields: dict[str, tf.Tensor]) -> dict[str, Unknown]:
+        texts = (text.decode("utf-8", errors="replace") for text in tf.convert_to_tensor(fields[TEXT]).numpy())
+        counted, values = 0, Counter[str]()
+        for text in texts:
+            words = self._divided(text)
+            counted += len(words)
+            values.update(word[:LONGEST_VALUE] for word in words if word not in self._ids)
+        for word in self._left_out:
+            counted -= values.pop(word, 0)
+        return {TEXT: Unknown(counted, values.total(), values)}
+
+    @property
+    def unknown_remedy(self) -> str:
+        return "Rare words are dropped: lower `min_count`, or raise `vocabulary_size`."
+
+    @property
+    def _fitted(self) -> WordList:
+        if self._list is None:
+            raise TfattnError("the words are not counted yet", remedy="Call `fit` or `load` first.")
+        return self._list
+
+    def _divide_by_settings(self) -> None:
+        self._rules = Rules(self.division == "letters", lower_case=self.lower_case, ascii=self.ascii)
+        self._characters = WordCharacters(self._rules)
+
+    def _divided(self, text: str) -> list[str]:
+        return text.translate(self._characters).split()
+
+    def _use(self, words: WordList) -> None:
+        self._list = words
+        self._ids = WordIds(words.words)
+        self._table = WordTable(words.words, self._rules)
+
+    def _read_stop_words(self) -> list[str]:
+        if not self.stop_words:
+            return []
+        remedy = "Check `preprocessing.stop_words`."
+        try:
+            text = files.read_bytes(self.stop_words, remedy=remedy).decode()
+        except UnicodeDecodeError:
+            raise DataError("the stop words are not UTF-8", where=self.stop_words, remedy=remedy) from None
+        return self._divided(text)
+
+    def _no_words(self, counted: WordCounts) -> DataError:
+        left = counted.most_frequent(min_count=1, size=1, without=self._left_out)
+        if not left:
+            return DataError(
+                "there are no words",
+                expected="texts of words",
+                received=f"{counted.total:,} words, all of them stop words" if counted.total else "texts without any",
+                remedy="Check the source's `fields`, and what `division` takes for a word.",
+            )
+        [(word, count)] = left
+        return DataError(
+            "no word is frequent enough",
+            expected=f"words that occur at least `min_count` {self.min_count} times",
+            received=f"{counted.total:,} words, the most frequent of which, {word!r}, occurs {count:,} times",
+            remedy="Lower `preprocessing.min_count`, or take more texts.",
+        )

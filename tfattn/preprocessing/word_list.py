@@ -1,0 +1,85 @@
+"""A list of words and how often each occurs in the training texts, as a file that other tools can read."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from tfattn import files
+from tfattn.errors import DataError
+
+VOCABULARY = "vocabulary.tsv"  # a word, a tab and its count in each line
+_REMEDY = "Prepare the data again."
+
+
+class WordList(NamedTuple):
+    """Words, the most frequent first.
+
+    Attributes:
+        words: V of them.
+        counts: (V,) int64.
+    """
+
+    words: tuple[str, ...]
+    counts: np.ndarray
+
+    @classmethod
+    def of(cls, counted: Sequence[tuple[str, int]]) -> "WordList":
+        """List words and their counts."""
+        words, counts = zip(*counted, strict=True)
+        return cls(words, np.array(counts, np.int64))
+
+    def write(self, folder: Path) -> None:
+        """Write vocabulary.tsv into an existing folder."""
+        lines = zip(self.words, self.counts.tolist(), strict=True)
+        files.write_text(folder / VOCABULARY, "".join(f"{word}\t{count}\n" for word, count in lines))
+
+    @classmethod
+    def read(cls, folder: Path) -> "WordList":
+        """Read vocabulary.tsv.
+
+        Raises:
+            DataError: it is missing or damaged; names the line.
+        """
+        path = folder / VOCABULARY
+        found: dict[str, int] = {}
+        before = None
+        for number, (word, count) in enumerate(read_table(path, 2), start=1):
+            if not count.isdecimal() or word in found or before is not None and int(count) > before:
+                raise DataError(
+                    "the file is damaged",
+                    where=f"{path}:{number}",
+                    expected="words, each once, and their counts, the highest first",
+                    received=repr(f"{word}\t{count}"[:60]),
+                    remedy=_REMEDY,
+                )
+            found[word] = before = int(count)
+        if not found:
+            raise DataError("the file is damaged: it lists no words", where=str(path), remedy=_REMEDY)
+        return cls.of(list(found.items()))
+
+
+def read_table(path: Path, columns: int) -> list[list[str]]:
+    """Read the lines of a file, each of so many values with tabs between them.
+
+    Raises:
+        DataError: it is missing, not UTF-8, or a line has more values or fewer, or an empty one; names the line.
+    """
+    try:
+        text = files.read_bytes(path, remedy=_REMEDY).decode()
+    except UnicodeDecodeError:
+        raise DataError("the file is damaged: it is not UTF-8", where=str(path), remedy=_REMEDY) from None
+    lines = [line.split("\t") for line in text.split("\n")]
+    if lines[-1] == [""]:
+        lines.pop()
+    for number, line in enumerate(lines, start=1):
+        if len(line) != columns or not all(line):
+            raise DataError(
+                "the file is damaged",
+                where=f"{path}:{number}",
+                expected=f"{columns} values with tabs between them",
+                received=repr("\t".join(line)[:60]),
+                remedy=_REMEDY,
+            )
+    return lines

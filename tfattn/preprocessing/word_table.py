@@ -1,0 +1,40 @@
+"""The ids of words in the graph, however they are written."""
+
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from tfattn.preprocessing.code_points import CodePointTable
+from tfattn.preprocessing.word_characters import NOTHING, Rules, pages
+
+UNKNOWN_ID = -1
+JOINT = "_"  # between the words of a phrase
+
+
+class WordTable(tf.Module):
+    """Looks words up, written as they may be: `New York`, `NEW YORK.` and `new_york` are all `new_york`.
+
+    Args:
+        words: in the order of their ids.
+        rules: by which texts were divided.
+
+    Example:
+        table = WordTable(["new_york", "is"], Rules(only_letters=True, lower_case=True, ascii=False))
+        table(tf.constant(["New York", "was"]))  # [0, -1]
+    """
+
+    def __init__(self, words: Sequence[str], rules: Rules):
+        super().__init__()
+        self._characters = CodePointTable(pages(rules))
+        ids = tf.range(len(words), dtype=tf.int32)
+        self._ids = tf.lookup.StaticHashTable(
+            tf.lookup.KeyValueTensorInitializer(tf.constant(words, tf.string), ids), UNKNOWN_ID
+        )
+
+    def __call__(self, words: tf.Tensor) -> tf.Tensor:
+        """Look up words (B,), UTF-8: (B,) int32, -1 where one is unknown."""
+        characters = tf.strings.unicode_decode(words, "UTF-8", errors="replace", replacement_char=0xFFFD)
+        becomes = characters.with_values(self._characters(characters.values))  # (B, (characters), 2)
+        merged = becomes.merge_dims(1, 2)
+        written = tf.strings.unicode_encode(tf.ragged.boolean_mask(merged, merged != NOTHING), "UTF-8")
+        return self._ids.lookup(tf.strings.reduce_join(tf.strings.split(written), axis=-1, separator=JOINT))
