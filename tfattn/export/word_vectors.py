@@ -114,8 +114,8 @@ class WordLookup(Served):
         words = self.request(rows)[WORD]
         for some in (words[:1], words):
             yield "serving_default", {WORD: some}
-            yield NEIGHBORS, {WORD: some}
-        yield ANALOGY, {POSITIVE: [words[:2]], NEGATIVE: [words[-1:]]}
+            yield NEIGHBORS, {WORD: some, "k": FEW}
+        yield ANALOGY, {POSITIVE: [words[:2]], NEGATIVE: [words[-1:]], "k": FEW}
 
     def compared(
         self, expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]], *, tolerance: float
@@ -164,7 +164,7 @@ class WordLookup(Served):
             scores = tf.linalg.matvec(self.weights[0], row[0]) * self._scales  # (V,)
             own = tf.boolean_mask(row[1], row[1] >= 0)[:, None]
             scores = tf.tensor_scatter_nd_update(scores, own, tf.fill([tf.size(own)], -np.inf))
-            return tf.math.top_k(scores, k)
+            return tuple(tf.math.top_k(scores, k))
 
         # One row at a time, so that no request needs memory for the scores of all of its rows. No rows are one.
         none = [[0, tf.cast(num_rows == 0, tf.int32)], [0, 0]]
@@ -180,7 +180,9 @@ def _checks(words: tf.Tensor, ids: tf.Tensor, is_there: tf.Tensor, k: tf.Tensor)
     word = tf.strings.reduce_join(tf.gather_nd(words, unknown))
     empty = tf.where(~tf.reduce_any(is_there, axis=1))[:1]
     return [
-        tf.debugging.Assert((k >= 1) & (k <= MOST), [tf.strings.join([f"k: expected 1 to {MOST}, received ", _text(k)])]),
+        tf.debugging.Assert(
+            (k >= 1) & (k <= MOST), [tf.strings.join([f"k: expected 1 to {MOST}, received ", _text(k)])]
+        ),
         tf.debugging.Assert(tf.size(empty) == 0, [tf.strings.join(["row ", _row(empty), " has no word"])]),
         tf.debugging.Assert(
             tf.size(unknown) == 0,

@@ -7,12 +7,10 @@ import numpy as np
 from tfattn import files, native
 from tfattn.errors import CheckpointError, ConfigError, nearest
 from tfattn.features import WORD_VECTORS
+from tfattn.preprocessing.word_list import WordList
 from tfattn.pretrained.own_export import OwnExport
 from tfattn.vectors import word_files
 from tfattn.vectors.word_vectors import WordVectors
-
-VOCABULARY = Path("assets") / "vocabulary.tsv"
-EXPORT_AGAIN = "Export the model again."
 
 
 def open_vectors(model: str, folder: Path) -> WordVectors:
@@ -51,7 +49,7 @@ def _of_export(export: OwnExport) -> WordVectors:
             where=str(export.folder),
             expected=f"a model that was trained to make them, with the tensor `{WORD_VECTORS}`",
         )
-    words, counts = word_files.read_vocabulary(export.folder / VOCABULARY, remedy=EXPORT_AGAIN)
+    words, counts = WordList.read(export.folder / "assets")
     vectors = np.asarray(export.read([WORD_VECTORS])[WORD_VECTORS], "float32")
     if vectors.ndim != 2 or len(vectors) != len(words):
         raise CheckpointError(
@@ -59,6 +57,6 @@ def _of_export(export: OwnExport) -> WordVectors:
             where=str(export.folder),
             expected=f"a vector for each of {len(words):,} words",
             received=f"a tensor of shape {vectors.shape}",
-            remedy=EXPORT_AGAIN,
+            remedy="Export the model again.",
         )
     return WordVectors(words, vectors, counts)

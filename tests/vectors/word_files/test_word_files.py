@@ -100,13 +100,8 @@ def test_files_load_in_gensim_with_equal_neighbors(vectors, tmp_path, name):
 def test_files_of_gensim_load_here(tmp_path, options):
     keyed = pytest.importorskip("gensim.models", reason="needs gensim: the extra `test`").KeyedVectors(5)
     keyed.add_vectors(WORDS, VECTORS)
-    path, counts = tmp_path / "a.model", tmp_path / "a.vocab"
-    for place, word in enumerate(WORDS):
-        keyed.set_vecattr(word, "count", 100 - place)
-    keyed.save_word2vec_format(str(path), fvocab=str(counts), **options)
-    equal(word_files.read(path))
-    words, numbers = word_files.read_vocabulary(counts)
-    assert words == WORDS and numbers.tolist() == [100, 99, 98, 97, 96, 95, 94]
+    keyed.save_word2vec_format(str(tmp_path / "vectors"), **options)
+    equal(word_files.read(tmp_path / "vectors"))
 
 
 def test_words_of_any_bytes(read, tmp_path):
@@ -225,13 +220,3 @@ def test_where_nothing_is_written(tmp_path):
         word_files.check(tmp_path / "a.npy")
     with pytest.raises(ConfigError, match=r"something else stands there: .*projector_config.pbtxt"):
         word_files.check(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [("a 3\nb\n", "a.tsv:2: no word with its count: received 'b'"), ("a 3\nb 1", "a.tsv:2: the last line has no end")],
-)
-def test_a_list_of_words_that_is_damaged(tmp_path, content, message):
-    (tmp_path / "a.tsv").write_text(content)
-    with pytest.raises(DataError, match=message):
-        word_files.read_vocabulary(tmp_path / "a.tsv")
