@@ -70,6 +70,7 @@ class CorpusWords(Preprocessor):
     """
 
     fields = (TEXT,)
+    fits_on_all_rows = True
 
     def __init__(
         self,
