@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Annotated
 
 import numpy as np
 import tensorflow as tf
@@ -11,6 +11,7 @@ from pydantic import PositiveInt
 from typing_extensions import TypedDict
 
 from tfattn import files
+from tfattn.config.relations import OnlyWith
 from tfattn.config.types import Section
 from tfattn.errors import DataError, TfattnError
 from tfattn.features import TEXT, WORD_IDS
@@ -20,13 +21,14 @@ from tfattn.preprocessing.phrase_joins import Phrase
 from tfattn.preprocessing.phrases import Phrases
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.unknown import LONGEST_VALUE, Unknown
-from tfattn.preprocessing.word_characters import Rules, WordCharacters
+from tfattn.preprocessing.word_characters import Rules
 from tfattn.preprocessing.word_counts import most_frequent
+from tfattn.preprocessing.word_division import Kind, Script, WordDivision
 from tfattn.preprocessing.word_ids import WordIds
 from tfattn.preprocessing.word_list import WordList
 from tfattn.preprocessing.word_table import WordTable
 
-Division = Literal["letters", "blanks"]
+OnlyLetters = Annotated[bool, OnlyWith("division", values=("letters",))]
 
 _SETTINGS = "settings.json"
 _REMEDY = "Prepare the data again."
@@ -35,9 +37,10 @@ _REMEDY = "Prepare the data again."
 class Settings(TypedDict):
     """The content of settings.json."""
 
-    division: Division
+    division: Kind
     lower_case: bool
     ascii: bool
+    script: Script | None
     stop_words: list[str]
 
 
@@ -51,16 +54,19 @@ class CorpusWords(Preprocessor):
 
     Args:
         division: `letters` takes runs of letters and marks, so apostrophes, digits and hyphens end a word; `blanks`
-            takes all between blanks, for texts that are divided already.
+            takes all between blanks, for texts that are divided already; `jieba` finds the words within runs of letters
+            by the package of that name, for Chinese.
         lower_case: whether case is folded, one character at a time.
-        ascii: whether a to z are the only letters, as in text8.
+        ascii: whether a to z are the only letters, as in text8; for the division `letters`.
         min_count: rarer words are dropped.
         vocabulary_size: the most words, of which the most frequent ones are kept; by default all.
         stop_words: a file of words that are dropped, one a line, UTF-8.
         phrases: how words that stand side by side are found to be one, such as new_york; by default none are.
+        script: the Chinese script, `traditional` or `simplified`, into which texts are turned first, by the package
+            OpenCC; a word that is looked up stays as it is.
 
     Raises:
-        ConfigError: no file of stop words stands there.
+        ConfigError: a package that Chinese needs is not installed.
 
     Example:
         preprocessor = CorpusWords(min_count=1)
@@ -75,13 +81,14 @@ class CorpusWords(Preprocessor):
     def __init__(
         self,
         *,
-        division: Division = "letters",
+        division: Kind = "letters",
         lower_case: bool = True,
-        ascii: bool = False,
+        ascii: OnlyLetters = False,
         min_count: PositiveInt = 5,
         vocabulary_size: PositiveInt | None = None,
         stop_words: str | None = None,
         phrases: Section("phrases") | None = None,
+        script: Script | None = None,
     ):
         super().__init__()
         self.division = division
@@ -91,6 +98,7 @@ class CorpusWords(Preprocessor):
         self.vocabulary_size = vocabulary_size
         self.stop_words = stop_words
         self.phrases: Phrases | None = phrases
+        self.script = script
         self._left_out: frozenset[str] = frozenset()
         self._list: WordList | None = None
         self._divide_by_settings()
@@ -139,6 +147,7 @@ class CorpusWords(Preprocessor):
             "division": self.division,
             "lower_case": self.lower_case,
             "ascii": self.ascii,
+            "script": self.script,
             "stop_words": sorted(self._left_out),
         }
         files.write_json(Path(folder) / _SETTINGS, settings)
@@ -151,7 +160,7 @@ class CorpusWords(Preprocessor):
         """
         settings = files.read_json(Path(folder) / _SETTINGS, Settings, remedy=_REMEDY)
         self.division, self.lower_case = settings["division"], settings["lower_case"]
-        self.ascii = settings["ascii"]
+        self.ascii, self.script = settings["ascii"], settings["script"]
         self._left_out = frozenset(settings["stop_words"])
         self._divide_by_settings()
         self._use(WordList.read(Path(folder)), phrase_joins.read(Path(folder)))
@@ -199,11 +208,8 @@ class CorpusWords(Preprocessor):
         return self._list
 
     def _divide_by_settings(self) -> None:
-        self._rules = Rules(self.division == "letters", lower_case=self.lower_case, ascii=self.ascii)
-        self._characters = WordCharacters(self._rules)
-
-    def divided(self, text: str) -> list[str]:
-        return text.translate(self._characters).split()
+        self._rules = Rules(self.division != "blanks", lower_case=self.lower_case, ascii=self.ascii)
+        self.divided = WordDivision(self.division, self._rules, self.script)
 
     def _use(self, words: WordList, phrases: list[Phrase]) -> None:
         self._list = words
@@ -219,7 +225,7 @@ class CorpusWords(Preprocessor):
             text = files.read_bytes(self.stop_words, remedy=remedy).decode()
         except UnicodeDecodeError:
             raise DataError("the stop words are not UTF-8", where=self.stop_words, remedy=remedy) from None
-        return self.divided(text)
+        return self.divided.spelled(text)
 
     def _no_words(self, found: Corpus) -> DataError:
         left = most_frequent(found.counts, min_count=1, size=1, without=self._left_out)
