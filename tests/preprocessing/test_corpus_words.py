@@ -197,11 +197,11 @@ def test_what_chinese_needs_is_named_by_its_extra(options, module, monkeypatch):
         CorpusWords(**options)
 
 
-def test_texts_are_divided_once_for_all_that_is_asked_of_them(monkeypatch):
-    preprocessor = fitted()
-    divided = []
-    monkeypatch.setattr(preprocessor.divided, "_divided", lambda text: divided.append(text) or text.split())
-    texts = [f"to be {number}" for number in range(100)]
+def test_what_is_divided_slowly_is_divided_once_for_all_that_is_asked(chinese, monkeypatch):
+    preprocessor = fitted(CHINESE, division="jieba")
+    cut, divided = word_division._segmenter(), []
+    monkeypatch.setattr(word_division, "_segmenter", lambda: lambda text: divided.append(text) or cut(text))
+    texts = [f"我们在学习{chr(ord('a') + number)}" for number in range(20)]
     preprocessor.unknown({"text": tf.constant(texts)})
     list(preprocessor.ids_of(texts))
     assert divided == texts

@@ -188,14 +188,16 @@ class CorpusWords(Preprocessor):
 
     def unknown(self, fields: dict[str, tf.Tensor]) -> dict[str, Unknown]:
         texts = (text.decode("utf-8", errors="replace") for text in tf.convert_to_tensor(fields[TEXT]).numpy())
-        counted, values = 0, Counter[str]()
+        counts = Counter[str]()
         for text in texts:
-            words = self.divided(text)
-            counted += len(words)
-            values.update(word[:LONGEST_VALUE] for word in words if word not in self._ids)
+            counts.update(self.divided(text))
         for word in self._left_out:
-            counted -= values.pop(word, 0)
-        return {TEXT: Unknown(counted, values.total(), values)}
+            counts.pop(word, None)
+        values = Counter[str]()
+        for word in counts:
+            if word not in self._ids:
+                values[word[:LONGEST_VALUE]] += counts[word]
+        return {TEXT: Unknown(counts.total(), values.total(), values)}
 
     @property
     def unknown_remedy(self) -> str:
