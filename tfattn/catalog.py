@@ -37,11 +37,13 @@ PARTS = ("targets", "examples", "served", "report")
 CATALOGS: dict[str, dict[str, str | Kind]] = {
     "models": {
         "bert": "tfattn.models.bert:Bert",
+        "cbow": "tfattn.models.word_vectors:Cbow",
         "feature_map_transformer": "tfattn.models.feature_map_transformer:FeatureMapTransformer",
         "feature_tokenizer_transformer": "tfattn.models.feature_tokenizer_transformer:FeatureTokenizerTransformer",
         "gpt": "tfattn.models.gpt:Gpt",
         "modern_bert": "tfattn.models.modern_bert:ModernBert",
         "rnn_encoder_decoder": "tfattn.models.rnn_encoder_decoder:RnnEncoderDecoder",
+        "skip_gram": "tfattn.models.word_vectors:SkipGram",
         "transformer": "tfattn.models.transformer:Transformer",
     },
     "tasks": {
@@ -131,6 +133,7 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
             served="tfattn.export.translation:Translator",
             report="tfattn.evaluation.translation:report",
         ),
+        "word2vec": Kind(task="tfattn.tasks.word2vec:Word2Vec", examples="tfattn.data.word_streams:WordStreams"),
     },
     "engines": {
         "beam": "tfattn.data.beam_engine:Beam",

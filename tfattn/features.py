@@ -12,6 +12,10 @@ PADDING_MASK = "padding_mask"  # (B, T) bool, True at real tokens
 SEQUENCE_IDS = "sequence_ids"  # (B, T) int32, which of the packed texts each token belongs to, from 1; 0 where padded
 LOSS_MASK = "loss_mask"  # (B, T) bool, which tokens are to be predicted, given those before them
 
+# What a model of word vectors reads beside its words.
+WINDOWS = "windows"  # (B, T) int32, how many words on each side belong to a word's window
+NOISE_IDS = "noise_ids"  # (B, ceil(T / 2)) int32, words drawn at random: one for every two words
+
 # Where tokens stand in their text, for tasks that point at places in it: of a pair, in the second text.
 STARTS = "starts"  # (B, T) int32, the first character, counted in code points; 0 at tokens that stand nowhere
 ENDS = "ends"  # (B, T) int32, behind the last character; 0 at tokens that stand nowhere

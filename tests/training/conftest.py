@@ -66,11 +66,11 @@ def make(tiny, data, runtime, monkeypatch):
             total_steps=100,
             masks=("padding_mask",),
             seed=3,
-            **{"accumulation": 1, "clip_norm": None, "sparse_embeddings": False, **settings},
+            **{"accumulation": 1, "updates": 1, "clip_norm": None, "sparse_embeddings": False, **settings},
         )
         loop = TrainingLoop(step, on)
         reader = tiny.read(data, "train", batch_size=batch_size)
-        return task, loop, lambda start=0: iter(on.read(reader, 0, start=start, accumulation=step.accumulation))
+        return task, loop, lambda start=0: iter(on.read(reader, 0, start=start, accumulation=step.accumulation, updates=step.updates))
 
     return build
 

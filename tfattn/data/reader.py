@@ -110,23 +110,26 @@ class Reader:
         start: int = 0,
         replicas: int = 1,
         accumulation: int = 1,
+        updates: int = 1,
         local: range | None = None,
     ) -> tf.data.Dataset:
-        """Return the batches of an epoch from batch `start` on, each divided into `replicas` equal consecutive parts.
+        """Return the batches of an epoch from batch `start` on, each divided into `replicas` equal parts.
 
-        A batch is first filled up to a multiple of `replicas` times `accumulation` with copies of its first row, whose
-        weight is 0 and whose record id is -1. The real rows of batch k are the same for any number of replicas.
+        A batch is first divided into `updates` consecutive ones, and each of them is filled up to a multiple of
+        `replicas` times `accumulation` with copies of the first row of the batch, whose weight is 0 and whose record id
+        is -1. The real rows of batch k, and of each of its updates, are the same for any number of replicas.
 
         Args:
             epoch: from 0.
             start: batches to leave out at the beginning.
             replicas: parts of a batch, over all workers.
-            accumulation: each part has a multiple of so many rows.
+            accumulation: of each update a part has a multiple of so many rows.
+            updates: parts of a batch of which each replica has rows, one after the other, equally many of each.
             local: the parts that this process wants; all by default.
 
         Returns:
             An element for each batch and local part, in that order: the stored features as `records.parse` gives them,
-            (n, T) and (n,), with `weights` (n,) float32 and `record_ids` (n,) int32, and what the transforms make of
+            (n, T) and (n,), or those of each of several updates, (updates, n, T) and (updates, n), with `weights` (n,) float32 and `record_ids` (n,) int32, and what the transforms make of
             all that. T is the longest of the whole batch, for all its parts.
         """
         order = _Order(self.plan(epoch), self._records.lengths, start)
@@ -144,7 +147,7 @@ class Reader:
             # `stored` must not leave this function: tf.data measures the strings of every element.
             def batch(number):
                 begin = begins[number]
-                slots, real = _filled(begins[number + 1] - begin, parts, replicas, accumulation)
+                slots, real = _filled(begins[number + 1] - begin, parts, replicas, accumulation, updates)
                 mine = tf.gather(rows, begin + slots)
                 return tf.gather(stored, tf.gather(places, mine)), mine, real, widths[number]
 
@@ -156,7 +159,8 @@ class Reader:
             batch[WEIGHTS] = tf.cast(real, tf.float32)
             for change in self._transforms:
                 batch = change(batch, seeds_of(mine, seed=self._seed, epoch=epoch))
-            return {name: _divided(value, len(parts)) for name, value in batch.items()}
+            divided = {name: _divided(value, len(parts)) for name, value in batch.items()}
+            return divided if updates == 1 else {name: _divided(value, updates, axis=1) for name, value in divided.items()}
 
         windows = tf.data.Dataset.from_tensor_slices(order.windows).map(load).prefetch(1)
         batches = windows.flat_map(gather).map(parsed, num_parallel_calls=PARSED_AT_ONCE, deterministic=True)
@@ -204,16 +208,20 @@ class _Order:
         self.windows = np.array(windows, np.int64).reshape(-1, 5)
 
 
-def _filled(count: tf.Tensor, parts: tf.Tensor, replicas: int, accumulation: int) -> tuple[tf.Tensor, tf.Tensor]:
+def _filled(
+    count: tf.Tensor, parts: tf.Tensor, replicas: int, accumulation: int, updates: int
+) -> tuple[tf.Tensor, tf.Tensor]:
     """Compute which rows of a batch of `count` the parts hold, part after part, and whether each is real or fills."""
-    whole = replicas * accumulation
-    size = -(-count // whole) * accumulation
-    slots = tf.reshape(parts[:, None] * size + tf.range(size), [-1])
+    size = -(-count // updates)  # of an update
+    own = -(-size // (replicas * accumulation)) * accumulation
+    places = parts[:, None, None] * own + tf.range(own)  # (parts, 1, own), in their update
+    slots = tf.range(tf.cast(updates, tf.int64))[:, None] * size + places  # (parts, updates, own)
+    slots = tf.reshape(tf.where(places < size, slots, count), [-1])
     real = slots < count
     return tf.where(real, slots, 0), real
 
 
-def _divided(value: tf.Tensor, parts: int) -> tf.Tensor:
-    """(parts * n, ...) -> (parts, n, ...)."""
-    sizes = [tf.shape(value)[axis] if size is None else size for axis, size in enumerate(value.shape)]
-    return tf.reshape(value, [parts, -1, *sizes[1:]])
+def _divided(value: tf.Tensor, parts: int, axis: int = 0) -> tf.Tensor:
+    """Divide an axis: (parts * n, ...) -> (parts, n, ...)."""
+    sizes = [tf.shape(value)[place] if size is None else size for place, size in enumerate(value.shape)]
+    return tf.reshape(value, [*sizes[:axis], parts, -1, *sizes[axis + 1 :]])

@@ -52,11 +52,20 @@ def uniform(seeds: tf.Tensor, count: tf.Tensor | int, *, draw: int = 0) -> tf.Te
         count: of numbers for each seed.
         draw: which of several independent draws, not negative.
     """
+    return tf.cast(tf.bitwise.right_shift(_bits(seeds, count, draw), _number(40)), tf.float32) * 2.0**-24
+
+
+def integers(seeds: tf.Tensor, count: tf.Tensor | int, *, below: int, draw: int = 0) -> tf.Tensor:
+    """Draw whole numbers from 0 up to, but not, `below`, at most 2^31: (B, count) int32; else as `uniform`."""
+    high = tf.bitwise.right_shift(_bits(seeds, count, draw), _number(32))
+    return tf.cast(tf.bitwise.right_shift(high * _number(below), _number(32)), tf.int32)
+
+
+def _bits(seeds: tf.Tensor, count: tf.Tensor | int, draw: int) -> tf.Tensor:
     seeds = tf.bitcast(seeds, tf.uint64)
     streams = _mixed(seeds[:, 0] + _number(GOLDEN * (draw + 1))) + _mixed(seeds[:, 1])
     places = tf.cast(tf.range(1, count + 1), tf.uint64) * _number(GOLDEN)
-    bits = _mixed(_mixed(streams)[:, None] + places)
-    return tf.cast(tf.bitwise.right_shift(bits, _number(40)), tf.float32) * 2.0**-24
+    return _mixed(_mixed(streams)[:, None] + places)
 
 
 def _mixed(state: tf.Tensor) -> tf.Tensor:

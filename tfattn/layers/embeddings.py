@@ -7,6 +7,7 @@ from keras import ops
 
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.norm import RmsNormalization
+from tfattn.ops.look_up import look_up
 
 
 class EmbeddingTable(keras.layers.Layer):
@@ -38,7 +39,7 @@ class EmbeddingTable(keras.layers.Layer):
         )
 
     def call(self, ids: Any) -> Any:
-        return ops.take(self.embeddings, ids, axis=0)
+        return look_up(self.embeddings, ids)
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
         return (*input_shape, self.width)

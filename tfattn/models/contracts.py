@@ -60,6 +60,53 @@ class PretrainableEncoder(Encoder):
     initializer_range: float
 
 
+class WordPredictor(keras.Model):
+    """A model that has a vector of each word, with which it predicts words that stand near each other.
+
+    `call(features, training=False)` takes `token_ids`, `sequence_ids` and `windows` (B, T); it cuts rows into N blocks of
+    L words and returns `sequence_output` (B, N, L, D), the vector at each place that predicts C words of the block.
+
+    Attributes:
+        hidden_dim: the width D of the vectors.
+        vocabulary_size: V, the number of words.
+        block: L.
+        word_vectors: (V, D), of each word.
+    """
+
+    hidden_dim: int
+    vocabulary_size: int
+    block: int
+    word_vectors: Any
+
+    @abstractmethod
+    def pairs(self, features: dict[str, Any]) -> Any:
+        """Tell which of the C words the vector at each place is to predict: (B, N, L, C) bool."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def predicted(self, x: Any) -> Any:
+        """Arrange what is known of each word as that of the C words: (B, N, L, ...) to (B, N, L or 1, C, ...)."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def scores(self, vectors: Any, outputs: Any) -> Any:
+        """Multiply the vector at each place with what the C words have.
+
+        Args:
+            vectors: (B, N, L, D).
+            outputs: (B, N, L, M, D), M vectors of each word.
+
+        Returns:
+            (B, N, L, C, M).
+        """
+        raise NotImplementedError
+
+    @abstractmethod
+    def depth_groups(self) -> list[list[keras.Variable]]:
+        """Group the trainable variables from the input upwards."""
+        raise NotImplementedError
+
+
 class TableEncoder(keras.Model):
     """A model that reads the columns of a table's row and returns one vector for the row.
 

@@ -2,7 +2,7 @@
 
 The gradient of a table whose rows were looked up may stay a list of rows, `tf.IndexedSlices`: then nothing of the size
 of the table is made. The rows of several parts of a batch, or of several replicas, are concatenated; in the end each
-row stands once, with the sum of its gradients.
+row stands once, with the sum of its gradients, unless that makes no difference.
 """
 
 from collections.abc import Callable, Sequence
@@ -59,9 +59,14 @@ def accumulated(
 
 
 def summed(
-    gradients: Sequence[Gradient], losses: tf.Tensor, replica: tf.distribute.ReplicaContext, *, gathers: bool
+    gradients: Sequence[Gradient],
+    losses: tf.Tensor,
+    replica: tf.distribute.ReplicaContext,
+    *,
+    gathers: bool,
+    joins: bool = True,
 ) -> tuple[list[Gradient], tf.Tensor]:
-    """Sum gradients and losses over all replicas; every row then stands once. Call it inside each of them.
+    """Sum gradients and losses over all replicas. Call it inside each of them.
 
     Args:
         gradients: this replica's.
@@ -69,6 +74,8 @@ def summed(
         replica: the context.
         gathers: whether lists of rows are gathered. Between processes TensorFlow can only do so if they are of equal
             length in every step of a call: there the whole table is summed, and the rows are found again.
+        joins: whether every row then stands once, with the sum of its gradients, which takes about as long as to change
+            the rows.
 
     Returns:
         the sums of the gradients and of the losses, equal in all replicas.
@@ -83,12 +90,16 @@ def summed(
         gradients[place] = gradient
     for place in (place for place, table in enumerate(is_table) if table):
         rows = gradients[place]
-        gradients[place] = _once(_gathered(rows, replica)) if gathers else _looked_up(rows)
+        if gathers:
+            rows = _gathered(rows, replica)
+            gradients[place] = _once(rows) if joins else rows
+        else:
+            gradients[place] = _looked_up(rows)
     return gradients, losses
 
 
 def squares(gradient: tf.Tensor | tf.IndexedSlices) -> tf.Tensor:
-    """Sum the squares of a gradient in which every row stands once."""
+    """Sum the squares of a gradient; a row that stands several times in a list counts as several."""
     return 2 * tf.nn.l2_loss(gradient.values if isinstance(gradient, tf.IndexedSlices) else gradient)
 
 

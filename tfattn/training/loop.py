@@ -99,14 +99,12 @@ class TrainingLoop:
             with tf.control_dependencies([begin]):  # else this clock may be read before that one
                 elapsed = tf.cast(tf.timestamp() - begin, tf.float32)
             batch = self.runtime.next(iterator)
-            state, record, signals, norms = self.runtime.run(self.step, batch, state, tf.stack([elapsed, stop]))
+            state, record, signals, norms = self._updates(batch, state, tf.stack([elapsed, stop]))
             fatal, (elapsed, asked) = record[RECORD.index("fatal")] > 0, tf.unstack(signals)
             going = ~fatal & (asked == 0) & (elapsed < SECONDS_PER_CALL * self.runtime.num_replicas)
             return count + 1, state, records.write(count, record), going, asked > 0, norms
 
-        width = len(RECORD) + 2 * len(self.terms)
-        records = tf.TensorArray(tf.float32, size=0, dynamic_size=True, element_shape=(width,))
-        norms = tf.zeros(len(self.step.optimizer.weights))
+        records, norms = self._empty()
         _, state, records, _, stopped, norms = tf.while_loop(
             lambda count, state, records, going, *_: going & (count < limit),
             one,
@@ -114,3 +112,43 @@ class TrainingLoop:
             parallel_iterations=1,
         )
         return records.stack(), state, stopped, norms
+
+    def _updates(self, batch, state, signals):
+        """Take the step of a batch, or one after the other those of its parts, whose records become one."""
+        if self.step.updates == 1:
+            return self.runtime.run(self.step, batch, state, signals)
+
+        def one(number, state, records, *_):
+            state, record, counted, norms = self.runtime.run(self.step, batch, state, signals, number)
+            return number + 1, state, records.write(number, record), counted, norms
+
+        records, norms = self._empty()
+        _, state, records, counted, norms = tf.while_loop(
+            lambda number, *_: number < self.step.updates,
+            one,
+            (tf.constant(0), state, records, signals, norms),
+            parallel_iterations=1,
+        )
+        return state, self._joined(records.stack()), counted, norms
+
+    def _empty(self):
+        """Make what records are written to, and the norms of no step."""
+        width = len(RECORD) + 2 * len(self.terms)
+        records = tf.TensorArray(tf.float32, size=0, dynamic_size=True, element_shape=(width,))
+        return records, tf.zeros(len(self.step.optimizer.weights))
+
+    def _joined(self, records):
+        """Join the records of the parts of a batch: (parts, width) -> (width,)."""
+        facts, losses, weights = tf.split(records, [len(RECORD), len(self.terms), len(self.terms)], axis=1)
+        means = tf.math.divide_no_nan(tf.reduce_sum(losses * weights, axis=0), tf.reduce_sum(weights, axis=0))
+        _, norm, rate, tokens, examples, finite, fatal = tf.unstack(facts, axis=1)
+        joined = [
+            tf.reduce_sum(means),
+            tf.reduce_mean(norm),
+            rate[-1],
+            tf.reduce_sum(tokens),
+            tf.reduce_sum(examples),
+            tf.reduce_min(finite),
+            tf.reduce_max(fatal),
+        ]
+        return tf.concat([joined, means, tf.reduce_sum(weights, axis=0)], axis=0)

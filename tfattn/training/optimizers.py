@@ -33,10 +33,12 @@ class Optimizer:
     Attributes:
         slot_names: the names of the slots, variables that are kept beside every weight.
         slots: the slots by name, in the order of the weights.
+        adds_up: whether two changes by gradients are that by their sum, so that a row may stand in a list more than once.
         maps: of each weight, the widths of the linear maps that it holds side by side; none where it is no such kernel.
     """
 
     slot_names: ClassVar[tuple[str, ...]] = ()
+    adds_up: ClassVar[bool] = False
 
     learning_rate: PositiveFloat
     weight_decay: NonNegativeFloat
@@ -72,8 +74,7 @@ class Optimizer:
         """Change every weight that has a gradient.
 
         Args:
-            gradients: one per weight: in its shape, or rows of it, each once, or None for a weight that the loss does
-                not depend on.
+            gradients: one per weight: in its shape, or rows of it, or None for a weight that the loss does not depend on.
             fraction: of the learning rate, by the schedule, () float32.
             update: the number of this update, counted from 1, () float32.
         """
@@ -121,7 +122,10 @@ class Optimizer:
         rate: tf.Tensor,
         *shared: tf.Tensor,
     ) -> None:
-        """Change some rows of one weight and of its slots: numbers (n,), each once, and their gradients (n, ...)."""
+        """Change some rows of one weight and of its slots: numbers (n,) and their gradients (n, ...).
+
+        Each stands once, unless the changes of this optimizer add up.
+        """
         raise ConfigError(
             "this optimizer changes whole weights only",
             key="sparse_embeddings",
@@ -202,6 +206,10 @@ class Sgd(Optimizer):
     def slot_names(self) -> tuple[str, ...]:
         return ("velocity",) if self.momentum else ()
 
+    @property
+    def adds_up(self) -> bool:
+        return not self.momentum and not self.weight_decay
+
     def update(self, weight, slots, gradient, rate) -> None:
         if not slots:
             kernels.ResourceApplyGradientDescent(var=weight, alpha=rate, delta=gradient)
@@ -217,7 +225,8 @@ class Sgd(Optimizer):
 
     def update_rows(self, weight, slots, rows, gradient, rate) -> None:
         if not slots:
-            kernels.ResourceScatterSub(resource=weight, indices=rows, updates=rate * gradient)
+            # A quarter faster than ResourceScatterSub, which does the same.
+            kernels.ResourceScatterNdSub(ref=weight, indices=rows[:, None], updates=rate * gradient)
             return
         kernels.ResourceSparseApplyKerasMomentum(
             var=weight,

@@ -70,6 +70,7 @@ class Session:
             averaging=trainer.averaging,
             total_steps=self.total_steps,
             accumulation=trainer.accumulation,
+            updates=trainer.updates_per_batch,
             clip_norm=trainer.clip_norm,
             sparse_embeddings=trainer.sparse_embeddings,
             masks=train.masks,
@@ -132,7 +133,11 @@ class Session:
         step, left = position.counters.step, self.train.num_batches(position.epoch) - position.batch
         if self.batches is None:
             data = self.runtime.read(
-                self.train, position.epoch, start=position.batch, accumulation=trainer.accumulation
+                self.train,
+                position.epoch,
+                start=position.batch,
+                accumulation=trainer.accumulation,
+                updates=trainer.updates_per_batch,
             )
             self.batches = iter(data)
         stops = [every - step % every for every in (trainer.checkpoint_every, trainer.validate_every) if every]

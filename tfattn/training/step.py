@@ -1,8 +1,8 @@
-"""One training step, whose result does not depend on how a batch is divided.
+"""One training step, whose result does not depend on how a batch is divided among replicas.
 
 First the weights of the whole batch, of all replicas, are summed for each term of the loss. Then every replica runs its
 part of the batch, in `accumulation` micro-batches one after another, whose losses and gradients are divided by those
-sums. Last, one all-reduce sums both over all replicas.
+sums (gradients are not where a task learns from sums). Last, one all-reduce sums both over all replicas.
 
 Dropout draws from (seed, step, replica, micro-batch) alone: the states of Keras' seed generators are set in every step,
 in a stateless scope, so there is nothing to save and nothing to restore.
@@ -41,6 +41,7 @@ class TrainingStep:
         averaging: of the weights, or None.
         total_steps: the length of the run, for the schedule.
         accumulation: the number of micro-batches of a replica's part; more need less memory, with the same result.
+        updates: the number of parts of a batch, each of which is a step of its own.
         clip_norm: the largest global norm of the gradients, or None.
         sparse_embeddings: whether gradients of tables stay lists of the rows that were looked up.
         masks: the names of the batch's masks of real tokens, by which tokens are counted.
@@ -57,6 +58,7 @@ class TrainingStep:
         averaging: Averaging | None,
         total_steps: int,
         accumulation: int,
+        updates: int,
         clip_norm: float | None,
         sparse_embeddings: bool,
         masks: Sequence[str],
@@ -69,8 +71,10 @@ class TrainingStep:
         self.averaging = averaging
         self.total_steps = total_steps
         self.accumulation = accumulation
+        self.updates = updates
         self.clip_norm = clip_norm
         self.sparse_embeddings = sparse_embeddings
+        self.joins_rows = clip_norm is not None or not optimizer.adds_up
         self.masks = tuple(masks)
         self.seed = seed
         self.scales_loss = runtime.precision == "float16"
@@ -82,27 +86,34 @@ class TrainingStep:
         """Compute the learning rate of a step, counted from 0."""
         return float(self.schedule(tf.constant(step), self.total_steps)) * self.optimizer.learning_rate
 
-    def __call__(self, batch: dict[str, Any], state: dict[str, tf.Tensor], signals: tf.Tensor) -> tuple:
+    def __call__(
+        self, batch: dict[str, Any], state: dict[str, tf.Tensor], signals: tf.Tensor, number: tf.Tensor | int = 0
+    ) -> tuple:
         """Take the step.
 
         Args:
-            batch: this replica's part, of the reader.
+            batch: this replica's part, of the reader; of several updates along a first axis.
             state: `step`, `updates`, `loss_scale` and `good_steps`, see `loop.Counters`.
             signals: (2,) float32, to be summed over all replicas: seconds since the call began, requests to stop.
+            number: which of the updates of the batch it is, from 0.
 
         Returns:
             the next state, the record of the step, the two signals, and the norm of the gradient of each weight, of the
             scaled loss.
         """
         replica = tf.distribute.get_replica_context()
+        if self.updates > 1:
+            batch = {name: tf.gather(value, number) for name, value in batch.items()}
         counted = tf.concat([self._weights(batch), self._counts(batch), signals], axis=0)
         counted = replica.all_reduce(tf.distribute.ReduceOp.SUM, counted)
         weights, (tokens, examples, elapsed, stop) = counted[:-4], tf.unstack(counted[-4:])
         factors = tf.math.divide_no_nan(1.0, weights)
         gradients, losses = self._backward(
-            batch, self._draw_seeds(state["step"], replica), factors, state["loss_scale"]
+            batch, self._draw_seeds(state["step"], number, replica), factors, state["loss_scale"]
         )
-        gradients, losses = sums.summed(gradients, losses, replica, gathers=self.runtime.num_workers == 1)
+        gradients, losses = sums.summed(
+            gradients, losses, replica, gathers=self.runtime.num_workers == 1, joins=self.joins_rows
+        )
 
         loss = tf.reduce_sum(losses)
         reached = [place for place, gradient in enumerate(gradients) if gradient is not None]
@@ -114,8 +125,10 @@ class TrainingStep:
         update = tf.cast(state["updates"] + 1, tf.float32)
 
         def apply():
-            factor = clip / state["loss_scale"]
-            self.optimizer.apply([sums.scaled(gradient, factor) for gradient in gradients], fraction, update)
+            changes = gradients
+            if self.clip_norm or self.scales_loss:
+                changes = [sums.scaled(gradient, clip / state["loss_scale"]) for gradient in gradients]
+            self.optimizer.apply(changes, fraction, update)
             if self.averaging:
                 self.averaging.update(update)
             return True
@@ -127,7 +140,8 @@ class TrainingStep:
         facts = tf.stack([loss, norm, rate, tokens, examples, *tf.unstack(tf.cast([finite, fatal], tf.float32))])
         record = tf.concat([facts, losses, weights], axis=0)
         norms = tf.scatter_nd([[place] for place in reached], tf.sqrt(squares), [len(gradients)])
-        return self._next_state(state, finite), record, tf.stack([elapsed, stop]), norms
+        is_last = tf.cast(tf.equal(number, self.updates - 1), tf.int64)
+        return self._next_state(state, finite, is_last), record, tf.stack([elapsed, stop]), norms
 
     def _weights(self, batch):
         """Sum the weights of each term of the loss: (terms,)."""
@@ -160,13 +174,16 @@ class TrainingStep:
             with keras.StatelessScope(list(zip(self.seed_states, seeds, strict=True))) as scope:
                 terms = self.task.loss_terms(self.task(batch, training=True), batch)
             counts = self.task.loss_weights(batch)
-            losses = tf.stack([tf.reduce_sum(terms[name] * counts[name]) for name in self.task.loss_names]) * factors
-            scaled = tf.reduce_sum(losses) * loss_scale
+            added = tf.stack([tf.reduce_sum(terms[name] * counts[name]) for name in self.task.loss_names])
+            losses = added * factors
+            total = tf.reduce_sum(added if self.task.learns_from_sums else losses)
+            scaled = total * loss_scale if self.scales_loss else total
         _refuse_new_state(self.fixed, scope)
         return sums.whole(tape.gradient(scaled, weights), but_tables=self.sparse_embeddings), losses
 
-    def _draw_seeds(self, step, replica):
+    def _draw_seeds(self, step, number, replica):
         """Draw the states of every seed generator, (accumulation, 2)."""
+        step = step * self.updates + tf.cast(number, tf.int64)
         number = step * self.runtime.num_replicas + tf.cast(replica.replica_id_in_sync_group, tf.int64)
         seeds = tf.random.stateless_uniform(
             (len(self.seed_states), self.accumulation, 2),
@@ -178,7 +195,7 @@ class TrainingStep:
         )
         return [tf.cast(seeds[index], state.dtype) for index, state in enumerate(self.seed_states)]
 
-    def _next_state(self, state, finite):
+    def _next_state(self, state, finite, is_last):
         good_steps = tf.where(finite, state["good_steps"] + 1, 0)
         loss_scale = state["loss_scale"]
         if self.scales_loss:
@@ -186,7 +203,7 @@ class TrainingStep:
             loss_scale = tf.where(finite, tf.where(due, loss_scale * 2, loss_scale), loss_scale / 2)
             good_steps = tf.where(due, 0, good_steps)
         return {
-            "step": state["step"] + 1,
+            "step": state["step"] + is_last,
             "updates": state["updates"] + tf.cast(finite, tf.int64),
             "loss_scale": loss_scale,
             "good_steps": good_steps,

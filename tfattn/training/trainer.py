@@ -35,6 +35,8 @@ class Trainer:
         schedule: changes the learning rate; by default it grows over a tenth of the run, then falls linearly.
         accumulation: the number of micro-batches into which each device divides its part of a batch, to need less
             memory; the result is that of the whole batch.
+        updates_per_batch: the number of consecutive parts of a batch, each of which changes the weights by itself; for
+            tiny updates, such as of word vectors, whose rows are read faster together.
         clip_norm: the largest global norm of the gradients of a whole batch; null does not clip.
         sparse_embeddings: whether a table that is only used for look-ups gets gradients of the looked-up rows alone. It
             takes less time and memory where a batch looks up few of very many rows, such as one in a hundred. The
@@ -72,6 +74,7 @@ class Trainer:
     optimizer: Part("optimizers") | None = None
     schedule: Part("schedules") | None = None
     accumulation: PositiveInt = 1
+    updates_per_batch: PositiveInt = 1
     clip_norm: PositiveFloat | None = 1.0
     sparse_embeddings: bool = False
     layer_decay: Decay = 1.0

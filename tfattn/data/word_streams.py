@@ -1,0 +1,109 @@
+"""Texts as words laid end to end, for vectors of words."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import tensorflow as tf
+from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
+
+from tfattn.data.encoding import STORED_NAMES, Feature
+from tfattn.data.examples import Drawing, Example, Examples
+from tfattn.data.source import Row
+from tfattn.data.targets import Target
+from tfattn.data.transforms import Transform
+from tfattn.data.word_drawing import WordDrawing
+from tfattn.errors import ConfigError
+from tfattn.features import NOISE_IDS, PADDING_MASK, SEQUENCE_IDS, TEXT, TOKEN_IDS, WINDOWS
+from tfattn.preprocessing.corpus_words import CorpusWords
+from tfattn.preprocessing.preprocessor import Preprocessor
+from tfattn.preprocessing.unknown import Unknown
+
+STORED = STORED_NAMES[TOKEN_IDS]
+
+
+class WordStreams(Examples):
+    """Lays the words of texts end to end and cuts them into records; windows do not reach from one text into another.
+
+    What is drawn at random is drawn in each epoch anew, as records are read; for records that measure it is drawn once,
+    as they are written.
+
+    Args:
+        length: words of a record, before frequent ones are left out. A record is what is trained at once with a
+            `batch_size` of 1.
+        window: the most words on each side of a word that it is near to; how many is drawn for each word, evenly from
+            1 up to it.
+        sample: the fraction of all words above which a word counts as frequent; occurrences of such are left out at
+            random, the more the more frequent. Null keeps all.
+        noise_power: words of no relation are drawn by their counts to the power of this.
+    """
+
+    stay_together = False
+    made_of = "texts that have two words"
+
+    def __init__(
+        self,
+        *,
+        length: PositiveInt = 1024,
+        window: PositiveInt = 5,
+        sample: PositiveFloat | None = 1e-3,
+        noise_power: NonNegativeFloat = 0.75,
+    ):
+        self.length = length
+        self.window = window
+        self.sample = sample
+        self.noise_power = noise_power
+
+    def require(self, preprocessor: Preprocessor) -> None:
+        """Refuse a preprocessor that does not count words."""
+        if not isinstance(preprocessor, CorpusWords):
+            raise ConfigError(
+                "it does not count the words of texts",
+                key="preprocessing",
+                expected="corpus_words",
+                received=type(preprocessor).__name__,
+            )
+
+    def excluded(self, rows: Sequence[Row], preprocessor: CorpusWords) -> np.ndarray:
+        return np.zeros(len(rows), bool)
+
+    def truncated(self, rows: Sequence[Row], preprocessor: CorpusWords) -> np.ndarray:
+        return np.zeros(len(rows), bool)  # long ones are divided
+
+    def unknown(self, rows: Sequence[Row], preprocessor: CorpusWords) -> dict[str, Unknown]:
+        return {}
+
+    def features(self, row: Row, preprocessor: CorpusWords, targets: Target) -> dict[str, Feature]:
+        sequence = Feature("int64", (None,))
+        drawn = Feature("int64", (None,), mask=None, role="target")
+        return {STORED: sequence, SEQUENCE_IDS: sequence, WINDOWS: drawn, NOISE_IDS: drawn}
+
+    def of(self, rows: Sequence[Row], preprocessor: CorpusWords, targets: Target, drawing: Drawing) -> Iterator[Example]:
+        texts = list(preprocessor.ids_of(row.fields[TEXT] for row in rows))
+        words = np.concatenate(texts)
+        owners = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
+        draw = None if drawing.is_training else self._drawing(preprocessor)
+        none = np.zeros(0, np.int32)
+        for begin in range(0, len(words), self.length):
+            part = slice(begin, begin + self.length)
+            row = int(owners[begin])
+            values = {STORED: words[part], SEQUENCE_IDS: owners[part] - row + 1, WINDOWS: none, NOISE_IDS: none}
+            yield Example(row, draw(values, drawing.seeds[row] + np.uint64(begin)) if draw else values)
+
+    def transforms(self, preprocessor: CorpusWords) -> Sequence[Transform]:
+        return [
+            WordDrawing(preprocessor.counts, window=self.window, sample=self.sample, noise_power=self.noise_power)
+        ]
+
+    def _drawing(self, preprocessor: CorpusWords):
+        """Make what draws for a record that measures."""
+        (transform,) = self.transforms(preprocessor)
+        compiled = tf.function(transform, autograph=False, reduce_retracing=True)
+
+        def draw(values, seed):
+            words = tf.constant(values[STORED], tf.int32)[None]
+            batch = {TOKEN_IDS: words, PADDING_MASK: tf.ones_like(words, tf.bool)}
+            batch[SEQUENCE_IDS] = tf.constant(values[SEQUENCE_IDS], tf.int32)[None]
+            found = compiled(batch, tf.constant([[int(seed.view(np.int64)), 0]], tf.int64))
+            return {STORED_NAMES.get(name, name): found[name][0].numpy() for name in found if name != PADDING_MASK}
+
+        return draw

@@ -1,0 +1,168 @@
+"""What word vectors are taught by: three ways to tell how likely a word is, each with output vectors of its own."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import keras
+import numpy as np
+from keras import ops
+
+from tfattn.ops.look_up import look_up
+
+FORK_LIMIT = 50.0  # decisions; at a rate of 0.025 more of them at once would go too far
+
+
+class Predictor(Protocol):
+    """What a model of word vectors has to tell; see `WordPredictor`."""
+
+    def predicted(self, x: Any) -> Any: ...
+
+    def scores(self, vectors: Any, outputs: Any) -> Any: ...
+
+
+class WordObjective(keras.layers.Layer):
+    """The contract: output vectors, which begin with 0, and how they are compared with those that predict.
+
+    Args:
+        num_outputs: how many output vectors there are.
+        width: D.
+
+    """
+
+    def __init__(self, *, num_outputs: int, width: int, name: str):
+        super().__init__(autocast=False, name=name)
+        self.outputs = self.add_weight(name="outputs", shape=(num_outputs, width), initializer="zeros")
+        self.built = True
+
+    def loss(self, predictor: Predictor, vectors: Any, token_ids: Any, pairs: Any, noise_ids: Any) -> Any:
+        """Compute the loss at each place.
+
+        Args:
+            predictor: the model.
+            vectors: (B, N, L, D), of which each predicts C words.
+            token_ids: (B, N, L) int, the words of each block.
+            pairs: (B, N, L, C) float32, 1 for words to predict.
+            noise_ids: (B, N, K) int, words drawn at random.
+
+        Returns:
+            (B, N, L) float32, sums over the C words.
+        """
+        raise NotImplementedError
+
+    def _scores(self, predictor: Predictor, vectors: Any, token_ids: Any) -> Any:
+        """Multiply each vector with the output vector of each word that it predicts: (B, N, L, C)."""
+        outputs = ops.expand_dims(look_up(self.outputs, token_ids), 3)
+        return ops.squeeze(predictor.scores(vectors, outputs), -1)
+
+
+class NegativeSampling(WordObjective):
+    """Tells the words that stand near from words drawn at random.
+
+    Words are drawn for a block, and count at all of its places: each of K as much as `negatives` / K.
+
+    Args:
+        vocabulary_size: V.
+        width: D.
+        negatives: how many words drawn at random stand against each that is near.
+
+    Source: Mikolov et al. 2013, "Distributed representations of words and phrases and their compositionality", eq. 4.
+    """
+
+    def __init__(self, *, vocabulary_size: int, width: int, negatives: int):
+        super().__init__(num_outputs=vocabulary_size, width=width, name="negative_sampling")
+        self.negatives = negatives
+
+    def loss(self, predictor: Predictor, vectors: Any, token_ids: Any, pairs: Any, noise_ids: Any) -> Any:
+        scores = self._scores(predictor, vectors, token_ids)
+        noise = ops.matmul(vectors, ops.swapaxes(look_up(self.outputs, noise_ids), 2, 3))  # (B, N, L, K)
+        of_noise = self.negatives * ops.mean(ops.softplus(noise), axis=-1)
+        return ops.sum(ops.softplus(-scores) * pairs, axis=-1) + of_noise * ops.sum(pairs, axis=-1)
+
+
+class HierarchicalSoftmax(WordObjective):
+    """Tells at each fork of the way to a word, through a binary tree, whether it goes one way or the other.
+
+    Forks near the root stand on the way to most words. Where more than `FORK_LIMIT` decisions meet at one, its gradient
+    is their mean times the limit.
+
+    Args:
+        paths: (V, P) int, the forks on the way to each word, filled up with 0.
+        turns: (V, P), at each of them 1 or -1; 0 behind the end of the way.
+        width: D.
+
+    Source: Mikolov et al. 2013, "Distributed representations of words and phrases and their compositionality", eq. 3.
+    """
+
+    def __init__(self, *, paths: np.ndarray, turns: np.ndarray, width: int):
+        super().__init__(num_outputs=max(len(paths) - 1, 1), width=width, name="hierarchical_softmax")
+        self._tree = paths.astype("int32"), turns.astype("float32")
+
+    def loss(self, predictor: Predictor, vectors: Any, token_ids: Any, pairs: Any, noise_ids: Any) -> Any:
+        paths, turns = (ops.take(ops.convert_to_tensor(table), token_ids, axis=0) for table in self._tree)
+        fraction = self._fractions(paths, turns, pairs)[..., None]
+        forks = look_up(self.outputs, paths)
+        forks = forks * fraction + ops.stop_gradient(forks * (1.0 - fraction))
+        scores = predictor.scores(vectors, forks)  # (B, N, L, C, P)
+        turns = predictor.predicted(turns)
+        return ops.sum(ops.sum(ops.softplus(-turns * scores) * ops.abs(turns), axis=-1) * pairs, axis=-1)
+
+    def _fractions(self, paths: Any, turns: Any, pairs: Any) -> Any:
+        """Compute how much of the gradient of each fork counts: (B, N, L, P), from 0 to 1."""
+        flat, passes = ops.reshape(paths, (-1,)), ops.reshape(ops.abs(turns), (-1,))
+        passed = ops.segment_sum(passes, flat, num_segments=self.outputs.shape[0])
+        predicted_by = ops.sum(pairs) / ops.cast(ops.prod(ops.shape(paths)[:-1]), "float32")  # of a word, in the mean
+        decisions = ops.take(passed, paths, axis=0) * predicted_by
+        return ops.minimum(1.0, FORK_LIMIT / ops.maximum(decisions, 1.0))
+
+
+class FullSoftmax(WordObjective):
+    """Tells how likely each word of the vocabulary is; takes as long as there are words.
+
+    Args:
+        vocabulary_size: V.
+        width: D.
+
+    Source: Mikolov et al. 2013, "Distributed representations of words and phrases and their compositionality", eq. 2.
+    """
+
+    def __init__(self, *, vocabulary_size: int, width: int):
+        super().__init__(num_outputs=vocabulary_size, width=width, name="softmax")
+
+    def loss(self, predictor: Predictor, vectors: Any, token_ids: Any, pairs: Any, noise_ids: Any) -> Any:
+        scores = self._scores(predictor, vectors, token_ids)
+        total = ops.logsumexp(ops.matmul(vectors, ops.transpose(self.outputs)), axis=-1, keepdims=True)
+        return ops.sum((total - scores) * pairs, axis=-1)
+
+
+def huffman(counts: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Build the binary tree in which frequent words have short ways.
+
+    Args:
+        counts: of V words, not rising.
+
+    Returns:
+        paths and turns, (V, P), as `HierarchicalSoftmax` takes them. The root is the last fork.
+
+    Source: the code of word2vec (Mikolov et al. 2013), CreateBinaryTree: of equally rare ones a fork joins words before
+    forks.
+    """
+    size = len(counts)
+    weights = np.concatenate([np.asarray(counts, np.int64), np.zeros(max(size - 1, 0), np.int64)])
+    parents, is_second = np.zeros(len(weights), np.int64), np.zeros(len(weights), bool)
+    word, fork = size - 1, size  # the rarest word, and the oldest fork, that are not joined yet
+    for new in range(size, len(weights)):
+        for second in (False, True):
+            takes_word = word >= 0 and (fork >= new or weights[word] < weights[fork])
+            chosen, word, fork = (word, word - 1, fork) if takes_word else (fork, word, fork + 1)
+            parents[chosen], is_second[chosen] = new, second
+            weights[new] += weights[chosen]
+    ways = []
+    for place in range(size):
+        way, root = [], len(weights) - 1
+        while place != root:
+            way.append((parents[place] - size, -1 if is_second[place] else 1))
+            place = parents[place]
+        ways.append(way[::-1])
+    longest = max(map(len, ways), default=0)
+    filled = np.array([way + [(0, 0)] * (longest - len(way)) for way in ways], np.int64).reshape(size, longest, 2)
+    return filled[..., 0], filled[..., 1]

@@ -1,0 +1,116 @@
+"""Models that learn a vector of each word, and nothing else, by predicting words that stand near each other."""
+
+from typing import Any
+
+import keras
+from keras import ops
+from pydantic import PositiveInt
+
+from tfattn.config.types import Size
+from tfattn.features import SEQUENCE_IDS, SEQUENCE_OUTPUT, TOKEN_IDS, WINDOWS
+from tfattn.layers.word_table import WordTable
+from tfattn.models.contracts import WordPredictor
+from tfattn.ops.neighbors import in_blocks, near
+
+
+class WordModel(WordPredictor):
+    """What is common to skip-gram and CBOW: the vectors, and texts that are cut into blocks.
+
+    Words in different blocks never meet: windows end with blocks. Where blocks are cut follows from which frequent
+    words are left out, so it differs between epochs.
+
+    Args:
+        vocabulary_size: V, the number of words.
+        hidden_dim: D, the width of the vectors.
+        block: L, how many words are computed together.
+    """
+
+    def __init__(self, *, vocabulary_size: int, hidden_dim: int, block: int, name: str):
+        super().__init__(name=name, autocast=False)
+        self.vocabulary_size = vocabulary_size
+        self.hidden_dim = hidden_dim
+        self.block = block
+        self.words = WordTable(num_rows=vocabulary_size, width=hidden_dim, name="words")
+        self.words.build()
+        self.built = True
+
+    @property
+    def word_vectors(self) -> keras.Variable:
+        return self.words.embeddings
+
+    def depth_groups(self) -> list[list[keras.Variable]]:
+        return [self.words.trainable_variables]
+
+    def vectors_of(self, features: dict[str, Any]) -> Any:
+        """Look the words of each block up: (B, N, L, D)."""
+        return self.words(in_blocks(features[TOKEN_IDS], self.block))
+
+    def near(self, features: dict[str, Any]) -> Any:
+        """Tell which words of its block stand in the window of each word: (B, N, L, L) bool."""
+        return near(*(in_blocks(features[name], self.block) for name in (WINDOWS, SEQUENCE_IDS)))
+
+
+class SkipGram(WordModel):
+    """Each word predicts those in its window.
+
+    Args:
+        vocabulary_size: V, the number of words; known from the preprocessing.
+        hidden_dim: D, the width of the vectors.
+        block: L, how many words are computed together: windows end with blocks. In larger ones there are more pairs,
+            and more products of words that are none.
+
+    Source: Mikolov et al. 2013, "Distributed representations of words and phrases and their compositionality", eq. 1.
+    """
+
+    def __init__(self, *, vocabulary_size: Size[int], hidden_dim: PositiveInt = 100, block: PositiveInt = 32):
+        super().__init__(vocabulary_size=vocabulary_size, hidden_dim=hidden_dim, block=block, name="skip_gram")
+
+    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        return {SEQUENCE_OUTPUT: self.vectors_of(features)}
+
+    def pairs(self, features: dict[str, Any]) -> Any:
+        """Each word and those in its window: (B, N, L, L) bool."""
+        return self.near(features)
+
+    def predicted(self, x: Any) -> Any:
+        return x[:, :, None]
+
+    def scores(self, vectors: Any, outputs: Any) -> Any:
+        rows, blocks, words, each, width = ops.shape(outputs)
+        others = ops.reshape(outputs, (rows, blocks, words * each, width))
+        products = ops.matmul(vectors, ops.swapaxes(others, 2, 3))  # (B, N, L, L * M)
+        return ops.reshape(products, (rows, blocks, words, words, each))
+
+
+class Cbow(WordModel):
+    """A continuous bag of words: those in its window together predict a word.
+
+    Args:
+        vocabulary_size: V, the number of words; known from the preprocessing.
+        hidden_dim: D, the width of the vectors.
+        block: L, how many words are computed together: windows end with blocks.
+
+    Source: Mikolov et al. 2013, "Efficient estimation of word representations in vector space", section 3.1, with the
+    mean of the vectors in place of their sum. As in word2vec's own code, the whole gradient of the mean goes to each of
+    the words.
+    """
+
+    def __init__(self, *, vocabulary_size: Size[int], hidden_dim: PositiveInt = 100, block: PositiveInt = 32):
+        super().__init__(vocabulary_size=vocabulary_size, hidden_dim=hidden_dim, block=block, name="cbow")
+
+    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        is_near = ops.cast(self.near(features), "float32")
+        counts = ops.maximum(ops.sum(is_near, axis=-1, keepdims=True), 1.0)
+        total = ops.matmul(is_near, self.vectors_of(features))
+        # Of the mean the value, of the sum the gradient.
+        return {SEQUENCE_OUTPUT: total - ops.stop_gradient(total * (1.0 - 1.0 / counts))}
+
+    def pairs(self, features: dict[str, Any]) -> Any:
+        """Each word alone, if there are others in its window: (B, N, L, 1) bool."""
+        return ops.any(self.near(features), axis=-1, keepdims=True)
+
+    def predicted(self, x: Any) -> Any:
+        return x[:, :, :, None]
+
+    def scores(self, vectors: Any, outputs: Any) -> Any:
+        return ops.sum(vectors[:, :, :, None] * outputs, axis=-1)[:, :, :, None]

@@ -1,0 +1,107 @@
+"""Vectors of words, learnt from the words that stand near them."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import keras
+import numpy as np
+from keras import ops
+from pydantic import PositiveInt
+
+from tfattn.config.types import Given
+from tfattn.features import NOISE_IDS, SEQUENCE_OUTPUT, TOKEN_IDS, WEIGHTS
+from tfattn.layers.word_objectives import FullSoftmax, HierarchicalSoftmax, NegativeSampling, WordObjective, huffman
+from tfattn.models.contracts import WordPredictor
+from tfattn.ops.neighbors import WORDS_PER_NOISE, in_blocks
+from tfattn.tasks.task import Task
+
+PAIRS = "pairs"  # the one term of the loss
+
+
+@runtime_checkable
+class WordCounter(Protocol):
+    """What a preprocessor has to tell: beside this `counts`, (V,) int, how often each word stands in the texts."""
+
+    def ids_of(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
+        """Yield the ids of the words of each text."""
+
+
+class Word2Vec(Task):
+    """Teaches a vector of each word by the words that stand near it.
+
+    The loss is the mean over the pairs of words that are near each other. But the learning rate is that of each pair by
+    itself, as in word2vec's own code: a batch changes the vectors by the sum over its pairs. So batches must not be too
+    large, or frequent words, whose pairs are computed at once, go too far.
+
+    Args:
+        model: `skip_gram` or `cbow`.
+        preprocessor: tells how often words stand in the texts; known from the data.
+        objective: `negative_sampling`; `hierarchical_softmax`, which needs no words drawn at random; or `softmax` over
+            all words, for small vocabularies.
+        negatives: how many words drawn at random stand against each word that is near, in negative sampling.
+
+    Call arguments:
+        features: `token_ids`, `sequence_ids` and `windows` (B, T).
+
+    Returns:
+        `sequence_output` (B, N, L, D), the vectors that predict, in blocks.
+
+    Source: Mikolov et al. 2013, "Distributed representations of words and phrases and their compositionality".
+    """
+
+    loss_names = (PAIRS,)
+    predicts_rows = False
+    learns_from_sums = True
+
+    def __init__(
+        self,
+        *,
+        model: Given[WordPredictor],
+        preprocessor: Given[WordCounter],
+        objective: Literal["negative_sampling", "hierarchical_softmax", "softmax"] = "negative_sampling",
+        negatives: PositiveInt = 5,
+    ):
+        super().__init__(name="word2vec", autocast=False)
+        self.model = model
+        self.objective = _objective(objective, model, preprocessor, negatives)
+        self.built = True
+
+    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        return self.model(features, training=training)
+
+    def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """How many words each place is to predict: (B, N, L)."""
+        return {PAIRS: ops.sum(self._pairs(batch), axis=-1)}
+
+    def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """The mean over the words that each place is to predict: (B, N, L)."""
+        pairs, block = self._pairs(batch), self.model.block
+        words, noise = in_blocks(batch[TOKEN_IDS], block), in_blocks(batch[NOISE_IDS], block // WORDS_PER_NOISE)
+        total = self.objective.loss(self.model, outputs[SEQUENCE_OUTPUT], words, pairs, noise)
+        return {PAIRS: total / ops.maximum(ops.sum(pairs, axis=-1), 1.0)}
+
+    def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
+        """Give the vectors that predict."""
+        return {"vectors": outputs[SEQUENCE_OUTPUT]}
+
+    def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
+        """None beside the loss."""
+        return {}
+
+    def depth_groups(self) -> list[list[keras.Variable]]:
+        return [*self.model.depth_groups(), self.objective.trainable_variables]
+
+    def _pairs(self, batch: dict[str, Any]) -> Any:
+        """1 for words to predict, (B, N, L, C) float32; none in rows that fill the batch."""
+        is_real = batch[WEIGHTS] > 0
+        return ops.cast(self.model.pairs(batch) & is_real[:, None, None, None], "float32")
+
+
+def _objective(name: str, model: WordPredictor, preprocessor: WordCounter, negatives: int) -> WordObjective:
+    size, width = model.vocabulary_size, model.hidden_dim
+    if name == "hierarchical_softmax":
+        paths, turns = huffman(preprocessor.counts)
+        return HierarchicalSoftmax(paths=paths, turns=turns, width=width)
+    if name == "softmax":
+        return FullSoftmax(vocabulary_size=size, width=width)
+    return NegativeSampling(vocabulary_size=size, width=width, negatives=negatives)
