@@ -195,13 +195,3 @@ def test_what_chinese_needs_is_named_by_its_extra(options, module, monkeypatch):
     importlib.invalidate_caches()
     with pytest.raises(ConfigError, match=f"the package {module} is not installed: .* 'tfattn\\[chinese\\]'"):
         CorpusWords(**options)
-
-
-def test_what_is_divided_slowly_is_divided_once_for_all_that_is_asked(chinese, monkeypatch):
-    preprocessor = fitted(CHINESE, division="jieba")
-    cut, divided = word_division._segmenter(), []
-    monkeypatch.setattr(word_division, "_segmenter", lambda: lambda text: divided.append(text) or cut(text))
-    texts = [f"我们在学习{chr(ord('a') + number)}" for number in range(20)]
-    preprocessor.unknown({"text": tf.constant(texts)})
-    list(preprocessor.ids_of(texts))
-    assert divided == texts

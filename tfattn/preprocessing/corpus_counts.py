@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from tfattn.preprocessing.number_streams import DROPPED, Divide, StreamFile, streams
 from tfattn.preprocessing.passages import batches_of
 from tfattn.preprocessing.phrase_joins import Phrase
 from tfattn.preprocessing.phrases import Phrases
 from tfattn.preprocessing.word_counts import NumberedWords, WordCounts, most_frequent
-from tfattn.preprocessing.word_streams import DROPPED, Divide, StreamFile, streams
 
 
 class Corpus(NamedTuple):

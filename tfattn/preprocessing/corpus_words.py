@@ -26,7 +26,7 @@ from tfattn.preprocessing.word_counts import most_frequent
 from tfattn.preprocessing.word_division import Kind, Script, WordDivision
 from tfattn.preprocessing.word_ids import WordIds
 from tfattn.preprocessing.word_list import WordList
-from tfattn.preprocessing.word_table import WordTable
+from tfattn.preprocessing.word_lookup import WordLookup
 
 OnlyLetters = Annotated[bool, OnlyWith("division", values=("letters",))]
 
@@ -217,7 +217,7 @@ class CorpusWords(Preprocessor):
         self._list = words
         self.found_phrases = tuple(phrases)
         self._ids = WordIds(words.words, phrases)
-        self._table = WordTable(words.words, self._rules)
+        self._table = WordLookup(words.words, self._rules)
 
     def _read_stop_words(self) -> list[str]:
         if not self.stop_words:

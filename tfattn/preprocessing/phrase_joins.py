@@ -10,7 +10,7 @@ import numpy as np
 from tfattn import files
 from tfattn.preprocessing.pair_counts import keys_of
 from tfattn.preprocessing.word_list import damaged, read_table
-from tfattn.preprocessing.word_table import JOINT
+from tfattn.preprocessing.word_lookup import JOINT
 
 PHRASES = "phrases.tsv"  # the pass, the two words, their count and their score in each line
 DECIMALS = 4  # of scores

@@ -7,9 +7,9 @@ import numpy as np
 from pydantic import Field, PositiveInt
 
 from tfattn.errors import ConfigError
+from tfattn.preprocessing.number_streams import END_OF_TEXT, counts_of
 from tfattn.preprocessing.pair_counts import PairCounts, pairs_of
 from tfattn.preprocessing.phrase_joins import DECIMALS, Phrase, PhraseJoins
-from tfattn.preprocessing.word_streams import END_OF_TEXT, counts_of
 
 Score = Literal["ratio", "npmi"]
 

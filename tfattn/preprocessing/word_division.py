@@ -2,7 +2,6 @@
 
 import functools
 import importlib.util
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Literal
 
@@ -12,8 +11,6 @@ from tfattn.preprocessing.word_characters import Rules, WordCharacters
 Kind = Literal["letters", "blanks", "jieba"]
 Script = Literal["traditional", "simplified"]
 
-# Characters of the last texts whose words are remembered: as many as are encoded together.
-_REMEMBERED = 1 << 20
 _CONVERSIONS = {"traditional": "s2t", "simplified": "t2s"}
 
 
@@ -37,41 +34,22 @@ class WordDivision:
         self._script = script
         self._characters = WordCharacters(rules)
         self._as_written = WordCharacters(rules._replace(lower_case=False))
-        self._divided = _Remembered(self._segmented) if kind == "jieba" else self.spelled
+        self._has_blanks = kind != "jieba"
 
     def __call__(self, text: str) -> list[str]:
-        """Return the words of a text, which are not to be changed."""
-        return self._divided(text)
+        """Return the words of a text."""
+        if self._has_blanks:
+            return self.spelled(text)
+        # jieba knows words with capital letters, too; so case is folded behind it.
+        words = _segmenter()(self._converted(text).translate(self._as_written))
+        return " ".join(words).translate(self._characters).split()
 
     def spelled(self, text: str) -> list[str]:
         """Return what stands between blanks, spelled as words are."""
         return self._converted(text).translate(self._characters).split()
 
-    def _segmented(self, text: str) -> list[str]:
-        # It knows words with capital letters, too; so case is folded behind it.
-        words = _segmenter()(self._converted(text).translate(self._as_written))
-        return " ".join(words).translate(self._characters).split()
-
     def _converted(self, text: str) -> str:
         return text if self._script is None else _converter(self._script)(text)
-
-
-class _Remembered:
-    """What a slow function has made of the last texts: they are asked for again once what is unknown is counted."""
-
-    def __init__(self, divide: Callable[[str], list[str]]):
-        self._divide = divide
-        self._found: OrderedDict[str, list[str]] = OrderedDict()
-        self._size = 0
-
-    def __call__(self, text: str) -> list[str]:
-        words = self._found.get(text)
-        if words is None:
-            words = self._found[text] = self._divide(text)
-            self._size += len(text)
-            while self._size > _REMEMBERED:
-                self._size -= len(self._found.popitem(last=False)[0])
-        return words
 
 
 def _check_installed(key: str, value: str, module: str) -> None:

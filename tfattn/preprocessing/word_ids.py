@@ -5,8 +5,8 @@ from itertools import chain, repeat
 
 import numpy as np
 
+from tfattn.preprocessing.number_streams import DROPPED, Divide, streams, texts_of
 from tfattn.preprocessing.phrase_joins import Phrase, PhraseJoins
-from tfattn.preprocessing.word_streams import DROPPED, Divide, streams, texts_of
 
 
 class WordIds:

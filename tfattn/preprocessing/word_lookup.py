@@ -11,7 +11,7 @@ UNKNOWN_ID = -1
 JOINT = "_"  # between the words of a phrase
 
 
-class WordTable(tf.Module):
+class WordLookup(tf.Module):
     """Looks words up, written as they may be: `New York`, `NEW YORK.` and `new_york` are all `new_york`.
 
     Args:
@@ -19,8 +19,8 @@ class WordTable(tf.Module):
         rules: by which texts were divided.
 
     Example:
-        table = WordTable(["new_york", "is"], Rules(only_letters=True, lower_case=True, ascii=False))
-        table(tf.constant(["New York", "was"]))  # [0, -1]
+        lookup = WordLookup(["new_york", "is"], Rules(only_letters=True, lower_case=True, ascii=False))
+        lookup(tf.constant(["New York", "was"]))  # [0, -1]
     """
 
     def __init__(self, words: Sequence[str], rules: Rules):
