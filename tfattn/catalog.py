@@ -228,6 +228,7 @@ SECTIONS: dict[str, str] = {
     "generation": "tfattn.tasks.generation:Generation",
     "export": "tfattn.export.section:Export",
     "pretrained": "tfattn.pretrained:open",
+    "phrases": "tfattn.preprocessing.phrases:Phrases",
     "prompt": "tfattn.serving.client.recipe:Recipe",
     "serving": "tfattn.serving.section:Serving",
 }

@@ -1,7 +1,10 @@
 """Counts of words, in memory that does not follow the number of texts."""
 
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import chain, count
+
+import numpy as np
 
 # Different words that are counted at once, in about 100 bytes each.
 MOST_COUNTED = 10_000_000
@@ -37,14 +40,42 @@ class WordCounts:
             self._rare += 1
             self.counts = Counter({word: count for word, count in self.counts.items() if count > self._rare})
 
-    def most_frequent(self, *, min_count: int, size: int | None, without: Iterable[str] = ()) -> list[tuple[str, int]]:
-        """List words and their counts, the most frequent first, and of equally frequent ones by the word.
 
-        Args:
-            min_count: of a word that is listed.
-            size: the most words; None for all.
-            without: words that are not listed.
-        """
-        left_out = frozenset(without)
-        found = [(word, count) for word, count in self.counts.items() if count >= min_count and word not in left_out]
-        return sorted(found, key=lambda one: (-one[1], one[0]))[:size]
+class NumberedWords(WordCounts):
+    """Counts words, and gives each a number when it first occurs: one that was forgotten gets a new number."""
+
+    def __init__(self, most: int = MOST_COUNTED):
+        super().__init__(most)
+        self._numbers: defaultdict[str, int] = defaultdict(count().__next__)
+
+    def numbers_of(self, texts: Sequence[list[str]]) -> np.ndarray:
+        """Count the words of some texts, one after the other, and return their numbers: (N,) int32."""
+        for words in texts:
+            self.add(words)
+        found = map(self._numbers.__getitem__, chain.from_iterable(texts))
+        numbers = np.fromiter(found, np.int32, sum(map(len, texts)))
+        if len(self._numbers) > len(self.counts):
+            for word in self._numbers.keys() - self.counts.keys():
+                del self._numbers[word]
+        return numbers
+
+    def places_in(self, words: Sequence[str], *, others: int) -> np.ndarray:
+        """Return for each number the place of its word in a list, or `others`: int32."""
+        places = np.full(max(self._numbers.values(), default=-1) + 1, others, np.int32)
+        places[[self._numbers[word] for word in words]] = range(len(words))
+        return places
+
+
+def most_frequent(
+    counts: Mapping[str, int], *, min_count: int, size: int | None = None, without: frozenset[str] = frozenset()
+) -> list[tuple[str, int]]:
+    """List words and their counts, the most frequent first, and of equally frequent ones by the word.
+
+    Args:
+        counts: of all words.
+        min_count: of a word that is listed.
+        size: the most words; None for all.
+        without: words that are not listed.
+    """
+    found = [(word, count) for word, count in counts.items() if count >= min_count and word not in without]
+    return sorted(found, key=lambda one: (-one[1], one[0]))[:size]
