@@ -137,6 +137,7 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
             task="tfattn.tasks.word2vec:Word2Vec",
             examples="tfattn.data.word_streams:WordStreams",
             served="tfattn.export.word_vectors:WordLookup",
+            report="tfattn.evaluation.word2vec:report",
         ),
     },
     "engines": {
