@@ -32,10 +32,10 @@ class WordCounts:
         self._most = most
         self._rare = 0  # counts up to this were forgotten the last time
 
-    def add(self, words: list[str]) -> None:
-        """Count some more words."""
-        self.counts.update(words)
-        self.total += len(words)
+    def add(self, texts: Sequence[list[str]]) -> None:
+        """Count the words of some more texts."""
+        self.counts.update(chain.from_iterable(texts))
+        self.total += sum(map(len, texts))
         while len(self.counts) > self._most:
             self._rare += 1
             self.counts = Counter({word: count for word, count in self.counts.items() if count > self._rare})
@@ -50,8 +50,7 @@ class NumberedWords(WordCounts):
 
     def numbers_of(self, texts: Sequence[list[str]]) -> np.ndarray:
         """Count the words of some texts, one after the other, and return their numbers: (N,) int32."""
-        for words in texts:
-            self.add(words)
+        self.add(texts)
         found = map(self._numbers.__getitem__, chain.from_iterable(texts))
         numbers = np.fromiter(found, np.int32, sum(map(len, texts)))
         if len(self._numbers) > len(self.counts):
