@@ -133,7 +133,11 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
             served="tfattn.export.translation:Translator",
             report="tfattn.evaluation.translation:report",
         ),
-        "word2vec": Kind(task="tfattn.tasks.word2vec:Word2Vec", examples="tfattn.data.word_streams:WordStreams"),
+        "word2vec": Kind(
+            task="tfattn.tasks.word2vec:Word2Vec",
+            examples="tfattn.data.word_streams:WordStreams",
+            served="tfattn.export.word_vectors:WordLookup",
+        ),
     },
     "engines": {
         "beam": "tfattn.data.beam_engine:Beam",

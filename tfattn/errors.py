@@ -16,10 +16,13 @@ import difflib
 from collections.abc import Iterable
 
 
-def nearest(word: str, words: Iterable[str]) -> str:
-    """Suggest the most similar word in a sentence, or nothing."""
-    near = difflib.get_close_matches(str(word), list(words), n=1)
-    return f"Did you mean `{near[0]}`?" if near else ""
+def nearest(word: str, words: Iterable[str], most: int = 1) -> str:
+    """Suggest the most similar words in a sentence, whatever their case, or nothing."""
+    folded: dict[str, str] = {}
+    for known in words:
+        folded.setdefault(known.casefold(), known)
+    near = difflib.get_close_matches(str(word).casefold(), folded, n=most)
+    return f"Did you mean {' or '.join(f'`{folded[one]}`' for one in near)}?" if near else ""
 
 
 def listed(words: Iterable[str], most: int = 20) -> str:

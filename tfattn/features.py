@@ -91,3 +91,6 @@ PROMPT = "prompt"
 ANSWER = "answer"
 MESSAGES = "messages"  # of a chat, a list
 EXAMPLE = "example"
+
+# The one tensor of an export of word vectors.
+WORD_VECTORS = "word_vectors"

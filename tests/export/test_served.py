@@ -77,6 +77,7 @@ APART = {
     "multiple_choice": "multiple_choice",
     "question_answering": "question_answering",
     "token_classification": "tagging",
+    "word2vec": "word_vectors",
 }
 
 

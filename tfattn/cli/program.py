@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tfattn import __version__
-from tfattn.cli import configuration, data, models, pipelines, writing
+from tfattn.cli import configuration, data, models, pipelines, words, writing
 from tfattn.errors import ConfigError, TfattnError
 
 app = typer.Typer(
@@ -20,7 +20,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for group in (pipelines, models, writing, data, configuration):
+for group in (pipelines, models, words, writing, data, configuration):
     app.add_typer(group.app)
 
 

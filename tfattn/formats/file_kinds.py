@@ -30,6 +30,8 @@ _KINDS: tuple[tuple[bytes, str, str], ...] = (
     (rb"Obj\x01", "an Avro file", _SAVE),
     (rb"SQLite format 3\0", "an SQLite database", _SAVE),
     (rb"\x89HDF\r\n\x1a\n", "an HDF5 file", _SAVE),
+    (rb"\x93NUMPY", "an array of NumPy", _SAVE),
+    (rb"\x80[\x02-\x05]", "a pickle of Python", _SAVE),
     (rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|GIF8[79]a", "a picture", "Check `path`."),
     (rb"%PDF-", "a PDF document", _SAVE),
     (rb"version https://git-lfs", "a pointer of Git LFS to a file that is not here", "Fetch it: `git lfs pull`."),
@@ -59,16 +61,20 @@ def check_kind(path: AnyPath) -> None:
         DataError: says what the file seems to be, and what to do with it.
         OSError: it cannot be read.
     """
-    head = _head(path)
-    for start, kind, remedy in _KINDS:
-        if re.match(start, head, re.DOTALL):
-            raise DataError(
-                "the file is not text",
-                where=str(path),
-                expected="rows of text",
-                received=f"what seems to be {kind}",
-                remedy=remedy,
-            )
+    if found := likely_kind(_head(path)):
+        kind, remedy = found
+        raise DataError(
+            "the file is not text",
+            where=str(path),
+            expected="rows of text",
+            received=f"what seems to be {kind}",
+            remedy=remedy,
+        )
+
+
+def likely_kind(head: bytes) -> tuple[str, str] | None:
+    """Guess from its first bytes what a file is that is not text, and what to do with it; None where it may be text."""
+    return next(((kind, remedy) for start, kind, remedy in _KINDS if re.match(start, head, re.DOTALL)), None)
 
 
 def not_text(path: AnyPath, encoding: str, place: Place) -> DataError:

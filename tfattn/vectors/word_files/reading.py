@@ -1,0 +1,111 @@
+"""Reading of word vectors, in whatever format a file shows itself to be."""
+
+import re
+from pathlib import Path
+
+from tfattn import files
+from tfattn.errors import DataError
+from tfattn.formats.file_kinds import likely_kind
+from tfattn.vectors.word_files import binary_rows, text_rows
+from tfattn.vectors.word_files.table import Table
+from tfattn.vectors.word_vectors import WordVectors
+
+HEADER = re.compile(rb"(?:\xef\xbb\xbf)?([0-9]{1,18}) ([0-9]{1,18})[ \r]*")
+CONTROL = re.compile(rb"[\0-\x08\x0e-\x1f]")  # what no text holds, and nearly all rows of bytes do
+FASTTEXT = b"\xba\x16\x4f\x2f"  # its models begin so
+SAVE = "gensim writes vectors by `save_word2vec_format`, fastText as .vec."
+
+
+def read(path: str | Path) -> WordVectors:
+    """Read a file of word vectors, which may be compressed (.gz, .bz2).
+
+    word2vec's text and fastText's .vec: a line with the numbers of words and of dimensions, then a line for each word.
+    GloVe's: the same without the first line. word2vec's binary: the same first line, then rows of bytes, with or
+    without line ends. Which it is, its content tells; where that could be either, the suffix .bin does.
+
+    Args:
+        path: the file.
+
+    Raises:
+        DataError: it is none of these, damaged, cut off, or other than its first line tells; names the line or byte.
+    """
+    unpacked = files.unpacked(path)
+    try:
+        return _read(unpacked)
+    except OSError as error:
+        raise DataError(f"cannot read the file ({error.strerror or error})", where=str(path)) from None
+
+
+def _read(path: files.AnyPath) -> WordVectors:
+    with path.open("rb") as file:
+        head = file.read(text_rows.LONGEST_LINE)
+    first, _, behind = head.partition(b"\n")
+    header = HEADER.fullmatch(first)
+    if header is None:
+        table = Table(str(path), _width(head, path))
+        _read_text(table, path, line=1)
+        return table.done()
+    rows, width = map(int, header.groups())
+    table = Table(str(path), width)
+    is_binary = _is_binary(behind, width, path)
+    _check_size(path, rows, width, smallest=rows * (2 + (4 if is_binary else 2) * width))
+    if is_binary:
+        with path.open("rb") as file:
+            binary_rows.add_rows(table, file, rows, begin=len(file.readline()))
+    else:
+        _read_text(table, path, line=2)
+    if len(table) != rows:
+        raise DataError(
+            "the file has other rows than its first line tells",
+            where=f"{path}:{len(table) + 1:,}",
+            expected=f"{rows:,} words",
+            received=f"{len(table):,}",
+            remedy="Fetch it again." if len(table) < rows else "",
+        )
+    return table.done()
+
+
+def _read_text(table: Table, path: files.AnyPath, *, line: int) -> None:
+    with path.open("rb") as file:
+        if line > 1:
+            file.readline()
+        for lines in text_rows.lines_of(file, str(path), line):
+            text_rows.add_rows(table, lines, line)
+            line += len(lines)
+
+
+def _width(head: bytes, path: files.AnyPath) -> int:
+    """Return how many numbers the first line of a file without a header has behind its word."""
+    first, end, _ = head.partition(b"\n")
+    if end and (width := text_rows.width_of(first)):
+        return width
+    found = likely_kind(head)
+    seems = "a model of fastText" if head.startswith(FASTTEXT) else found[0] if found else ""
+    raise DataError(
+        "the file holds no word vectors",
+        where=str(path),
+        expected="word2vec's text or binary, GloVe's text or fastText's .vec",
+        received=f"what seems to be {seems}" if seems else f"{first[:40]!r}" if head else "an empty file",
+        remedy=SAVE,
+    )
+
+
+def _is_binary(behind: bytes, width: int, path: files.AnyPath) -> bool:
+    """Tell from what stands behind the header whether rows are bytes."""
+    first, end, _ = behind.partition(b"\n")
+    if end and text_rows.width_of(first) == width:
+        return False
+    return CONTROL.search(behind) is not None or path.suffix.lower() == ".bin"
+
+
+def _check_size(path: files.AnyPath, rows: int, width: int, *, smallest: int) -> None:
+    """Refuse a file that cannot hold what its header tells; of a compressed one nobody knows before it is read."""
+    if isinstance(path, files.CompressedPath) or (size := path.stat().st_size) >= smallest:
+        return
+    raise DataError(
+        "the file is too small for what its first line tells",
+        where=str(path),
+        expected=f"at least {smallest:,} bytes for {rows:,} words of {width:,} numbers",
+        received=f"{size:,} bytes",
+        remedy="Fetch it again.",
+    )
