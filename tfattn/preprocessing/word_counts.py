@@ -14,9 +14,8 @@ class WordCounts:
     """Counts words; where too many different ones occur, the rarest are forgotten.
 
     Whenever there are more than `most`, those that occurred once are dropped, the next time those that occurred twice
-    at most, and so on, as the word2vec tool does (ReduceVocab). Then the counts of rare words are too low, and a word
-    may be missing whose count is no more than the number of such times; those of others are exact. (The tool reduces
-    above 21 million.)
+    at most, and so on, as the word2vec tool does (ReduceVocab, above 21 million). So the count of a word that was rare
+    at such a time is too low, and the word may be missing; words that are frequent everywhere are counted exactly.
 
     Args:
         most: different words that are kept.
