@@ -1,11 +1,15 @@
 """Counts of words: exact, and where there are too many different ones still those of frequent words."""
 
+import gzip
+
 import numpy as np
 import pytest
 
 from tfattn.preprocessing.corpus_counts import count, count_with_phrases
 from tfattn.preprocessing.phrases import Phrases
+from tfattn.preprocessing.word_characters import Rules
 from tfattn.preprocessing.word_counts import NumberedWords, WordCounts, most_frequent
+from tfattn.preprocessing.word_division import WordDivision
 
 # Ten thousand words, by Zipf's law some of them often and most of them seldom, in texts of a hundred.
 WORDS = [f"w{number}" for number in np.random.default_rng(7).zipf(1.3, 10_000) if number < 1 << 40]
@@ -50,3 +54,13 @@ def test_phrases_and_words_are_counted_alike():
     found = count_with_phrases(iter(texts), str.split, none, min_count=3, without=frozenset())
     assert found.phrases == [] and found.total == plain.total
     assert found.counts == {word: number for word, number in plain.counts.items() if number >= 3}
+
+
+def test_the_words_of_nine_corpora_are_those_that_were_counted_otherwise(shared):
+    """7,169,873 words of a to z, 113,781 different ones, of which 38,717 occur five times or more."""
+    paths = sorted((shared / "word2vec").glob("*.txt.gz"))
+    texts = (line for path in paths for line in gzip.decompress(path.read_bytes()).decode().splitlines())
+    letters = Rules(only_letters=True, lower_case=True, ascii=True)
+    found = count(texts, WordDivision("letters", letters, None))
+    assert (found.total, len(found.counts)) == (7_169_873, 113_781)
+    assert len(most_frequent(found.counts, min_count=5)) == 38_717
