@@ -28,8 +28,7 @@ def count(texts: Iterable[str], divide: Divide) -> Corpus:
     """Count the words of texts."""
     counted = WordCounts()
     for batch in batches_of(texts):
-        for passage in batch.passages:
-            counted.add(divide(passage))
+        counted.add(list(map(divide, batch.passages)))
     return Corpus(counted.counts, counted.total, [])
 
 

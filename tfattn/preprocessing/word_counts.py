@@ -14,9 +14,8 @@ class WordCounts:
     """Counts words; where too many different ones occur, the rarest are forgotten.
 
     Whenever there are more than `most`, those that occurred once are dropped, the next time those that occurred twice
-    at most, and so on, as the word2vec tool does (ReduceVocab). Then the counts of rare words are too low, and a word
-    may be missing whose count is no more than the number of such times; those of others are exact. (The tool reduces
-    above 21 million.)
+    at most, and so on, as the word2vec tool does (ReduceVocab, above 21 million). So the count of a word that was rare
+    at such a time is too low, and the word may be missing; words that are frequent everywhere are counted exactly.
 
     Args:
         most: different words that are kept.
@@ -32,10 +31,10 @@ class WordCounts:
         self._most = most
         self._rare = 0  # counts up to this were forgotten the last time
 
-    def add(self, words: list[str]) -> None:
-        """Count some more words."""
-        self.counts.update(words)
-        self.total += len(words)
+    def add(self, texts: Sequence[list[str]]) -> None:
+        """Count the words of some more texts."""
+        self.counts.update(chain.from_iterable(texts))
+        self.total += sum(map(len, texts))
         while len(self.counts) > self._most:
             self._rare += 1
             self.counts = Counter({word: count for word, count in self.counts.items() if count > self._rare})
@@ -50,8 +49,7 @@ class NumberedWords(WordCounts):
 
     def numbers_of(self, texts: Sequence[list[str]]) -> np.ndarray:
         """Count the words of some texts, one after the other, and return their numbers: (N,) int32."""
-        for words in texts:
-            self.add(words)
+        self.add(texts)
         found = map(self._numbers.__getitem__, chain.from_iterable(texts))
         numbers = np.fromiter(found, np.int32, sum(map(len, texts)))
         if len(self._numbers) > len(self.counts):
