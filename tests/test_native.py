@@ -1,6 +1,9 @@
 """What native libraries write to standard error is hidden for as long as it should be."""
 
+import gc
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -22,3 +25,22 @@ def test_no_file_is_left_open():
     with native.errors_hidden():
         pass
     assert os.listdir("/proc/self/fd") == before
+
+
+LOADED = """
+import gc
+from tfattn import native
+native.import_tensorflow()
+print(gc.isenabled(), gc.get_freeze_count() > 100_000)
+"""
+
+
+def test_what_is_loaded_is_never_looked_through_for_garbage():
+    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "True"]
+
+
+def test_what_is_made_later_is_looked_through_for_garbage():
+    frozen = gc.get_freeze_count()
+    native.with_tensorflow("tfattn.native")
+    assert gc.isenabled() and gc.get_freeze_count() == frozen

@@ -137,6 +137,7 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
             task="tfattn.tasks.word2vec:Word2Vec",
             examples="tfattn.data.word_streams:WordStreams",
             served="tfattn.export.word_vectors:WordLookup",
+            report="tfattn.evaluation.word2vec:report",
         ),
     },
     "engines": {
@@ -228,6 +229,7 @@ SECTIONS: dict[str, str] = {
     "generation": "tfattn.tasks.generation:Generation",
     "export": "tfattn.export.section:Export",
     "pretrained": "tfattn.pretrained:open",
+    "phrases": "tfattn.preprocessing.phrases:Phrases",
     "prompt": "tfattn.serving.client.recipe:Recipe",
     "serving": "tfattn.serving.section:Serving",
 }

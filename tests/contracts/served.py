@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfattn.export import saved_model
 from tfattn.export.served import Served
 from tfattn.serving.client.row_outputs import decoded
 from tfattn.trained.ensemble import TrainedEnsemble
@@ -41,9 +42,8 @@ def check_served(
     assert all(len(values) == len(rows) for values in request.values())
 
     # It is saved and loaded without any of our code, and answers as the trained models do.
-    served.save_assets(folder)
-    assert all(path.is_file() for path in folder.iterdir())
-    tf.saved_model.save(served, str(folder / "1"), signatures=functions)
+    saved_model._save(served, folder / "1")
+    assert all(path.is_file() for path in (folder / "1/assets").iterdir())
     loaded = tf.saved_model.load(str(folder / "1"))
     assert set(loaded.signatures) == set(functions) >= {SERVING_DEFAULT, *served.methods}
     outputs = _called(loaded, SERVING_DEFAULT, request)

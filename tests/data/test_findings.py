@@ -80,5 +80,5 @@ def test_more_than_a_twentieth_unknown_is_said_with_the_remedy(made_of, what):
     said = sentences(CLEAN | {"made_of": made_of, "duplicates": SOME, "unknown": unknown})
     assert said == [
         f"Unknown {what} of `kind`: 0.0% in train, 5.1% in validation; most frequently 泵, 漏. "
-        "The model cannot tell them apart. Learn more of them."
+        "What they say is lost on the model. Learn more of them."
     ]

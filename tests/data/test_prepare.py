@@ -244,6 +244,24 @@ def test_what_is_unknown_is_counted_in_each_split(table, section, tmp_path, monk
     assert found["validation"]["fraction"] == round(5 / found["validation"]["counted"], 4)
 
 
+@pytest.mark.parametrize("counts", [False, True])
+def test_it_learns_from_a_sample_of_very_many_rows_unless_it_counts_them(
+    counts, table, section, words, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("tfattn.data.fitting.MOST_FITTED", 7)
+    learned = []
+
+    class Watched(words):
+        fits_on_all_rows = counts
+
+        def fit(self, rows):
+            learned.extend(rows)
+            super().fit(learned)
+
+    prepare(section(table(ROWS), preprocessing=Watched()), tmp_path / "prepared", seed=3)
+    assert len(learned) == (files.verify(tmp_path / "prepared")["splits"]["train"]["rows"] if counts else 7)
+
+
 def test_long_texts_are_encoded_a_few_at_a_time(table, section, words, tmp_path, monkeypatch):
     monkeypatch.setattr("tfattn.data.scatter.CHARACTERS_AT_ONCE", 60)
     sizes = []

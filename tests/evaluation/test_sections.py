@@ -48,7 +48,8 @@ def test_data_says_what_the_model_cannot_read():
     unknown = {"text": {"train": {"fraction": 0.6, "most_frequent": {"泵": 3, "漏": 1}}}}
     *_, clean, said = sections.data({**SUMMARY, "unknown": unknown, "unknown_remedy": "Learn it."}).parts
     assert said.text == (
-        "Unknown tokens of `text`: 60.0% in train; most frequently 泵, 漏. The model cannot tell them apart. Learn it."
+        "Unknown tokens of `text`: 60.0% in train; most frequently 泵, 漏. What they say is lost on the model. "
+        "Learn it."
     )
     assert clean.text.startswith("No value is missing")
 

@@ -1,11 +1,15 @@
 """Words of texts for vectors of words: counted, most frequent first, and dropped where they are rare."""
 
+import importlib
+import sys
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from tests.contracts.preprocessor import check_preprocessor
-from tfattn.errors import DataError
+from tfattn.errors import ConfigError, DataError
+from tfattn.preprocessing import word_division
 from tfattn.preprocessing.corpus_words import CorpusWords
 
 ROWS = [{"text": "To be, or not to be: that's the question."}, {"text": "the 2 Questions Ōsaka has"}]
@@ -150,3 +154,44 @@ def test_stop_words_are_read_from_a_file(tmp_path):
     (tmp_path / "stop.txt").write_text("a")
     with pytest.raises(DataError, match="received 2 words, all of them stop words"):
         fitted([{"text": "a A"}], stop_words=str(tmp_path / "stop.txt"))
+
+
+# Of Taiwan and of the mainland; jieba knows "T恤" with capital letters.
+CHINESE = [{"text": "我们在自然语言处理中学习买T恤。"}, {"text": "我們喜歡自然語言處理, 2020年。"}]
+
+
+@pytest.fixture(scope="session")
+def chinese():
+    for package in ("jieba", "opencc"):
+        pytest.importorskip(package, reason="needs the extra tfattn[chinese]")
+
+
+def test_chinese_words_are_found_and_scripts_made_one(chinese, tmp_path):
+    preprocessor = fitted(CHINESE, division="jieba", script="simplified")
+    assert set(preprocessor.words) == {*("我们", "在", "自然语言", "处理", "中", "学习", "买", "t恤", "喜欢", "年")}
+    assert preprocessor.counts[preprocessor.words.index("自然语言")] == 2
+    assert "我們在自然語言處理中學習買t恤" in fitted(CHINESE, script="traditional").words
+    check_preprocessor(preprocessor, CorpusWords(), [{"text": "我们"}, {"text": "T恤"}], folder=tmp_path)
+
+
+def test_chinese_stop_words_are_not_divided_but_are_of_the_same_script(chinese, tmp_path):
+    (tmp_path / "stop.txt").write_text("自然語言\n我們\n")
+    preprocessor = fitted(CHINESE, division="jieba", script="simplified", stop_words=str(tmp_path / "stop.txt"))
+    assert not {"自然语言", "我们"} & set(preprocessor.words) and "处理" in preprocessor.words
+
+
+def test_jieba_says_nothing_and_leaves_no_file(chinese, tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    word_division._segmenter.cache_clear()
+    fitted(CHINESE, division="jieba")
+    said = capfd.readouterr()
+    assert (said.out, said.err) == ("", "") and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("options, module", [({"division": "jieba"}, "jieba"), ({"script": "simplified"}, "opencc")])
+def test_what_chinese_needs_is_named_by_its_extra(options, module, monkeypatch):
+    monkeypatch.setattr(sys, "path", [])
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    importlib.invalidate_caches()
+    with pytest.raises(ConfigError, match=f"the package {module} is not installed: .* 'tfattn\\[chinese\\]'"):
+        CorpusWords(**options)

@@ -37,6 +37,7 @@ CASES = [
     ({"logical_devices": "cores"}, CORES, [PARTS, CORES // PARTS if CORES > 1 else 0]),
     ({"logical_devices": 2, "strategy": "mirrored"}, CORES, [2, max(1, CORES // 2)]),
     ({}, CORES, [1, 0]),
+    ({"threads": 1}, CORES, [1, 1]),
 ]
 
 

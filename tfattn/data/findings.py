@@ -48,6 +48,6 @@ def sentences(summary: dict[str, Any]) -> list[str]:
             fractions = ", ".join(f"{one['fraction']:.1%} in {split}" for split, one in splits.items())
             said.append(
                 f"Unknown {words['unknown']} of `{name}`: {fractions}; most frequently "
-                f"{', '.join(worst['most_frequent'])}. The model cannot tell them apart. {summary['unknown_remedy']}"
+                f"{', '.join(worst['most_frequent'])}. What they say is lost on the model. {summary['unknown_remedy']}"
             )
     return said

@@ -21,7 +21,7 @@ from tfattn.data.survey import Survey, complete_rows
 from tfattn.data.units import Work
 from tfattn.errors import DataError
 
-# The preprocessing learns from all training rows, or of more from so many, drawn at random.
+# Of more training rows so many, drawn at random, are enough to learn from, unless the preprocessing counts them all.
 MOST_FITTED = 1_000_000
 FITTED = "fitted"
 
@@ -51,13 +51,14 @@ def fit(work: Work, surveyed: Survey, split_of_row: np.ndarray) -> Work:
         return _fitted(work)
     rows = functools.partial(_training_rows, work, surveyed, split_of_row)
     try:
-        data.targets.fit(surveyed.strata[split_of_row == SPLITS.index(TRAIN)], rows())
-        data.preprocessing.fit(row.fields for row in rows())
+        data.targets.fit(surveyed.strata[split_of_row == SPLITS.index(TRAIN)], rows(MOST_FITTED))
+        most = None if data.preprocessing.fits_on_all_rows else MOST_FITTED
+        data.preprocessing.fit(row.fields for row in rows(most))
     except DataError as error:  # of a column as a whole, which knows no file
         error.where = error.where or str(data.source.path)
         raise
     _check_strata(work, surveyed, split_of_row)
-    features = data.examples.features(next(rows()), data.preprocessing, data.targets)
+    features = data.examples.features(next(rows(MOST_FITTED)), data.preprocessing, data.targets)
     with result(work.folder, FITTED) as folder:
         (folder / "preprocessing").mkdir()
         data.preprocessing.save(folder / "preprocessing")
@@ -75,12 +76,12 @@ def _fitted(work: Work) -> Work:
     return dataclasses.replace(work, features=features)
 
 
-def _training_rows(work: Work, surveyed: Survey, split_of_row: np.ndarray) -> Iterator[Row]:
-    """Read the training rows in the order of the files; of very many, as many as are learned from."""
+def _training_rows(work: Work, surveyed: Survey, split_of_row: np.ndarray, most: int | None) -> Iterator[Row]:
+    """Read the training rows in the order of the files; of more than `most` so many, drawn at random."""
     is_read = split_of_row == SPLITS.index(TRAIN)
-    if np.count_nonzero(is_read) > MOST_FITTED:
+    if most and np.count_nonzero(is_read) > most:
         drawn = keys(np.arange(len(is_read)), work.seed)
-        is_read &= drawn <= np.partition(drawn[is_read], MOST_FITTED - 1)[MOST_FITTED - 1]
+        is_read &= drawn <= np.partition(drawn[is_read], most - 1)[most - 1]
     for unit, begin, end in zip(surveyed.units, surveyed.starts, surveyed.starts[1:], strict=False):
         if is_read[begin:end].any():
             yield from compress(complete_rows(work.data, unit), is_read[begin:end])

@@ -129,7 +129,7 @@ class Reader:
 
         Returns:
             An element for each batch and local part, in that order: the stored features as `records.parse` gives them,
-            (n, T) and (n,), with `weights` (n,) float32 and `record_ids` (n,) int32, and what the transforms make of
+            (n, T) and (n,), or those of each of several updates, (updates, n, T) and (updates, n), with `weights` (n,) float32 and `record_ids` (n,) int32, and what the transforms make of
             all that. T is the longest of the whole batch, for all its parts.
         """
         order = _Order(self.plan(epoch), self._records.lengths, start)
@@ -159,7 +159,8 @@ class Reader:
             batch[WEIGHTS] = tf.cast(real, tf.float32)
             for change in self._transforms:
                 batch = change(batch, seeds_of(mine, seed=self._seed, epoch=epoch))
-            return {name: _divided(value, len(parts)) for name, value in batch.items()}
+            divided = {name: _divided(value, len(parts)) for name, value in batch.items()}
+            return divided if updates == 1 else {name: _divided(value, updates, axis=1) for name, value in divided.items()}
 
         windows = tf.data.Dataset.from_tensor_slices(order.windows).map(load).prefetch(1)
         batches = windows.flat_map(gather).map(parsed, num_parallel_calls=PARSED_AT_ONCE, deterministic=True)
@@ -220,7 +221,7 @@ def _filled(
     return tf.where(real, slots, 0), real
 
 
-def _divided(value: tf.Tensor, parts: int) -> tf.Tensor:
-    """(parts * n, ...) -> (parts, n, ...)."""
-    sizes = [tf.shape(value)[axis] if size is None else size for axis, size in enumerate(value.shape)]
-    return tf.reshape(value, [parts, -1, *sizes[1:]])
+def _divided(value: tf.Tensor, parts: int, axis: int = 0) -> tf.Tensor:
+    """Divide an axis: (parts * n, ...) -> (parts, n, ...)."""
+    sizes = [tf.shape(value)[place] if size is None else size for place, size in enumerate(value.shape)]
+    return tf.reshape(value, [*sizes[:axis], parts, -1, *sizes[axis + 1 :]])

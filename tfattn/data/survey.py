@@ -51,6 +51,7 @@ def survey(work: Work, unit: Rows) -> None:
     dropped = {role: Places() for role in data.needed_roles(unit.source)}
     remarks: defaultdict[str, Places] = defaultdict(Places)
     values: dict[str, set[str]] = {role: set() for role in data.split.hold_out or {}}
+    roles = data.compared_roles(unit.source)
     lines, texts, strata, groups, is_held_out = [], [], [], [], []
     for row in complete_rows(data, unit, dropped):
         data.preprocessing.check(row.fields, row.where)
@@ -58,7 +59,7 @@ def survey(work: Work, unit: Rows) -> None:
         for remark in data.targets.remarks(row):
             remarks[remark].add(row.where)
         lines.append(line_of(row.where))
-        texts.append(_hash(normalized(row, data.compared_roles(unit.source))))
+        texts.append(_hash(normalized(row, roles)))
         strata.append(data.targets.stratum(row))
         groups.append(row.fields[data.split.group].strip() if data.split.group else "")
         is_held_out.append(data.split.is_held_out(row.fields))

@@ -5,10 +5,12 @@ A script, not a module: `python -I parity_worker.py FOLDER REQUEST RESULT`. REQU
 "predictions": {name: [...]}}`.
 """
 
+import gc
 import json
 import sys
 import types
 
+gc.disable()  # to load all this and a model makes no garbage, and it is most of the work
 sys.modules["tfattn"] = None  # even where it is installed: importing it from here on fails
 for name in ("keras", "tensorflow_text.python.keras"):  # nor may it need Keras, which TensorFlow would load
     sys.modules[name] = types.ModuleType(name)

@@ -1,5 +1,6 @@
 """What word vectors are taught by: three ways to tell how likely a word is, each with output vectors of its own."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -71,6 +72,7 @@ class NegativeSampling(WordObjective):
     def __init__(self, *, vocabulary_size: int, width: int, negatives: int):
         super().__init__(num_outputs=vocabulary_size, width=width, name="negative_sampling")
         self.negatives = negatives
+        self.guess = (1 + negatives) * math.log(2)
 
     def loss(self, predictor: Predictor, vectors: Any, token_ids: Any, pairs: Any, noise_ids: Any) -> Any:
         scores = self._scores(predictor, vectors, token_ids)
@@ -88,14 +90,16 @@ class HierarchicalSoftmax(WordObjective):
     Args:
         paths: (V, P) int, the forks on the way to each word, filled up with 0.
         turns: (V, P), at each of them 1 or -1; 0 behind the end of the way.
+        counts: (V,), how often each word stands in the texts.
         width: D.
 
     Source: Mikolov et al. 2013, "Distributed representations of words and phrases and their compositionality", eq. 3.
     """
 
-    def __init__(self, *, paths: np.ndarray, turns: np.ndarray, width: int):
+    def __init__(self, *, paths: np.ndarray, turns: np.ndarray, counts: np.ndarray, width: int):
         super().__init__(num_outputs=max(len(paths) - 1, 1), width=width, name="hierarchical_softmax")
         self._tree = paths.astype("int32"), turns.astype("float32")
+        self.guess = float(np.average(np.abs(turns).sum(axis=1), weights=counts)) * math.log(2)
 
     def loss(self, predictor: Predictor, vectors: Any, token_ids: Any, pairs: Any, noise_ids: Any) -> Any:
         paths, turns = (ops.take(ops.convert_to_tensor(table), token_ids, axis=0) for table in self._tree)
@@ -127,6 +131,7 @@ class FullSoftmax(WordObjective):
 
     def __init__(self, *, vocabulary_size: int, width: int):
         super().__init__(num_outputs=vocabulary_size, width=width, name="softmax")
+        self.guess = math.log(vocabulary_size)
 
     def loss(self, predictor: Predictor, vectors: Any, token_ids: Any, pairs: Any, noise_ids: Any) -> Any:
         scores = self._scores(predictor, vectors, token_ids)

@@ -73,7 +73,7 @@ class SkipGram(WordModel):
         return self.near(features)
 
     def predicted(self, x: Any) -> Any:
-        return x[:, :, None]
+        return ops.expand_dims(x, 2)
 
     def scores(self, vectors: Any, outputs: Any) -> Any:
         rows, blocks, words, each, width = ops.shape(outputs)
@@ -99,18 +99,39 @@ class Cbow(WordModel):
         super().__init__(vocabulary_size=vocabulary_size, hidden_dim=hidden_dim, block=block, name="cbow")
 
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
-        is_near = ops.cast(self.near(features), "float32")
-        counts = ops.maximum(ops.sum(is_near, axis=-1, keepdims=True), 1.0)
-        total = ops.matmul(is_near, self.vectors_of(features))
-        # Of the mean the value, of the sum the gradient.
-        return {SEQUENCE_OUTPUT: total - ops.stop_gradient(total * (1.0 - 1.0 / counts))}
+        return {SEQUENCE_OUTPUT: _mean(ops.cast(self.near(features), "float32"), self.vectors_of(features))}
 
     def pairs(self, features: dict[str, Any]) -> Any:
         """Each word alone, if there are others in its window: (B, N, L, 1) bool."""
         return ops.any(self.near(features), axis=-1, keepdims=True)
 
     def predicted(self, x: Any) -> Any:
-        return x[:, :, :, None]
+        return ops.expand_dims(x, 3)
 
     def scores(self, vectors: Any, outputs: Any) -> Any:
-        return ops.sum(vectors[:, :, :, None] * outputs, axis=-1)[:, :, :, None]
+        return ops.expand_dims(ops.sum(ops.expand_dims(vectors, 3) * outputs, axis=-1), 3)
+
+
+def _mean(is_near: Any, vectors: Any) -> Any:
+    """Average the vectors of the words in each window, and hand the gradient of the mean to each of them whole.
+
+    Args:
+        is_near: (B, N, L, L) float32, 1 or 0.
+        vectors: (B, N, L, D).
+
+    Returns:
+        (B, N, L, D), zeros where there is no word.
+    """
+
+    @ops.custom_gradient
+    def mean(vectors: Any) -> tuple[Any, Any]:
+        fraction = 1.0 / ops.maximum(ops.sum(is_near, axis=-1, keepdims=True), 1.0)
+
+        def gradient(*arguments: Any, upstream: Any = None) -> Any:
+            # Keras's backends differ in how they hand it over.
+            outer = arguments[0] if upstream is None else upstream
+            return ops.matmul(ops.swapaxes(is_near, 2, 3), outer)
+
+        return ops.matmul(is_near, vectors) * fraction, gradient
+
+    return mean(vectors)

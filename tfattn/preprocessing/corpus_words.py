@@ -1,9 +1,9 @@
-"""Texts as the words that they are made of, for vectors of words: frequent words have ids, all others leave no trace."""
+"""Texts as the words that they are made of, for vectors of words: rare ones leave no trace."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Annotated
 
 import numpy as np
 import tensorflow as tf
@@ -11,18 +11,24 @@ from pydantic import PositiveInt
 from typing_extensions import TypedDict
 
 from tfattn import files
+from tfattn.config.relations import OnlyWith
+from tfattn.config.types import Section
 from tfattn.errors import DataError, TfattnError
 from tfattn.features import TEXT, WORD_IDS
-from tfattn.preprocessing.passages import batches_of
+from tfattn.preprocessing import phrase_joins
+from tfattn.preprocessing.corpus_counts import Corpus, count, count_with_phrases
+from tfattn.preprocessing.phrase_joins import Phrase
+from tfattn.preprocessing.phrases import Phrases
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.unknown import LONGEST_VALUE, Unknown
-from tfattn.preprocessing.word_characters import Rules, WordCharacters
-from tfattn.preprocessing.word_counts import WordCounts
+from tfattn.preprocessing.word_characters import Rules
+from tfattn.preprocessing.word_counts import most_frequent
+from tfattn.preprocessing.word_division import Kind, Script, WordDivision
 from tfattn.preprocessing.word_ids import WordIds
 from tfattn.preprocessing.word_list import WordList
-from tfattn.preprocessing.word_table import UNKNOWN_ID, WordTable
+from tfattn.preprocessing.word_lookup import WordLookup
 
-Division = Literal["letters", "blanks"]
+OnlyLetters = Annotated[bool, OnlyWith("division", values=("letters",))]
 
 _SETTINGS = "settings.json"
 _REMEDY = "Prepare the data again."
@@ -31,9 +37,10 @@ _REMEDY = "Prepare the data again."
 class Settings(TypedDict):
     """The content of settings.json."""
 
-    division: Division
+    division: Kind
     lower_case: bool
     ascii: bool
+    script: Script | None
     stop_words: list[str]
 
 
@@ -47,15 +54,19 @@ class CorpusWords(Preprocessor):
 
     Args:
         division: `letters` takes runs of letters and marks, so apostrophes, digits and hyphens end a word; `blanks`
-            takes all between blanks, for texts that are divided already.
+            takes all between blanks, for texts that are divided already; `jieba` finds the words within runs of letters
+            by the package of that name, for Chinese.
         lower_case: whether case is folded, one character at a time.
-        ascii: whether a to z are the only letters, as in text8.
+        ascii: whether a to z are the only letters, as in text8; for the division `letters`.
         min_count: rarer words are dropped.
         vocabulary_size: the most words, of which the most frequent ones are kept; by default all.
         stop_words: a file of words that are dropped, one a line, UTF-8.
+        phrases: how words that stand side by side are found to be one, such as new_york; by default none are.
+        script: the Chinese script, `traditional` or `simplified`, into which texts are turned first, by the package
+            OpenCC; a word that is looked up stays as it is.
 
     Raises:
-        ConfigError: no file of stop words stands there.
+        ConfigError: a package that Chinese needs is not installed.
 
     Example:
         preprocessor = CorpusWords(min_count=1)
@@ -65,16 +76,19 @@ class CorpusWords(Preprocessor):
     """
 
     fields = (TEXT,)
+    fits_on_all_rows = True
 
     def __init__(
         self,
         *,
-        division: Division = "letters",
+        division: Kind = "letters",
         lower_case: bool = True,
-        ascii: bool = False,
+        ascii: OnlyLetters = False,
         min_count: PositiveInt = 5,
         vocabulary_size: PositiveInt | None = None,
         stop_words: str | None = None,
+        phrases: Section("phrases") | None = None,
+        script: Script | None = None,
     ):
         super().__init__()
         self.division = division
@@ -83,6 +97,8 @@ class CorpusWords(Preprocessor):
         self.min_count = min_count
         self.vocabulary_size = vocabulary_size
         self.stop_words = stop_words
+        self.phrases: Phrases | None = phrases
+        self.script = script
         self._left_out: frozenset[str] = frozenset()
         self._list: WordList | None = None
         self._divide_by_settings()
@@ -112,22 +128,26 @@ class CorpusWords(Preprocessor):
             DataError: there are no words, or none that is frequent enough; or the file of stop words is missing.
         """
         self._left_out = frozenset(self._read_stop_words())
-        counted = WordCounts()
-        for batch in batches_of(row[TEXT] for row in rows):
-            for passage in batch.passages:
-                counted.add(self._divided(passage))
-        found = counted.most_frequent(min_count=self.min_count, size=self.vocabulary_size, without=self._left_out)
-        if not found:
-            raise self._no_words(counted)
-        self._use(WordList.of(found))
+        texts = (row[TEXT] for row in rows)
+        if self.phrases is None:
+            found = count(texts, self.divided)
+        else:
+            options = {"min_count": self.min_count, "without": self._left_out}
+            found = count_with_phrases(texts, self.divided, self.phrases, **options)
+        words = most_frequent(found.counts, min_count=self.min_count, size=self.vocabulary_size, without=self._left_out)
+        if not words:
+            raise self._no_words(found)
+        self._use(WordList.of(words), found.phrases)
 
     def save(self, folder: Path) -> None:
-        """Write vocabulary.tsv, a word, a tab and its count in each line, and settings.json."""
+        """Write vocabulary.tsv, a word, a tab and its count in each line, phrases.tsv and settings.json."""
         self._fitted.write(Path(folder))
+        phrase_joins.write(self.found_phrases, Path(folder))
         settings: Settings = {
             "division": self.division,
             "lower_case": self.lower_case,
             "ascii": self.ascii,
+            "script": self.script,
             "stop_words": sorted(self._left_out),
         }
         files.write_json(Path(folder) / _SETTINGS, settings)
@@ -140,28 +160,15 @@ class CorpusWords(Preprocessor):
         """
         settings = files.read_json(Path(folder) / _SETTINGS, Settings, remedy=_REMEDY)
         self.division, self.lower_case = settings["division"], settings["lower_case"]
-        self.ascii = settings["ascii"]
+        self.ascii, self.script = settings["ascii"], settings["script"]
         self._left_out = frozenset(settings["stop_words"])
         self._divide_by_settings()
-        self._use(WordList.read(Path(folder)))
+        self._use(WordList.read(Path(folder)), phrase_joins.read(Path(folder)))
 
     def ids_of(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
         """Yield the ids of the words of each text, (N,) int32, however long it is; not in a graph."""
-        held: list[np.ndarray] = []  # of a text that may go on
-        current = 0
-        for batch in batches_of(texts):
-            words = list(map(self._divided, batch.passages))
-            ids = self._ids.of(words)
-            known = ids != UNKNOWN_ID
-            ends = np.concatenate([[0], np.cumsum(known)])[np.cumsum([0, *map(len, words)])]
-            ids = ids[known]
-            for number, begin, end in zip(batch.texts, ends[:-1].tolist(), ends[1:].tolist(), strict=True):
-                if number > current:
-                    yield np.concatenate(held)
-                    held, current = [], number
-                held.append(ids[begin:end])
-        if held:
-            yield np.concatenate(held)
+        _ = self._fitted
+        return self._ids.of(texts, self.divided)
 
     def lookup(self, words: tf.Tensor) -> tf.Tensor:
         """Look words up in the graph, however they are written: (B,) strings -> (B,) int32, -1 where unknown."""
@@ -181,14 +188,16 @@ class CorpusWords(Preprocessor):
 
     def unknown(self, fields: dict[str, tf.Tensor]) -> dict[str, Unknown]:
         texts = (text.decode("utf-8", errors="replace") for text in tf.convert_to_tensor(fields[TEXT]).numpy())
-        counted, values = 0, Counter[str]()
+        counts = Counter[str]()
         for text in texts:
-            words = self._divided(text)
-            counted += len(words)
-            values.update(word[:LONGEST_VALUE] for word in words if word not in self._ids)
+            counts.update(self.divided(text))
         for word in self._left_out:
-            counted -= values.pop(word, 0)
-        return {TEXT: Unknown(counted, values.total(), values)}
+            counts.pop(word, None)
+        values = Counter[str]()
+        for word in counts:
+            if word not in self._ids:
+                values[word[:LONGEST_VALUE]] += counts[word]
+        return {TEXT: Unknown(counts.total(), values.total(), values)}
 
     @property
     def unknown_remedy(self) -> str:
@@ -201,16 +210,14 @@ class CorpusWords(Preprocessor):
         return self._list
 
     def _divide_by_settings(self) -> None:
-        self._rules = Rules(self.division == "letters", lower_case=self.lower_case, ascii=self.ascii)
-        self._characters = WordCharacters(self._rules)
+        self._rules = Rules(self.division != "blanks", lower_case=self.lower_case, ascii=self.ascii)
+        self.divided = WordDivision(self.division, self._rules, self.script)
 
-    def _divided(self, text: str) -> list[str]:
-        return text.translate(self._characters).split()
-
-    def _use(self, words: WordList) -> None:
+    def _use(self, words: WordList, phrases: list[Phrase]) -> None:
         self._list = words
-        self._ids = WordIds(words.words)
-        self._table = WordTable(words.words, self._rules)
+        self.found_phrases = tuple(phrases)
+        self._ids = WordIds(words.words, phrases)
+        self._table = WordLookup(words.words, self._rules)
 
     def _read_stop_words(self) -> list[str]:
         if not self.stop_words:
@@ -220,21 +227,21 @@ class CorpusWords(Preprocessor):
             text = files.read_bytes(self.stop_words, remedy=remedy).decode()
         except UnicodeDecodeError:
             raise DataError("the stop words are not UTF-8", where=self.stop_words, remedy=remedy) from None
-        return self._divided(text)
+        return self.divided.spelled(text)
 
-    def _no_words(self, counted: WordCounts) -> DataError:
-        left = counted.most_frequent(min_count=1, size=1, without=self._left_out)
+    def _no_words(self, found: Corpus) -> DataError:
+        left = most_frequent(found.counts, min_count=1, size=1, without=self._left_out)
         if not left:
             return DataError(
                 "there are no words",
                 expected="texts of words",
-                received=f"{counted.total:,} words, all of them stop words" if counted.total else "texts without any",
+                received=f"{found.total:,} words, all of them stop words" if found.total else "texts without any",
                 remedy="Check the source's `fields`, and what `division` takes for a word.",
             )
         [(word, count)] = left
         return DataError(
             "no word is frequent enough",
             expected=f"words that occur at least `min_count` {self.min_count} times",
-            received=f"{counted.total:,} words, the most frequent of which, {word!r}, occurs {count:,} times",
+            received=f"{found.total:,} words, the most frequent of which, {word!r}, occurs {count:,} times",
             remedy="Lower `preprocessing.min_count`, or take more texts.",
         )

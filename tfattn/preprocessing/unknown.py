@@ -39,7 +39,8 @@ class Unknown:
         return Unknown(int(counted), len(texts), Counter(text[:LONGEST_VALUE] for text in texts))
 
     def __add__(self, other: "Unknown") -> "Unknown":
-        values = self.values + other.values
+        values = self.values.copy()
+        values.update(other.values)  # many times faster than adding them
         if len(values) > 2 * MOST_VALUES:
             values = Counter(dict(values.most_common(MOST_VALUES)))
         return Unknown(self.counted + other.counted, self.unknown + other.unknown, values)

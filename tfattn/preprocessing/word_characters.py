@@ -10,7 +10,8 @@ import numpy as np
 from tfattn.preprocessing.code_points import CODE_POINTS, SURROGATES, UNASSIGNED, Pages, pages_of
 
 BLANK = " "
-NOTHING = -1  # behind what a character becomes
+# In a table: the character ends a word, and, behind what it becomes, that this is all. No distance is so long.
+ENDS, NOTHING = 1 << 30, 1 << 29
 _WIDTH = 2  # characters that one becomes at most: lower case of U+0130 is an i and a dot
 _SURROGATE = "Cs"  # which cannot be written as UTF-8
 
@@ -61,12 +62,16 @@ class WordCharacters(dict[int, str]):
 
 @functools.cache
 def pages(rules: Rules) -> Pages:
-    """Compute the same for all characters, as a table (code points, 2) that the graph looks up."""
+    """Compute the same for all characters, as a table (code points, 2) that the graph looks up.
+
+    Its entries are the distances to what a character becomes, so that those which stay as they are have equal ones.
+    """
     characters = WordCharacters(rules)
     table = np.full((CODE_POINTS, _WIDTH), NOTHING, np.int32)
-    table[:, 0] = ord(BLANK)
+    table[:, 0] = ENDS
     for code_point in range(CODE_POINTS):
         if code_point not in SURROGATES and code_point not in UNASSIGNED:
             becomes = characters[code_point]
-            table[code_point, : len(becomes)] = list(map(ord, becomes))
+            if becomes != BLANK:
+                table[code_point, : len(becomes)] = [ord(one) - code_point for one in becomes]
     return pages_of(table)

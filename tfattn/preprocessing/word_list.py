@@ -47,13 +47,7 @@ class WordList(NamedTuple):
         before = None
         for number, (word, count) in enumerate(read_table(path, 2), start=1):
             if not count.isdecimal() or word in found or before is not None and int(count) > before:
-                raise DataError(
-                    "the file is damaged",
-                    where=f"{path}:{number}",
-                    expected="words, each once, and their counts, the highest first",
-                    received=repr(f"{word}\t{count}"[:60]),
-                    remedy=_REMEDY,
-                )
+                raise damaged(path, number, "words, each once, and their counts, the highest first", [word, count])
             found[word] = before = int(count)
         if not found:
             raise DataError("the file is damaged: it lists no words", where=str(path), remedy=_REMEDY)
@@ -75,11 +69,16 @@ def read_table(path: Path, columns: int) -> list[list[str]]:
         lines.pop()
     for number, line in enumerate(lines, start=1):
         if len(line) != columns or not all(line):
-            raise DataError(
-                "the file is damaged",
-                where=f"{path}:{number}",
-                expected=f"{columns} values with tabs between them",
-                received=repr("\t".join(line)[:60]),
-                remedy=_REMEDY,
-            )
+            raise damaged(path, number, f"{columns} values with tabs between them", line)
     return lines
+
+
+def damaged(path: Path, number: int, expected: str, line: Sequence[str]) -> DataError:
+    """Make the error of a line that is not as it was written; it has these values."""
+    return DataError(
+        "the file is damaged",
+        where=f"{path}:{number}",
+        expected=expected,
+        received=repr("\t".join(line)[:60]),
+        remedy=_REMEDY,
+    )

@@ -101,7 +101,7 @@ def _objective(name: str, model: WordPredictor, preprocessor: WordCounter, negat
     size, width = model.vocabulary_size, model.hidden_dim
     if name == "hierarchical_softmax":
         paths, turns = huffman(preprocessor.counts)
-        return HierarchicalSoftmax(paths=paths, turns=turns, width=width)
+        return HierarchicalSoftmax(paths=paths, turns=turns, counts=preprocessor.counts, width=width)
     if name == "softmax":
         return FullSoftmax(vocabulary_size=size, width=width)
     return NegativeSampling(vocabulary_size=size, width=width, negatives=negatives)

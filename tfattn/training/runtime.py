@@ -3,13 +3,13 @@
 import functools
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any, Literal
 
 import tensorflow as tf
-from pydantic import NonNegativeInt
+from pydantic import NonNegativeInt, PositiveInt
 
-from tfattn.config.relations import OnlyWith
+from tfattn.config.relations import NotWith, OnlyWith
 from tfattn.errors import ConfigError, TrainingError
 from tfattn.training.cluster import cluster
 from tfattn.training.compiled import compiled
@@ -47,6 +47,8 @@ class Runtime:
         logical_devices: the number of devices into which the CPU is split, which share its cores and the rows of a
             batch; 0 keeps it whole. `cores` makes one per core, at most four, where there is no GPU: 1.5 times as fast
             for models whose operations are too small to keep several cores busy.
+        threads: the number of threads that share an operation; null for one per core. One is faster where operations
+            are so small that to divide them takes longer, as those of word vectors.
 
     Attributes:
         chosen_precision, reason: the precision of layers and the reason for it, after `start`.
@@ -67,10 +69,12 @@ class Runtime:
         logical_devices: Annotated[
             NonNegativeInt | Literal["cores"], OnlyWith("strategy", values=("auto", "mirrored"))
         ] = 0,
+        threads: Annotated[PositiveInt | None, NotWith("logical_devices")] = None,
     ):
         self.precision = precision
         self.strategy_name = strategy
         self.logical_devices = logical_devices
+        self.threads = threads
 
     def start(self) -> "Runtime":
         """Set up the devices and choose the precision; call it before any other use of TensorFlow in the process.
@@ -81,6 +85,9 @@ class Runtime:
             os.environ.setdefault(name, value)
         configured = (self.precision, "as configured")
         self.chosen_precision, self.reason = fastest() if self.precision == "auto" else configured
+        if self.threads:
+            with suppress(RuntimeError):  # TensorFlow is in use in this process: it is only slower
+                tf.config.threading.set_intra_op_parallelism_threads(self.threads)
         self.strategy = self._make_strategy()
         self.local_replicas = _local_replicas(self.strategy)
         return self

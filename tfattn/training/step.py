@@ -92,7 +92,7 @@ class TrainingStep:
         """Take the step.
 
         Args:
-            batch: this replica's part, of the reader.
+            batch: this replica's part, of the reader; of several updates along a first axis.
             state: `step`, `updates`, `loss_scale` and `good_steps`, see `loop.Counters`.
             signals: (2,) float32, to be summed over all replicas: seconds since the call began, requests to stop.
             number: which of the updates of the batch it is, from 0.
@@ -103,7 +103,7 @@ class TrainingStep:
         """
         replica = tf.distribute.get_replica_context()
         if self.updates > 1:
-            batch = {name: _divide(value, self.updates)[number] for name, value in batch.items()}
+            batch = {name: tf.gather(value, number) for name, value in batch.items()}
         counted = tf.concat([self._weights(batch), self._counts(batch), signals], axis=0)
         counted = replica.all_reduce(tf.distribute.ReduceOp.SUM, counted)
         weights, (tokens, examples, elapsed, stop) = counted[:-4], tf.unstack(counted[-4:])
@@ -125,8 +125,10 @@ class TrainingStep:
         update = tf.cast(state["updates"] + 1, tf.float32)
 
         def apply():
-            factor = clip / state["loss_scale"]
-            self.optimizer.apply([sums.scaled(gradient, factor) for gradient in gradients], fraction, update)
+            changes = gradients
+            if self.clip_norm or self.scales_loss:
+                changes = [sums.scaled(gradient, clip / state["loss_scale"]) for gradient in gradients]
+            self.optimizer.apply(changes, fraction, update)
             if self.averaging:
                 self.averaging.update(update)
             return True
@@ -174,7 +176,8 @@ class TrainingStep:
             counts = self.task.loss_weights(batch)
             added = tf.stack([tf.reduce_sum(terms[name] * counts[name]) for name in self.task.loss_names])
             losses = added * factors
-            scaled = tf.reduce_sum(added if self.task.learns_from_sums else losses) * loss_scale
+            total = tf.reduce_sum(added if self.task.learns_from_sums else losses)
+            scaled = total * loss_scale if self.scales_loss else total
         _refuse_new_state(self.fixed, scope)
         return sums.whole(tape.gradient(scaled, weights), but_tables=self.sparse_embeddings), losses
 

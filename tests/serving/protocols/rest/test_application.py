@@ -142,6 +142,13 @@ def test_row_17_columns_and_row_46_several_outputs(server):
     assert named.json == {"predictions": [{"c": 3.0, "d": -1.0}]}
 
 
+def test_inputs_with_default_values_may_be_left_out(server):
+    rows = {"signature_name": "default", "instances": [{"a": 1}, {"a": 2}]}
+    assert server.post("sums:predict", rows).json == {"predictions": [{"c": 11.0, "d": -9.0}, {"c": 12.0, "d": -8.0}]}
+    columns = {"signature_name": "default", "inputs": {"a": [1]}}
+    assert server.post("sums:predict", columns).json == {"outputs": {"c": [11.0], "d": [-9.0]}}
+
+
 def test_row_40_and_50_types_that_json_cannot_say(serve):
     half = {"x": (tf.half, [None])}
     functions = [

@@ -1,5 +1,6 @@
 """Which inputs a predict request holds: rows 16 to 33, 40 and the cap on rows."""
 
+import numpy as np
 import pytest
 import tensorflow as tf
 from grpc import StatusCode
@@ -14,6 +15,7 @@ from tfattn.serving.protocols.rest.predict_request import InputParser, find_sign
 MATRIX = (tf.float32, [None, None])
 ONE = signature("serving_default", {"x": FLOATS}, {"y": FLOATS})
 TWO = signature("two", {"a": FLOATS, "b": TEXTS}, {"y": FLOATS})
+WITH_DEFAULT = signature("default", {"a": FLOATS, "b": FLOATS}, {"y": FLOATS}, defaults={"b": np.float32([10])})
 TEXT = signature("text", {"text": TEXTS}, {"y": FLOATS})
 
 
@@ -95,6 +97,25 @@ def test_row_27_the_names_of_a_row():
     )
     assert "key: z of" in refused({"instances": [{"a": 1.0, "z": "x"}]}, TWO), "as many, but others"
     assert "keys must be equal to: x" in refused({"instances": [{}]})
+
+
+def test_inputs_with_default_values_may_be_left_out():
+    for body in ({"instances": [{"a": 1.0}, {"a": 2.0}]}, {"inputs": {"a": [1.0, 2.0]}}):
+        assert inputs(body, WITH_DEFAULT) == {"a": [1.0, 2.0]}
+    for body in ({"instances": [{"b": 3.0, "a": 1.0}]}, {"inputs": {"b": [3.0], "a": [1.0]}}):
+        assert inputs(body, WITH_DEFAULT) == {"a": [1.0], "b": [3.0]}
+    assert refused({"instances": [{"b": 1.0}]}, WITH_DEFAULT).endswith("keys must be equal to: a,b. Missing: a")
+    assert refused({"inputs": {"b": [1.0]}}, WITH_DEFAULT) == "Missing named input: a in 'inputs' object."
+
+
+def test_rows_leave_out_the_same_inputs():
+    start = "Failed to process element: 1 of 'instances' list. JSON object: "
+    assert refused({"instances": [{"a": 1.0, "b": 1.0}, {"a": 2.0}]}, WITH_DEFAULT) == (
+        start + '{"a": 2.0} keys must be equal to: a,b. Missing: b'
+    )
+    assert refused({"instances": [{"a": 1.0}, {"a": 2.0, "b": 1.0}]}, WITH_DEFAULT) == (
+        start + '{"a": 2.0, "b": 1.0} keys must be equal to: a. Not in the first row: b'
+    )
 
 
 def test_row_28_rows_of_different_kinds():

@@ -61,7 +61,9 @@ class Application:
         self._serving, self._health, self._page = serving, health, page
         self._callers, self._accounts = Callers(serving), Accounts(models, serving, metrics)
         self._methods = Methods(models, serving)
-        self._texts = Texts(models, serving, callers=self._callers, accounts=self._accounts, metrics=metrics)
+        self._texts = Texts(
+            models, serving, callers=self._callers, accounts=self._accounts, metrics=metrics, health=health
+        )
         self._others: dict[bytes, Callable[[], Response]] = {
             METRICS_PATH: lambda: Response(200, metrics.text(), CONTENT_TYPE.encode()),
             **{path: lambda response=response: response for path, response in page.files.items()},

@@ -54,6 +54,8 @@ def find_signature(signatures: Mapping[str, Signature], name: str) -> Signature:
 class InputParser:
     """The parser of the inputs of a signature.
 
+    Inputs with default values may be left out, unlike in TF Serving's REST: of columns, or of all rows alike.
+
     Args:
         signature: what is to be computed.
         max_rows: the most rows of a request.
@@ -106,12 +108,17 @@ class InputParser:
             self._check_rows(rows)
         return arrays
 
+    def _wanted(self, first: Mapping[str, Any]) -> list[str]:
+        """List the inputs that rows must have: those without default values, and those that the first row has."""
+        return [name for name in self._tensors if name in first or name not in self._signature.defaults]
+
     def _transposed(self, rows: list[Any]) -> dict[str, list[Any]]:
-        """Transpose rows to columns; none where the rows are not objects with exactly the inputs' names."""
-        if set(map(type, rows)) != {dict} or set(map(len, rows)) != {len(self._tensors)}:
+        """Transpose rows to columns; none where the rows are not objects with exactly the names that are wanted."""
+        wanted = self._wanted(rows[0])
+        if set(map(type, rows)) != {dict} or set(map(len, rows)) != {len(wanted)}:
             return {}
         try:
-            return {name: [row[name] for row in rows] for name in self._tensors}
+            return {name: [row[name] for row in rows] for name in wanted}
         except KeyError:
             return {}
 
@@ -119,6 +126,7 @@ class InputParser:
         """Walk through the rows to find what is wrong with them."""
         named = _is_named(rows[0])
         only = next(iter(self._tensors))
+        wanted = self._wanted(rows[0]) if named else []
         sizes: dict[str, tuple[int, list[int]]] = {}
         for index, row in enumerate(rows):
             if named != _is_named(row):
@@ -133,10 +141,12 @@ class InputParser:
                         f"Failed to process element: {index}{key} of 'instances' list. "
                         f"Error: {failure.code.name}: {failure.message}"
                     ) from None
-            if named and (missing := sorted(self._tensors.keys() - row.keys())):
+            if named and row.keys() != set(wanted):
+                missing, extra = sorted(set(wanted) - row.keys()), sorted(row.keys() - set(wanted))
+                differs = f"Missing: {','.join(missing)}" if missing else f"Not in the first row: {','.join(extra)}"
                 raise invalid(
                     f"Failed to process element: {index} of 'instances' list. JSON object: {quote(row)} keys must be "
-                    f"equal to: {','.join(self._tensors)}. Missing: {','.join(missing)}"
+                    f"equal to: {','.join(wanted)}. {differs}"
                 )
 
     def _check_item(self, name: str, value: Any, sizes: dict[str, tuple[int, list[int]]]) -> None:
@@ -160,6 +170,8 @@ class InputParser:
         arrays = {}
         for name, tensor in self._tensors.items():
             if name not in value:
+                if name in self._signature.defaults:
+                    continue
                 raise invalid(f"Missing named input: {name} in 'inputs' object.")
             array = self._dense(value[name], tensor)
             if array is None:

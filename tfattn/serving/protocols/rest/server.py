@@ -72,3 +72,5 @@ class RestServer(uvicorn.Server):
                     await asyncio.sleep(0.02)
         self.should_exit = True
         await self._running
+        if self.server_state.tasks:  # they have been cut, and say so to their clients
+            await asyncio.wait(self.server_state.tasks, timeout=LINGER)

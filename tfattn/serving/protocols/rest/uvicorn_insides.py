@@ -26,7 +26,7 @@ INSIDES: dict[type, frozenset[str]] = {
     ),
     RequestResponseCycle: frozenset(("disconnected", "keep_alive", "message_event", "more_body", "response_complete")),
     uvicorn.Server: frozenset(("capture_signals", "serve", "server_state", "servers", "should_exit", "started")),
-    ServerState: frozenset(("connections",)),
+    ServerState: frozenset(("connections", "tasks")),
 }
 
 

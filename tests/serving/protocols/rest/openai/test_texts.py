@@ -5,7 +5,7 @@ import json
 import pytest
 from grpc import StatusCode
 
-from tests.serving.protocols.rest.conftest import eventually
+from tests.serving.protocols.rest.conftest import eventually, read_all
 from tests.serving.stand_ins import Version, half_plus_two
 from tfattn.serving.api.failure import Failure, invalid
 from tfattn.serving.generation.piece import Piece, Token, Usage
@@ -42,6 +42,11 @@ def chat(**more):
 
 def completion(**more):
     return {"model": "author", "prompt": "Once", **more}
+
+
+def request(fields) -> bytes:
+    body = json.dumps(fields).encode()
+    return f"POST {COMPLETIONS} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
 def events(answer):
@@ -286,15 +291,29 @@ def test_what_goes_wrong_in_the_middle_ends_the_stream_with_an_error(server, aut
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_client_that_goes_is_written_nothing_more(server, author, stream):
     author.gate.clear()
-    body = json.dumps(completion(stream=stream)).encode()
     with server.connected() as connection:
-        head = f"POST {COMPLETIONS} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
-        connection.sendall(head.encode() + body)
+        connection.sendall(request(completion(stream=stream)))
         eventually(lambda: author.in_use == 1)
         if stream:
             assert b"The" in connection.recv(10_000)
     eventually(lambda: (author.in_use, author.cancelled) == (0, 1))
     eventually(lambda: [code for *_, code in server.metrics.requests] == [StatusCode.CANCELLED])
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_server_that_ends_says_so_to_whom_it_writes(server, author, stream):
+    server.uvicorn.config.timeout_graceful_shutdown = 0.3
+    author.gate.clear()
+    with server.connected() as connection:
+        connection.sendall(request(completion(stream=stream)))
+        eventually(lambda: author.in_use == 1)
+        server.health.draining, server.uvicorn.should_exit = True, True
+        written = read_all(connection).decode()
+    assert written.startswith("HTTP/1.1 200" if stream else "HTTP/1.1 503")
+    assert "The server ended before the text did" in written
+    if stream:
+        assert '"text": "The"' in written and written.endswith("\r\n0\r\n\r\n"), "whole, as HTTP has it"
+    assert [code for *_, code in server.metrics.requests] == [StatusCode.UNAVAILABLE]
 
 
 def test_a_text_that_does_not_go_on_in_time(serve, author):

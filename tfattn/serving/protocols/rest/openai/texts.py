@@ -18,6 +18,7 @@ from tfattn.serving.generation.request import Request, read
 from tfattn.serving.models.models import Models
 from tfattn.serving.models.version import Version
 from tfattn.serving.monitoring.metrics import Metrics
+from tfattn.serving.protocols.health import Health
 from tfattn.serving.protocols.rest.accounts import Accounts
 from tfattn.serving.protocols.rest.body import Disconnected, Receive, read_body, unless_disconnected
 from tfattn.serving.protocols.rest.callers import Callers
@@ -65,11 +66,21 @@ class Texts:
         callers: who may ask.
         accounts: where requests are told.
         metrics: what counts.
+        health: what the server says of itself.
     """
 
-    def __init__(self, models: Models, serving: Serving, *, callers: Callers, accounts: Accounts, metrics: Metrics):
+    def __init__(
+        self,
+        models: Models,
+        serving: Serving,
+        *,
+        callers: Callers,
+        accounts: Accounts,
+        metrics: Metrics,
+        health: Health,
+    ):
         self._models, self._serving, self._callers = models, serving, callers
-        self._accounts, self._metrics = accounts, metrics
+        self._accounts, self._metrics, self._health = accounts, metrics, health
 
     def has(self, method: str, path: bytes) -> bool:
         """Tell whether a request is for this API."""
@@ -126,6 +137,10 @@ class Texts:
                 except TimeoutError:
                     message = f"The text did not go on within {seconds:g} s"
                     raise Failure(StatusCode.DEADLINE_EXCEEDED, message) from None
+                except asyncio.CancelledError:
+                    if not self._health.draining:  # then the client has gone
+                        raise
+                    raise Failure(StatusCode.UNAVAILABLE, "The server ended before the text did") from None
                 except Failure as failure:
                     if failure.code is StatusCode.INVALID_ARGUMENT:
                         # All else has been checked.

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import tensorflow as tf
 
 from tfattn.preprocessing.code_points import CodePointTable
-from tfattn.preprocessing.word_characters import NOTHING, Rules, pages
+from tfattn.preprocessing.word_characters import BLANK, ENDS, NOTHING, Rules, pages
 
 UNKNOWN_ID = -1
 JOINT = "_"  # between the words of a phrase
 
 
-class WordTable(tf.Module):
+class WordLookup(tf.Module):
     """Looks words up, written as they may be: `New York`, `NEW YORK.` and `new_york` are all `new_york`.
 
     Args:
@@ -19,8 +19,8 @@ class WordTable(tf.Module):
         rules: by which texts were divided.
 
     Example:
-        table = WordTable(["new_york", "is"], Rules(only_letters=True, lower_case=True, ascii=False))
-        table(tf.constant(["New York", "was"]))  # [0, -1]
+        lookup = WordLookup(["new_york", "is"], Rules(only_letters=True, lower_case=True, ascii=False))
+        lookup(tf.constant(["New York", "was"]))  # [0, -1]
     """
 
     def __init__(self, words: Sequence[str], rules: Rules):
@@ -34,7 +34,9 @@ class WordTable(tf.Module):
     def __call__(self, words: tf.Tensor) -> tf.Tensor:
         """Look up words (B,), UTF-8: (B,) int32, -1 where one is unknown."""
         characters = tf.strings.unicode_decode(words, "UTF-8", errors="replace", replacement_char=0xFFFD)
-        becomes = characters.with_values(self._characters(characters.values))  # (B, (characters), 2)
-        merged = becomes.merge_dims(1, 2)
-        written = tf.strings.unicode_encode(tf.ragged.boolean_mask(merged, merged != NOTHING), "UTF-8")
-        return self._ids.lookup(tf.strings.reduce_join(tf.strings.split(written), axis=-1, separator=JOINT))
+        entries = self._characters(characters.values)  # (N, 2)
+        becomes = tf.where(entries == ENDS, ord(BLANK), characters.values[:, None] + entries)
+        spelled = characters.with_values(tf.RaggedTensor.from_tensor(becomes)).merge_dims(1, 2)
+        is_there = tf.reshape(entries != NOTHING, [-1])
+        spelled = tf.strings.unicode_encode(tf.ragged.boolean_mask(spelled, spelled.with_values(is_there)), "UTF-8")
+        return self._ids.lookup(tf.strings.reduce_join(tf.strings.split(spelled), axis=-1, separator=JOINT))

@@ -1,0 +1,78 @@
+"""The evaluation of word vectors: how well they tell which words are near each other, and which words are alike."""
+
+import numpy as np
+
+from tfattn.drawing.figures import svg
+from tfattn.evaluation.evaluate import Findings
+from tfattn.evaluation.report import Headline, Picture, Section, Table, Text
+from tfattn.evaluation.wording import count, number
+from tfattn.trained.ensemble import TrainedEnsemble
+from tfattn.trained.predictions import SplitPredictions
+from tfattn.training.losses import LOSS
+from tfattn.vectors.word_map import word_map
+from tfattn.vectors.word_vectors import WordVectors
+
+MOST_SHOWN, NEIGHBORS = 20, 6
+MOST_DRAWN = 60
+FIRST = 100  # words that stand in every text are shown neither with neighbors nor on the map, where there are more
+FEWEST_DRAWN = 3
+
+
+def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
+    """Evaluate word vectors on the texts of a split.
+
+    Args:
+        ensemble: one model, whose task is a Word2Vec.
+        predictions: the metrics of the split's records.
+
+    Returns:
+        findings whose metrics are the loss of a pair of words, and `baseline_loss`, that of vectors that know nothing.
+    """
+    task, preprocessor = ensemble.task, ensemble.preprocessor
+    vectors = WordVectors(preprocessor.words, np.asarray(task.model.word_vectors), preprocessor.counts)
+    metrics = {**predictions.metrics, "baseline_loss": task.objective.guess, "num_words": len(vectors)}
+    loss, guess = number(metrics[LOSS]), number(metrics["baseline_loss"])
+    is_better = metrics[LOSS] < metrics["baseline_loss"]
+    headline = Headline(
+        metric=loss,
+        sentence=f"{loss} nats is the loss of a pair of words that are near each other.",
+        doubts=[] if is_better else ["That is not better than vectors that know nothing."],
+        remarks=[
+            f"Vectors that know nothing have {guess}.",
+            "Losses can be compared where vocabulary, window and objective are the same. How good vectors are shows "
+            "where they are used; `tfattn word-similarity` and `tfattn word-analogies` hold them against the usual files.",
+        ],
+        facts={"words": f"{len(vectors):,}", "numbers of a vector": f"{vectors.width:,}"},
+    )
+    return Findings(
+        question="which words are alike?",
+        measured=f"{count(len(vectors), 'word')} of {count(len(predictions.rows), f'{predictions.split} text')}",
+        metrics=metrics,
+        predictions=[],
+        headline=headline,
+        sections=[_neighbors(vectors), _map(vectors)],
+        thing="text",
+        in_short=f"loss {loss} of a pair of words (of vectors that know nothing: {guess})",
+        baselines={LOSS: metrics["baseline_loss"]},
+    )
+
+
+def _neighbors(vectors: WordVectors) -> Section:
+    """Show the nearest words of some words, taken evenly by their rank from frequent to rare."""
+    first = FIRST if len(vectors) > 10 * FIRST else 0
+    ranks = np.unique(np.geomspace(first + 1, len(vectors), min(MOST_SHOWN, len(vectors) - first)).astype(int)) - 1
+    rows = []
+    for rank in ranks.tolist():
+        near = vectors.neighbors(vectors.words[rank], k=NEIGHBORS)
+        found = ", ".join(f"{one.word} {one.score:.2f}" for one in near)
+        rows.append([vectors.words[rank], f"{vectors.counts[rank]:,}", found])
+    return Section("Which words are alike, from frequent to rare", [Table(["word", "times", "nearest by angle"], rows)])
+
+
+def _map(vectors: WordVectors) -> Section:
+    first = FIRST if len(vectors) > 10 * FIRST else 0
+    words = vectors.words[first : first + MOST_DRAWN]
+    if len(words) < FEWEST_DRAWN:
+        return Section("A map of frequent words", [Text("There are too few words for a map.")])
+    picture = Picture("words", svg(word_map(vectors, words)), "frequent words, as near to each other as a plane allows")
+    return Section("A map of frequent words", [picture])
