@@ -9,8 +9,8 @@ from keras import ops
 def look_up(table: keras.Variable, ids: Any) -> Any:
     """Return rows of a table: (...) int -> (..., D).
 
-    TensorFlow's variables gather them without a copy of the table, which `ops.take` makes once rows of it are changed in
-    place: with a million words, that copy takes longer than all else.
+    TensorFlow's variables gather them without a copy of the table, which `ops.take` makes once rows of it are changed
+    in place: with a million words, that copy takes longer than all else.
 
     Args:
         table: (V, D).
