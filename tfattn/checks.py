@@ -7,7 +7,7 @@ from tfattn import registry
 from tfattn.config.build import build, located
 from tfattn.config.constructors import constructor
 from tfattn.config.relations import broken
-from tfattn.config.schema import Config
+from tfattn.config.schema import EMBEDDINGS, Config
 from tfattn.data.section import Data
 from tfattn.errors import ConfigError, ConfigProblems
 from tfattn.preprocessing.preprocessor import Preprocessor
@@ -16,6 +16,7 @@ from tfattn.runs.member import Member, build_task, check_labels
 from tfattn.tasks.task import Task
 from tfattn.training.memory import check_memory, outline
 from tfattn.training.trainer import Trainer
+from tfattn.vectors.token_embeddings import check_beginning
 
 
 def check(config: Config) -> Config:
@@ -34,6 +35,9 @@ def check(config: Config) -> Config:
     sizes = {key: stated.get(key, size) for key, size in preprocessor.sizes.items()}
     model = outline(lambda: build(config, "model", **sizes))
     task = outline(lambda: build_task(config, model, preprocessor, data.targets.facts))
+    if (beginning := stated.get(EMBEDDINGS)) is not None:
+        with located(config, "model"):
+            check_beginning(model, preprocessor, beginning["from"], is_pretrained=stated["pretrained"] is not None)
     _check_measuring(config, data)
     _check_task(config, task, parts["training"], sizes)
     _check_length(config, preprocessor, model)

@@ -12,6 +12,7 @@ from tfattn import console, files, pretrained, registry
 from tfattn.checks import check, check_prepared
 from tfattn.config.build import build
 from tfattn.config.resolve import resolve
+from tfattn.config.schema import EMBEDDINGS
 from tfattn.config.seal import sealed
 from tfattn.config.show import to_yaml
 from tfattn.data.prepare import prepare as prepare_data
@@ -41,6 +42,7 @@ from tfattn.training.prediction import encode
 from tfattn.training.runtime import Runtime
 from tfattn.training.seeding import seeded
 from tfattn.training.workers import start_workers
+from tfattn.vectors.token_embeddings import begin
 
 
 def open_run(pipeline: Path, overrides: list[str] | None) -> Run:
@@ -143,6 +145,8 @@ def _train(member: Member, runtime: Runtime) -> None:
             source = member.config.values["model"].get("pretrained")
             if source is not None:
                 pretrained.open(source).load_into(task.model, task.optional_layers).show()
+            if (beginning := member.config.values["model"].get(EMBEDDINGS)) is not None:
+                begin(task.model, member.preprocessor(), beginning["from"]).show()
         records = _encoded(member, task, runtime) if task.encoder_is_frozen else member.prepared
         train, validation = (member.reader(split, folder=records) for split in (TRAIN, VALIDATION))
         trained_on = environment_of(runtime, task)

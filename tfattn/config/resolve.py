@@ -11,7 +11,7 @@ from typing import Any
 
 from tfattn import registry
 from tfattn.config.read import KeyPath, Tree, parse_yaml, read_yaml
-from tfattn.config.schema import Config, check, keys_of
+from tfattn.config.schema import EMBEDDINGS, Config, check, keys_of
 from tfattn.config.wording import shown
 from tfattn.errors import ConfigError
 
@@ -29,7 +29,7 @@ def resolve(path: str | Path, overrides: list[str] | None = None) -> Config:
     tree = _read_mapping(path, expected="a mapping with name, data, model, task")
     problems: list[ConfigError] = []
     unread: set[KeyPath] = set()
-    for section, values in [found for found in _mappings(tree.values, ()) if "from" in found[1]]:
+    for section, values in _started(tree.values):
         with _collecting(problems, unread, section):
             _join_part(tree, section, values, Path(path))
     for override in overrides or ():
@@ -82,7 +82,7 @@ def _join_part(tree: Tree, path: KeyPath, values: dict[str, Any], file: Path) ->
     if not path or not isinstance(name, str):
         raise ConfigError("`from:` names the file that a section starts from", where=place, received=repr(name))
     part = _read_mapping(_find_part(name, file, place), expected="the keys of one section")
-    if any("from" in inner for _, inner in _mappings(part.values, ())):
+    if _started(part.values):
         raise ConfigError("a part cannot start from another part", where=name, remedy="Write its keys out.")
     _merge(part.values, values, part.places, (), tree.places, path)
     values.clear()
@@ -168,6 +168,11 @@ def _fill_from_pretrained(tree: Tree) -> None:
         if key not in model:
             model[key] = value
             tree.places[("model", key)] = f"pretrained {source}"
+
+
+def _started(values: dict[str, Any]) -> list[tuple[KeyPath, dict[str, Any]]]:
+    """List the sections that start from a part; the embeddings of a model start from vectors."""
+    return [(path, inner) for path, inner in _mappings(values, ()) if "from" in inner and path[-1:] != (EMBEDDINGS,)]
 
 
 def _mappings(value: Any, path: KeyPath) -> Any:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -15,6 +15,10 @@ from tfattn.config.types import Mark, OfTaskMark, PartMark, PartsMark, SectionMa
 from tfattn.config.wording import quotes_hint, shown
 from tfattn.errors import ConfigError, ConfigProblems, nearest
 
+EMBEDDINGS = "embeddings"
+# A mapping of one key, which no constructor could have as an argument.
+Beginning = Annotated[dict[Literal["from"], Annotated[str, Field(min_length=1)]], Field(min_length=1)]
+
 # Keys that every entry of a catalog takes beside its constructor's arguments: the program acts on them.
 SHARED_KEYS: dict[str, dict[str, Argument]] = {
     "models": {
@@ -25,7 +29,15 @@ SHARED_KEYS: dict[str, dict[str, Argument]] = {
             help="published weights to start from: `minilm`, `smollm2`, or a folder; sizes come from there too.",
             nested=None,
             given=None,
-        )
+        ),
+        EMBEDDINGS: Argument(
+            name=EMBEDDINGS,
+            annotation=Beginning | None,
+            default=None,
+            help="`{from: FILE}`, or an export: vectors of words with which tokens that are words begin.",
+            nested=None,
+            given=None,
+        ),
     }
 }
 

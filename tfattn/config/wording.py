@@ -27,7 +27,8 @@ def described(schema: dict[str, Any]) -> str:
     if schema.get("type") == "array" and "items" in schema:
         return f"a list, each {described(schema['items'])}"
     if schema.get("type") == "object" and isinstance(schema.get("additionalProperties"), dict):
-        return f"a mapping, each value {described(schema['additionalProperties'])}"
+        names = f" of {described(schema['propertyNames'])}" if "propertyNames" in schema else ""
+        return f"a mapping{names}, each value {described(schema['additionalProperties'])}"
     bounds = [f"{sign} {_number(schema[key])}" for key, sign in _BOUNDS.items() if key in schema]
     pattern = f" that matches {schema['pattern']}" if "pattern" in schema else ""
     return f"{kind} {' and '.join(bounds)}".rstrip() + pattern

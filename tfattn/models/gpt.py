@@ -168,6 +168,10 @@ class Gpt(Decoder):
     def num_groups(self) -> int:
         return self.num_key_value_heads or self.num_heads
 
+    @property
+    def token_embeddings(self) -> EmbeddingTable:
+        return self.token
+
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
         token_ids, packed = features[feature_names.TOKEN_IDS], features.get(feature_names.SEQUENCE_IDS)
         length = ops.shape(token_ids)[1]

@@ -146,6 +146,10 @@ class RnnEncoderDecoder(EncoderDecoder):
         for layer in (self.source_dropout, *self.encoder_dropouts, self.target_dropout, self.output_dropout):
             layer.build((None, None, None))
 
+    @property
+    def token_embeddings(self) -> EmbeddingTable:
+        return self.source_token
+
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
         memory = self.encode(features, training=training)
         x = self.target_dropout(self._vectors(self.target_token, features[TARGET_IDS][:, :-1]), training=training)

@@ -11,6 +11,7 @@ from tfattn.config.types import Depth, Rate, Size
 from tfattn.decoding.rows import pick
 from tfattn.features import LOGITS, PADDING_MASK, TARGET_IDS, TOKEN_IDS
 from tfattn.layers.decoder_block import DecoderBlock
+from tfattn.layers.embeddings import EmbeddingTable
 from tfattn.layers.encoder_block import EncoderBlock
 from tfattn.layers.norm import LayerNormalization
 from tfattn.layers.positions import Positions, check_heads
@@ -146,6 +147,10 @@ class Transformer(EncoderDecoder):
         layers = (self.source_positions, self.target_positions, *self.encoder, *self.decoder, *self.final_norms)
         for layer in layers:
             layer.build((None, None, self.hidden_dim))
+
+    @property
+    def token_embeddings(self) -> EmbeddingTable:
+        return self.source_token
 
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
         memory = self.encode(features, training=training)

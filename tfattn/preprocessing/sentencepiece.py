@@ -159,6 +159,11 @@ class SentencePiece(Preprocessor):
         return {"vocabulary_size": sizes[0], "target_vocabulary_size": sizes[1]}
 
     @property
+    def tokens(self) -> list[str]:
+        """The tokens of sources, in the order of their ids."""
+        return list(self._source.tokens)
+
+    @property
     def start_id(self) -> int:
         """The id of the token with which every target begins."""
         return self._target.start_id

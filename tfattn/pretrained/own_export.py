@@ -9,6 +9,7 @@ import numpy as np
 
 from tfattn import files
 from tfattn.config.read import read_yaml
+from tfattn.config.schema import SHARED_KEYS
 from tfattn.errors import CheckpointError
 from tfattn.formats.training_file import TrainingFile
 from tfattn.preprocessing.byte_vocabulary import ByteVocabulary, in_order
@@ -47,7 +48,7 @@ class OwnExport(Pretrained):
         return (_version(folder) / NAMES).is_file()
 
     def sizes(self) -> dict[str, Any]:
-        given = {key: value for key, value in self._model.items() if key not in ("name", "pretrained")}
+        given = {key: value for key, value in self._model.items() if key not in ("name", *SHARED_KEYS["models"])}
         if self.preprocessor == "wordpiece":
             tokens = self._vocabulary.read_text(encoding="utf-8").split("\n")[:-1]
         else:

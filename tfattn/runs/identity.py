@@ -12,7 +12,7 @@ from typing import Any
 from tfattn import files, pretrained, registry
 from tfattn.config.constructors import constructor
 from tfattn.config.read import KeyPath
-from tfattn.config.schema import Config
+from tfattn.config.schema import EMBEDDINGS, Config
 from tfattn.config.types import Mark, PartsMark, SectionMark
 from tfattn.data.section import Data
 from tfattn.runs.ensemble import ensemble_of
@@ -54,6 +54,11 @@ def inputs_of(config: Config, data: Data) -> Inputs:
     of_training = {}
     if (source := config.values["model"].get("pretrained")) is not None:
         of_training["pretrained"] = pretrained.open(source).fingerprint()
+    if (source := config.values["model"].get(EMBEDDINGS)) is not None:
+        path = Path(source["from"])
+        of_training[EMBEDDINGS] = (
+            files.sha256(path) if path.is_file() else pretrained.find(str(path), Path("saved_models")).fingerprint()
+        )
     for path, kind, name in _parts(config, SectionMark(config.section), ()):
         if fingerprint := code_of(kind, name):
             (of_data if path[0] == "data" else of_training)["plugin " + ".".join(path)] = fingerprint

@@ -12,8 +12,10 @@ from tfattn.pretrained.own_export import OwnExport
 from tfattn.vectors import word_files
 from tfattn.vectors.word_vectors import WordVectors
 
+SAVED_MODELS = Path("saved_models")
 
-def open_vectors(model: str, folder: Path) -> WordVectors:
+
+def open_vectors(model: str, folder: Path = SAVED_MODELS) -> WordVectors:
     """Read word vectors into memory.
 
     Args:
@@ -27,9 +29,33 @@ def open_vectors(model: str, folder: Path) -> WordVectors:
     """
     if Path(model).is_file():
         return word_files.read(model)
+    export = _export(model, folder)
+    rows, _ = _shape(export)
+    words, counts = WordList.read(export.folder / "assets")
+    if rows != len(words):
+        raise CheckpointError(
+            "the export's words and vectors do not belong together",
+            where=str(export.folder),
+            expected=f"a vector for each of {len(words):,} words",
+            received=f"{rows:,} vectors",
+            remedy="Export the model again.",
+        )
+    vectors = export.read([WORD_VECTORS])[WORD_VECTORS]
+    return WordVectors(words, np.asarray(vectors, "float32"), counts)
+
+
+def width_of(model: str, folder: Path = SAVED_MODELS) -> int:
+    """Tell how many numbers each vector has, without reading them; else as `open_vectors`."""
+    if Path(model).is_file():
+        return word_files.width_of(model)
+    _, width = _shape(_export(model, folder))
+    return width
+
+
+def _export(model: str, folder: Path) -> OwnExport:
     for place in (Path(model), folder / model):
         if place.is_dir() and OwnExport.matches(place):
-            return _of_export(OwnExport(place))
+            return OwnExport(place)
     known = [path.name for path in sorted(folder.iterdir()) if files.numbered(path)] if folder.is_dir() else []
     raise ConfigError(
         "there are no such word vectors",
@@ -40,23 +66,15 @@ def open_vectors(model: str, folder: Path) -> WordVectors:
     )
 
 
-def _of_export(export: OwnExport) -> WordVectors:
+def _shape(export: OwnExport) -> tuple[int, int]:
+    """Return how many vectors there are, and how wide they are."""
     with native.errors_hidden():
         native.import_tensorflow()
-    if WORD_VECTORS not in export.stored_shapes():
+    shape = export.stored_shapes().get(WORD_VECTORS, ())
+    if len(shape) != 2:
         raise CheckpointError(
             "the export holds no word vectors",
             where=str(export.folder),
             expected=f"a model that was trained to make them, with the tensor `{WORD_VECTORS}`",
         )
-    words, counts = WordList.read(export.folder / "assets")
-    vectors = np.asarray(export.read([WORD_VECTORS])[WORD_VECTORS], "float32")
-    if vectors.ndim != 2 or len(vectors) != len(words):
-        raise CheckpointError(
-            "the export's words and vectors do not belong together",
-            where=str(export.folder),
-            expected=f"a vector for each of {len(words):,} words",
-            received=f"a tensor of shape {vectors.shape}",
-            remedy="Export the model again.",
-        )
-    return WordVectors(words, vectors, counts)
+    return shape

@@ -67,6 +67,10 @@ class WordVectors:
             )
         return self._places[word]
 
+    def find(self, word: str) -> int | None:
+        """Return the row of a word as it is written, or else in other case; None where there is none."""
+        return self._places.get(word, self.places_without_case.get(word.casefold()))
+
     def vector(self, word: str) -> np.ndarray:
         """Return the vector of a word (D,); else as `place`."""
         return self.vectors[self.place(word)]

@@ -13,6 +13,7 @@ from tests.serving.page.served import (
     GREETINGS_CARD,
     PRICES_CARD,
     TAGS_CARD,
+    VECTORS_CARD,
     Blanks,
     Customers,
     Endings,
@@ -20,6 +21,7 @@ from tests.serving.page.served import (
     Numbers,
     Prices,
     Reports,
+    Vectors,
     save,
 )
 from tfattn import files
@@ -38,13 +40,16 @@ def folder(tmp_path_factory) -> Path:
     blanks = Blanks()
     save(blanks, folder / "blanks/1", serving_default=blanks.serve, all_masks=blanks.every)
     save(endings := Endings(), folder / "endings/1", serving_default=endings.serve)
+    vectors = Vectors()
+    save(vectors, folder / "vectors/1", serving_default=vectors.serve, neighbors=vectors.neighbors)
+    files.write_json(folder / "vectors/1/assets.extra/card.json", VECTORS_CARD)
     files.write_json(folder / "endings/1/assets.extra/card.json", ENDINGS_CARD)
     files.write_json(folder / "prices/1/assets.extra/card.json", PRICES_CARD)
     files.write_json(folder / "tags/1/assets.extra/card.json", TAGS_CARD)
     files.write_json(folder / "customers/1/assets.extra/card.json", CUSTOMERS_CARD)
     files.write_json(folder / "greetings/1767355200/assets.extra/card.json", GREETINGS_CARD)
     models = {"reports": 'version_labels { key: "in use" value: 7 }', "numbers": "", "customers": ""}
-    models |= {"greetings": "", "prices": "", "tags": "", "blanks": "", "endings": ""}
+    models |= {"greetings": "", "prices": "", "tags": "", "blanks": "", "endings": "", "vectors": ""}
     entries = "".join(
         f'config {{ name: "{name}" base_path: "{folder / name}" model_platform: "tensorflow" {more} }}\n'
         for name, more in models.items()
@@ -99,6 +104,12 @@ def blanks(chromium, server) -> browser.Page:
 def endings(chromium, server) -> browser.Page:
     """The page, ready for a context with choices."""
     return opened(chromium, server, "endings")
+
+
+@pytest.fixture
+def vectors(chromium, server) -> browser.Page:
+    """The page, ready for a word whose neighbors are told."""
+    return opened(chromium, server, "vectors")
 
 
 def opened(chromium: browser.Browser, server: str, model: str) -> browser.Page:

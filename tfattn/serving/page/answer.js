@@ -4,6 +4,7 @@ import { element, part, show } from "./elements.js";
 import { marksOf } from "./marks.js";
 import { filledText, fillings } from "./masks.js";
 import { asItCame } from "./server.js";
+import { nearestWords } from "./words.js";
 
 const MOST_BARS = 12;
 const LONG = 60; // characters of a headline
@@ -16,7 +17,8 @@ const TITLES = {
 /** Shows what was answered to texts: a row of outputs, and [label, score] pairs where the model classifies. */
 export function showAnswer(row, scores, card, { text, milliseconds, texts = {} }) {
   const filled = fillings(row);
-  const ranked = filled.length === 1 ? filled[0] : descending(scores);
+  const nearest = nearestWords(row);
+  const ranked = filled.length === 1 ? filled[0] : nearest.length ? nearest : descending(scores);
   const given = labelsOf(row, scores);
   const marks = marksOf(row, texts);
   const headline = given ? given.join(", ") || "(no label)" : (marks?.headline ?? headlineOf(row, ranked, filled));
@@ -39,6 +41,7 @@ export function showAnswer(row, scores, card, { text, milliseconds, texts = {} }
   else if (isText(row.text)) told.add("text");
   if (scores.length) told.add("scores").add("probability"); // which is one of them
   if (given) told.add("is_label");
+  if (nearest.length) told.add("word").add("score");
   if (filled.length) ["masks", "score", "sequence", "token", "token_str"].forEach((name) => told.add(name));
   if (isNumber(row.prediction)) told.add("prediction");
   for (const name of marks?.told ?? []) told.add(name);

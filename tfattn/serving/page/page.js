@@ -8,6 +8,7 @@ import { element, part, show } from "./elements.js";
 import { fieldsOf, hasRows, hint, requestOf, rowOf } from "./form.js";
 import { ALL_MASKS } from "./masks.js";
 import { ask, begin, hasToken, useToken } from "./server.js";
+import { NEIGHBORS, neighborsRequest, onlyRow } from "./words.js";
 
 let asked = null; // what the form asks: {path, card, fields, outputs, byRows, signatures}, or {chat}
 let examplesShown = 0;
@@ -113,12 +114,14 @@ async function send() {
   const what = fields.some(({ isText }) => isText) ? "text" : "row";
   part("notice").textContent = `The ${what} is empty: there is nothing to answer.`;
   if (isEmpty) return fields[0].control.focus();
-  const body = requestOf(fields, byRows, byRows && ALL_MASKS in signatures ? ALL_MASKS : undefined);
+  const nears = NEIGHBORS in signatures;
+  const masks = byRows && ALL_MASKS in signatures ? ALL_MASKS : undefined;
+  const body = nears ? neighborsRequest(fields) : requestOf(fields, byRows, masks);
   const aligns = byRows && "alignment" in signatures;
   showCommand(`${path}:predict`, body);
   part("answer").classList.add("stale");
   const answer = await ask(`${path}:predict`, body);
-  const given = byRows ? answer.value.predictions[0] : answer.value.outputs;
+  const given = nears ? onlyRow(answer.value.outputs) : byRows ? answer.value.predictions[0] : answer.value.outputs;
   const row = outputs.length === 1 ? { [outputs[0]]: given } : given;
   offerAttention(`${path}:predict`, aligns ? requestOf(fields, byRows, "alignment") : null);
   const texts = Object.fromEntries(fields.filter(({ isText }) => isText).map(({ name, control }) => [name, control.value]));

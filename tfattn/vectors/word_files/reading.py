@@ -1,6 +1,8 @@
 """Reading of word vectors, in whatever format a file shows itself to be."""
 
+import contextlib
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from tfattn import files
@@ -29,25 +31,45 @@ def read(path: str | Path) -> WordVectors:
     Raises:
         DataError: it is none of these, damaged, cut off, or other than its first line tells; names the line or byte.
     """
-    unpacked = files.unpacked(path)
+    with _reading(path) as unpacked:
+        head = _head(unpacked)
+        table = Table(str(path), _width(head, unpacked))
+        if (header := _header(head)) is None:
+            _read_text(table, unpacked, line=1)
+        else:
+            _read_counted(table, unpacked, header, head)
+    return table.done()
+
+
+def width_of(path: str | Path) -> int:
+    """Tell from the first line of a file how many numbers a vector has; else as `read`."""
+    with _reading(path) as unpacked:
+        return _width(_head(unpacked), unpacked)
+
+
+@contextlib.contextmanager
+def _reading(path: str | Path) -> Iterator[files.AnyPath]:
     try:
-        return _read(unpacked)
+        yield files.unpacked(path)
     except OSError as error:
         raise DataError(f"cannot read the file ({error.strerror or error})", where=str(path)) from None
 
 
-def _read(path: files.AnyPath) -> WordVectors:
+def _head(path: files.AnyPath) -> bytes:
     with path.open("rb") as file:
-        head = file.read(text_rows.LONGEST_LINE)
-    first, _, behind = head.partition(b"\n")
-    header = HEADER.fullmatch(first)
-    if header is None:
-        table = Table(str(path), _width(head, path))
-        _read_text(table, path, line=1)
-        return table.done()
-    rows, width = map(int, header.groups())
-    table = Table(str(path), width)
-    is_binary = _is_binary(behind, width, path)
+        return file.read(text_rows.LONGEST_LINE)
+
+
+def _header(head: bytes) -> tuple[int, int] | None:
+    """Return how many words of how many numbers the first line tells; None where it is a word with its vector."""
+    found = HEADER.fullmatch(head.partition(b"\n")[0])
+    return found and (int(found[1]), int(found[2]))
+
+
+def _read_counted(table: Table, path: files.AnyPath, header: tuple[int, int], head: bytes) -> None:
+    """Read rows behind a header that tells how many there are."""
+    rows, width = header
+    is_binary = _is_binary(head.partition(b"\n")[2], width, path)
     _check_size(path, rows, width, smallest=rows * (2 + (4 if is_binary else 2) * width))
     if is_binary:
         with path.open("rb") as file:
@@ -62,7 +84,6 @@ def _read(path: files.AnyPath) -> WordVectors:
             received=f"{len(table):,}",
             remedy="Fetch it again." if len(table) < rows else "",
         )
-    return table.done()
 
 
 def _read_text(table: Table, path: files.AnyPath, *, line: int) -> None:
@@ -75,7 +96,9 @@ def _read_text(table: Table, path: files.AnyPath, *, line: int) -> None:
 
 
 def _width(head: bytes, path: files.AnyPath) -> int:
-    """Return how many numbers the first line of a file without a header has behind its word."""
+    """Return how many numbers a vector has, as the first line tells or shows."""
+    if (header := _header(head)) is not None:
+        return header[1]
     first, end, _ = head.partition(b"\n")
     if end and (width := text_rows.width_of(first)):
         return width
