@@ -86,6 +86,20 @@ def test_batches_do_not_depend_on_replicas_or_accumulation(reader, replicas, acc
         assert all(((part["record_ids"] < 0) == (part["weights"] == 0)).all() for part in parts)
 
 
+@pytest.mark.parametrize("replicas, accumulation, updates", [(1, 1, 2), (2, 1, 3), (3, 2, 2), (1, 1, 50)])
+def test_updates_of_a_batch_have_the_same_rows_for_any_number_of_replicas(reader, replicas, accumulation, updates):
+    divided = elements(reader.dataset(0, replicas=replicas, accumulation=accumulation, updates=updates))
+    for number, batch in enumerate(elements(reader.dataset(0))):
+        parts = divided[number * replicas : (number + 1) * replicas]
+        rows = batch["record_ids"].tolist()
+        size = -(-len(rows) // updates)
+        for update in range(updates):
+            own = [{name: value[update] for name, value in part.items()} for part in parts]
+            assert real_rows(own) == rows[update * size : (update + 1) * size]
+            assert all(len(part["record_ids"]) % accumulation == 0 for part in own)
+            assert all(((part["record_ids"] < 0) == (part["weights"] == 0)).all() for part in own)
+
+
 def test_what_workers_read_put_together_is_the_whole(reader):
     whole = elements(reader.dataset(0, start=2, replicas=4, accumulation=2))
     workers = [elements(reader.dataset(0, start=2, replicas=4, accumulation=2, local=range(w, w + 2))) for w in (0, 2)]

@@ -70,7 +70,11 @@ def make(tiny, data, runtime, monkeypatch):
         )
         loop = TrainingLoop(step, on)
         reader = tiny.read(data, "train", batch_size=batch_size)
-        return task, loop, lambda start=0: iter(on.read(reader, 0, start=start, accumulation=step.accumulation, updates=step.updates))
+        return (
+            task,
+            loop,
+            lambda start=0: iter(on.read(reader, 0, start=start, accumulation=step.accumulation, updates=step.updates)),
+        )
 
     return build
 

@@ -13,7 +13,7 @@ TRAINING = {"epochs": 2, "clip_norm": 0.1, "optimizer": ["adamw", {"learning_rat
 DROPOUT = {**TRAINING, "epochs": 1, "task": "bag", "dropout": 0.2}
 RUNS = {
     "micro-batches": {**TRAINING, **OFTEN, "accumulation": 4},
-    "terms and rows": {**TRAINING, "accumulation": 2, "task": "two terms", "sparse_embeddings": True},
+    "terms and rows": {**TRAINING, "updates_per_batch": 2, "task": "two terms", "sparse_embeddings": True},
 }
 ALL_RUNS = {
     "one device": RUNS,

@@ -44,6 +44,35 @@ def test_micro_batches_equal_the_whole_batch(make, clip_norm):
     assert_close(trained[0], trained[2])
 
 
+def test_updates_of_a_batch_equal_batches_of_their_size_and_their_records_are_joined(make):
+    for kind in ("BagOfTokens", "TwoTerms"):
+        alone, loop, batches = make(kind=kind, batch_size=8)
+        first = next(batches())
+        small = ({name: value[place : place + 4] for name, value in first.items()} for place in (0, 4))
+        steps = [loop(iter([batch]), Counters(number), limit=1, stop=False) for number, batch in enumerate(small)]
+        together, loop, batches = make(kind=kind, batch_size=8, updates=2)
+        taken = loop(batches(), Counters(), limit=1, stop=False)
+        assert_close(weights(alone), weights(together))
+        assert (taken.counters.step, taken.counters.updates, len(taken)) == (1, 2, 1)
+        for name in ("tokens", "examples"):
+            assert taken.records[name][0] == sum(step.records[name][0] for step in steps)
+        for name, losses in taken.losses.items():
+            counts = [step.weights[name][0] for step in steps]
+            assert taken.weights[name][0] == sum(counts)
+            mean = np.average([step.losses[name][0] for step in steps], weights=counts) if sum(counts) else 0
+            assert losses[0] == pytest.approx(mean, rel=1e-5)
+
+
+def test_a_task_that_learns_from_sums_is_told_means_and_changed_by_sums(make):
+    rate = 1e-3
+    plain, loop, batches = make(optimizer=Sgd(learning_rate=rate * 8, momentum=0.0))
+    expected = loop(batches(), Counters(), limit=1, stop=False).records["loss"][0]
+    summing, loop, batches = make(optimizer=Sgd(learning_rate=rate, momentum=0.0))
+    summing.learns_from_sums = True
+    assert loop(batches(), Counters(), limit=1, stop=False).records["loss"][0] == pytest.approx(expected, rel=1e-6)
+    assert_close(weights(plain), weights(summing))
+
+
 def test_the_loss_is_the_sum_of_the_means_of_its_terms(make):
     task, loop, batches = make(kind="TwoTerms", optimizer=Sgd(learning_rate=1.0, momentum=0.0))
     batch = next(batches())

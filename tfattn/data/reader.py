@@ -129,8 +129,8 @@ class Reader:
 
         Returns:
             An element for each batch and local part, in that order: the stored features as `records.parse` gives them,
-            (n, T) and (n,), or those of each of several updates, (updates, n, T) and (updates, n), with `weights` (n,) float32 and `record_ids` (n,) int32, and what the transforms make of
-            all that. T is the longest of the whole batch, for all its parts.
+            (n, T) and (n,), with `weights` (n,) float32 and `record_ids` (n,) int32, and what the transforms make of
+            all that; of several updates (updates, n, ...). T is the longest of the whole batch, for all its parts.
         """
         order = _Order(self.plan(epoch), self._records.lengths, start)
         with tf.device("CPU:0"):  # where input pipelines run, whatever device is current
@@ -159,8 +159,8 @@ class Reader:
             batch[WEIGHTS] = tf.cast(real, tf.float32)
             for change in self._transforms:
                 batch = change(batch, seeds_of(mine, seed=self._seed, epoch=epoch))
-            divided = {name: _divided(value, len(parts)) for name, value in batch.items()}
-            return divided if updates == 1 else {name: _divided(value, updates, axis=1) for name, value in divided.items()}
+            batch = {name: _divided(value, len(parts)) for name, value in batch.items()}
+            return {name: _divided(value, updates, axis=1) for name, value in batch.items()} if updates > 1 else batch
 
         windows = tf.data.Dataset.from_tensor_slices(order.windows).map(load).prefetch(1)
         batches = windows.flat_map(gather).map(parsed, num_parallel_calls=PARSED_AT_ONCE, deterministic=True)

@@ -1,4 +1,4 @@
-"""What word vectors draw at random: frequent words to leave out, how far words see, and words that stand nowhere near."""
+"""What word vectors draw at random: frequent words to leave out, how far words see, and words of no relation."""
 
 from collections.abc import Sequence
 

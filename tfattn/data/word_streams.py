@@ -1,6 +1,8 @@
 """Texts as words laid end to end, for vectors of words."""
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -52,6 +54,7 @@ class WordStreams(Examples):
         self.window = window
         self.sample = sample
         self.noise_power = noise_power
+        self.drawing = functools.lru_cache(maxsize=1)(self._drawing)  # a graph each
 
     def require(self, preprocessor: Preprocessor) -> None:
         """Refuse a preprocessor that does not count words."""
@@ -77,24 +80,27 @@ class WordStreams(Examples):
         drawn = Feature("int64", (None,), mask=None, role="target")
         return {STORED: sequence, SEQUENCE_IDS: sequence, WINDOWS: drawn, NOISE_IDS: drawn}
 
-    def of(self, rows: Sequence[Row], preprocessor: CorpusWords, targets: Target, drawing: Drawing) -> Iterator[Example]:
+    def of(
+        self, rows: Sequence[Row], preprocessor: CorpusWords, targets: Target, drawing: Drawing
+    ) -> Iterator[Example]:
         texts = list(preprocessor.ids_of(row.fields[TEXT] for row in rows))
         words = np.concatenate(texts)
         owners = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
-        draw = None if drawing.is_training else self._drawing(preprocessor)
+        draw = None if drawing.is_training else self.drawing(preprocessor)
         none = np.zeros(0, np.int32)
         for begin in range(0, len(words), self.length):
             part = slice(begin, begin + self.length)
             row = int(owners[begin])
             values = {STORED: words[part], SEQUENCE_IDS: owners[part] - row + 1, WINDOWS: none, NOISE_IDS: none}
-            yield Example(row, draw(values, drawing.seeds[row] + np.uint64(begin)) if draw else values)
+            if draw:
+                values = draw(values, drawing.seeds[row] + np.uint64(begin))
+            if len(values[STORED]):
+                yield Example(row, values)
 
     def transforms(self, preprocessor: CorpusWords) -> Sequence[Transform]:
-        return [
-            WordDrawing(preprocessor.counts, window=self.window, sample=self.sample, noise_power=self.noise_power)
-        ]
+        return [WordDrawing(preprocessor.counts, window=self.window, sample=self.sample, noise_power=self.noise_power)]
 
-    def _drawing(self, preprocessor: CorpusWords):
+    def _drawing(self, preprocessor: CorpusWords) -> Callable[[dict[str, Any], np.uint64], dict[str, np.ndarray]]:
         """Make what draws for a record that measures."""
         (transform,) = self.transforms(preprocessor)
         compiled = tf.function(transform, autograph=False, reduce_retracing=True)

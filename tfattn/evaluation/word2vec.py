@@ -40,7 +40,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         remarks=[
             f"Vectors that know nothing have {guess}.",
             "Losses can be compared where vocabulary, window and objective are the same. How good vectors are shows "
-            "where they are used; `tfattn word-similarity` and `tfattn word-analogies` hold them against the usual files.",
+            "where they are used; `tfattn word-similarity` and `tfattn word-analogies` tell it by the usual files.",
         ],
         facts={"words": f"{len(vectors):,}", "numbers of a vector": f"{vectors.width:,}"},
     )

@@ -63,8 +63,8 @@ class PretrainableEncoder(Encoder):
 class WordPredictor(keras.Model):
     """A model that has a vector of each word, with which it predicts words that stand near each other.
 
-    `call(features, training=False)` takes `token_ids`, `sequence_ids` and `windows` (B, T); it cuts rows into N blocks of
-    L words and returns `sequence_output` (B, N, L, D), the vector at each place that predicts C words of the block.
+    `call(features, training=False)` takes `token_ids`, `sequence_ids` and `windows` (B, T); it cuts rows into N blocks
+    of L words and returns `sequence_output` (B, N, L, D), the vector at each place that predicts C words of the block.
 
     Attributes:
         hidden_dim: the width D of the vectors.

@@ -25,8 +25,8 @@ class Task(keras.Model):
         labels: the classes in the order of their ids; None where it predicts none, or until they are read.
         predicts_together: whether several models, of different seeds or folds, can predict as one, see `combined`.
         has_operating_point: whether validation rows choose one once training is over, see `choose_operating_point`.
-        learns_from_sums: whether the learning rate is that of each element of the loss by itself, as where every pair of
-            words is a step of its own: the gradient of a batch is that of sum(loss * weight). Else it is that of the
+        learns_from_sums: whether the learning rate is that of each element of the loss by itself, as where every pair
+            of words is a step of its own: the gradient of a batch is that of sum(loss * weight). Else it is that of the
             mean, see `loss_weights`.
         predicts_rows: whether it predicts something of each row; else its records are measured by its metrics alone,
             as in pre-training, where a record is made of a part of a row, or of many.

@@ -74,7 +74,7 @@ class Word2Vec(Task):
         return {PAIRS: ops.sum(self._pairs(batch), axis=-1)}
 
     def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """The mean over the words that each place is to predict: (B, N, L)."""
+        """Average over the words that each place is to predict: (B, N, L)."""
         pairs, block = self._pairs(batch), self.model.block
         words, noise = in_blocks(batch[TOKEN_IDS], block), in_blocks(batch[NOISE_IDS], block // WORDS_PER_NOISE)
         total = self.objective.loss(self.model, outputs[SEQUENCE_OUTPUT], words, pairs, noise)

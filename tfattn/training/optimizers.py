@@ -33,7 +33,7 @@ class Optimizer:
     Attributes:
         slot_names: the names of the slots, variables that are kept beside every weight.
         slots: the slots by name, in the order of the weights.
-        adds_up: whether two changes by gradients are that by their sum, so that a row may stand in a list more than once.
+        adds_up: whether two changes by gradients are that by their sum: a row may then stand in a list more than once.
         maps: of each weight, the widths of the linear maps that it holds side by side; none where it is no such kernel.
     """
 
@@ -74,7 +74,7 @@ class Optimizer:
         """Change every weight that has a gradient.
 
         Args:
-            gradients: one per weight: in its shape, or rows of it, or None for a weight that the loss does not depend on.
+            gradients: one per weight: in its shape, or rows of it, or None where the loss does not depend on it.
             fraction: of the learning rate, by the schedule, () float32.
             update: the number of this update, counted from 1, () float32.
         """

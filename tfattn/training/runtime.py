@@ -113,7 +113,9 @@ class Runtime:
         """Whether this process is the one that writes files: the only one, or the first that TF_CONFIG names."""
         return cluster().is_chief
 
-    def read(self, reader: Any, epoch: int, *, start: int = 0, accumulation: int = 1, updates: int = 1) -> tf.data.Dataset:
+    def read(
+        self, reader: Any, epoch: int, *, start: int = 0, accumulation: int = 1, updates: int = 1
+    ) -> tf.data.Dataset:
         """Read the batches of an epoch from number `start` on, each as one element per replica of this process."""
         return reader.dataset(
             epoch,

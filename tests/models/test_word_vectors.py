@@ -1,0 +1,60 @@
+"""Skip-gram and CBOW: what predicts what."""
+
+import numpy as np
+import pytest
+from keras import ops
+
+from tfattn.models.word_vectors import Cbow, SkipGram
+
+pytestmark = pytest.mark.every_backend
+
+V, D, L = 7, 3, 4
+FEATURES = {
+    "token_ids": np.array([[1, 2, 3, 4, 5, 6]], "int32"),
+    "sequence_ids": np.array([[1, 1, 1, 1, 1, 2]], "int32"),
+    "windows": np.array([[1, 2, 1, 3, 5, 5]], "int32"),
+}
+
+
+def array(x):
+    return np.array(ops.convert_to_numpy(x))
+
+
+def test_skip_gram_gives_the_vector_of_each_word_to_predict_those_in_its_window():
+    model = SkipGram(vocabulary_size=V, hidden_dim=D, block=L)
+    vectors = array(model(FEATURES)["sequence_output"])
+    assert vectors.shape == (1, 2, L, D)
+    table = array(model.word_vectors)
+    assert np.abs(table).max() <= 0.5 / D and np.abs(table).max() > 0.4 / D
+    np.testing.assert_array_equal(vectors[0, 0], table[[1, 2, 3, 4]])
+    pairs = array(model.pairs(FEATURES))
+    assert [np.flatnonzero(row).tolist() for row in pairs[0, 0]] == [[1], [0, 2, 3], [1, 3], [0, 1, 2]]
+    assert not pairs[0, 1].any()  # of another block or another text are no pairs
+    outputs = np.random.default_rng(1).normal(size=(1, 2, L, 2, D)).astype("float32")
+    scores = array(model.scores(ops.convert_to_tensor(vectors), ops.convert_to_tensor(outputs)))
+    np.testing.assert_allclose(scores, np.einsum("bnld,bncmd->bnlcm", vectors, outputs), atol=1e-6)
+    assert array(model.predicted(ops.ones((1, 2, L, 5)))).shape == (1, 2, 1, L, 5)
+
+
+def test_cbow_gives_the_mean_of_the_window_to_predict_the_word():
+    model = Cbow(vocabulary_size=V, hidden_dim=D, block=L)
+    vectors, table = array(model(FEATURES)["sequence_output"]), array(model.word_vectors)
+    for place, others in enumerate([[2], [1, 3, 4], [2, 4], [1, 2, 3]]):
+        np.testing.assert_allclose(vectors[0, 0, place], table[others].mean(axis=0), atol=1e-6)
+    assert not vectors[0, 1].any()
+    assert array(model.pairs(FEATURES))[0, :, :, 0].tolist() == [[True] * L, [False] * L]
+    outputs = np.random.default_rng(1).normal(size=(1, 2, L, 2, D)).astype("float32")
+    scores = array(model.scores(ops.convert_to_tensor(vectors), ops.convert_to_tensor(outputs)))
+    np.testing.assert_allclose(scores[:, :, :, 0], np.einsum("bnld,bnlmd->bnlm", vectors, outputs), atol=1e-6)
+
+
+def test_the_gradient_of_a_mean_goes_whole_to_each_word_of_the_window():
+    tf = pytest.importorskip("tensorflow")
+    if "tensorflow" not in str(type(ops.ones(1))):
+        pytest.skip("reads gradients by TensorFlow's tape")
+    model = Cbow(vocabulary_size=V, hidden_dim=D, block=L)
+    with tf.GradientTape() as tape:
+        total = tf.reduce_sum(model(FEATURES)["sequence_output"])
+    gradient = tf.convert_to_tensor(tape.gradient(total, model.word_vectors.value)).numpy()
+    # How many windows each word stands in.
+    assert gradient[:, 0].tolist() == [0, 2, 3, 2, 2, 0, 0]

@@ -1,0 +1,21 @@
+"""Blocks of words, and which of them are near each other."""
+
+import numpy as np
+import pytest
+from keras import ops
+
+from tfattn.ops.neighbors import in_blocks, near
+
+pytestmark = pytest.mark.every_backend
+
+
+def test_rows_are_cut_into_blocks_the_last_of_which_is_filled_up():
+    blocks = np.array(in_blocks(ops.convert_to_tensor(np.arange(1, 11).reshape(2, 5)), 3))
+    assert blocks.tolist() == [[[1, 2, 3], [4, 5, 0]], [[6, 7, 8], [9, 10, 0]]]
+    assert in_blocks(ops.ones((2, 6, 4)), 3).shape == (2, 2, 3, 4)
+
+
+def test_windows_reach_as_far_as_they_say_and_end_with_texts():
+    windows, texts = np.array([[[1, 2, 9, 1, 1]], [[1, 1, 1, 2, 0]]], "int32")
+    found = np.array(near(ops.convert_to_tensor(windows), ops.convert_to_tensor(texts)))[0]
+    assert [np.flatnonzero(row).tolist() for row in found] == [[1], [0, 2], [0, 1], [], []]

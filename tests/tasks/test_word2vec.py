@@ -1,0 +1,52 @@
+"""Word vectors as a task: what a pair counts, and that words of the same company become alike."""
+
+import keras
+import numpy as np
+import pytest
+
+from tests.contracts.task import check_task
+from tfattn.models.word_vectors import Cbow, SkipGram
+from tfattn.tasks.word2vec import Word2Vec
+
+V = 8
+
+
+class Counter:
+    counts = np.arange(V, 0, -1)
+
+    def ids_of(self, texts):
+        raise AssertionError("is not asked")
+
+
+def batch(rows=4, length=6, seed=1):
+    draw = np.random.default_rng(seed)
+    return {
+        "token_ids": draw.integers(0, V, (rows, length)).astype("int32"),
+        "sequence_ids": np.repeat([[1, 1, 1, 2, 2, 2]], rows, axis=0).astype("int32"),
+        "padding_mask": np.ones((rows, length), bool),
+        "windows": draw.integers(1, 3, (rows, length)).astype("int32"),
+        "noise_ids": draw.integers(0, V, (rows, length // 2)).astype("int32"),
+        "weights": np.ones(rows, "float32"),
+    }
+
+
+def made(kind=SkipGram, **options):
+    keras.utils.set_random_seed(1)
+    task = Word2Vec(model=kind(vocabulary_size=V, hidden_dim=4, block=4), preprocessor=Counter(), **options)
+    for weight in task.weights:
+        weight.assign(np.random.default_rng(2).normal(size=weight.shape))
+    return task
+
+
+@pytest.mark.parametrize("kind", [SkipGram, Cbow])
+@pytest.mark.parametrize("objective", ["negative_sampling", "hierarchical_softmax", "softmax"])
+def test_it_keeps_what_every_task_keeps(kind, objective, tmp_path):
+    check_task(lambda: made(kind, objective=objective), batch(), folder=tmp_path)
+
+
+def test_a_place_counts_as_often_as_it_predicts_a_word():
+    weights = made().loss_weights(batch())["pairs"]
+    assert weights.shape == (4, 2, 4)
+    # Texts have three words each, of which the block of four cuts the second: of its last two both have a neighbor.
+    assert np.array(weights)[:, 0, 3].tolist() == [0] * 4 and np.array(weights)[:, 1, :2].tolist() == [[1, 1]] * 4
+    assert not np.array(weights)[:, 1, 2:].any()
