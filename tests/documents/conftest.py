@@ -1,6 +1,7 @@
 """A folder as a reader of the documents would have it: the files that they show, samples, and models."""
 
 import contextlib
+import math
 import shutil
 from pathlib import Path
 
@@ -45,7 +46,18 @@ def folder(tmp_path_factory):
             (folder / block.path).write_text(block.text, encoding="utf-8")
     (folder / "new_reports.txt").write_text("Coolant is pooling underneath sorter.\nSorter blows fuses at start up.\n")
     (folder / "new_words.txt").write_text("red green blue\n")
+    words = ["the", "king", "queen", "man", "woman", "boy", "girl"]
+    (folder / "words.vec").write_text(_vectors(words))
+    (folder / "similarity.csv").write_text("word,word,score\nking,queen,8\nman,girl,5\nboy,elephant,1\n")
+    (folder / "questions-words.txt").write_text(": family\nking queen man woman\nboy girl king queen\n")
     return folder
+
+
+def _vectors(words: list[str]) -> str:
+    """Write vectors of eight numbers for words, in word2vec's text."""
+    rows = (" ".join(f"{math.sin(word * place):.4f}" for place in range(1, 9)) for word in range(1, len(words) + 1))
+    lines = [f"{word} {row}\n" for word, row in zip(words, rows, strict=True)]
+    return f"{len(words)} 8\n" + "".join(lines)
 
 
 @pytest.fixture(scope="session")

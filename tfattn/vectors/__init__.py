@@ -1,1 +1,1 @@
-"""Vectors of texts, as an encoder makes them without a task, and the files that hold them."""
+"""Vectors of texts, as an encoder makes them without a task, and of words; and the files that hold them."""
