@@ -19,6 +19,7 @@ NAMES = (
     "generation",
     "weight_reading",
     "streaming",
+    "word2vec",
 )
 
 

@@ -133,12 +133,14 @@ def _check_graph_and_export(
 ) -> None:
     """In a graph for any number of rows, and in an export, the answers are the same, and nothing in it is refused."""
     specification = {name: tf.TensorSpec([None], tf.string, name=name) for name in fields}
-    function = tf.function(lambda fields: _answers(fitted, fields), input_signature=[specification])
+    function = tf.function(lambda fields: _answers(fitted, fields), input_signature=[specification], autograph=False)
     _assert_equal(function(fields), answers)
 
     owner = tf.Module()
     owner.preprocessor = fitted
-    owner.answers = tf.function(lambda fields: _dense(_answers(fitted, fields)), input_signature=[specification])
+    owner.answers = tf.function(
+        lambda fields: _dense(_answers(fitted, fields)), input_signature=[specification], autograph=False
+    )
     tf.saved_model.save(owner, str(folder), signatures={"serving_default": owner.answers})
     loaded = tf.saved_model.load(str(folder)).signatures["serving_default"](**fields)
     _assert_equal(loaded, _dense(answers))

@@ -301,7 +301,7 @@ def test_graphs_answer_the_same(compiled):
         return beam_search(model.cached, model.first_state(sources, 3), start_ids=starts, **options)
 
     expected = numbers(write(tf.constant(sources), tf.fill([5], START)))
-    answer = numbers(tf.function(write, jit_compile=compiled)(sources, tf.fill([5], START)))
+    answer = numbers(tf.function(write, jit_compile=compiled, autograph=False)(sources, tf.fill([5], START)))
     np.testing.assert_array_equal(answer.token_ids, expected.token_ids)
     np.testing.assert_allclose(answer.scores, expected.scores, rtol=1e-5)
     np.testing.assert_array_equal(answer.alignment, expected.alignment)
@@ -314,7 +314,7 @@ def test_a_graph_of_any_sizes_holds_only_what_an_export_may():
     model = Recurrent(9, seed=4)
     scalar = tf.TensorSpec([], tf.int32)
 
-    @tf.function(input_signature=[tf.TensorSpec([None, 5]), scalar, tf.TensorSpec([]), scalar])
+    @tf.function(input_signature=[tf.TensorSpec([None, 5]), scalar, tf.TensorSpec([]), scalar], autograph=False)
     def write(sources, max_length, length_penalty, source_length):
         starts = tf.fill(tf.shape(sources)[:1], START)
         options = {**OPTIONS, "max_length": max_length, "length_penalty": length_penalty}

@@ -10,7 +10,7 @@ from tfattn.models.gpt import Gpt
 
 from .chains import numbers, only_tensorflow
 
-V, LENGTH = 24, 20
+V, LENGTH = 24, 10
 PROMPTS = [[5, 9, 2, 7, 7], [3], [11, 4, 4]]
 
 

@@ -130,7 +130,7 @@ def test_graphs_answer_the_same(compiled):
 
     starts = tf.fill([12], START)
     expected = numbers(write(tf.constant(sources), starts))
-    answer = numbers(tf.function(write, jit_compile=compiled)(sources, starts))
+    answer = numbers(tf.function(write, jit_compile=compiled, autograph=False)(sources, starts))
     np.testing.assert_array_equal(answer.token_ids, expected.token_ids)
     np.testing.assert_allclose(answer.scores, expected.scores, rtol=1e-5)
     np.testing.assert_array_equal(answer.alignment, expected.alignment)
@@ -143,7 +143,7 @@ def test_sizes_may_be_known_only_when_a_graph_runs():
     model = Recurrent(6, seed=2)
     signature = [tf.TensorSpec([None, 5]), tf.TensorSpec([], tf.int32), tf.TensorSpec([None], tf.int32)]
 
-    @tf.function(input_signature=signature)
+    @tf.function(input_signature=signature, autograph=False)
     def write(sources, max_length, limits):
         starts = tf.fill(tf.shape(sources)[:1], START)
         options = {**OPTIONS, "max_length": max_length, "length_limit": limits}

@@ -79,7 +79,7 @@ def test_rows_that_leave_change_nothing(kind, in_graph, model):
     def write(sources, limits):
         return written(model, kind, sources, length_limit=limits, shrink_batch=True)
 
-    check_equal(tf.function(write)(sources, limits) if in_graph else write(sources, limits), expected)
+    check_equal(tf.function(write, autograph=False)(sources, limits) if in_graph else write(sources, limits), expected)
 
 
 @only_tensorflow
@@ -90,7 +90,7 @@ def test_a_graph_of_any_sizes_takes_no_rows_too(kind, model):
     signature = [tf.TensorSpec([None, 5]), tf.TensorSpec([], tf.int32)]
     options = {"temperature": 0.7} if kind == "sampling" else {}
 
-    @tf.function(input_signature=signature)
+    @tf.function(input_signature=signature, autograph=False)
     def write(sources, max_length):
         return written(model, kind, sources, max_length=max_length, shrink_batch=True, **options)
 

@@ -55,7 +55,7 @@ def trained(rows, labels, seed):
     optimizer.build(task.trainable_variables)
     variables = [variable.value for variable in task.trainable_variables]
 
-    @tf.function
+    @tf.function(autograph=False)
     def step(features, label_ids):
         with tf.GradientTape() as tape:
             batch = {"label_ids": label_ids, "weights": tf.ones([BATCH_SIZE])}
@@ -68,7 +68,9 @@ def trained(rows, labels, seed):
     for _ in range(STEPS):
         some = draw.choice(len(rows), BATCH_SIZE, replace=False)
         step({name: tf.gather(values, some) for name, values in features.items()}, tf.gather(labels, some))
-    answer = tf.function(lambda features: task.predictions(task(features))["scores"], reduce_retracing=True)
+    answer = tf.function(
+        lambda features: task.predictions(task(features))["scores"], reduce_retracing=True, autograph=False
+    )
     return lambda rows: answer(table(columns(rows))).numpy()
 
 

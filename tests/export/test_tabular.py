@@ -265,7 +265,9 @@ def test_other_names_are_kept_to_the_letter(columns, tmp_path):
 
     module = Sum()
     specs = [tf.TensorSpec([None], tf.float32, name=name) for name in columns]
-    tf.saved_model.save(module, str(tmp_path), signatures=tf.function(module.add, input_signature=specs))
+    tf.saved_model.save(
+        module, str(tmp_path), signatures=tf.function(module.add, input_signature=specs, autograph=False)
+    )
     signature = tf.saved_model.load(str(tmp_path)).signatures["serving_default"]
     sent = {name: tf.constant([float(2**place)]) for place, name in enumerate(columns)}
     assert signature(**sent)["sum"].numpy() == [2 ** len(columns) - 1]

@@ -16,7 +16,7 @@ def save(folder, function, **attributes):
     module = tf.Module()
     for name, value in attributes.items():
         setattr(module, name, value)
-    tf.saved_model.save(module, str(folder), signatures=tf.function(function, input_signature=[ROW]))
+    tf.saved_model.save(module, str(folder), signatures=tf.function(function, input_signature=[ROW], autograph=False))
     return folder
 
 

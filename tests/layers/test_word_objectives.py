@@ -21,8 +21,7 @@ def sigmoid(x):
 
 def objective(name):
     if name == "hierarchical_softmax":
-        paths, turns = huffman(COUNTS)
-        made = HierarchicalSoftmax(paths=paths, turns=turns, counts=COUNTS, width=D)
+        made = HierarchicalSoftmax(vocabulary_size=V, counts=lambda: COUNTS, width=D)
     elif name == "softmax":
         made = FullSoftmax(vocabulary_size=V, width=D)
     else:

@@ -20,7 +20,7 @@ def test_rows_are_added_to_and_the_old_tensor_stays_as_it_was():
 def test_in_a_loop_nothing_is_lost():
     import tensorflow as tf
 
-    @tf.function
+    @tf.function(autograph=False)
     def filled(rows):
         def one(index, x):
             return index + 1, added_in_place(x, [[index]], tf.fill([1, 3], tf.cast(index, "float32")))

@@ -47,7 +47,9 @@ def graph_of(tokenizer: WordPiece) -> Callable:
     def answer(fields: dict[str, tf.Tensor]) -> dict[str, Any]:
         return {**tokenizer(fields), "offsets": tokenizer.offsets(fields), "is_cut": tokenizer.truncated(fields)}
 
-    return tf.function(answer, input_signature=[{name: tf.TensorSpec([None], tf.string) for name in tokenizer.fields}])
+    return tf.function(
+        answer, input_signature=[{name: tf.TensorSpec([None], tf.string) for name in tokenizer.fields}], autograph=False
+    )
 
 
 @pytest.fixture(scope="session")

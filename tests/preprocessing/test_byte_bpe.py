@@ -39,7 +39,7 @@ def reference_of(tokenizer):
 
 @functools.cache
 def graph_of(tokenizer):
-    return tf.function(tokenizer.split, input_signature=[tf.TensorSpec([None], tf.string)])
+    return tf.function(tokenizer.split, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
 
 
 def ids_of(tokenizer, *texts):

@@ -28,7 +28,7 @@ texts = st.lists(st.text(st.sampled_from(TELLING) | st.characters(exclude_catego
 
 @functools.cache
 def cut(pattern):
-    return tf.function(PreTokens(pattern), input_signature=[tf.TensorSpec([None], tf.string)])
+    return tf.function(PreTokens(pattern), input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
 
 
 def pieces(pattern, *given_texts):

@@ -256,8 +256,8 @@ def test_an_export_takes_numbers_and_texts_and_says_what_is_none(tmp_path):
             self.table = table
             text = {name: tf.TensorSpec([None], tf.string, name=name) for name in table.fields}
             sent = {name: tf.TensorSpec([None], tf.float32, name=name) for name in table.numeric}
-            self.read = tf.function(self._answer, input_signature=[text])
-            self.take = tf.function(self._answer, input_signature=[{**text, **sent}])
+            self.read = tf.function(self._answer, input_signature=[text], autograph=False)
+            self.take = tf.function(self._answer, input_signature=[{**text, **sent}], autograph=False)
 
         def _answer(self, fields):
             numbers = self.table.numbers(fields)

@@ -192,7 +192,13 @@ def write_gguf(path: Path, gpt: Gpt, *, quantization: str = "F32", without: str 
         "tokenizer.ggml.eos_token_id": len(TOKENS) - 1,
         **{name.replace("__", "."): value for name, value in changes.items()},
     }
-    add = {int: writer.add_uint32, float: writer.add_float32, str: writer.add_string, list: writer.add_array}
+    add = {
+        bool: writer.add_bool,
+        int: writer.add_uint32,
+        float: writer.add_float32,
+        str: writer.add_string,
+        list: writer.add_array,
+    }
     for name, value in values.items():
         if value is not None:
             add[type(value)](name, value)

@@ -58,6 +58,8 @@ def test_a_file_among_others_is_named(tmp_path, llama):
 def test_its_tokens(tmp_path, llama):
     read = pretrained.open(decoders.write_gguf(tmp_path / "tiny.gguf", llama)).tokenization()
     assert (read["pattern"], read["end_token"]) == ("digits", "<|im_end|>")
+    no_beginning = decoders.write_gguf(tmp_path / "other.gguf", llama, tokenizer__ggml__add_bos_token=False)
+    assert pretrained.open(no_beginning).tokenization() == read
     known = read["vocabulary"]
     assert (known.tokens, known.merges, set(known.special)) == (
         decoders.TOKENS,
@@ -96,6 +98,11 @@ def test_what_is_not_supported_or_asks_for_too_much(tmp_path, llama, changes, me
     [
         ({"tokenizer__ggml__model": "llama"}, CheckpointError, "expected gpt2, received llama"),
         ({"tokenizer__ggml__pre": "qwen2"}, CheckpointError, "expected gpt-2 or smollm, received qwen2"),
+        (
+            {"tokenizer__ggml__add_bos_token": True},
+            CheckpointError,
+            "add_bos_token: a model that wants a token before every text .*: expected false, received true",
+        ),
         ({"tokenizer__ggml__eos_token_id": 5000}, CheckpointError, "the tokenizer is damaged.* 5000 as end token"),
         ({"tokenizer__ggml__merges": ["p u", "pu m", "o"]}, CheckpointError, "merges of two tokens"),
         ({"tokenizer__ggml__merges": ["p u", "pu x"]}, DataError, "merge 1: a merge makes what is no token"),

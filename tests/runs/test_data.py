@@ -84,6 +84,21 @@ def test_weights_of_another_model_are_refused(opened, model, published, of):
         opened(f"name: {model}, pretrained: {published}", "byte_bpe", "language_modeling")
 
 
+@pytest.mark.parametrize(
+    ("published", "preprocessor", "task", "heads"),
+    [
+        ("bert", "wordpiece", "text_classification", BERT["num_attention_heads"]),
+        ("gpt2", "byte_bpe", "language_modeling", 4),
+    ],
+)
+def test_another_number_of_heads_is_refused_though_no_shape_shows_it(opened, published, preprocessor, task, heads):
+    message = rf"tiny.yaml:7:.*model.num_heads: .* expected {heads}, as {published} has them, received 1\. Remove it"
+    with pytest.raises(ConfigProblems, match=message):
+        opened(f"pretrained: {published}, num_heads: 1", preprocessor, task)
+    run = opened(f"pretrained: {published}, num_heads: {heads}", preprocessor, task)
+    assert run.config.values["model"]["num_heads"] == heads
+
+
 def test_tokens_of_another_kind_are_refused(opened):
     with pytest.raises(ConfigError, match="preprocessing.name: .* reads other tokens: expected wordpiece, .*byte_bpe"):
         opened("name: bert, pretrained: bert", "byte_bpe", "text_classification")

@@ -43,7 +43,8 @@ class Hours(tf.Module):
             tf.TensorSpec([None], tf.float32, "age"),
             tf.TensorSpec([None], tf.float32, "hours-per-week"),
             tf.TensorSpec([None], tf.string, "job"),
-        ]
+        ],
+        autograph=False,
     )
     def answer(self, age, hours, job):
         with tf.control_dependencies([tf.debugging.Assert(tf.reduce_all(age < 1e9), ["`age` is no finite number"])]):
@@ -55,7 +56,9 @@ def save(folder: Path, fields: list[str], scratch: Path) -> None:
     scratch.mkdir(exist_ok=True)
     model = ByLength(fields, scratch)
     texts = [tf.TensorSpec([None], tf.string, name=field) for field in fields]
-    tf.saved_model.save(model, str(folder), signatures=tf.function(model.answer, input_signature=texts))
+    tf.saved_model.save(
+        model, str(folder), signatures=tf.function(model.answer, input_signature=texts, autograph=False)
+    )
     (folder / "assets.extra").mkdir()
     columns = {field: f"Description {field}" for field in fields}
     TrainingFile(columns).write(folder / "assets.extra/source.json")

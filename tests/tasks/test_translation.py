@@ -121,7 +121,7 @@ def test_the_limits_of_a_text_are_kept():
 def test_a_source_limits_its_text_and_batches_have_one_width():
     task = translation(decoding=Decoding(max_ratio=0.1, num_beams=1, max_length=30))
     assert task.decoding.longest(task.model) == 7
-    predictions = tf.function(lambda: task.predictions(task(FEATURES)))()
+    predictions = tf.function(lambda: task.predictions(task(FEATURES)), autograph=False)()
     assert predictions["token_ids"].shape[0] == 2 and array(predictions["token_ids"]).shape == (2, 7)
     long = np.full((1, 8), 4, "int32")
     without_end = {"token_ids": long, "padding_mask": np.ones((1, 8), bool)}

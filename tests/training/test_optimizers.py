@@ -12,7 +12,7 @@ def steps(optimizer, weight, gradients, *, fractions=(1.0, 0.5, 0.25), multiplie
     variable = tf.Variable(weight)
     optimizer.build([variable], [multiplier], [maps])
 
-    @tf.function
+    @tf.function(autograph=False)
     def one(gradient, fraction, update):
         optimizer.apply([gradient], fraction, update)
 

@@ -15,6 +15,8 @@ from tfattn.config.schema import EMBEDDINGS, Config, check, keys_of
 from tfattn.config.wording import shown
 from tfattn.errors import ConfigError
 
+HEADS = "num_heads"  # the one size of attention that the shapes of its weights do not tell
+
 
 def resolve(path: str | Path, overrides: list[str] | None = None) -> Config:
     """Read, join and check a pipeline file.
@@ -163,6 +165,15 @@ def _fill_from_pretrained(tree: Tree) -> None:
             expected=f"those of a `{name}`",
             received=f"{source}, which is a `{weights.model}`",
             remedy=f"Take other weights, or set `name: {weights.model}`.",
+        )
+    if HEADS in sizes and model.get(HEADS, sizes[HEADS]) != sizes[HEADS]:
+        raise ConfigError(
+            "the weights are those of another number of heads, although their shapes are the same",
+            key=f"model.{HEADS}",
+            where=f"{tree.place(('model', HEADS))}: model.{HEADS}",
+            expected=f"{sizes[HEADS]}, as {source} has them",
+            received=repr(model[HEADS]),
+            remedy="Remove it: sizes that are not given are those of the weights.",
         )
     for key, value in sizes.items():
         if key not in model:

@@ -138,13 +138,18 @@ class Reader:
             paths = tf.constant([str(path) for path in self._records.paths])
             lengths, rows, places = tf.constant(self._lengths), tf.constant(order.rows), tf.constant(order.places)
             begins, widths, shards = tf.constant(order.begins), tf.constant(order.widths), tf.constant(order.shards)
+        # tf.data would translate Python's own control flow, of which there is none, and that takes a second.
+        as_it_stands = tf.autograph.experimental.do_not_convert
 
+        @as_it_stands
         def load(window):
             stored = tf.data.TFRecordDataset(tf.gather(paths, shards[window[0] : window[1]]), buffer_size=READ_BYTES)
             return window[2], window[3], stored.batch(window[4]).get_single_element()
 
+        @as_it_stands
         def gather(first, last, stored):
             # `stored` must not leave this function: tf.data measures the strings of every element.
+            @as_it_stands
             def batch(number):
                 begin = begins[number]
                 slots, real = _filled(begins[number + 1] - begin, parts, replicas, accumulation, updates)
@@ -153,6 +158,7 @@ class Reader:
 
             return tf.data.Dataset.range(first, last).map(batch)
 
+        @as_it_stands
         def parsed(serialized, mine, real, widths):
             batch = parse(serialized, self._records.features, tf.gather(lengths, mine), widths)
             batch[RECORD_IDS] = tf.where(real, mine, -1)

@@ -1,13 +1,15 @@
 """The evaluation of language models: how well the next token is told, beside what frequencies alone would tell."""
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from tfattn.data.reader import Reader
 from tfattn.data.split import TRAIN
 from tfattn.evaluation.evaluate import Findings
 from tfattn.evaluation.report import Headline, Section, Table
+from tfattn.evaluation.token_frequencies import counted, surprise
 from tfattn.evaluation.wording import count, number
 from tfattn.features import TEXT, WEIGHTS
 from tfattn.tasks.language_modeling import CROSS_ENTROPY, LanguageModeling
@@ -17,7 +19,6 @@ from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions
 from tfattn.training.losses import LOSS
 
-MOST_BATCHES = 1000  # of training records, by which tokens are counted
 BITS = "bits_per_byte"
 MOST_SHOWN = 8
 
@@ -35,17 +36,17 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         the training texts.
     """
     task, vocabulary_size = ensemble.task, len(ensemble.preprocessor.tokens)
-    in_training = _counts(task, predictions.reader(TRAIN), vocabulary_size)
-    measured = _counts(task, predictions.reader(predictions.split), vocabulary_size)
+    in_training, measured = (
+        counted(predictions.reader(split), lambda batch: _told(task, batch), vocabulary_size)
+        for split in (TRAIN, predictions.split)
+    )
     metrics = {**predictions.metrics, "num_tokens": int(measured.sum())}
-    # Guessed by the frequencies in training, to which one is added so that no token is impossible.
-    likely = (in_training + 1) / (in_training + 1).sum()
-    surprise = float(-(measured * np.log(likely)).sum())
+    nats = surprise(in_training, measured)
     size = float(measured @ np.array([len(token) for token in ensemble.preprocessor.token_bytes]))
     metrics |= {
-        "baseline_loss": surprise / max(metrics["num_tokens"], 1),
-        "baseline_perplexity": perplexity(surprise, metrics["num_tokens"]),
-        f"baseline_{BITS}": surprise / math.log(2) / max(size, 1.0),
+        "baseline_loss": nats / max(metrics["num_tokens"], 1),
+        "baseline_perplexity": perplexity(nats, metrics["num_tokens"]),
+        f"baseline_{BITS}": nats / math.log(2) / max(size, 1.0),
     }
     texts = count(len(predictions.rows), f"{predictions.split} text")
     return Findings(
@@ -63,14 +64,11 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
     )
 
 
-def _counts(task: LanguageModeling, reader: Reader, vocabulary_size: int) -> np.ndarray:
-    """Count how often each token is to be told in the records of a split: (V,)."""
-    counts = np.zeros(vocabulary_size)
-    for batch in reader.dataset(0).take(MOST_BATCHES):
-        batch = {WEIGHTS: np.ones(len(batch["token_ids"]), np.float32), **batch}
-        told = np.asarray(task.loss_weights(batch)[CROSS_ENTROPY]) > 0
-        counts += np.bincount(np.asarray(batch["token_ids"])[:, 1:][told], minlength=vocabulary_size)
-    return counts
+def _told(task: LanguageModeling, batch: Mapping[str, Any]) -> np.ndarray:
+    """Return the tokens of a batch that are to be told: (N,)."""
+    batch = {WEIGHTS: np.ones(len(batch["token_ids"]), np.float32), **batch}
+    is_told = np.asarray(task.loss_weights(batch)[CROSS_ENTROPY]) > 0
+    return np.asarray(batch["token_ids"])[:, 1:][is_told]
 
 
 def _headline(metrics: dict[str, float]) -> Headline:

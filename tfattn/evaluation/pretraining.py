@@ -1,15 +1,15 @@
 """The evaluation of pre-training: hidden tokens found, beside what their frequencies alone would find."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from tfattn.data.reader import Reader
 from tfattn.data.split import TRAIN
 from tfattn.evaluation.evaluate import Findings
 from tfattn.evaluation.report import Headline, Section, Table, Text
+from tfattn.evaluation.token_frequencies import counted, surprise
 from tfattn.evaluation.wording import count, number, percent, percents
 from tfattn.features import MASKED_LM_IDS, MASKED_LM_WEIGHTS
 from tfattn.tasks.intervals import counted_fraction
@@ -19,7 +19,6 @@ from tfattn.trained.predictions import SplitPredictions
 from tfattn.training.losses import LOSS
 
 ACCURACY, NEXT_SENTENCE = "masked_lm_accuracy", "next_sentence_accuracy"
-MOST_BATCHES = 1000  # of training records, by which tokens are counted
 SHOWN, LIKELIEST = 20, 5  # texts, and tokens of each
 
 
@@ -36,8 +35,9 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         often each token was hidden in training.
     """
     vocabulary_size = ensemble.task.model.token_embeddings.num_rows
-    in_training = _counts(predictions.reader(TRAIN), vocabulary_size)
-    measured = _counts(predictions.reader(predictions.split), vocabulary_size)
+    in_training, measured = (
+        counted(predictions.reader(split), _hidden, vocabulary_size) for split in (TRAIN, predictions.split)
+    )
     # Of several terms each has its name, see training/losses.py.
     term = next((name for name in predictions.metrics if name.startswith(f"{LOSS}/masked_lm")), LOSS)
     loss = predictions.metrics[term]
@@ -66,22 +66,17 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
     )
 
 
-def _counts(reader: Reader, vocabulary_size: int) -> np.ndarray:
-    """Count how often each token is hidden in the records of a split: (V,)."""
-    counts = np.zeros(vocabulary_size)
-    for batch in reader.dataset(0).take(MOST_BATCHES):
-        hidden = batch[MASKED_LM_IDS].numpy()[batch[MASKED_LM_WEIGHTS].numpy() > 0]
-        counts += np.bincount(hidden, minlength=vocabulary_size)
-    return counts
+def _hidden(batch: Mapping[str, Any]) -> np.ndarray:
+    """Return the tokens of a batch that are hidden: (N,)."""
+    return batch[MASKED_LM_IDS].numpy()[batch[MASKED_LM_WEIGHTS].numpy() > 0]
 
 
 def _baseline(in_training: np.ndarray, measured: np.ndarray) -> dict[str, float]:
-    """Guess by the frequencies in training, to which one is added so that no token is impossible."""
-    likely = (in_training + 1) / (in_training + 1).sum()
+    """Guess by the frequencies in training."""
     total = max(measured.sum(), 1.0)
     return {
         f"baseline_{ACCURACY}": float(measured[in_training.argmax()] / total),
-        "baseline_masked_lm_loss": float(-(measured * np.log(likely)).sum() / total),
+        "baseline_masked_lm_loss": float(surprise(in_training, measured) / total),
     }
 
 

@@ -135,10 +135,15 @@ class ServedRows(Served):
         return self.input_side.missing
 
     def signatures(self) -> dict[str, Any]:
+        answer = tf.function(self._answer, input_signature=self.input_side.specs, autograph=False)
+
+        def of_examples(inputs: tf.Tensor) -> dict[str, tf.Tensor]:
+            return self.output_side.of_examples(answer(*self.input_side.of_examples(inputs)))
+
         examples = [tf.TensorSpec([None], tf.string, name="inputs")]
         return {
-            "serving_default": tf.function(self._answer, input_signature=self.input_side.specs, autograph=False),
-            self.output_side.signature: tf.function(self._from_examples, input_signature=examples, autograph=False),
+            "serving_default": answer,
+            self.output_side.signature: tf.function(of_examples, input_signature=examples, autograph=False),
             **self.input_side.signatures(self),
         }
 
@@ -182,9 +187,6 @@ class ServedRows(Served):
     def _answer(self, *columns: tf.Tensor) -> dict[str, tf.Tensor]:
         features, about = self.input_side.read(columns)
         return self.answered(features, tf.size(columns[0])) | about
-
-    def _from_examples(self, inputs: tf.Tensor) -> dict[str, tf.Tensor]:
-        return self.output_side.of_examples(self._answer(*self.input_side.of_examples(inputs)))
 
 
 def example(row: Mapping[str, str | float | list[str]]) -> bytes:

@@ -1,7 +1,8 @@
 """What word vectors are taught by: three ways to tell how likely a word is, each with output vectors of its own."""
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import keras
@@ -88,21 +89,29 @@ class HierarchicalSoftmax(WordObjective):
     is their mean times the limit.
 
     Args:
-        paths: (V, P) int, the forks on the way to each word, filled up with 0.
-        turns: (V, P), at each of them 1 or -1; 0 behind the end of the way.
-        counts: (V,), how often each word stands in the texts.
+        vocabulary_size: V.
+        counts: tells how often each word stands in the texts, (V,), not rising; asked when it is first needed.
         width: D.
 
     Source: Mikolov et al. 2013, "Distributed representations of words and phrases and their compositionality", eq. 3.
     """
 
-    def __init__(self, *, paths: np.ndarray, turns: np.ndarray, counts: np.ndarray, width: int):
-        super().__init__(num_outputs=max(len(paths) - 1, 1), width=width, name="hierarchical_softmax")
-        self._tree = paths.astype("int32"), turns.astype("float32")
-        self.guess = float(np.average(np.abs(turns).sum(axis=1), weights=counts)) * math.log(2)
+    def __init__(self, *, vocabulary_size: int, counts: Callable[[], Sequence[int]], width: int):
+        super().__init__(num_outputs=max(vocabulary_size - 1, 1), width=width, name="hierarchical_softmax")
+        self._counts = counts
+
+    @functools.cached_property
+    def tree(self) -> tuple[np.ndarray, np.ndarray]:
+        """The ways to all words, as `huffman` gives them."""
+        paths, turns = huffman(self._counts())
+        return paths.astype("int32"), turns.astype("float32")
+
+    @property
+    def guess(self) -> float:
+        return float(np.average(np.abs(self.tree[1]).sum(axis=1), weights=self._counts())) * math.log(2)
 
     def loss(self, predictor: Predictor, vectors: Any, token_ids: Any, pairs: Any, noise_ids: Any) -> Any:
-        paths, turns = (ops.take(ops.convert_to_tensor(table), token_ids, axis=0) for table in self._tree)
+        paths, turns = (ops.take(ops.convert_to_tensor(table), token_ids, axis=0) for table in self.tree)
         fraction = self._fractions(paths, turns, pairs)[..., None]
         forks = look_up(self.outputs, paths)
         forks = forks * fraction + ops.stop_gradient(forks * (1.0 - fraction))
@@ -146,7 +155,8 @@ def huffman(counts: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         counts: of V words, not rising.
 
     Returns:
-        paths and turns, (V, P), as `HierarchicalSoftmax` takes them. The root is the last fork.
+        paths, (V, P), the forks on the way to each word, of which the root is the last, filled up with 0; and turns, at
+        each of them 1 or -1, 0 behind the end of the way.
 
     Source: the code of word2vec (Mikolov et al. 2013), CreateBinaryTree: of equally rare ones a fork joins words before
     forks.

@@ -73,31 +73,34 @@ def _pages(lower_case: bool, strip_accents: bool) -> tuple[Pages, str]:
     return pages_of(table), hashlib.sha256(table.tobytes()).hexdigest()
 
 
-def _normalized(lower_case: bool, strip_accents: bool) -> np.ndarray:
-    """Compute the whole table by running the reference on each character: (code points, W) int32."""
+@functools.cache
+def _known() -> tuple[list[str], frozenset[str]]:
+    """List the characters that there may be, but for "|", and those of them and it that are punctuation."""
     code_points = [c for c in range(CODE_POINTS) if c not in SURROGATES and c not in UNASSIGNED and chr(c) != "|"]
     characters = list(map(chr, code_points))
+    # Between two "a"s, only punctuation stands alone.
+    pieces = BertPreTokenizer().pre_tokenize_str("a".join(["", *characters, "|", ""]))
+    return characters, frozenset(piece for piece, _ in pieces if len(piece) == 1 and piece != "a")
 
+
+def _normalized(lower_case: bool, strip_accents: bool) -> np.ndarray:
+    """Compute the whole table by running the reference on each character: (code points, W) int32."""
+    characters, punctuation = _known()
     # All in one call: "|" stays as it is, and nothing is composed or reordered across it.
     reference = normalizer(lower_case=lower_case, strip_accents=strip_accents)
     normalized = reference.normalize_str("|".join(characters)).split("|")
-    # Between two "a"s, only punctuation stands alone.
-    pieces = BertPreTokenizer().pre_tokenize_str("a".join(["", *characters, "|", ""]))
-    punctuation = {piece for piece, _ in pieces if len(piece) == 1 and piece != "a"}
+    changed = [(old, text) for old, text in zip(characters, normalized, strict=True) if text != old]
+    chinese = [ord(old) for old, text in changed if text == f" {old} "]
+    changed = [(ord(old), text) for old, text in changed if text != f" {old} "]
 
-    width = max(len(text.replace(" ", "")) for text in normalized)
+    width = max(1, *(len(text.replace(" ", "")) for _, text in changed))
     table = np.full((CODE_POINTS, width), DROPPED, np.int32)
     table[:, 0] = LETTER
     table[SURROGATES.start : SURROGATES.stop, 0] = DROPPED
-    table[list(map(ord, punctuation)), 0] = ALONE
-    table[ord(" "), 0] = SPACE
-    for old, character, text in zip(code_points, characters, normalized, strict=True):
-        if text == character:
-            continue
-        table[old] = DROPPED
-        if text == " ":
-            table[old, 0] = SPACE
-            continue
+    table[[*map(ord, punctuation), *chinese], 0] = ALONE
+    table[[old for old, _ in changed]] = DROPPED
+    table[[ord(" "), *(old for old, text in changed if text == " ")], 0] = SPACE
+    for old, text in changed:
         new = text.strip(" ")
         is_chinese = new != text
         for place, one in enumerate(new):

@@ -36,11 +36,13 @@ class Pieces(tf.Module):
             unknown_token=UNKNOWN,
             no_pretokenization=True,
         )
+        # In graphs it is traced once, whoever asks; not an attribute, which would be saved with every export.
+        shared = tf.function(self._traced, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
+        self._shared = lambda texts: shared(texts)
 
     def ids(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """Return the ids of the pieces of texts (B,), ragged (B, (T)) int32."""
-        words = split(texts, self.characters)
-        ids, _ = self._pieces(words)
+        words, ids, _ = self._split(texts)
         return _by_text(ids.values, ids.row_splits, words)
 
     def spans(self, texts: tf.Tensor) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
@@ -49,8 +51,7 @@ class Pieces(tf.Module):
         Positions count the code points of the original text. A piece reaches from the first of its characters to the
         last: characters that are dropped between them are included, those before and after are not.
         """
-        words = split(texts, self.characters)
-        _, starts = self._pieces(words)
+        words, _, starts = self._split(texts)
 
         # Bytes within words -> characters of words. The pieces leave no gaps: each ends where the next one starts.
         code_points = words.characters.values
@@ -76,8 +77,7 @@ class Pieces(tf.Module):
         They are the number of the word in its text, from 1, and its first character and the one behind its last, as
         `spans` counts them; 0 at the other pieces.
         """
-        words = split(texts, self.characters)
-        ids, _ = self._pieces(words)
+        words, ids, _ = self._split(texts)
         first, last = words.characters.row_starts(), words.characters.row_limits() - 1
         words_of_text = words.row_splits[1:] - words.row_splits[:-1]
         text_starts = tf.repeat(words.text_starts, words_of_text)
@@ -93,20 +93,23 @@ class Pieces(tf.Module):
 
     def unknown(self, texts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Count the pieces of texts (B,), a scalar, and collect the words that are unknown, (N,) strings."""
-        words = split(texts, self.characters)
-        ids, _ = self._pieces(words)
+        words, ids, _ = self._split(texts)
         strings = tf.strings.unicode_encode(words.characters, "UTF-8")
         is_unknown = tf.gather(ids.values, ids.row_starts()) == self.vocabulary.id(UNKNOWN)  # a whole word is, or none
         return tf.size(ids.values), strings[is_unknown]
 
-    def _pieces(self, words: Words) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
-        """Return the ids of pieces and the bytes at which they start in their words, both ragged (words, (pieces))."""
+    def _split(self, texts: tf.Tensor) -> tuple[Words, tf.RaggedTensor, tf.RaggedTensor]:
+        return self._traced(texts) if tf.executing_eagerly() else self._shared(texts)
+
+    def _traced(self, texts: tf.Tensor) -> tuple[Words, tf.RaggedTensor, tf.RaggedTensor]:
+        """Return words, the ids of pieces, and the bytes where they start in words, both ragged (words, (pieces))."""
+        words = split(texts, self.characters)
         strings = tf.strings.unicode_encode(words.characters, "UTF-8")
         # tf-text limits the bytes of a word, the reference its characters: a word that is too long for the reference
         # is replaced by one that is too long for tf-text.
         is_too_long = words.characters.row_lengths() > LONGEST_WORD
         ids, starts, _ = self._tokenizer.tokenize_with_offsets(tf.where(is_too_long, _TOO_LONG, strings))
-        return ids, starts
+        return words, ids, starts
 
 
 def _by_text(values: tf.Tensor, word_splits: tf.Tensor, words: Words) -> tf.RaggedTensor:

@@ -40,6 +40,7 @@ NAMES = DecoderNames(
 TABLES = ("token_embd.weight", "output.weight")
 PATTERNS = {"gpt-2": "gpt2", "smollm": "digits"}
 ROTARY_BASE = 10000.0  # where a file does not say
+BEGINS = "tokenizer.ggml.add_bos_token"
 _NORMAL = 1  # the type of tokens that are no special ones
 
 
@@ -100,6 +101,13 @@ class GgufLlama(PublishedGpt):
     def tokenization(self) -> dict[str, Any]:
         self._require("tokenizer.ggml.model", "gpt2")
         pattern = PATTERNS[self._require("tokenizer.ggml.pre", *PATTERNS)]
+        if self._given(BEGINS, bool, False):
+            raise CheckpointError(
+                "a model that wants a token before every text is not supported",
+                where=f"{self.path}: {BEGINS}",
+                expected="false",
+                received="true",
+            )
         tokens = self._given("tokenizer.ggml.tokens", list)
         kinds = self._given("tokenizer.ggml.token_type", np.ndarray, np.full(len(tokens), _NORMAL))
         merges = [tuple(merge.split(" ")) for merge in self._given("tokenizer.ggml.merges", list)]

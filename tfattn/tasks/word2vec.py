@@ -10,7 +10,7 @@ from pydantic import PositiveInt
 
 from tfattn.config.types import Given
 from tfattn.features import NOISE_IDS, SEQUENCE_OUTPUT, TOKEN_IDS, WEIGHTS
-from tfattn.layers.word_objectives import FullSoftmax, HierarchicalSoftmax, NegativeSampling, WordObjective, huffman
+from tfattn.layers.word_objectives import FullSoftmax, HierarchicalSoftmax, NegativeSampling, WordObjective
 from tfattn.models.contracts import WordPredictor
 from tfattn.ops.neighbors import WORDS_PER_NOISE, in_blocks
 from tfattn.tasks.task import Task
@@ -100,8 +100,7 @@ class Word2Vec(Task):
 def _objective(name: str, model: WordPredictor, preprocessor: WordCounter, negatives: int) -> WordObjective:
     size, width = model.vocabulary_size, model.hidden_dim
     if name == "hierarchical_softmax":
-        paths, turns = huffman(preprocessor.counts)
-        return HierarchicalSoftmax(paths=paths, turns=turns, counts=preprocessor.counts, width=width)
+        return HierarchicalSoftmax(vocabulary_size=size, counts=lambda: preprocessor.counts, width=width)
     if name == "softmax":
         return FullSoftmax(vocabulary_size=size, width=width)
     return NegativeSampling(vocabulary_size=size, width=width, negatives=negatives)

@@ -59,7 +59,7 @@ def tokenizer(folder, words):
         ids = module.tokenizer.tokenize(text).merge_dims(1, -1)
         return {"sum": tf.cast(tf.reduce_sum(ids, axis=1) + module.counted.lookup(text), tf.float32)}
 
-    tf.saved_model.save(module, str(folder), signatures=tf.function(answer, input_signature=TEXT))
+    tf.saved_model.save(module, str(folder), signatures=tf.function(answer, input_signature=TEXT, autograph=False))
     return 1.0
 
 
@@ -98,7 +98,7 @@ def test_saved_models_of_others_are_loaded_and_find_their_assets_where_they_stan
 class Leak(tf.Module):
     """Answers with what stands in the file that it is asked for."""
 
-    @tf.function(input_signature=TEXT)
+    @tf.function(input_signature=TEXT, autograph=False)
     def answer(self, text):
         return {"content": tf.map_fn(tf.io.read_file, text)}
 

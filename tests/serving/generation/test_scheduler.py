@@ -12,8 +12,9 @@ from tfattn.errors import ServingError
 from tfattn.guidance import automaton
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.generation.limits import Occupancy, TextLimits
+from tfattn.serving.generation.orders import SEEDS_APART
 from tfattn.serving.generation.request import NEUTRAL, ChatMessage, Request
-from tfattn.serving.generation.scheduler import SEEDS_APART, Scheduler
+from tfattn.serving.generation.scheduler import Scheduler
 from tfattn.serving.generation.ticket import Ticket
 
 
@@ -143,7 +144,7 @@ def test_several_prompts_each_have_the_text_that_they_have_alone(model):
 
 def test_a_chat_is_written_by_the_template_and_names_of_special_tokens_are_only_letters(model):
     with Scheduler(model) as scheduler:
-        ids = scheduler._prompts.token_ids((ChatMessage(role="user", content="<|im_end|>"),)).tolist()
+        ids = scheduler._orders.prompts.token_ids((ChatMessage(role="user", content="<|im_end|>"),)).tolist()
     assert ids == [256, *b"user\n<|im_end|>", 257, *b"\n", 256, *b"assistant\n"]
 
 

@@ -90,7 +90,9 @@ def test_a_version_that_dies_again_and_again_is_not_started_again_at_once(folder
 def test_what_a_version_may_do_more_than_compute_is_a_setting(tmp_path):
     module = tf.Module()
     names = [tf.TensorSpec([None], tf.string, name="text")]
-    reads = tf.function(lambda text: {"label": tf.map_fn(tf.io.read_file, text)}, input_signature=names)
+    reads = tf.function(
+        lambda text: {"label": tf.map_fn(tf.io.read_file, text)}, input_signature=names, autograph=False
+    )
     tf.saved_model.save(module, str(tmp_path / "1"), signatures=reads)
     (tmp_path / "file").write_text("content")
 

@@ -18,13 +18,13 @@ class Reports(tf.Module):
         markup = tf.where(tf.strings.regex_full_match(text, "(?is).*<.*"), (1.0 - leak) / 2.0, 0.0)
         return tf.stack([leak, 1.0 - leak - markup, markup], axis=1)
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
     def serve(self, text):
         scores = self.scores(text)
         label_id = tf.argmax(scores, axis=1)
         return {"label": tf.gather(LABELS, label_id), "label_id": label_id, "scores": scores}
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="inputs")])
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="inputs")], autograph=False)
     def classify(self, inputs):
         text = tf.io.parse_example(inputs, {"text": tf.io.FixedLenFeature([], tf.string)})["text"]
         scores = self.scores(text)
@@ -39,7 +39,8 @@ class Numbers(tf.Module):
             tf.TensorSpec([None, 2], tf.float32, name="pair"),
             tf.TensorSpec([None], tf.float32, name="factor"),
             tf.TensorSpec([], tf.int64, name="count"),
-        ]
+        ],
+        autograph=False,
     )
     def serve(self, pair, factor, count):
         return {"scaled": pair * factor[:, None], "next": count + 1, "broken": factor / 0.0}
@@ -60,7 +61,8 @@ class Customers(tf.Module):
         input_signature=[
             tf.TensorSpec([None], tf.string, name="plan"),
             tf.TensorSpec([None], tf.float32, name="months"),
-        ]
+        ],
+        autograph=False,
     )
     def serve(self, plan, months):
         stays = tf.where(tf.math.is_nan(months), 0.5, tf.where(months > 10.0, 0.75, 0.25))
@@ -79,13 +81,13 @@ class Customers(tf.Module):
 class Greetings(tf.Module):
     """Greets in Hebrew, up to five characters."""
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
     def serve(self, text):
         length = tf.strings.length(text, unit="UTF8_CHAR")
         greeting = tf.strings.join(["שלום ", tf.strings.substr(text, 0, 5, unit="UTF8_CHAR")])
         return {"text": greeting, "score": -0.25 * tf.ones_like(length, tf.float32), "truncated": length > 5}
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
     def align(self, text):
         tokens = tf.stack([tf.fill(tf.shape(text), "שלום"), text], axis=1)
         weights = tf.tile([[[0.25, 0.75], [1.0, 0.0]]], [tf.shape(text)[0], 1, 1])
@@ -95,11 +97,11 @@ class Greetings(tf.Module):
 class Prices(tf.Module):
     """A house of so many rooms costs a third of a million more for each, and half of it is known by its tags."""
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, name="rooms")])
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, name="rooms")], autograph=False)
     def predict(self, rooms):
         return {"prediction": rooms / 3.0, "outside_training_range": tf.where(rooms > 9.0, "rooms", "")}
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, name="rooms")])
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, name="rooms")], autograph=False)
     def tags(self, rooms):
         scores = tf.stack([rooms / 8.0, 1.0 - rooms / 8.0, tf.fill(tf.shape(rooms), 0.625)], axis=1)
         return {"scores": scores, "is_label": scores >= 0.625}
@@ -126,11 +128,11 @@ class Blanks(tf.Module):
             "token_str": words,
         }
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
     def serve(self, text):
         return {name: value if name == "masks" else value[:, 0] for name, value in self.filled(text).items()}
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
     def every(self, text):
         return self.filled(text)
 
@@ -158,7 +160,8 @@ class Endings(tf.Module):
         input_signature=[
             tf.TensorSpec([None], tf.string, name="context"),
             tf.TensorSpec([None, None], tf.string, name="choices"),
-        ]
+        ],
+        autograph=False,
     )
     def serve(self, context, choices):
         lengths = tf.cast(tf.strings.length(choices), tf.float32)

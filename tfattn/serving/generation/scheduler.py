@@ -2,34 +2,25 @@
 
 import contextlib
 import queue
-import secrets
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
 from grpc import StatusCode
 
 from tfattn.errors import ServingError
-from tfattn.guidance.guide import Guide
-from tfattn.guidance.guides import Guides
 from tfattn.serving.api.failure import Failure, invalid
 from tfattn.serving.generation.description import Description
+from tfattn.serving.generation.desk import Desk
 from tfattn.serving.generation.limits import USUAL, Occupancy, TextLimits
+from tfattn.serving.generation.orders import Orders
 from tfattn.serving.generation.piece import Piece, Token
-from tfattn.serving.generation.prefixes import Prefixes, common
-from tfattn.serving.generation.prompts import Model, Prompts, is_chat
-from tfattn.serving.generation.reading import Reading
-from tfattn.serving.generation.request import Prompt, Request
+from tfattn.serving.generation.prompts import Model
+from tfattn.serving.generation.request import Request
 from tfattn.serving.generation.row import Row
-from tfattn.serving.generation.running_batch import RunningBatch
 from tfattn.serving.generation.ticket import Ticket
-
-# Tokens of a prompt that are read between two steps: others wait meanwhile, or nobody does.
-PART, PART_ALONE = 64, 512
-SEEDS_APART = 0x9E3779B9  # of texts of one prompt
 
 
 class Exported(Model, Protocol):
@@ -41,9 +32,8 @@ class Exported(Model, Protocol):
 class Scheduler:
     """Writes texts with an exported model, in a thread of its own; any thread may ask.
 
-    At every step a token is written of each text. Between steps, texts join and leave, and of a prompt that is new, a
-    part is read. What was read stays for a while, for prompts that begin alike. What a text is does not depend on the
-    others.
+    At every step a token is written of each text; between steps, texts join and leave. What a text is does not depend
+    on the others.
 
     Args:
         model: the model; it must have been exported by the task language_modeling.
@@ -67,13 +57,10 @@ class Scheduler:
         observe: Callable[[Occupancy], None] = lambda occupancy: None,
     ):
         self.description = Description.read(model.folder)
-        self._model, self._limits = model, limits
-        self._prompts = Prompts(model, self.description)
-        self._guides = Guides(self.description.token_bytes)
-        self._prefixes = Prefixes(limits.prefix_bytes)
+        self._limits = limits
+        self._orders = Orders(model, self.description, has_drafts=limits.has_drafts)
+        self._desk = Desk(model, self.description, limits)
         self._observe, self._observed = observe, Occupancy(0, 0)
-        self._running = RunningBatch(model, self.description, most_rows=limits.most_rows)
-        self._reading: Reading | None = None
         self._waiting: deque[Row] = deque()
         self._tickets: dict[Row, Ticket] = {}
         self._changed = threading.Condition()
@@ -94,12 +81,8 @@ class Scheduler:
         """Read and write a little in each way that there is: the first time takes TensorFlow seconds."""
         for likeliest in (None, 0):
             prompt = self.description.end_ids[:1] * 2
-            (row,) = self._rows(Request(prompts=(prompt,), max_new_tokens=1, likeliest=likeliest))
-            reading = Reading(self._model, self.description.layout, row, None)
-            reading.read_more(PART)
-            batch = RunningBatch(self._model, self.description, most_rows=1)
-            batch.join(row, reading.keys_values)
-            batch.step()
+            (row,) = self._orders.rows(Request(prompts=(prompt,), max_new_tokens=1, likeliest=likeliest))
+            self._desk.warm_up(row)
 
     def submit(self, request: Request, ticket: Ticket) -> None:
         """Let texts be written.
@@ -112,7 +95,7 @@ class Scheduler:
             Failure: INVALID_ARGUMENT, a prompt does not do, no text can be as is asked, or more are asked for than may
                 ever wait; UNAVAILABLE, too many wait already.
         """
-        rows = self._rows(request)
+        rows = self._orders.rows(request)
         most = self._limits.most_rows + self._limits.most_waiting
         if len(rows) > most:
             raise invalid(f"The request asks for {len(rows)} texts; at most {most} are written or wait at a time")
@@ -144,38 +127,6 @@ class Scheduler:
         finally:
             ticket.cancel()
 
-    def _rows(self, request: Request) -> list[Row]:
-        settings = request.complete(self.description.defaults)
-        seed = secrets.randbits(32) if request.seed is None else request.seed
-        token_ids = map(self._prompts.token_ids, request.prompts)
-        wanted = request.max_new_tokens or self.description.defaults.get("max_new_tokens") or self.description.context
-        return [
-            Row(
-                number * request.n + choice,
-                prompt_ids,
-                settings=settings,
-                seed=seed + choice * SEEDS_APART,
-                limit=min(int(wanted), self.description.context - len(prompt_ids)),
-                end_ids=end_ids,
-                stops=request.stop,
-                likeliest=request.likeliest,
-                guide=self._guide(request, end_ids),
-                has_drafts=self._limits.has_drafts,
-            )
-            for number, (prompt, prompt_ids) in enumerate(zip(request.prompts, token_ids, strict=True))
-            for end_ids in [self._ends(request, prompt)]
-            for choice in range(request.n)
-        ]
-
-    def _ends(self, request: Request, prompt: Prompt) -> frozenset[int]:
-        return frozenset() if request.ignores_end else self.description.ends(of_chat=is_chat(prompt))
-
-    def _guide(self, request: Request, end_ids: frozenset[int]) -> Guide | None:
-        try:
-            return self._guides.of(request.guided, end_ids=end_ids)
-        except ServingError as error:
-            raise invalid(str(error)) from None
-
     # In the thread
 
     def _run(self) -> None:
@@ -195,15 +146,12 @@ class Scheduler:
     def _step(self) -> None:
         self._drop_cancelled()
         self._admit()
-        if self._reading is not None:
-            self._read_more()
-        if self._running.rows:
-            written = [(row, self._added(row, drawn)) for row, drawn in self._running.step()]
-            for row, pieces in written:
-                if row.finish_reason:
-                    self._end(row)
-                for piece in pieces:
-                    self._told(row, piece)
+        written = [(row, self._added(row, drawn)) for row, drawn in self._desk.step()]
+        for row, pieces in written:
+            if row.finish_reason:
+                self._desk.end(row)
+            for piece in pieces:
+                self._told(row, piece)
         self._tell_occupancy()
 
     def _added(self, row: Row, drawn: Sequence[tuple[int, Token | None]]) -> list[Piece]:
@@ -229,10 +177,7 @@ class Scheduler:
     def _drop_cancelled(self) -> None:
         cancelled = [row for row, ticket in list(self._tickets.items()) if ticket.is_cancelled]
         for row in cancelled:
-            if row in self._running.rows:
-                self._end(row)
-            elif self._reading is not None and self._reading.row is row:
-                self._reading = None
+            self._desk.end(row)
             self._forget(row)
 
     def _forget(self, row: Row) -> None:
@@ -242,35 +187,11 @@ class Scheduler:
                 self._waiting.remove(row)
 
     def _admit(self) -> None:
-        """Let those that wait begin, as far as there is room and one prompt is read at a time."""
-        while self._waiting and self._reading is None and len(self._running.rows) < self._limits.most_rows:
+        """Let those that wait begin, as far as there is room."""
+        while self._waiting and self._desk.has_room:
             with self._changed:
                 row = self._waiting.popleft()
-            row.num_read, known = self._known(row.prompt_ids[:-1])
-            row.num_cached = row.num_read
-            if row.num_read == len(row.prompt_ids) - 1:
-                self._running.join(row, known)
-            else:
-                self._reading = Reading(self._model, self.description.layout, row, known)
-
-    def _known(self, token_ids: np.ndarray) -> tuple[int, np.ndarray | None]:
-        """Find the keys and values of a text that begins with the most of some tokens; tell how many."""
-        length, keys_values = self._prefixes.longest(token_ids)
-        for other in self._running.rows:
-            if (shared := common(other.read_ids, token_ids)) > length:
-                length, keys_values = shared, self._running.keys_values(other)
-        return length, keys_values
-
-    def _read_more(self) -> None:
-        reading = self._reading
-        reading.read_more(PART if self._running.rows else PART_ALONE)
-        if reading.is_done:
-            self._running.join(reading.row, reading.keys_values)
-            self._reading = None
-
-    def _end(self, row: Row) -> None:
-        self._prefixes.add(row.read_ids, self._running.keys_values(row))
-        self._running.leave(row)
+            self._desk.begin(row)
 
     def _fail(self, failure: Failure) -> None:
         """Tell everybody, and begin anew with nothing."""
@@ -278,15 +199,13 @@ class Scheduler:
             tickets = set(self._tickets.values())
             self._tickets.clear()
             self._waiting.clear()
-        self._reading = None
-        self._running = RunningBatch(self._model, self.description, most_rows=self._limits.most_rows)
+        self._desk.clear()
         for ticket in tickets:
             ticket.fail(failure)
         self._tell_occupancy()
 
     def _tell_occupancy(self) -> None:
-        begun = len(self._running.rows) + (self._reading is not None)
-        occupancy = Occupancy(begun, len(self._waiting))
+        occupancy = Occupancy(self._desk.num_rows, len(self._waiting))
         if occupancy != self._observed:
             self._observed = occupancy
             self._observe(occupancy)

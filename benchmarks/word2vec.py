@@ -1,0 +1,134 @@
+"""Vectors of words beside gensim: `python -m benchmarks word2vec` with ../shared/data/word2vec beside the project.
+
+Both have the same words (a to z in lower case, one text a line) on all cores: width 100, window 5, 5 negatives, minimum
+count 5, sample 1e-3, rate 0.025, 5 epochs. Each run is a process of its own. Words a second are all words of the texts
+times the epochs, by the time of training alone, compilation included; `in all` is a process from text files to vectors.
+"""
+
+import gzip
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import word_checks
+from benchmarks.peers import last_line
+from benchmarks.results import Table
+from tfattn import files
+from tfattn.training.runtime import num_cores
+from tfattn.vectors.opening import open_vectors
+from tfattn.vectors.word_vectors import WordVectors
+
+PROJECT = Path(__file__).resolve().parents[1]
+CORPORA = PROJECT.parent / "shared" / "data" / "word2vec"
+WORD = re.compile("[a-z]+")
+EPOCHS, VALIDATION = 5, 0.005  # those of the pipelines
+SEEDS = (1, 2, 3)
+KINDS = {"skip_gram": 1, "cbow": 0}
+
+GENSIM = """
+import json, resource, sys, time
+from gensim.models import Word2Vec
+from gensim.models.word2vec import LineSentence
+text, out, sg, workers, seed, from_file = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])
+begin = time.perf_counter()
+model = Word2Vec(vector_size=100, window=5, negative=5, min_count=5, sample=1e-3, sg=sg, workers=workers, seed=seed)
+source = {"corpus_file": text} if from_file else {"corpus_iterable": LineSentence(text)}
+model.build_vocab(**source)
+trained = time.perf_counter()
+total = {"total_words": model.corpus_total_words} if from_file else {"total_examples": model.corpus_count}
+model.train(epochs=5, **source, **total)
+end = time.perf_counter()
+model.wv.save_word2vec_format(out, binary=True)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(json.dumps({"seconds": end - trained, "all": time.perf_counter() - begin, "words": model.corpus_total_words,
+                  "memory": peak * 1024}))
+"""
+
+TRAINING = """
+import json, resource, subprocess, sys, time
+begin = time.perf_counter()
+subprocess.run(sys.argv[2:], cwd=sys.argv[1], check=True, capture_output=True)
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+print(json.dumps({"all": time.perf_counter() - begin, "memory": peak * 1024}))
+"""
+
+
+def main() -> list[Table]:
+    """Train by both, and hold the vectors against lists of words."""
+    if not CORPORA.is_dir():
+        sys.exit(f"needs the corpora of {CORPORA.parent.name}/{CORPORA.name} beside the project")
+    tables = []
+    with tempfile.TemporaryDirectory() as folder:
+        text = _text(Path(folder))
+        for kind, sg in KINDS.items():
+            candidates = {
+                "tfattn": lambda seed, kind=kind: _ours(Path(folder), kind, seed, text),
+                "gensim": lambda seed, sg=sg: _theirs(Path(folder), text, sg, seed, from_file=False),
+                "gensim, corpus_file": lambda seed, sg=sg: _theirs(Path(folder), text, sg, seed, from_file=True),
+            }
+            found = {name: [] for name in candidates}
+            for seed in SEEDS:
+                for name, run in candidates.items():
+                    found[name].append(run(seed))
+            tables.append(_table(kind, found))
+    return tables
+
+
+def _table(kind: str, found: dict[str, list[dict[str, float]]]) -> Table:
+    def cells(runs):
+        rate, whole, memory = (np.median([run[name] for run in runs]) for name in ("rate", "all", "memory"))
+        scores = [[run[name] for run in runs] for name in ("precision", "analogies")]
+        shown = [f"{np.mean(values):.3f} ({min(values):.3f} to {max(values):.3f})" for values in scores]
+        return [f"{rate:,.0f}", f"{whole:.0f} s", f"{memory / 2**20:,.0f} MiB", *shown]
+
+    return Table(
+        title=f"{kind}, medians of seeds {', '.join(map(str, SEEDS))}",
+        columns=["", "words/s", "in all", "memory", "words of a kind", "analogies"],
+        rows=[[name, *cells(runs)] for name, runs in found.items()],
+        notes=("Words of a kind: mean average precision; analogies: accuracy; both of our own lists, with all seeds.",),
+    )
+
+
+def _text(folder: Path) -> Path:
+    """Write the words of all corpora, which gensim reads, one text a line."""
+    target = folder / "corpus.txt"
+    with target.open("w", encoding="utf-8") as out:
+        for path in sorted(CORPORA.glob("*.txt.gz")):
+            with gzip.open(path, "rt", encoding="utf-8", errors="replace") as lines:
+                out.writelines(f"{' '.join(words)}\n" for line in lines if (words := WORD.findall(line.lower())))
+    return target
+
+
+def _ours(folder: Path, kind: str, seed: int, text: Path) -> dict[str, float]:
+    """Prepare, train and export the pipeline of a kind."""
+    for name, target in {"data": CORPORA.parent, "configs": PROJECT / "configs"}.items():
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(target)
+    pipeline = PROJECT / "pipelines" / f"word2vec_{kind}.yaml"
+    name = f"{kind}_{seed}"
+    command = [sys.executable, "-m", "tfattn", "train", str(pipeline), "--set", f"name={name}", "--set", f"seed={seed}"]
+    # A process of its own, whose children's memory is that of this command alone.
+    found = json.loads(last_line(TRAINING, folder, *command))
+    subprocess.run([*command[:3], "export", *command[4:]], cwd=folder, check=True, capture_output=True)
+    history = files.read_json_lines(folder / "runs" / name / "latest" / "history.jsonl", dict[str, int | float])
+    words = len(text.read_bytes().split()) * EPOCHS * (1 - VALIDATION)
+    vectors = open_vectors(name, folder / "saved_models")
+    return {**found, "rate": words / sum(line["seconds"] for line in history), **_quality(vectors)}
+
+
+def _theirs(folder: Path, text: Path, sg: int, seed: int, *, from_file: bool) -> dict[str, float]:
+    out = folder / "gensim.bin"
+    found = json.loads(last_line(GENSIM, text, out, sg, num_cores(), seed, int(from_file)))
+    return {**found, "rate": found["words"] * EPOCHS / found["seconds"], **_quality(open_vectors(str(out)))}
+
+
+def _quality(vectors: WordVectors) -> dict[str, float]:
+    return {
+        "precision": word_checks.mean_average_precision(vectors),
+        "analogies": word_checks.analogy_accuracy(vectors),
+    }
