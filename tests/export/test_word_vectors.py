@@ -58,7 +58,7 @@ def same(found, expected):
 def test_it_keeps_the_contract(ensemble, tmp_path):
     expected = WordLookup(ensemble).ensemble.predict(ROWS)
     outputs = check_served(WordLookup, ensemble, ROWS, folder=tmp_path, expected=expected)
-    assert (tmp_path / "vocabulary.tsv").is_file() and outputs["vector"].shape == (3, 6)
+    assert (tmp_path / "1/assets/vocabulary.tsv").is_file() and outputs["vector"].shape == (3, 6)
 
 
 def test_words_are_found_however_they_are_written(served, vectors):
