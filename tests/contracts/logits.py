@@ -62,18 +62,27 @@ def check_training_reaches_every_weight(model: keras.Model, features: dict) -> N
 
 
 def compiled(function: Any) -> Any:
-    """As a graph that knows no length and no number of rows, where the backend has such."""
+    """As a graph, which knows no length and no number of rows where the backend has such."""
     if keras.backend.backend() != "tensorflow":
-        return function
+        return at_once(function)
     import tensorflow as tf
 
     of_any_shape = [tf.TensorSpec([None, None], dtype) for dtype in (tf.int32, tf.bool)]
     return tf.function(function, input_signature=of_any_shape, autograph=False)
 
 
+def at_once(function: Any) -> Any:
+    """Compiled as a whole where the backend would compile each operation by itself for each size: with JAX."""
+    if keras.backend.backend() != "jax":
+        return function
+    import jax
+
+    return jax.jit(function)
+
+
 def logits_of(model: keras.Model, features: dict) -> np.ndarray:
     """The logits of a model in float32."""
-    return array(ops.cast(model(features)[LOGITS], "float32"))
+    return array(ops.cast(at_once(lambda features: model(features)[LOGITS])(features), "float32"))
 
 
 def array(tensor: Any) -> np.ndarray:

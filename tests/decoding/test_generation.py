@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from keras import ops
 
+from tests.contracts.logits import at_once, logits_of
 from tfattn.decoding.generation import Penalties, generate
 from tfattn.decoding.sampling import Sampling
 from tfattn.models.gpt import Gpt
@@ -72,7 +73,7 @@ def written(model, prompts, *, max_length=LENGTH, end_ids=(0,), limits=None, sup
             num_likeliest=3,
         )
 
-    decoded = write(ops.convert_to_tensor(token_ids), ops.convert_to_tensor(mask))
+    decoded = at_once(write)(ops.convert_to_tensor(token_ids), ops.convert_to_tensor(mask))
     details = numbers(decoded.details)
     return numbers(decoded._replace(details=None))._replace(details=details)
 
@@ -82,7 +83,7 @@ def texts(decoded):
 
 
 def log_probabilities(model, text):
-    logits = ops.convert_to_numpy(model({"token_ids": np.array([text], "int32")})["logits"])[0, -1].astype("float64")
+    logits = logits_of(model, {"token_ids": np.array([text], "int32")})[0, -1].astype("float64")
     return logits, logits - np.log(np.exp(logits - logits.max()).sum()) - logits.max()
 
 
