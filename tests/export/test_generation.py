@@ -118,8 +118,8 @@ def test_beams_are_best_first_and_no_worse_than_the_likeliest_tokens(ask):
 
 
 def test_steps_one_by_one_write_what_the_whole_writes(ask, folder):
-    known = json.loads((folder / "1" / "assets" / "generation.json").read_text())
-    token_bytes = [token.encode("latin-1") for token in json.loads((folder / "1" / "assets" / "token_bytes.json").read_text())]
+    known, texts = (json.loads((folder / f"1/assets/{name}.json").read_text()) for name in ("generation", "token_bytes"))
+    token_bytes = [token.encode("latin-1") for token in texts]
     assert known["context"] == 48 and set(known["special_tokens"]) == set(CHAT)
     prompts, seeds = ["To be", "that is"], [3, 4]
     settings = {"repetition_penalty": [1.2, 1.0], "presence_penalty": [0.0, 0.5], "top_k": [0, 7]}
@@ -168,7 +168,7 @@ def test_steps_one_by_one_write_what_the_whole_writes(ask, folder):
 
 
 def test_guesses_are_checked_in_one_step(ask, folder):
-    known = json.loads((folder / "1" / "assets" / "generation.json").read_text())
+    known = json.loads((folder / "1/assets/generation.json").read_text())
     width, past = known["vocabulary_size"], np.zeros((2, 2, 1, 2, 0, 4), "float32")
     written = ask("tokenize", text=["To be or not"])["token_ids"]
     rest = {"padding_mask": np.ones(written.shape, bool), "lengths": [0], "past": past, "index": [0], "seed": [1]}
