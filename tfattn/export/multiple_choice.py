@@ -1,6 +1,6 @@
 """What an export can be asked that chooses one of several texts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,8 @@ class ChoicePicker(ServedRows):
         outputs, choices = self._chosen(*columns)
         return {"choice": tf.gather(choices, outputs["label_id"], batch_dims=1), **outputs}
 
-    def _from_examples(self, inputs: tf.Tensor) -> dict[str, tf.Tensor]:
+    def _from_examples(self, inputs: tf.Tensor, answer: Callable) -> dict[str, tf.Tensor]:
+        # Not by `answer`, which tells the one choice and not all.
         outputs, choices = self._chosen(*self.input_side.of_examples(inputs))
         return self.output_side.of_examples({CHOICES: choices, **outputs})
 

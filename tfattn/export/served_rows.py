@@ -1,6 +1,6 @@
 """What is served of a task that predicts something of each row: what is read and what is answered, each by itself."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -137,13 +137,13 @@ class ServedRows(Served):
     def signatures(self) -> dict[str, Any]:
         answer = tf.function(self._answer, input_signature=self.input_side.specs, autograph=False)
 
-        def of_examples(inputs: tf.Tensor) -> dict[str, tf.Tensor]:
-            return self.output_side.of_examples(answer(*self.input_side.of_examples(inputs)))
+        def from_examples(inputs: tf.Tensor) -> dict[str, tf.Tensor]:
+            return self._from_examples(inputs, answer)
 
         examples = [tf.TensorSpec([None], tf.string, name="inputs")]
         return {
             "serving_default": answer,
-            self.output_side.signature: tf.function(of_examples, input_signature=examples, autograph=False),
+            self.output_side.signature: tf.function(from_examples, input_signature=examples, autograph=False),
             **self.input_side.signatures(self),
         }
 
@@ -187,6 +187,10 @@ class ServedRows(Served):
     def _answer(self, *columns: tf.Tensor) -> dict[str, tf.Tensor]:
         features, about = self.input_side.read(columns)
         return self.answered(features, tf.size(columns[0])) | about
+
+    def _from_examples(self, inputs: tf.Tensor, answer: Callable) -> dict[str, tf.Tensor]:
+        """Answer serialized tf.Examples; `answer` is serving_default, which is traced once for both."""
+        return self.output_side.of_examples(answer(*self.input_side.of_examples(inputs)))
 
 
 def example(row: Mapping[str, str | float | list[str]]) -> bytes:
