@@ -118,7 +118,9 @@ def test_beams_are_best_first_and_no_worse_than_the_likeliest_tokens(ask):
 
 
 def test_steps_one_by_one_write_what_the_whole_writes(ask, folder):
-    known, texts = (json.loads((folder / f"1/assets/{name}.json").read_text()) for name in ("generation", "token_bytes"))
+    known, texts = (
+        json.loads((folder / f"1/assets/{name}.json").read_text()) for name in ("generation", "token_bytes")
+    )
     token_bytes = [token.encode("latin-1") for token in texts]
     assert known["context"] == 48 and set(known["special_tokens"]) == set(CHAT)
     prompts, seeds = ["To be", "that is"], [3, 4]
