@@ -58,3 +58,20 @@ def test_the_gradient_of_a_mean_goes_whole_to_each_word_of_the_window():
     gradient = tf.convert_to_tensor(tape.gradient(total, model.word_vectors.value)).numpy()
     # How many windows each word stands in.
     assert gradient[:, 0].tolist() == [0, 2, 3, 2, 2, 0, 0]
+
+
+@pytest.mark.parametrize("name", ["skip_gram", "cbow"])
+def test_a_block_that_its_noise_does_not_fill_is_refused(name, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.yaml").write_text(
+        "name: a\n"
+        "data:\n"
+        "  source: {name: plain_text, path: a.txt}\n"
+        "  preprocessing: {name: corpus_words}\n"
+        "  batching: {batch_size: 1}\n"
+        f"model: {{name: {name}, block: 33}}\n"
+        "task: {name: word2vec}\n"
+    )
+    answer = command("check", "a.yaml")
+    assert answer.status == 2 and "model.block: wrong value" in answer.errors
+    assert "expected an integer > 0 and a multiple of 2, received 33" in answer.errors

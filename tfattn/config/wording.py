@@ -12,7 +12,13 @@ _WORDS = {
     "array": "a list",
     "object": "a mapping",
 }
-_BOUNDS = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
+_BOUNDS = {
+    "minimum": ">=",
+    "exclusiveMinimum": ">",
+    "maximum": "<=",
+    "exclusiveMaximum": "<",
+    "multipleOf": "a multiple of",
+}
 
 
 def described(schema: dict[str, Any]) -> str:

@@ -59,7 +59,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
 
 def _neighbors(vectors: WordVectors) -> Section:
     """Show the nearest words of some words, taken evenly by their rank from frequent to rare."""
-    first = FIRST if len(vectors) > 10 * FIRST else 0
+    first = _first(vectors)
     ranks = np.unique(np.geomspace(first + 1, len(vectors), min(MOST_SHOWN, len(vectors) - first)).astype(int)) - 1
     rows = []
     for rank in ranks.tolist():
@@ -70,9 +70,13 @@ def _neighbors(vectors: WordVectors) -> Section:
 
 
 def _map(vectors: WordVectors) -> Section:
-    first = FIRST if len(vectors) > 10 * FIRST else 0
-    words = vectors.words[first : first + MOST_DRAWN]
+    words = vectors.words[_first(vectors) :][:MOST_DRAWN]
     if len(words) < FEWEST_DRAWN:
         return Section("A map of frequent words", [Text("There are too few words for a map.")])
     picture = Picture("words", svg(word_map(vectors, words)), "frequent words, as near to each other as a plane allows")
     return Section("A map of frequent words", [picture])
+
+
+def _first(vectors: WordVectors) -> int:
+    """Return the rank of the first word that is shown."""
+    return FIRST if len(vectors) > 10 * FIRST else 0

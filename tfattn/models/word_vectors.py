@@ -1,16 +1,19 @@
 """Models that learn a vector of each word, and nothing else, by predicting words that stand near each other."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import keras
 from keras import ops
-from pydantic import PositiveInt
+from pydantic import Field, PositiveInt
 
 from tfattn.config.types import Size
 from tfattn.features import SEQUENCE_IDS, SEQUENCE_OUTPUT, TOKEN_IDS, WINDOWS
 from tfattn.layers.word_table import WordTable
 from tfattn.models.contracts import WordPredictor
-from tfattn.ops.neighbors import in_blocks, near
+from tfattn.ops.neighbors import WORDS_PER_NOISE, in_blocks, near
+
+# So that each has a whole number of the words drawn at random, which are cut into as many blocks.
+Block = Annotated[int, Field(gt=0, multiple_of=WORDS_PER_NOISE)]
 
 
 class WordModel(WordPredictor):
@@ -62,7 +65,7 @@ class SkipGram(WordModel):
     Source: Mikolov et al. 2013, "Distributed representations of words and phrases and their compositionality", eq. 1.
     """
 
-    def __init__(self, *, vocabulary_size: Size[int], hidden_dim: PositiveInt = 100, block: PositiveInt = 32):
+    def __init__(self, *, vocabulary_size: Size[int], hidden_dim: PositiveInt = 100, block: Block = 32):
         super().__init__(vocabulary_size=vocabulary_size, hidden_dim=hidden_dim, block=block, name="skip_gram")
 
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
@@ -95,7 +98,7 @@ class Cbow(WordModel):
     the words.
     """
 
-    def __init__(self, *, vocabulary_size: Size[int], hidden_dim: PositiveInt = 100, block: PositiveInt = 32):
+    def __init__(self, *, vocabulary_size: Size[int], hidden_dim: PositiveInt = 100, block: Block = 32):
         super().__init__(vocabulary_size=vocabulary_size, hidden_dim=hidden_dim, block=block, name="cbow")
 
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
