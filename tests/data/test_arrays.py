@@ -49,3 +49,9 @@ def test_only_the_rows_that_are_asked_for_are_read(folders, tmp_path):
         found[18:20]
     with pytest.raises((EOFError, ValueError)):
         arrays.load(packed / "lengths.npy")
+
+
+def test_many_are_read_at_once(folders):
+    *_, packed = folders
+    several = arrays.joined([packed / "keys.npy"] * 500)
+    assert np.array_equal(several, np.tile(ARRAYS["keys"], 500))

@@ -1,5 +1,7 @@
 """Arrays among the results of units, read as a whole, or only those rows that are asked for."""
 
+import io
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -7,6 +9,9 @@ import numpy as np
 
 from tfattn.data.results import Result, each
 from tfattn.files import PackedPath
+
+# An array's header is a Python literal, and Python 3.11 may fail where two threads parse one each (cpython#106905).
+_one_header_at_a_time = threading.Lock()
 
 
 def load(path: Result) -> np.ndarray:
@@ -17,7 +22,9 @@ def load(path: Result) -> np.ndarray:
         EOFError, ValueError: it is damaged.
     """
     with path.open("rb") as file:
-        return np.load(file, allow_pickle=False)
+        source = file if isinstance(path, Path) else io.BytesIO(file.read())
+        with _one_header_at_a_time:
+            return np.load(source, allow_pickle=False)
 
 
 def joined(paths: Sequence[Result]) -> np.ndarray:
@@ -27,7 +34,10 @@ def joined(paths: Sequence[Result]) -> np.ndarray:
 
 def opened(path: Result) -> "np.ndarray | Rows":
     """Open an array of which only what is taken out by a number or a slice is read; raises as `load`."""
-    return np.load(path, mmap_mode="r", allow_pickle=False) if isinstance(path, Path) else Rows(path)
+    if not isinstance(path, Path):
+        return Rows(path)
+    with _one_header_at_a_time:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
 
 
 class Rows:
@@ -39,7 +49,7 @@ class Rows:
 
     def __init__(self, path: PackedPath):
         self._path = path
-        with path.open("rb") as file:
+        with path.open("rb") as file, _one_header_at_a_time:
             np.lib.format.read_magic(file)
             shape, is_by_columns, self._dtype = np.lib.format.read_array_header_1_0(file)
             self._begin = file.tell()
