@@ -230,6 +230,7 @@ SECTIONS: dict[str, str] = {
     "export": "tfattn.export.section:Export",
     "pretrained": "tfattn.pretrained:open",
     "phrases": "tfattn.preprocessing.phrases:Phrases",
+    "subwords": "tfattn.preprocessing.subwords:Subwords",
     "prompt": "tfattn.serving.client.recipe:Recipe",
     "serving": "tfattn.serving.section:Serving",
 }

@@ -27,6 +27,7 @@ EXAMPLE_ROWS = "example_rows"  # (E,) int64, rising
 
 # What vectors of words are looked up by.
 WORD_IDS = "word_ids"  # (B,) int32, -1 where a word is unknown
+SUBWORD_IDS = "subword_ids"  # (B, T, M) int32, the n-grams of the characters of each word, filled up with -1
 
 # What a decoder is taught to write.
 TARGET_IDS = "target_ids"  # (B, T) int32, the start, the tokens, the end; 0 where padded
@@ -92,5 +93,6 @@ ANSWER = "answer"
 MESSAGES = "messages"  # of a chat, a list
 EXAMPLE = "example"
 
-# The one tensor of an export of word vectors.
+# The tensors of an export of word vectors.
 WORD_VECTORS = "word_vectors"
+SUBWORD_VECTORS = "subword_vectors"  # where unknown words have vectors too

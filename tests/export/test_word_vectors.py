@@ -11,6 +11,7 @@ from tfattn.export.section import Export
 from tfattn.export.word_vectors import WordLookup
 from tfattn.models.word_vectors import SkipGram
 from tfattn.preprocessing.corpus_words import CorpusWords
+from tfattn.preprocessing.subwords import Subwords
 from tfattn.tasks.word2vec import Word2Vec
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.vectors.opening import open_vectors
@@ -21,14 +22,18 @@ COUNTS = range(len(WORDS), 0, -1)
 ROWS = [{"word": "king"}, {"word": "the"}, {"word": "straße"}]
 
 
+def trained(subwords=None):
+    keras.utils.set_random_seed(4)
+    reader = CorpusWords(min_count=1, subwords=subwords)
+    reader.fit([{"text": " ".join(word for word, count in zip(WORDS, COUNTS, strict=True) for _ in range(count))}])
+    model = SkipGram(**reader.sizes, hidden_dim=6)
+    model.table.assign(np.random.default_rng(4).normal(size=model.table.shape))
+    return TrainedEnsemble([(reader, Word2Vec(model=model, preprocessor=reader))])
+
+
 @pytest.fixture(scope="module")
 def ensemble():
-    keras.utils.set_random_seed(4)
-    reader = CorpusWords(min_count=1)
-    reader.fit([{"text": " ".join(word for word, count in zip(WORDS, COUNTS, strict=True) for _ in range(count))}])
-    model = SkipGram(vocabulary_size=len(WORDS), hidden_dim=6)
-    model.word_vectors.assign(np.random.default_rng(4).normal(size=(len(WORDS), 6)))
-    return TrainedEnsemble([(reader, Word2Vec(model=model, preprocessor=reader))])
+    return trained()
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +43,7 @@ def served(ensemble):
 
 @pytest.fixture(scope="module")
 def vectors(ensemble):
-    return WordVectors(WORDS, keras.ops.convert_to_numpy(ensemble.task.model.word_vectors))
+    return WordVectors(WORDS, ensemble.task.word_vectors())
 
 
 def asked(served, signature, **inputs):
@@ -105,12 +110,44 @@ def test_what_has_no_answer_is_refused_in_words(served, signature, inputs, messa
         asked(served, signature, **inputs)
 
 
-def test_an_export_is_opened_as_what_was_trained(served, ensemble, vectors, tmp_path):
+def opened(served, folder):
     questions = served.questions([])
-    assert [question["word"] for question in questions] == WORDS
-    expected, section = served.ensemble.predict(questions), Export(folder=str(tmp_path), version="next")
+    expected, section = served.ensemble.predict(questions), Export(folder=str(folder), version="next")
     config = "data: {preprocessing: {name: corpus_words}}\nmodel: {name: skip_gram}\n"
     export(served, name="words", section=section, rows=questions, expected=expected, config=config)
-    found = open_vectors("words", tmp_path)
+    return open_vectors("words", folder)
+
+
+def test_an_export_is_opened_as_what_was_trained(served, vectors, tmp_path):
+    assert [question["word"] for question in served.questions([])] == WORDS
+    found = opened(served, tmp_path)
     assert list(found.words) == WORDS and found.counts.tolist() == [*COUNTS]
     np.testing.assert_array_equal(found.vectors, vectors.vectors)
+
+
+@pytest.fixture(scope="module")
+def with_subwords():
+    return trained(Subwords(shortest=3, longest=4, buckets=30))
+
+
+def test_an_unknown_word_has_the_vector_of_its_n_grams(with_subwords, tmp_path):
+    expected = WordLookup(with_subwords).ensemble.predict(ROWS)
+    check_served(WordLookup, with_subwords, ROWS, folder=tmp_path, expected=expected)
+    (reader,), model = with_subwords.preprocessors, with_subwords.task.model
+    numbers = [number for number in reader.subword_ids(tf.constant(["kingly"])).numpy()[0] if number >= 0]
+    answer = asked(WordLookup(with_subwords), "serving_default", word=["Kingly", "king", ""])
+    assert answer["known"].tolist() == [False, True, False] and not answer["vector"][2].any()
+    np.testing.assert_allclose(
+        answer["vector"][0], np.array(model.table)[len(WORDS) :][numbers].mean(axis=0), atol=1e-6
+    )
+    np.testing.assert_allclose(answer["vector"][1], with_subwords.task.word_vectors()[1], atol=1e-6)
+
+
+def test_an_unknown_word_has_neighbors_in_memory_and_in_the_export(with_subwords, tmp_path):
+    served = WordLookup(with_subwords)
+    read = opened(served, tmp_path)
+    found = asked(served, "neighbors", word=["kingly"], k=5)
+    same(pairs(found, 0), read.neighbors("Kingly", k=5))
+    found = asked(served, "analogy", positive=[["kingly", "woman"]], negative=[["man"]], k=4)
+    same(pairs(found, 0), read.analogy(["kingly", "woman"], ["man"], k=4))
+    assert read.similarity("kingly", "king") == pytest.approx(dict(read.neighbors("kingly", k=8))["king"])

@@ -24,7 +24,7 @@ def test_skip_gram_gives_the_vector_of_each_word_to_predict_those_in_its_window(
     model = SkipGram(vocabulary_size=V, hidden_dim=D, block=L)
     vectors = array(model(FEATURES)["sequence_output"])
     assert vectors.shape == (1, 2, L, D)
-    table = array(model.word_vectors)
+    table = array(model.table)
     assert np.abs(table).max() <= 0.5 / D and np.abs(table).max() > 0.4 / D
     np.testing.assert_array_equal(vectors[0, 0], table[[1, 2, 3, 4]])
     pairs = array(model.pairs(FEATURES))
@@ -38,7 +38,7 @@ def test_skip_gram_gives_the_vector_of_each_word_to_predict_those_in_its_window(
 
 def test_cbow_gives_the_mean_of_the_window_to_predict_the_word():
     model = Cbow(vocabulary_size=V, hidden_dim=D, block=L)
-    vectors, table = array(model(FEATURES)["sequence_output"]), array(model.word_vectors)
+    vectors, table = array(model(FEATURES)["sequence_output"]), array(model.table)
     for place, others in enumerate([[2], [1, 3, 4], [2, 4], [1, 2, 3]]):
         np.testing.assert_allclose(vectors[0, 0, place], table[others].mean(axis=0), atol=1e-6)
     assert not vectors[0, 1].any()
@@ -48,6 +48,24 @@ def test_cbow_gives_the_mean_of_the_window_to_predict_the_word():
     np.testing.assert_allclose(scores[:, :, :, 0], np.einsum("bnld,bnlmd->bnlm", vectors, outputs), atol=1e-6)
 
 
+@pytest.mark.parametrize("kind", [SkipGram, Cbow])
+def test_the_vector_of_a_word_is_the_mean_of_its_own_and_those_of_its_n_grams(kind):
+    model = kind(vocabulary_size=V, subword_buckets=5, hidden_dim=D, block=L)
+    table = array(model.table)
+    assert table.shape == (V + 5, D)
+    found = array(model.vectors(np.array([2, 0, -1], "int32"), np.array([[0, 4], [3, -1], [1, -1]], "int32")))
+    expected = [table[[2, V, V + 4]], table[[0, V + 3]], table[[V + 1]]]
+    np.testing.assert_allclose(found, [rows.mean(axis=0) for rows in expected], atol=1e-6)
+
+
+def test_skip_gram_predicts_by_such_means():
+    model = SkipGram(vocabulary_size=V, subword_buckets=5, hidden_dim=D, block=L)
+    subwords = np.array([[[1, 2], [0, -1], [-1, -1], [4, 3], [2, 1], [0, 0]]], "int32")
+    vectors = array(model({**FEATURES, "subword_ids": subwords})["sequence_output"])
+    expected = array(model.vectors(FEATURES["token_ids"], subwords))
+    np.testing.assert_allclose(vectors[0, 0], expected[0, :L], atol=1e-6)
+
+
 def test_the_gradient_of_a_mean_goes_whole_to_each_word_of_the_window():
     tf = pytest.importorskip("tensorflow")
     if "tensorflow" not in str(type(ops.ones(1))):
@@ -55,7 +73,7 @@ def test_the_gradient_of_a_mean_goes_whole_to_each_word_of_the_window():
     model = Cbow(vocabulary_size=V, hidden_dim=D, block=L)
     with tf.GradientTape() as tape:
         total = tf.reduce_sum(model(FEATURES)["sequence_output"])
-    gradient = tf.convert_to_tensor(tape.gradient(total, model.word_vectors.value)).numpy()
+    gradient = tf.convert_to_tensor(tape.gradient(total, model.table.value)).numpy()
     # How many windows each word stands in.
     assert gradient[:, 0].tolist() == [0, 2, 3, 2, 2, 0, 0]
 

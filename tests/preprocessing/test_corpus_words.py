@@ -11,6 +11,7 @@ from tests.contracts.preprocessor import check_preprocessor
 from tfattn.errors import ConfigError, DataError
 from tfattn.preprocessing import word_division
 from tfattn.preprocessing.corpus_words import CorpusWords
+from tfattn.preprocessing.subwords import Subwords
 
 ROWS = [{"text": "To be, or not to be: that's the question."}, {"text": "the 2 Questions Ōsaka has"}]
 
@@ -31,7 +32,9 @@ def looked_up(preprocessor, *words):
     return preprocessor.lookup(tf.constant(words)).numpy().tolist()
 
 
-@pytest.mark.parametrize("options", [{}, {"division": "blanks", "lower_case": False}, {"ascii": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"division": "blanks", "lower_case": False}, {"ascii": True}, {"subwords": Subwords(buckets=50)}]
+)
 def test_it_keeps_the_contract_of_preprocessors(options, tmp_path):
     unfitted = CorpusWords(division="letters" if "division" in options else "blanks", lower_case=False)
     check_preprocessor(fitted(**options), unfitted, [{"text": "be"}, {"text": "To"}], folder=tmp_path)
@@ -44,7 +47,7 @@ def test_words_are_runs_of_letters_the_most_frequent_first_and_equal_ones_by_the
         *("has", "not", "or", "question", "questions", "s", "that", "ōsaka"),
     )
     assert preprocessor.counts.tolist() == [2] * 3 + [1] * 8 and preprocessor.counts.dtype == np.int64
-    assert preprocessor.sizes == {"vocabulary_size": 11}
+    assert preprocessor.sizes == {"vocabulary_size": 11, "subword_buckets": 0}
 
 
 def test_marks_belong_to_the_letters_before_them():

@@ -17,6 +17,9 @@ class Counter:
     def ids_of(self, texts):
         raise AssertionError("is not asked")
 
+    def word_subwords(self):
+        return np.array([[number % 5, -1] for number in range(V)], "int32")
+
 
 def batch(rows=4, length=6, seed=1):
     draw = np.random.default_rng(seed)
@@ -30,9 +33,10 @@ def batch(rows=4, length=6, seed=1):
     }
 
 
-def made(kind=SkipGram, **options):
+def made(kind=SkipGram, subword_buckets=0, **options):
     keras.utils.set_random_seed(1)
-    task = Word2Vec(model=kind(vocabulary_size=V, hidden_dim=4, block=4), preprocessor=Counter(), **options)
+    model = kind(vocabulary_size=V, subword_buckets=subword_buckets, hidden_dim=4, block=4)
+    task = Word2Vec(model=model, preprocessor=Counter(), **options)
     for weight in task.weights:
         weight.assign(np.random.default_rng(2).normal(size=weight.shape))
     return task
@@ -42,6 +46,19 @@ def made(kind=SkipGram, **options):
 @pytest.mark.parametrize("objective", ["negative_sampling", "hierarchical_softmax", "softmax"])
 def test_it_keeps_what_every_task_keeps(kind, objective, tmp_path):
     check_task(lambda: made(kind, objective=objective), batch(), folder=tmp_path)
+
+
+@pytest.mark.parametrize("kind", [SkipGram, Cbow])
+def test_it_keeps_that_with_n_grams_of_characters(kind, tmp_path):
+    check_task(lambda: made(kind, subword_buckets=5), batch(), folder=tmp_path)
+
+
+def test_vectors_are_those_of_all_words():
+    alone, task = made(), made(subword_buckets=5)
+    np.testing.assert_array_equal(alone.word_vectors(), np.array(alone.model.table))
+    table = np.array(task.model.table)
+    expected = [(table[word] + table[V + word % 5]) / 2 for word in range(V)]
+    np.testing.assert_allclose(task.word_vectors(), expected, atol=1e-6)
 
 
 def test_a_place_counts_as_often_as_it_predicts_a_word():

@@ -29,7 +29,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         findings whose metrics are the loss of a pair of words, and `baseline_loss`, that of vectors that know nothing.
     """
     task, preprocessor = ensemble.task, ensemble.preprocessor
-    vectors = WordVectors(preprocessor.words, np.asarray(task.model.word_vectors), preprocessor.counts)
+    vectors = WordVectors(preprocessor.words, task.word_vectors(), preprocessor.counts)
     metrics = {**predictions.metrics, "baseline_loss": task.objective.guess, "num_words": len(vectors)}
     loss, guess = number(metrics[LOSS]), number(metrics["baseline_loss"])
     is_better = metrics[LOSS] < metrics["baseline_loss"]

@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfattn.export.served import Columns, Comparison, Served
-from tfattn.features import WORD_VECTORS
+from tfattn.features import SUBWORD_VECTORS, WORD_VECTORS
 from tfattn.trained.ensemble import TrainedEnsemble
 
 WORD = "word"
@@ -37,18 +37,19 @@ class Table(NamedTuple):
 class WordLookup(Served):
     """Looks words up, written as texts may have them, and tells those whose vectors are nearest by angle.
 
-        serving_default   word (B,) -> vector (B, D) float32, zeros where it is unknown; known (B,) bool; count (B,)
-                          int64, how often it stands in the training texts
+        serving_default   word (B,) -> vector (B, D) float32, zeros where it has none; known (B,) bool, whether it is in
+                          the vocabulary; count (B,) int64, how often it stands in the training texts
         neighbors         word (B,), k () int32, 10 by default -> the K nearest words but for itself, best first: word
                           (B, K), score (B, K) float32, the cosine
         analogy           positive (B, P), negative (B, N), k () -> the same of the sum of positive words less the
                           negative ones, each of length 1, but for these words; "" is none
 
-    Neighbors and analogies of unknown words are refused. K is as many as there are, where that is less than k.
+    An unknown word has the mean of the vectors of its n-grams of characters, where such were trained; neighbors and
+    analogies of words without a vector are refused. K is as many as there are, where that is less than k.
 
     Args:
-        ensemble: the trained model, one alone. Its `word_vectors` (V, D) are those of the `words` of its preprocessor,
-            which also has `counts` and `lookup`.
+        ensemble: the trained model, one alone, whose task makes the vectors of the `words` of its preprocessor. That
+            also has `counts`, `lookup` and, where its model has vectors of n-grams, `subword_ids`.
 
     Raises:
         ExportError: the task computes in another type than float32.
@@ -60,14 +61,19 @@ class WordLookup(Served):
 
     def __init__(self, ensemble: TrainedEnsemble):
         super().__init__(ensemble, name="word_lookup")
-        vectors = tf.cast(ensemble.task.model.word_vectors, tf.float32)
+        task = ensemble.task
+        tables = {WORD_VECTORS: tf.constant(task.word_vectors())}
+        if task.model.subword_buckets:
+            tables[SUBWORD_VECTORS] = tf.convert_to_tensor(task.model.table)[task.model.vocabulary_size :]
         # Alone of all weights: what else a model was trained with, nobody asks for.
-        self.weights, self.weight_names = [tf.Variable(vectors, trainable=False)], (WORD_VECTORS,)
+        self.weights = [tf.Variable(table, trainable=False) for table in tables.values()]
+        self.weight_names = tuple(tables)
         (self._known,) = self.preprocessors
         # Made here and not in the functions, each of which would hold a copy.
         self._words = tf.constant(self._known.words, tf.string)
         self._counts = tf.constant(self._known.counts, tf.int64)
-        self._scales = tf.math.divide_no_nan(1.0, tf.norm(vectors, axis=1))  # (V,), which bring vectors to length 1
+        # (V,), which bring vectors to length 1
+        self._scales = tf.math.divide_no_nan(1.0, tf.norm(tables[WORD_VECTORS], axis=1))
 
     @property
     def ensemble(self) -> Table:
@@ -135,12 +141,25 @@ class WordLookup(Served):
 
     def _vectors(self, word: tf.Tensor) -> dict[str, tf.Tensor]:
         ids = self._known.lookup(word)
-        known, found = ids >= 0, tf.maximum(ids, 0)
+        vectors, _ = self._looked_up(word, ids)
         return {
-            "vector": tf.where(known[:, None], tf.gather(self.weights[0], found), 0.0),
-            "known": known,
-            "count": tf.where(known, tf.gather(self._counts, found), 0),
+            "vector": vectors,
+            "known": ids >= 0,
+            "count": tf.where(ids >= 0, tf.gather(self._counts, tf.maximum(ids, 0)), 0),
         }
+
+    def _looked_up(self, words: tf.Tensor, ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return the vectors of words (N, D), zeros where there is none, and which have one (N,)."""
+        known = ids >= 0
+        vectors = tf.where(known[:, None], tf.gather(self.weights[0], tf.maximum(ids, 0)), 0.0)
+        if len(self.weights) == 1:
+            return vectors, known
+        subwords = self._known.subword_ids(words)  # (N, M)
+        is_there = subwords >= 0
+        made = tf.gather(self.weights[1], tf.maximum(subwords, 0)) * tf.cast(is_there, tf.float32)[:, :, None]
+        number = tf.reduce_sum(tf.cast(is_there, tf.float32), axis=1, keepdims=True)
+        made = tf.math.divide_no_nan(tf.reduce_sum(made, axis=1), number)  # (N, M, D) -> (N, D)
+        return tf.where(known[:, None], vectors, made), known | tf.reduce_any(is_there, axis=1)
 
     def _nearest(self, words: tf.Tensor, signs: tf.Tensor, k: tf.Tensor) -> dict[str, tf.Tensor]:
         """Find the words nearest to sums.
@@ -150,12 +169,16 @@ class WordLookup(Served):
             signs: (B, M), 1 or -1.
             k: ().
         """
-        ids = tf.reshape(self._known.lookup(tf.reshape(words, [-1])), tf.shape(words))
+        flat = tf.reshape(words, [-1])
+        ids = self._known.lookup(flat)
+        vectors, has_one = self._looked_up(flat, ids)
+        ids, has_one = tf.reshape(ids, tf.shape(words)), tf.reshape(has_one, tf.shape(words))
         is_there = words != ""
-        with tf.control_dependencies(_checks(words, ids, is_there, k)):
+        with tf.control_dependencies(_checks(words, has_one, is_there, k)):
             ids = tf.where(is_there, ids, -1)
-        scales = tf.gather(self._scales, tf.maximum(ids, 0)) * signs * tf.cast(is_there, tf.float32)
-        sums = tf.reduce_sum(tf.gather(self.weights[0], tf.maximum(ids, 0)) * scales[:, :, None], axis=1)
+        signs = tf.reshape(signs * tf.cast(is_there, tf.float32), [-1, 1])
+        vectors = tf.math.divide_no_nan(vectors, tf.norm(vectors, axis=1, keepdims=True)) * signs
+        sums = tf.reduce_sum(tf.reshape(vectors, tf.concat([tf.shape(words), [vectors.shape[1]]], axis=0)), axis=1)
         sums = tf.math.divide_no_nan(sums, tf.norm(sums, axis=1, keepdims=True))  # (B, M, D) -> (B, D)
         num_rows, num_words = tf.shape(ids)[0], tf.shape(ids)[1]
         k = tf.clip_by_value(tf.size(self._words) - num_words, 0, k)
@@ -174,9 +197,9 @@ class WordLookup(Served):
         return {"word": tf.gather(self._words, nearest[:num_rows]), "score": scores[:num_rows]}
 
 
-def _checks(words: tf.Tensor, ids: tf.Tensor, is_there: tf.Tensor, k: tf.Tensor) -> list[tf.Operation]:
+def _checks(words: tf.Tensor, has_one: tf.Tensor, is_there: tf.Tensor, k: tf.Tensor) -> list[tf.Operation]:
     """Refuse words without vectors, rows without words, and a wrong k."""
-    unknown = tf.where(is_there & (ids < 0))[:1]  # row and place of the first
+    unknown = tf.where(is_there & ~has_one)[:1]  # row and place of the first
     word = tf.strings.reduce_join(tf.gather_nd(words, unknown))
     empty = tf.where(~tf.reduce_any(is_there, axis=1))[:1]
     return [

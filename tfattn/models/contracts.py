@@ -63,20 +63,36 @@ class PretrainableEncoder(Encoder):
 class WordPredictor(keras.Model):
     """A model that has a vector of each word, with which it predicts words that stand near each other.
 
-    `call(features, training=False)` takes `token_ids`, `sequence_ids` and `windows` (B, T); it cuts rows into N blocks
-    of L words and returns `sequence_output` (B, N, L, D), the vector at each place that predicts C words of the block.
+    `call(features, training=False)` takes `token_ids`, `sequence_ids` and `windows` (B, T), and `subword_ids` (B, T, M)
+    where vectors are made of those of n-grams too; it cuts rows into N blocks of L words and returns `sequence_output`
+    (B, N, L, D), the vector at each place that predicts C words of the block.
 
     Attributes:
         hidden_dim: the width D of the vectors.
         vocabulary_size: V, the number of words.
+        subword_buckets: how many n-grams of characters have vectors of their own.
         block: L.
-        word_vectors: (V, D), of each word.
+        table: (V + subword_buckets, D), the vectors of words, then those of n-grams.
     """
 
     hidden_dim: int
     vocabulary_size: int
+    subword_buckets: int
     block: int
-    word_vectors: Any
+    table: Any
+
+    @abstractmethod
+    def vectors(self, token_ids: Any, subword_ids: Any = None) -> Any:
+        """Make the vector of each word.
+
+        Args:
+            token_ids: (...) int, -1 for a word that has no vector of its own.
+            subword_ids: (..., M) int, the n-grams of its characters, filled up with -1; None where there are none.
+
+        Returns:
+            (..., D), the mean of its own vector and those of its n-grams.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def pairs(self, features: dict[str, Any]) -> Any:

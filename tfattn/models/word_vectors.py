@@ -4,10 +4,10 @@ from typing import Annotated, Any
 
 import keras
 from keras import ops
-from pydantic import Field, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from tfattn.config.types import Size
-from tfattn.features import SEQUENCE_IDS, SEQUENCE_OUTPUT, TOKEN_IDS, WINDOWS
+from tfattn.features import SEQUENCE_IDS, SEQUENCE_OUTPUT, SUBWORD_IDS, TOKEN_IDS, WINDOWS
 from tfattn.layers.word_table import WordTable
 from tfattn.models.contracts import WordPredictor
 from tfattn.ops.neighbors import WORDS_PER_NOISE, in_blocks, near
@@ -22,23 +22,28 @@ class WordModel(WordPredictor):
     Words in different blocks never meet: windows end with blocks. Where blocks are cut follows from which frequent
     words are left out, so it differs between epochs.
 
+    Where n-grams of characters have vectors too, the vector of a word is the mean of its own and theirs, and the whole
+    gradient of the mean goes to each.
+
     Args:
         vocabulary_size: V, the number of words.
+        subword_buckets: how many n-grams have vectors.
         hidden_dim: D, the width of the vectors.
         block: L, how many words are computed together.
     """
 
-    def __init__(self, *, vocabulary_size: int, hidden_dim: int, block: int, name: str):
+    def __init__(self, *, vocabulary_size: int, subword_buckets: int, hidden_dim: int, block: int, name: str):
         super().__init__(name=name, autocast=False)
         self.vocabulary_size = vocabulary_size
+        self.subword_buckets = subword_buckets
         self.hidden_dim = hidden_dim
         self.block = block
-        self.words = WordTable(num_rows=vocabulary_size, width=hidden_dim, name="words")
+        self.words = WordTable(num_rows=vocabulary_size + subword_buckets, width=hidden_dim, name="words")
         self.words.build()
         self.built = True
 
     @property
-    def word_vectors(self) -> keras.Variable:
+    def table(self) -> keras.Variable:
         return self.words.embeddings
 
     def depth_groups(self) -> list[list[keras.Variable]]:
@@ -46,7 +51,16 @@ class WordModel(WordPredictor):
 
     def vectors_of(self, features: dict[str, Any]) -> Any:
         """Look the words of each block up: (B, N, L, D)."""
-        return self.words(in_blocks(features[TOKEN_IDS], self.block))
+        subwords = in_blocks(features[SUBWORD_IDS], self.block) if self.subword_buckets else None
+        return self.vectors(in_blocks(features[TOKEN_IDS], self.block), subwords)
+
+    def vectors(self, token_ids: Any, subword_ids: Any = None) -> Any:
+        if subword_ids is None:
+            return self.words(token_ids)
+        of_subwords = ops.where(subword_ids < 0, -1, subword_ids + self.vocabulary_size)
+        rows = ops.concatenate([token_ids[..., None], of_subwords], axis=-1)
+        is_there = ops.cast(rows >= 0, "float32")[..., None, :]
+        return ops.squeeze(_mean(is_there, self.words(ops.maximum(rows, 0))), -2)  # (..., 1 + M, D) -> (..., D)
 
     def near(self, features: dict[str, Any]) -> Any:
         """Tell which words of its block stand in the window of each word: (B, N, L, L) bool."""
@@ -58,15 +72,25 @@ class SkipGram(WordModel):
 
     Args:
         vocabulary_size: V, the number of words; known from the preprocessing.
+        subword_buckets: how many n-grams of characters have vectors; known from the preprocessing.
         hidden_dim: D, the width of the vectors.
         block: L, how many words are computed together: windows end with blocks. In larger ones there are more pairs,
             and more products of words that are none.
 
-    Source: Mikolov et al. 2013, "Distributed representations of words and phrases and their compositionality", eq. 1.
+    Source: Mikolov et al. 2013, "Distributed representations of words and phrases and their compositionality", eq. 1;
+    of n-grams Bojanowski et al. 2017, "Enriching word vectors with subword information", with the mean for the sum.
     """
 
-    def __init__(self, *, vocabulary_size: Size[int], hidden_dim: PositiveInt = 100, block: Block = 32):
-        super().__init__(vocabulary_size=vocabulary_size, hidden_dim=hidden_dim, block=block, name="skip_gram")
+    def __init__(
+        self,
+        *,
+        vocabulary_size: Size[int],
+        subword_buckets: Size[NonNegativeInt] = 0,
+        hidden_dim: PositiveInt = 100,
+        block: Block = 32,
+    ):
+        sizes = {"vocabulary_size": vocabulary_size, "subword_buckets": subword_buckets}
+        super().__init__(**sizes, hidden_dim=hidden_dim, block=block, name="skip_gram")
 
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
         return {SEQUENCE_OUTPUT: self.vectors_of(features)}
@@ -90,6 +114,7 @@ class Cbow(WordModel):
 
     Args:
         vocabulary_size: V, the number of words; known from the preprocessing.
+        subword_buckets: how many n-grams of characters have vectors; known from the preprocessing.
         hidden_dim: D, the width of the vectors.
         block: L, how many words are computed together: windows end with blocks.
 
@@ -98,8 +123,16 @@ class Cbow(WordModel):
     the words.
     """
 
-    def __init__(self, *, vocabulary_size: Size[int], hidden_dim: PositiveInt = 100, block: Block = 32):
-        super().__init__(vocabulary_size=vocabulary_size, hidden_dim=hidden_dim, block=block, name="cbow")
+    def __init__(
+        self,
+        *,
+        vocabulary_size: Size[int],
+        subword_buckets: Size[NonNegativeInt] = 0,
+        hidden_dim: PositiveInt = 100,
+        block: Block = 32,
+    ):
+        sizes = {"vocabulary_size": vocabulary_size, "subword_buckets": subword_buckets}
+        super().__init__(**sizes, hidden_dim=hidden_dim, block=block, name="cbow")
 
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
         return {SEQUENCE_OUTPUT: _mean(ops.cast(self.near(features), "float32"), self.vectors_of(features))}
@@ -116,14 +149,14 @@ class Cbow(WordModel):
 
 
 def _mean(is_near: Any, vectors: Any) -> Any:
-    """Average the vectors of the words in each window, and hand the gradient of the mean to each of them whole.
+    """Average the vectors that belong together, and hand the gradient of the mean to each of them whole.
 
     Args:
-        is_near: (B, N, L, L) float32, 1 or 0.
-        vectors: (B, N, L, D).
+        is_near: (..., N, M) float32, 1 or 0, which of M vectors belong to each mean.
+        vectors: (..., M, D).
 
     Returns:
-        (B, N, L, D), zeros where there is no word.
+        (..., N, D), zeros where there is none.
     """
 
     @ops.custom_gradient
@@ -133,7 +166,7 @@ def _mean(is_near: Any, vectors: Any) -> Any:
         def gradient(*arguments: Any, upstream: Any = None) -> Any:
             # Keras's backends differ in how they hand it over.
             outer = arguments[0] if upstream is None else upstream
-            return ops.matmul(ops.swapaxes(is_near, 2, 3), outer)
+            return ops.matmul(ops.swapaxes(is_near, -1, -2), outer)
 
         return ops.matmul(is_near, vectors) * fraction, gradient
 

@@ -20,6 +20,7 @@ from tfattn.preprocessing.corpus_counts import Corpus, count, count_with_phrases
 from tfattn.preprocessing.phrase_joins import Phrase
 from tfattn.preprocessing.phrases import Phrases
 from tfattn.preprocessing.preprocessor import Preprocessor
+from tfattn.preprocessing.subwords import Subwords
 from tfattn.preprocessing.unknown import LONGEST_VALUE, Unknown
 from tfattn.preprocessing.word_characters import Rules
 from tfattn.preprocessing.word_counts import most_frequent
@@ -42,6 +43,7 @@ class Settings(TypedDict):
     ascii: bool
     script: Script | None
     stop_words: list[str]
+    subwords: dict[str, int] | None
 
 
 class CorpusWords(Preprocessor):
@@ -62,6 +64,8 @@ class CorpusWords(Preprocessor):
         vocabulary_size: the most words, of which the most frequent ones are kept; by default all.
         stop_words: a file of words that are dropped, one a line, UTF-8.
         phrases: how words that stand side by side are found to be one, such as new_york; by default none are.
+        subwords: how words are divided into n-grams of characters, from which words that are unknown get their vectors;
+            by default they are not.
         script: the Chinese script, `traditional` or `simplified`, into which texts are turned first, by the package
             OpenCC; a word that is looked up stays as it is.
 
@@ -88,6 +92,7 @@ class CorpusWords(Preprocessor):
         vocabulary_size: PositiveInt | None = None,
         stop_words: str | None = None,
         phrases: Section("phrases") | None = None,
+        subwords: Section("subwords") | None = None,
         script: Script | None = None,
     ):
         super().__init__()
@@ -98,6 +103,7 @@ class CorpusWords(Preprocessor):
         self.vocabulary_size = vocabulary_size
         self.stop_words = stop_words
         self.phrases: Phrases | None = phrases
+        self.subwords: Subwords | None = subwords
         self.script = script
         self._left_out: frozenset[str] = frozenset()
         self._list: WordList | None = None
@@ -115,7 +121,8 @@ class CorpusWords(Preprocessor):
 
     @property
     def sizes(self) -> dict[str, int]:
-        return {"vocabulary_size": len(self._list.words) if self._list else self.vocabulary_size or 1}
+        words = len(self._list.words) if self._list else self.vocabulary_size or 1
+        return {"vocabulary_size": words, "subword_buckets": self.subwords.buckets if self.subwords else 0}
 
     @property
     def files(self) -> list[Path]:
@@ -149,6 +156,7 @@ class CorpusWords(Preprocessor):
             "ascii": self.ascii,
             "script": self.script,
             "stop_words": sorted(self._left_out),
+            "subwords": self.subwords.settings if self.subwords else None,
         }
         files.write_json(Path(folder) / _SETTINGS, settings)
 
@@ -161,6 +169,7 @@ class CorpusWords(Preprocessor):
         settings = files.read_json(Path(folder) / _SETTINGS, Settings, remedy=_REMEDY)
         self.division, self.lower_case = settings["division"], settings["lower_case"]
         self.ascii, self.script = settings["ascii"], settings["script"]
+        self.subwords = Subwords(**settings["subwords"]) if settings["subwords"] else None
         self._left_out = frozenset(settings["stop_words"])
         self._divide_by_settings()
         self._use(WordList.read(Path(folder)), phrase_joins.read(Path(folder)))
@@ -174,6 +183,14 @@ class CorpusWords(Preprocessor):
         """Look words up in the graph, however they are written: (B,) strings -> (B,) int32, -1 where unknown."""
         _ = self._fitted
         return self._table(words)
+
+    def word_subwords(self) -> np.ndarray:
+        """Return the numbers of the n-grams of all words: (V, M) int32, filled up with -1; not in a graph."""
+        return self.subword_ids(tf.constant(self.words, tf.string)).numpy()
+
+    def subword_ids(self, words: tf.Tensor) -> tf.Tensor:
+        """Return the numbers of n-grams of words in the graph, however written: (B,) strings -> (B, M) int32, or -1."""
+        return self.subwords(self._table.spelled(words))
 
     def __call__(self, fields: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         """Look up words.

@@ -33,10 +33,14 @@ class WordLookup(tf.Module):
 
     def __call__(self, words: tf.Tensor) -> tf.Tensor:
         """Look up words (B,), UTF-8: (B,) int32, -1 where one is unknown."""
+        return self._ids.lookup(self.spelled(words))
+
+    def spelled(self, words: tf.Tensor) -> tf.Tensor:
+        """Write words (B,) as the vocabulary does, whether they stand in it or not."""
         characters = tf.strings.unicode_decode(words, "UTF-8", errors="replace", replacement_char=0xFFFD)
         entries = self._characters(characters.values)  # (N, 2)
         becomes = tf.where(entries == ENDS, ord(BLANK), characters.values[:, None] + entries)
         spelled = characters.with_values(tf.RaggedTensor.from_tensor(becomes)).merge_dims(1, 2)
         is_there = tf.reshape(entries != NOTHING, [-1])
         spelled = tf.strings.unicode_encode(tf.ragged.boolean_mask(spelled, spelled.with_values(is_there)), "UTF-8")
-        return self._ids.lookup(tf.strings.reduce_join(tf.strings.split(spelled), axis=-1, separator=JOINT))
+        return tf.strings.reduce_join(tf.strings.split(spelled), axis=-1, separator=JOINT)

@@ -1,5 +1,6 @@
 """Vectors of words, learnt from the words that stand near them."""
 
+import functools
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -9,13 +10,14 @@ from keras import ops
 from pydantic import PositiveInt
 
 from tfattn.config.types import Given
-from tfattn.features import NOISE_IDS, SEQUENCE_OUTPUT, TOKEN_IDS, WEIGHTS
+from tfattn.features import NOISE_IDS, SEQUENCE_OUTPUT, SUBWORD_IDS, TOKEN_IDS, WEIGHTS
 from tfattn.layers.word_objectives import FullSoftmax, HierarchicalSoftmax, NegativeSampling, WordObjective
 from tfattn.models.contracts import WordPredictor
 from tfattn.ops.neighbors import WORDS_PER_NOISE, in_blocks
 from tfattn.tasks.task import Task
 
 PAIRS = "pairs"  # the one term of the loss
+AT_ONCE = 10_000  # words whose vectors are made together
 
 
 @runtime_checkable
@@ -24,6 +26,9 @@ class WordCounter(Protocol):
 
     def ids_of(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
         """Yield the ids of the words of each text."""
+
+    def word_subwords(self) -> np.ndarray:
+        """Return the numbers of the n-grams of all words, where it has any: (V, M) int, filled up with -1."""
 
 
 class Word2Vec(Task):
@@ -64,10 +69,27 @@ class Word2Vec(Task):
         super().__init__(name="word2vec", autocast=False)
         self.model = model
         self.objective = _objective(objective, model, preprocessor, negatives)
+        self._preprocessor = preprocessor
         self.built = True
 
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        if self.model.subword_buckets:
+            subwords = ops.take(ops.convert_to_tensor(self._subwords), features[TOKEN_IDS], axis=0)
+            features = {**features, SUBWORD_IDS: subwords}
         return self.model(features, training=training)
+
+    def word_vectors(self) -> np.ndarray:
+        """Make the vectors of all words, (V, D) float32."""
+        found = []
+        for first in range(0, self.model.vocabulary_size, AT_ONCE):
+            ids = np.arange(first, min(first + AT_ONCE, self.model.vocabulary_size), dtype="int32")
+            subwords = self._subwords[ids] if self.model.subword_buckets else None
+            found.append(ops.convert_to_numpy(self.model.vectors(ids, subwords)))
+        return np.concatenate(found)
+
+    @functools.cached_property
+    def _subwords(self) -> np.ndarray:
+        return self._preprocessor.word_subwords()
 
     def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
         """How many words each place is to predict: (B, N, L)."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from tfattn import files, native
 from tfattn.errors import CheckpointError, ConfigError, nearest
-from tfattn.features import WORD_VECTORS
+from tfattn.features import SUBWORD_VECTORS, WORD_VECTORS
 from tfattn.preprocessing.word_list import WordList
 from tfattn.pretrained.own_export import OwnExport
 from tfattn.vectors import word_files
@@ -40,8 +40,14 @@ def open_vectors(model: str, folder: Path = SAVED_MODELS) -> WordVectors:
             received=f"{rows:,} vectors",
             remedy="Export the model again.",
         )
-    vectors = export.read([WORD_VECTORS])[WORD_VECTORS]
-    return WordVectors(words, np.asarray(vectors, "float32"), counts)
+    has_subwords = SUBWORD_VECTORS in export.stored_shapes()
+    vectors = export.read([WORD_VECTORS, SUBWORD_VECTORS] if has_subwords else [WORD_VECTORS])
+    made = None
+    if has_subwords:
+        from tfattn.vectors.subword_vectors import SubwordVectors  # here, so that files are read without TensorFlow
+
+        made = SubwordVectors(export.folder / "assets", vectors[SUBWORD_VECTORS])
+    return WordVectors(words, np.asarray(vectors[WORD_VECTORS], "float32"), counts, made)
 
 
 def width_of(model: str, folder: Path = SAVED_MODELS) -> int:

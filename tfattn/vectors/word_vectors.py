@@ -1,7 +1,7 @@
 """Word vectors in memory, and what is asked of them: similar words, analogies."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -26,6 +26,8 @@ class WordVectors:
         words: all different, the most frequent first, as files of vectors have them.
         vectors: (V, D) float32.
         counts: (V,) how often each word stands in the training text; None where nobody knows.
+        made: makes the vector (D,) of another word from its characters, or None where they tell nothing; without it
+            other words have no vectors.
 
     Example:
         >>> vectors = WordVectors(["cat", "cats", "rain"], np.array([[1, 0], [2, 1], [0, -1]], "float32"))
@@ -33,10 +35,17 @@ class WordVectors:
         [Scored(word='cats', score=0.8944271802902222)]
     """
 
-    def __init__(self, words: Sequence[str], vectors: np.ndarray, counts: np.ndarray | None = None):
+    def __init__(
+        self,
+        words: Sequence[str],
+        vectors: np.ndarray,
+        counts: np.ndarray | None = None,
+        made: Callable[[str], np.ndarray | None] | None = None,
+    ):
         self.words = words
         self.vectors = vectors
         self.counts = counts
+        self._made = made or (lambda word: None)
         assert vectors.ndim == 2 and len(words) == len(vectors) == len(self._places)
 
     def __len__(self) -> int:
@@ -72,8 +81,15 @@ class WordVectors:
         return self._places.get(word, self.places_without_case.get(word.casefold()))
 
     def vector(self, word: str) -> np.ndarray:
-        """Return the vector of a word (D,); else as `place`."""
+        """Return the vector of a word (D,), or make one of its characters; else as `place`."""
+        if word not in self and (made := self._made(word)) is not None:
+            return made
         return self.vectors[self.place(word)]
+
+    def direction(self, word: str) -> np.ndarray:
+        """Return the vector of a word (D,), brought to length 1; else as `vector`."""
+        vector = self.vector(word)
+        return vector / (np.sqrt(vector @ vector) or np.inf)
 
     def directions(self, places: Sequence[int] | np.ndarray) -> np.ndarray:
         """Return the vectors in these rows, brought to length 1: (N, D)."""
@@ -88,8 +104,7 @@ class WordVectors:
 
     def similarity(self, one: str, other: str) -> float:
         """Compute the cosine of the angle between the vectors of two words; else as `place`."""
-        first, second = self.directions([self.place(one), self.place(other)])
-        return float(first @ second)
+        return float(self.direction(one) @ self.direction(other))
 
     def neighbors(self, of: str | np.ndarray, k: int = 10) -> list[Scored]:
         """Find the K words whose vectors are nearest by angle, best first.
@@ -119,9 +134,10 @@ class WordVectors:
         Source: Mikolov et al. 2013, "Linguistic Regularities in Continuous Space Word Representations"; called 3CosAdd
             by Levy and Goldberg 2014.
         """
-        places = [self.place(word) for word in [*positive, *negative]]
+        directions = np.stack([self.direction(word) for word in [*positive, *negative]])
         signs = np.repeat([1.0, -1.0], [len(positive), len(negative)]).astype("float32")
-        return self.nearest_to(signs @ self.directions(places), k, without=places)
+        own = [self._places[word] for word in [*positive, *negative] if word in self]
+        return self.nearest_to(signs @ directions, k, without=own)
 
     def nearest_to(self, vector: np.ndarray, k: int, without: Sequence[int] = ()) -> list[Scored]:
         """Find the K words whose vectors are nearest to a vector (D,), but for those in some rows.
