@@ -198,3 +198,9 @@ def test_what_chinese_needs_is_named_by_its_extra(options, module, monkeypatch):
     importlib.invalidate_caches()
     with pytest.raises(ConfigError, match=f"the package {module} is not installed: .* 'tfattn\\[chinese\\]'"):
         CorpusWords(**options)
+
+
+def test_the_n_grams_of_all_words_are_known_while_a_graph_is_traced():
+    preprocessor = fitted(subwords=Subwords(most=5))
+    traced = tf.function(lambda: tf.constant(preprocessor.word_subwords()))
+    assert traced().numpy().tolist() == preprocessor.subword_ids(tf.constant(preprocessor.words)).numpy().tolist()

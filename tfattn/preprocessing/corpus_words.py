@@ -185,8 +185,9 @@ class CorpusWords(Preprocessor):
         return self._table(words)
 
     def word_subwords(self) -> np.ndarray:
-        """Return the numbers of the n-grams of all words: (V, M) int32, filled up with -1; not in a graph."""
-        return self.subword_ids(tf.constant(self.words, tf.string)).numpy()
+        """Return the numbers of the n-grams of all words: (V, M) int32, filled with -1, while a graph is traced too."""
+        with tf.init_scope():
+            return self.subword_ids(tf.constant(self.words, tf.string)).numpy()
 
     def subword_ids(self, words: tf.Tensor) -> tf.Tensor:
         """Return the numbers of n-grams of words in the graph, however written: (B,) strings -> (B, M) int32, or -1."""
