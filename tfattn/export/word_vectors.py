@@ -57,7 +57,7 @@ class WordLookup(Served):
     Source: Mikolov et al. 2013, "Linguistic Regularities in Continuous Space Word Representations".
     """
 
-    shown_metrics = ("spearman", "analogy_accuracy")
+    shown_metrics = ("loss", "baseline_loss")
 
     def __init__(self, ensemble: TrainedEnsemble):
         super().__init__(ensemble, name="word_lookup")
