@@ -62,6 +62,9 @@ def test_a_run_learns_and_writes_its_history_and_curves(run, capsys):
     assert {"validation_loss", "learning_rate", "examples_per_second", "tokens_per_second", "seconds"} <= set(
         done.history[0]
     )
+    assert {name for name in done.history[0] if name.startswith("gradient_norm/")} == {
+        *("gradient_norm/embedding", "gradient_norm/unused", "gradient_norm/head"),
+    }
     assert lines(done.folder) == done.history
     assert any((done.folder / "tensorboard").iterdir())
     assert "epoch 3/3: loss" in capsys.readouterr().err

@@ -39,7 +39,7 @@ class StepsTaken:
         losses, weights: the mean and the weight of each term of the loss, of every step, each (steps,).
         counters: after the last step.
         stopped: whether some worker was asked to stop.
-        gradient_norms: (weights,), of the scaled loss of the last step.
+        gradient_norms: (weights,), of the last step.
     """
 
     records: dict[str, np.ndarray]

@@ -16,6 +16,7 @@ class Totals:
         losses, weights: of each term of the loss, sum(loss * weight) and sum(weight).
         tokens, examples: the numbers read.
         seconds: the time of the steps.
+        gradient_norms: of each layer, of the last step, see `by_layer`.
     """
 
     losses: dict[str, float] = field(default_factory=dict)
@@ -23,6 +24,7 @@ class Totals:
     tokens: float = 0.0
     examples: float = 0.0
     seconds: float = 0.0
+    gradient_norms: dict[str, float] = field(default_factory=dict)
 
     def add(self, taken: StepsTaken, seconds: float) -> None:
         """Add the steps of a call one by one, so that the sum does not depend on how steps are divided into calls."""

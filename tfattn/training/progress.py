@@ -9,6 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Column
 
 from tfattn.console import console, note
+from tfattn.training.gradient_norms import GRADIENT_NORM
 from tfattn.training.loop import StepsTaken
 
 CURVES = ("loss", "gradient_norm", "learning_rate")
@@ -77,9 +78,9 @@ class Display:
     def line(self, line: dict[str, Any], *, is_best: bool) -> None:
         """Show a line of the history."""
         for name, value in line.items():
-            if name.startswith("validation_"):
+            if name.startswith(("validation_", GRADIENT_NORM)):
                 with self._writer.as_default():
-                    tf.summary.scalar(name.replace("_", "/", 1), value, line["step"])
+                    tf.summary.scalar(name.replace("validation_", "validation/", 1), value, line["step"])
         self._writer.flush()
         if not self._visible:
             return

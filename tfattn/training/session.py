@@ -16,6 +16,7 @@ from tfattn.data.reader import Reader
 from tfattn.tasks.task import Task
 from tfattn.training.callbacks import best_of
 from tfattn.training.checkpoints import load_weights
+from tfattn.training.gradient_norms import by_layer
 from tfattn.training.interruption import Interruption, Stopped
 from tfattn.training.loop import TrainingLoop
 from tfattn.training.losses import loss_metrics, mean_losses
@@ -146,6 +147,7 @@ class Session:
         limit = min(trainer.steps_per_loop, left, *stops)
         taken = self.loop(self.batches, position.counters, limit=limit, stop=bool(interruption.signal))
         position.totals.add(taken, time.perf_counter() - begin)
+        position.totals.gradient_norms = by_layer(self.task.trainable_weights, taken.gradient_norms)
         position.batch += len(taken)
         position.counters = taken.counters
         display.steps(position.epoch, taken, position.totals.speeds)
@@ -173,6 +175,7 @@ class Session:
             **self._losses(),
             **self._validation_metrics(),
             "learning_rate": self.step.learning_rate(position.counters.step - 1),
+            **position.totals.gradient_norms,
             **position.totals.speeds,
             "seconds": position.totals.seconds,
         }

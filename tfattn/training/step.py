@@ -98,8 +98,7 @@ class TrainingStep:
             number: which of the updates of the batch it is, from 0.
 
         Returns:
-            the next state, the record of the step, the two signals, and the norm of the gradient of each weight, of the
-            scaled loss.
+            the next state, the record of the step, the two signals, and the norm of the gradient of each weight.
         """
         replica = tf.distribute.get_replica_context()
         if self.updates > 1:
@@ -139,7 +138,8 @@ class TrainingStep:
         rate = fraction * self.optimizer.learning_rate
         facts = tf.stack([loss, norm, rate, tokens, examples, *tf.unstack(tf.cast([finite, fatal], tf.float32))])
         record = tf.concat([facts, losses, weights], axis=0)
-        norms = tf.scatter_nd([[place] for place in reached], tf.sqrt(squares), [len(gradients)])
+        norms = tf.sqrt(squares) / state["loss_scale"]
+        norms = tf.scatter_nd([[place] for place in reached], norms, [len(gradients)])
         is_last = tf.cast(tf.equal(number, self.updates - 1), tf.int64)
         return self._next_state(state, finite, is_last), record, tf.stack([elapsed, stop]), norms
 
