@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-from scipy import stats
+from tfattn.tasks.intervals import paired
 
 
 def ahead(one: Sequence[float], other: Sequence[float]) -> str:
@@ -17,7 +16,5 @@ def ahead(one: Sequence[float], other: Sequence[float]) -> str:
         >>> ahead([0.9, 0.8, 0.85], [0.7, 0.7, 0.7])
         '+0.1500 (+0.0258 to +0.2742)'
     """
-    differences = np.subtract(one, other)
-    half = stats.t.ppf(0.975, len(differences) - 1) * stats.sem(differences)
-    mean = differences.mean()
-    return f"{mean:+.4f} ({mean - half:+.4f} to {mean + half:+.4f})"
+    mean, low, high = paired(one, other)
+    return f"{mean:+.4f} ({low:+.4f} to {high:+.4f})"

@@ -225,6 +225,7 @@ SECTIONS: dict[str, str] = {
     "training": "tfattn.training.trainer:Trainer",
     "ensemble": "tfattn.runs.ensemble:Ensemble",
     "early_stopping": "tfattn.training.callbacks:EarlyStopping",
+    "comparison": "tfattn.runs.comparison:Comparison",
     "decoding": "tfattn.tasks.decoding:Decoding",
     "generation": "tfattn.tasks.generation:Generation",
     "export": "tfattn.export.section:Export",

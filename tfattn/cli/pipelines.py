@@ -1,5 +1,6 @@
 """The commands that take a pipeline to a served model, stage by stage."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -43,6 +44,19 @@ def evaluate(pipeline: Pipeline, set: Overrides = None, force: Force = False, pl
     """Measure the best checkpoint: metrics.json, plots, report.html."""
     stages = loading.stages(plugin)
     stages.evaluate(stages.open_run(pipeline, set), force=force)
+
+
+@app.command()
+def compare(
+    comparison: Annotated[Path, typer.Argument(help="Its file, such as configs/comparisons/transformer_parts.yaml.")],
+    set: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override any key of it, such as seeds=1.")
+    ] = None,
+    plugin: Plugins = None,
+) -> None:
+    """Run variants of a pipeline with several seeds: a table, and curves of loss and gradients."""
+    loading.register(plugin)
+    loading.with_tensorflow("tfattn.comparing").compare(comparison, set)
 
 
 @app.command()
