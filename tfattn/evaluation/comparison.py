@@ -46,7 +46,7 @@ class Outcome:
     def said(self) -> str:
         """A line for the console."""
         if self.value is None:
-            return f"{DIVERGED} after step {self.history[-1]['step'] if self.history else 0:,}"
+            return f"{DIVERGED} after step {self.history[-1]['step']:,}" if self.history else DIVERGED
         return f"{self.metric} {number(self.value)}"
 
 
