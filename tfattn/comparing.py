@@ -7,11 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from tfattn import console, files, registry
+from tfattn.checks import check
 from tfattn.config.build import build
 from tfattn.config.resolve import resolve, resolve_section
 from tfattn.errors import ConfigError, TrainingError
 from tfattn.evaluation.comparison import Outcome, write
 from tfattn.runs.comparison import Comparison, Planned
+from tfattn.runs.data import data_of
+from tfattn.runs.identity import inputs_of
+from tfattn.runs.run import Run
+from tfattn.training.runtime import Runtime
 
 NOT_FINITE = "not finite"  # what training says of a loss that is no number
 
@@ -34,22 +39,26 @@ def compare(path: Path, overrides: Sequence[str] | None = None) -> Path:
         TrainingError: a run has failed; its log says why.
     """
     comparison: Comparison = build(resolve_section("comparison", path, list(overrides or ())))
-    planned = list(comparison)
-    for one in planned[: len(comparison.variants)]:
-        resolve(comparison.pipeline, one.overrides)  # all are checked before the first of them takes an hour
-    root = Path(comparison.runs_folder) / comparison.name
-    folder = root / "comparison"
+    # All are checked before the first of them takes an hour.
+    planned = [(one, _run_of(comparison, one)) for one in comparison]
+    folder = Path(comparison.runs_folder) / comparison.name / "comparison"
     outcomes = []
-    for number, one in enumerate(planned, start=1):
+    for number, (one, run) in enumerate(planned, start=1):
         console.note(f"run {number} of {len(planned)}: {one.variant}, seed {one.seed}")
-        outcomes.append(_run(one, comparison, root, log=folder / "logs" / f"{one.file}.log"))
+        outcomes.append(_outcome(one, comparison, run, log=folder / "logs" / f"{one.file}.log"))
         console.note(f"  {outcomes[-1].said}")
     write(comparison, outcomes, folder)
     console.note(f"report: {folder / 'report.html'}")
     return folder
 
 
-def _run(planned: Planned, comparison: Comparison, root: Path, *, log: Path) -> Outcome:
+def _run_of(comparison: Comparison, planned: Planned) -> Path:
+    """Return the folder of a run."""
+    config = resolve(comparison.pipeline, planned.overrides)
+    return Run(config, inputs=inputs_of(config, data_of(check(config))), runtime=Runtime()).folder
+
+
+def _outcome(planned: Planned, comparison: Comparison, run: Path, *, log: Path) -> Outcome:
     """Train and evaluate in a process of its own: devices and memory are new in each."""
     plugins = [word for plugin in registry.PLUGINS for word in ("--plugin", plugin)]
     options = [word for override in planned.overrides for word in ("--set", override)]
@@ -57,7 +66,6 @@ def _run(planned: Planned, comparison: Comparison, root: Path, *, log: Path) -> 
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w", encoding="utf-8") as said:
         status = subprocess.run(command, stdout=said, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL).returncode
-    run = root / "latest"
     outcome = {"variant": planned.variant, "seed": planned.seed, "metric": comparison.metric}
     if status == 0:
         metrics = files.read_json(run / "metrics.json", dict[str, int | float])
