@@ -37,7 +37,12 @@ class ServedTokens(Served):
         of_texts = {
             name: tf.function(find, input_signature=texts, autograph=False) for name, find in self.found().items()
         }
-        return {**of_texts, LOGITS: tf.function(self.logits, input_signature=tokens, autograph=False)}
+        logits = tf.function(self.logits, input_signature=tokens, autograph=False)
+        return {**of_texts, LOGITS: logits, **self._shown()}
+
+    def _shown(self) -> dict[str, Any]:
+        side = self._inputs
+        return self._attention(inputs=side.specs, read=side.shown, labels=side.labels)
 
     def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
         return self._inputs.request(rows)
@@ -51,3 +56,5 @@ class ServedTokens(Served):
         for name in others:
             yield name, batches[-1]
         yield LOGITS, self._inputs.tokens(batches[-1])
+        for name in self._shown():
+            yield name, batches[0]

@@ -22,7 +22,12 @@ class Attends:
 
     `call` also takes `record`, an AttentionRecord that is told what each layer looks at, and among its features
     `token_vectors` (B, T, D), which it reads in place of its own vectors of the tokens.
+
+    Attributes:
+        has_vectors: whether what it looks at follows from products of queries and keys, which it then tells, too.
     """
+
+    has_vectors: bool = True
 
     @abstractmethod
     def vectors_of(self, features: dict[str, Any]) -> Any:

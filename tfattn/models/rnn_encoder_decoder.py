@@ -79,6 +79,8 @@ class RnnEncoderDecoder(Attends, EncoderDecoder):
     representations using RNN encoder-decoder".
     """
 
+    has_vectors = False
+
     def __init__(
         self,
         *,
