@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import keras
 import tensorflow as tf
 
 from tfattn.export.attributions import integrated_gradients
 from tfattn.features import TOKEN_VECTORS
 from tfattn.models.contracts import Attends
-from tfattn.tasks.task import Task
 
 ATTENTION, VECTORS, ATTRIBUTIONS = "attention", "attention_vectors", "attributions"
 SEGMENTS = "segments"
@@ -20,19 +20,21 @@ class Shown(NamedTuple):
     """What is shown of a model.
 
     Attributes:
-        task: whose model attends.
+        model: what attends.
         inputs: as the signatures take them.
         read: the features of inputs, and what is to be known of these, such as `truncated` (B,).
         labels: by features, the labels of their tokens, see `TokenLabels`; where a target is read, too, those of it by
             names that begin with `target_`, and of what is written at each of its tokens with `written_`.
-        names: of the scores of the task, where it has any.
+        names: of the scores, where there are any.
+        scores_of: the scores (B, C) of features, of which the highest is explained; see `Task.scores_of`.
     """
 
-    task: Task
+    model: keras.Model
     inputs: Sequence[tf.TensorSpec]
     read: Callable[..., tuple[Tensors, Tensors]]
     labels: Callable[[Tensors], Tensors]
     names: Sequence[str | bytes] = ()
+    scores_of: Callable[[Tensors], tf.Tensor] | None = None
 
 
 def signatures(shown: Shown) -> dict[str, Any]:
@@ -50,7 +52,7 @@ def signatures(shown: Shown) -> dict[str, Any]:
     Args:
         shown: of one model.
     """
-    model = shown.task.model
+    model = shown.model
     if not isinstance(model, Attends):
         return {}
     # One trace for both signatures that need it.
@@ -89,8 +91,12 @@ def _told(attention: dict[str, Any]) -> Tensors:
 
 
 def _attributed(shown: Shown, features: Tensors) -> Tensors:
-    scores = tf.function(lambda vectors: shown.task.scores_of({**features, TOKEN_VECTORS: vectors}), autograph=False)
-    own = shown.task.model.token_vectors(features)
+    own = shown.model.token_vectors(features)
+    scores = tf.function(
+        lambda vectors: shown.scores_of({**features, TOKEN_VECTORS: vectors}),
+        input_signature=[tf.TensorSpec([None, None, own.shape[-1]], own.dtype)],
+        autograph=False,
+    )
     of_all = scores(own)
     best = tf.argmax(of_all, axis=-1, output_type=tf.int32)
     found, baseline = integrated_gradients(lambda vectors: tf.gather(scores(vectors), best, batch_dims=1), own)

@@ -11,7 +11,7 @@ import tensorflow as tf
 from tfattn import files
 from tfattn.decoding.generation import Penalties
 from tfattn.decoding.sampling import Sampling
-from tfattn.export.attention import with_segments
+from tfattn.export.attention import ATTRIBUTIONS, with_segments
 from tfattn.export.decoding_steps import DecodingSteps
 from tfattn.export.request_settings import Settings
 from tfattn.export.served import Columns, Comparison, Served
@@ -97,10 +97,11 @@ class Generator(Served):
             N_BEST: tf.function(self._search, input_signature=[text, limit], autograph=False),
             SCORE: tf.function(self._score, input_signature=[text, continuation], autograph=False),
             **self._steps().signatures(),
-            **self._shown(),
+            # Not what tokens contribute: the gradients of a deep model make an export half as large again.
+            **{name: view for name, view in self.views().items() if name != ATTRIBUTIONS},
         }
 
-    def _shown(self) -> dict[str, Any]:
+    def views(self) -> dict[str, Any]:
         text = [tf.TensorSpec([None], tf.string, name=TEXT)]
         return self._attention(inputs=text, read=self._read, labels=self._labelled, names=self._language.token_bytes)
 
@@ -122,8 +123,6 @@ class Generator(Served):
         yield N_BEST, {TEXT: texts, "max_new_tokens": asked["max_new_tokens"]}
         yield SCORE, {TEXT: texts, CONTINUATION: texts}
         yield from self._steps().warm_up(texts)
-        for name in self._shown():
-            yield name, {TEXT: texts[:1]}
         yield "serving_default", {name: values[:1] for name, values in asked.items()}
         yield "serving_default", asked
 

@@ -132,10 +132,20 @@ class Served(tf.Module):
         """
         raise NotImplementedError
 
+    def views(self) -> dict[str, Any]:
+        """Name to tf.function, of what its model looks at: see `attention.signatures`; none where it does not attend.
+
+        They are among the signatures, but nobody waits for them: the warm-up asks none of them.
+        """
+        return {}
+
     def _attention(self, **shown: Any) -> dict[str, Any]:
         """Return the signatures that show what its model looks at, of one model alone; see `attention.signatures`."""
         tasks = self._each_task()
-        return attention.signatures(attention.Shown(task=tasks[0], **shown)) if len(tasks) == 1 else {}
+        if len(tasks) > 1:
+            return {}
+        (task,) = tasks
+        return attention.signatures(attention.Shown(model=task.model, scores_of=task.scores_of, **shown))
 
     def save_assets(self, folder: Path) -> None:
         """Write the files that people may want to read beside the graph: the preprocessor's files.

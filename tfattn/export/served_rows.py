@@ -156,13 +156,12 @@ class ServedRows(Served):
             "serving_default": answer,
             self.output_side.signature: tf.function(from_examples, input_signature=examples, autograph=False),
             **self.input_side.signatures(self),
-            **self._shown(),
+            **self.views(),
         }
 
-    def _shown(self) -> dict[str, Any]:
-        """Return the signatures of what its model looks at; none where it reads several texts of a row."""
+    def views(self) -> dict[str, Any]:
         side = self.input_side
-        if side.lists:
+        if side.lists:  # several texts of a row, each read by itself
             return {}
         return self._attention(inputs=side.specs, read=side.shown, labels=side.labels, names=self.output_side.names)
 
@@ -179,8 +178,6 @@ class ServedRows(Served):
         for columns in batches:
             yield "serving_default", columns
         yield from self.input_side.warm_up_signatures(batches[-1])
-        for signature in self._shown():
-            yield signature, {name: values[:1] for name, values in batches[0].items()}
         each = zip(*batches[-1].values(), strict=True)
         yield (
             self.output_side.signature,

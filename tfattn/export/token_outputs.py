@@ -38,9 +38,9 @@ class ServedTokens(Served):
             name: tf.function(find, input_signature=texts, autograph=False) for name, find in self.found().items()
         }
         logits = tf.function(self.logits, input_signature=tokens, autograph=False)
-        return {**of_texts, LOGITS: logits, **self._shown()}
+        return {**of_texts, LOGITS: logits, **self.views()}
 
-    def _shown(self) -> dict[str, Any]:
+    def views(self) -> dict[str, Any]:
         side = self._inputs
         return self._attention(inputs=side.specs, read=side.shown, labels=side.labels)
 
@@ -56,5 +56,3 @@ class ServedTokens(Served):
         for name in others:
             yield name, batches[-1]
         yield LOGITS, self._inputs.tokens(batches[-1])
-        for name in self._shown():
-            yield name, batches[0]

@@ -62,9 +62,9 @@ class Translator(Served):
         of_texts = {
             name: tf.function(function, input_signature=text, autograph=False) for name, function in functions.items()
         }
-        return {**of_texts, **self._shown()}
+        return {**of_texts, **self.views()}
 
-    def _shown(self) -> dict[str, Any]:
+    def views(self) -> dict[str, Any]:
         if not self._aligns:
             return {}
         pair = [tf.TensorSpec([None], tf.string, name=name) for name in (TEXT, TARGET)]
@@ -80,8 +80,6 @@ class Translator(Served):
             yield "serving_default", {TEXT: [text]}
         for signature in ("serving_default", "n_best", *([ALIGNMENT] if self._aligns else [])):
             yield signature, {TEXT: texts}
-        for signature in self._shown():
-            yield signature, {TEXT: texts[:1], TARGET: texts[:1]}
 
     def compared(
         self, expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]], *, tolerance: float
