@@ -16,6 +16,9 @@ LOSS_MASK = "loss_mask"  # (B, T) bool, which tokens are to be predicted, given 
 WINDOWS = "windows"  # (B, T) int32, how many words on each side belong to a word's window
 NOISE_IDS = "noise_ids"  # (B, ceil(T / 2)) int32, words drawn at random: one for every two words
 
+# What a model may be given in place of the vectors of its tokens, to see what each of them does.
+TOKEN_VECTORS = "token_vectors"  # (B, T, D) float32, as `token_vectors` of a model that attends gives them
+
 # Where tokens stand in their text, for tasks that point at places in it: of a pair, in the second text.
 STARTS = "starts"  # (B, T) int32, the first character, counted in code points; 0 at tokens that stand nowhere
 ENDS = "ends"  # (B, T) int32, behind the last character; 0 at tokens that stand nowhere

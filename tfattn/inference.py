@@ -1,4 +1,4 @@
-"""What is asked of one model without a pipeline: what a translator looks at, and the vectors of an encoder."""
+"""What is asked of one model without a pipeline: the vectors of an encoder."""
 
 import dataclasses
 import functools
@@ -6,39 +6,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from tfattn import console, files, pretrained
-from tfattn.drawing.figures import FORMATS
-from tfattn.errors import ConfigError, ServingError
-from tfattn.evaluation.alignment_plot import alignment
-from tfattn.export.translation import ALIGNMENT
+from tfattn import console, pretrained
+from tfattn.errors import ConfigError
 from tfattn.features import TEXT, TEXT_A, TEXT_B
 from tfattn.formats.training_file import TrainingFile
-from tfattn.serving.client import input_rows, local
+from tfattn.serving.client import input_rows
 from tfattn.serving.client.input_rows import InputKind
 from tfattn.vectors import vector_files
 from tfattn.vectors.text_encoder import Pooling, TextEncoder
-
-
-def attention(model: str, text: str, output: Path, *, folder: Path) -> None:
-    """Draws what an exported translator looks at as it writes."""
-    as_format = files.by_suffix(output, FORMATS)
-    loaded = local.load(model, folder)
-    if ALIGNMENT not in loaded.signatures:
-        raise ServingError(
-            "the model does not tell what it looks at as it writes",
-            where=str(loaded.folder),
-            expected=f"a translator whose model attends to its source, which has the signature `{ALIGNMENT}`",
-            received=f"the signatures {', '.join(loaded.signatures)}",
-        )
-    found = loaded.outputs([{TEXT: text}], signature=ALIGNMENT)
-    weights, source, written = (found[name][0] for name in ("alignment", "source_tokens", "tokens"))
-    if not written:
-        raise ServingError("nothing is written to this text", where=str(loaded.folder), received=repr(text))
-    with files.atomic_file(output) as path:
-        path.write_bytes(as_format(alignment(np.array(weights), source, written)))
-    console.note(f"attention: {output}")
 
 
 def features(

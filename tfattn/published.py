@@ -12,6 +12,8 @@ from tfattn.export import saved_model
 from tfattn.export.generation import Generator
 from tfattn.export.section import Export
 from tfattn.models.contracts import Decoder
+from tfattn.preprocessing.language import Language
+from tfattn.pretrained.contract import Pretrained
 from tfattn.tasks.language_modeling import LanguageModeling
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.training.precision import computing_in
@@ -36,8 +38,7 @@ def export(weights: str | Path, *, folder: Path, name: str | None = None) -> Pat
         CheckpointError: they are damaged.
     """
     source = pretrained.open(weights)
-    kind = registry.find("models", source.model)
-    if not issubclass(kind, Decoder):
+    if not issubclass(registry.find("models", source.model), Decoder):
         raise ConfigError(
             "these weights continue no texts",
             where=str(source.folder),
@@ -47,21 +48,12 @@ def export(weights: str | Path, *, folder: Path, name: str | None = None) -> Pat
         )
     name = name or Path(weights).name
     console.note(f"{name} is exported, once, so that it can be asked and served")
-    settings: dict[str, Any] = {"vocabulary": "pretrained", "max_length": source.max_length}
-    language = registry.find("preprocessors", source.preprocessor)(**settings)
-    language.adopt(**source.tokenization())
-    language.fit([])
-    sizes = source.sizes()
-    with computing_in("float32"):
-        model = kind(**sizes)
-        source.load_into(model).show()
-        task = LanguageModeling(model=model, preprocessor=language)
-    served = Generator(TrainedEnsemble([(language, task)]))
+    served = Generator(TrainedEnsemble([built(source)]))
     rows = [{"text": text, "row": f"question {number}"} for number, text in enumerate(QUESTIONS, start=1)]
     config = {
         "name": name,
-        "data": {"preprocessing": {"name": source.preprocessor, **settings}},
-        "model": {"name": source.model, **sizes},
+        "data": {"preprocessing": {"name": source.preprocessor, **_settings(source)}},
+        "model": {"name": source.model, **source.sizes()},
         "task": {"name": "language_modeling"},
     }
     return saved_model.export(
@@ -72,3 +64,19 @@ def export(weights: str | Path, *, folder: Path, name: str | None = None) -> Pat
         expected=served.ensemble.predict(rows),
         config=sealed(yaml.safe_dump(config, sort_keys=False)),
     )
+
+
+def built(source: Pretrained) -> tuple[Language, LanguageModeling]:
+    """Build a published decoder, in float32: what makes its tokens, and the task of continuing texts."""
+    language = registry.find("preprocessors", source.preprocessor)(**_settings(source))
+    language.adopt(**source.tokenization())
+    language.fit([])
+    with computing_in("float32"):
+        model = registry.find("models", source.model)(**source.sizes())
+        source.load_into(model).show()
+        return language, LanguageModeling(model=model, preprocessor=language)
+
+
+def _settings(source: Pretrained) -> dict[str, Any]:
+    """Return the settings of its preprocessor."""
+    return {"vocabulary": "pretrained", "max_length": source.max_length}

@@ -147,13 +147,34 @@ def features(
 
 @app.command()
 def attention(
-    model: Annotated[str, typer.Argument(help="A translator's export: its folder, or its name under saved_models/.")],
-    text: Annotated[str, typer.Option("--text", help="What to translate.")],
-    output: Annotated[Path, typer.Option("--output", help="A .png, .svg or .pdf.")] = Path("attention.png"),
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="An export's folder or its name under saved_models/, a run's folder, a published model (minilm, "
+            "smollm2), a folder of weights, or http://HOST:PORT/MODEL on a server."
+        ),
+    ],
+    text: Annotated[str | None, typer.Option("--text", help="What it reads; of a pair of texts the first.")] = None,
+    text_b: Annotated[str | None, typer.Option("--text-b", help="The second text of a pair.")] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", help="What a translator is to write; by default what it writes by itself.")
+    ] = None,
+    row: Annotated[
+        str | None, typer.Option("--row", help="A row of a table: JSON, or a line of csv in the model's order.")
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("--output", help=".html for a page; .png, .svg or .pdf for one picture.")
+    ] = Path("attention.html"),
+    layer: Annotated[int | None, typer.Option("--layer", min=1, help="Of a picture; by default all of them.")] = None,
+    head: Annotated[int | None, typer.Option("--head", min=1, help="Of a picture; by default their mean.")] = None,
     folder: Folder = Path("saved_models"),
+    token_file: TokenFile = None,
 ) -> None:
-    """Draw what a translator looks at as it writes: source across, written text down."""
-    loading.with_tensorflow("tfattn.inference").attention(model, text, output, folder=folder)
+    """Show what a model looks at: a page with all layers and heads, or one picture."""
+    looking = loading.with_tensorflow("tfattn.attention.looking")
+    looking.check(output, layer=layer, head=head)
+    options = {"target": target, "row": row, "folder": folder, "token_file": token_file}
+    looking.write(looking.look(model, text, text_b, **options), output, layer=layer, head=head)
 
 
 @app.command()

@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfattn.export.attention import with_segments
 from tfattn.export.lengths import one_of_each_length
 from tfattn.export.served import Columns, Comparison, Served
-from tfattn.features import MASKED_LM_POSITIONS, PADDING_MASK, TEXT
+from tfattn.features import MASKED_LM_POSITIONS, PADDING_MASK, SEGMENT_IDS, TEXT, TOKEN_IDS
 from tfattn.preprocessing.padding import padded
+from tfattn.preprocessing.token_labels import labels_of
 from tfattn.preprocessing.vocabulary import CONTINUES, MASK
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.masked_texts import questions, reading_masks
@@ -48,6 +50,7 @@ class FillMask(Served):
         super().__init__(reading, name="fill_mask")
         self._of_ensemble = lambda: reading  # not as an attribute: see Served
         (self._text,) = reading.preprocessors
+        self._labels = labels_of(self._text)
 
     @property
     def ensemble(self) -> TrainedEnsemble:
@@ -66,9 +69,10 @@ class FillMask(Served):
     def signatures(self) -> dict[str, Any]:
         text = [tf.TensorSpec([None], tf.string, name=TEXT)]
         functions = {"serving_default": self._first, ALL_MASKS: self._all}
-        return {
+        of_texts = {
             name: tf.function(function, input_signature=text, autograph=False) for name, function in functions.items()
         }
+        return {**of_texts, **self.views()}
 
     def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
         return {TEXT: [row[self.raw_fields[TEXT]] for row in rows]}
@@ -102,6 +106,20 @@ class FillMask(Served):
             expected=lambda row: f"the tokens {wanted[row].tolist()} and scores within {tolerance:g}",
             received=lambda row: f"{tokens[row].tolist()} and a score off by {differences[row]:.3g}",
         )
+
+    def views(self) -> dict[str, Any]:
+        text = [tf.TensorSpec([None], tf.string, name=TEXT)]
+        return self._attention(inputs=text, read=self._read, labels=self._labelled)
+
+    def _read(self, text: tf.Tensor) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
+        fields = {self.raw_fields[TEXT]: text}
+        features = padded(self._text(fields))
+        del features[MASKED_LM_POSITIONS]
+        return features, {"truncated": self._text.truncated(fields)}
+
+    def _labelled(self, features: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        real = features[PADDING_MASK]
+        return with_segments(self._labels(features[TOKEN_IDS], real), features[SEGMENT_IDS], real)
 
     def _first(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         outputs = self._all(text)

@@ -11,12 +11,14 @@ import tensorflow as tf
 from tfattn import files
 from tfattn.decoding.generation import Penalties
 from tfattn.decoding.sampling import Sampling
+from tfattn.export.attention import ATTRIBUTIONS, with_segments
 from tfattn.export.decoding_steps import DecodingSteps
 from tfattn.export.request_settings import Settings
 from tfattn.export.served import Columns, Comparison, Served
 from tfattn.export.written_text import before_stop, ends_with_stop, whole_characters
-from tfattn.features import TEXT
+from tfattn.features import PADDING_MASK, TEXT, TOKEN_IDS
 from tfattn.formats.chat_template import ChatTemplate
+from tfattn.preprocessing.token_labels import labels_of
 from tfattn.tasks.generation import length_limit, sampled, searched
 from tfattn.trained.continued_texts import MOST_TOKENS, Continuing, joined, prompts, questions
 from tfattn.trained.ensemble import TrainedEnsemble
@@ -61,6 +63,7 @@ class Generator(Served):
     def __init__(self, ensemble: TrainedEnsemble):
         super().__init__(ensemble, name="generator")
         (task,), (self._language,) = ensemble.tasks, ensemble.preprocessors
+        self._labels = labels_of(self._language)
         continuing = Continuing(ensemble)
         steps = DecodingSteps(self._language, continuing.model)
         # Not as attributes: see Served.
@@ -94,7 +97,13 @@ class Generator(Served):
             N_BEST: tf.function(self._search, input_signature=[text, limit], autograph=False),
             SCORE: tf.function(self._score, input_signature=[text, continuation], autograph=False),
             **self._steps().signatures(),
+            # Not what tokens contribute: the gradients of a deep model make an export half as large again.
+            **{name: view for name, view in self.views().items() if name != ATTRIBUTIONS},
         }
+
+    def views(self) -> dict[str, Any]:
+        text = [tf.TensorSpec([None], tf.string, name=TEXT)]
+        return self._attention(inputs=text, read=self._read, labels=self._labelled, names=self._language.token_bytes)
 
     def about(self) -> dict[str, Any]:
         text = {"kind": "text", "max_tokens": self._model.max_sequence_length - 1}
@@ -236,6 +245,15 @@ class Generator(Served):
         with tf.control_dependencies([self._fits(lengths + 1)]):
             limit = length_limit(self._model, padding_mask, max_new_tokens)
         return token_ids, padding_mask, limit
+
+    def _read(self, text: tf.Tensor) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
+        token_ids, padding_mask = prompts(self._language, text)
+        with tf.control_dependencies([self._fits(tf.reduce_sum(tf.cast(padding_mask, tf.int32), axis=1))]):
+            return {TOKEN_IDS: tf.identity(token_ids), PADDING_MASK: padding_mask}, {}
+
+    def _labelled(self, features: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        token_ids, real = features[TOKEN_IDS], features[PADDING_MASK]
+        return with_segments(self._labels(token_ids, real), tf.zeros_like(token_ids), real)
 
     def _fits(self, lengths: tf.Tensor) -> tf.Operation:
         context = self._model.max_sequence_length

@@ -44,7 +44,7 @@ class LabelSetOutputs(Outputs):
 
     def __init__(self, ensemble: TrainedEnsemble):
         check_labels(ensemble.labels)
-        self.labels = ensemble.labels
+        self.labels = self.names = ensemble.labels
         self._threshold: float = ensemble.task.head.threshold
 
     def named(self, predictions: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:

@@ -27,6 +27,7 @@ class NumberOutputs(Outputs):
     """
 
     method, signature = REGRESS, "regress"
+    names = ("prediction",)
     shown_metrics = ("mean_absolute_error", "baseline_mean_absolute_error", "r2", "pearson", "spearman")
 
     def __init__(self, ensemble: TrainedEnsemble):

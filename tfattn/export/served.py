@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfattn.errors import ExportError
+from tfattn.export import attention
 from tfattn.tasks.task import Task
 from tfattn.trained.ensemble import TrainedEnsemble, gathered
 
@@ -66,6 +67,7 @@ class Served(tf.Module):
         self._runs = [_run_of(task) for task in tasks]
         self._predictions = [_predictions_of(task, run) for task, run in zip(tasks, self._runs, strict=True)]
         self._combined = lambda predictions: ensemble.combined(predictions)
+        self._each_task = lambda: tasks
 
     @classmethod
     def check_fields(cls, fields: Sequence[str]) -> None:
@@ -129,6 +131,21 @@ class Served(tf.Module):
             ExportError: they are not even of the same shape.
         """
         raise NotImplementedError
+
+    def views(self) -> dict[str, Any]:
+        """Name to tf.function, of what its model looks at: see `attention.signatures`; none where it does not attend.
+
+        They are among the signatures, but nobody waits for them: the warm-up asks none of them.
+        """
+        return {}
+
+    def _attention(self, **shown: Any) -> dict[str, Any]:
+        """Return the signatures that show what its model looks at, of one model alone; see `attention.signatures`."""
+        tasks = self._each_task()
+        if len(tasks) > 1:
+            return {}
+        (task,) = tasks
+        return attention.signatures(attention.Shown(model=task.model, scores_of=task.scores_of, **shown))
 
     def save_assets(self, folder: Path) -> None:
         """Write the files that people may want to read beside the graph: the preprocessor's files.

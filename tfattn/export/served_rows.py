@@ -55,6 +55,15 @@ class Inputs:
         """Turn inputs, in the order of `names`, into the features of each model, and outputs about them."""
         raise NotImplementedError
 
+    def shown(self, *columns: tf.Tensor) -> tuple[Features, dict[str, tf.Tensor]]:
+        """Turn inputs into the features of one example of each row, of which attention is shown, and what to know."""
+        features, about = self.read(columns)
+        return features[0], about
+
+    def labels(self, features: Features) -> dict[str, tf.Tensor]:
+        """Return the labels of the tokens of features, see `attention.Shown`."""
+        raise NotImplementedError
+
     def about(self) -> dict[str, Any]:
         """Return `inputs` and `entries` as `Served.about` has them, of what is read."""
         raise NotImplementedError
@@ -82,10 +91,12 @@ class Outputs:
     Attributes:
         method, signature: the method of TF Serving that takes tf.Examples, and its name among the signatures.
         shown_metrics: as `Served` has them.
+        names: what the scores are of, of which the highest can be explained.
     """
 
     method: str
     signature: str
+    names: Sequence[str] = ()
     shown_metrics: tuple[str, ...] = ()
 
     def named(self, predictions: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
@@ -145,7 +156,14 @@ class ServedRows(Served):
             "serving_default": answer,
             self.output_side.signature: tf.function(from_examples, input_signature=examples, autograph=False),
             **self.input_side.signatures(self),
+            **self.views(),
         }
+
+    def views(self) -> dict[str, Any]:
+        side = self.input_side
+        if side.lists:  # several texts of a row, each read by itself
+            return {}
+        return self._attention(inputs=side.specs, read=side.shown, labels=side.labels, names=self.output_side.names)
 
     def about(self) -> dict[str, Any]:
         inputs, outputs = self.input_side.about(), self.output_side.about()

@@ -9,11 +9,13 @@ from typing import Any
 import tensorflow as tf
 
 from tfattn.errors import ExportError
+from tfattn.export.attention import SEGMENTS
 from tfattn.export.served import Columns
 from tfattn.export.served_rows import Features, Inputs
 from tfattn.features import COLUMN_ATTENTION
 from tfattn.formats.numbers import read
 from tfattn.preprocessing.table import TableColumns
+from tfattn.preprocessing.vocabulary import START
 from tfattn.trained.ensemble import TrainedEnsemble
 
 MOST_VALUES = 1000  # of a category: among more nobody looks for one in a list
@@ -56,6 +58,19 @@ class TableInputs(Inputs):
         return features, {
             "outside_training_range": _named(self._table.numeric, outside),
             "unknown_categories": _named(self._table.categorical, unseen),
+        }
+
+    def labels(self, features: Features) -> dict[str, tf.Tensor]:
+        """Name the tokens of a row: [CLS], then its columns, each of which is a word."""
+        names = tf.constant([START, *self._table.numeric, *self._table.categorical])
+        rows = tf.shape(next(iter(features.values())))[0]
+        tokens = tf.broadcast_to(names, [rows, tf.size(names)])
+        return {
+            "tokens": tokens,
+            "words": tf.broadcast_to(tf.range(tf.size(names)), tf.shape(tokens)),
+            "word_texts": tokens,
+            "is_special": tf.broadcast_to(tf.range(tf.size(names)) == 0, tf.shape(tokens)),
+            SEGMENTS: tf.zeros_like(tokens, tf.int32),
         }
 
     def about(self) -> dict[str, Any]:

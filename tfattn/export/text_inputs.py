@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfattn.export.attention import with_segments
 from tfattn.export.lengths import one_of_each_length
 from tfattn.export.served import Columns
 from tfattn.export.served_rows import Features, Inputs, ServedRows
@@ -13,6 +14,7 @@ from tfattn.features import ENCODED, EXAMPLE_ROWS, PADDING_MASK, SEGMENT_IDS, TO
 from tfattn.formats.columns import even
 from tfattn.ops.segments import mean_by_row
 from tfattn.preprocessing.padding import padded
+from tfattn.preprocessing.token_labels import labels_of
 from tfattn.trained.ensemble import TrainedEnsemble
 
 TOKENS = (TOKEN_IDS, PADDING_MASK, SEGMENT_IDS)
@@ -46,6 +48,7 @@ class TextInputs(Inputs):
         self.preprocessors = ensemble.preprocessors[:1]  # all of them have the same
         self.names = tuple(ensemble.preprocessor.fields)
         self.lists = frozenset(lists)
+        self._labels = labels_of(ensemble.preprocessor)
         self._models = len(ensemble.tasks)
         self._max_length = min(task.model.max_sequence_length for task in ensemble.tasks)
 
@@ -58,6 +61,15 @@ class TextInputs(Inputs):
             for name, column in zip(self.names, columns, strict=True)
         }
         return self._for_each(self._features(fields)), {"truncated": self.preprocessors[0].truncated(fields)}
+
+    def shown(self, *columns: tf.Tensor) -> tuple[Features, dict[str, tf.Tensor]]:
+        """Read texts; of one that takes several windows the first alone, and it counts as truncated."""
+        features, about = self.read(columns)
+        return first_of_rows(features[0], about["truncated"])
+
+    def labels(self, features: Features) -> dict[str, tf.Tensor]:
+        real = features[PADDING_MASK]
+        return with_segments(self._labels(features[TOKEN_IDS], real), features[SEGMENT_IDS], real)
 
     def about(self) -> dict[str, Any]:
         most = self.preprocessors[0].max_tokens
@@ -132,6 +144,17 @@ class TextInputs(Inputs):
             PADDING_MASK: real,
             SEGMENT_IDS: tf.where(real, segment_ids, 0),
         }
+
+
+def first_of_rows(features: Features, truncated: tf.Tensor) -> tuple[Features, dict[str, tf.Tensor]]:
+    """Return the first example of each of B rows, and whether a row is cut or has more than that, (B,)."""
+    if EXAMPLE_ROWS not in features:
+        return features, {"truncated": truncated}
+    rows = features[EXAMPLE_ROWS]
+    numbers = tf.range(tf.size(truncated), dtype=rows.dtype)
+    first, behind = (tf.searchsorted(rows, numbers, side=side) for side in ("left", "right"))
+    read = {name: tf.gather(features[name], first) for name in TOKENS}
+    return read, {"truncated": truncated | (behind - first > 1)}
 
 
 def _padded_by_server(values: tf.Tensor, first: tf.Tensor) -> tf.Tensor:

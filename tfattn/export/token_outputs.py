@@ -37,7 +37,12 @@ class ServedTokens(Served):
         of_texts = {
             name: tf.function(find, input_signature=texts, autograph=False) for name, find in self.found().items()
         }
-        return {**of_texts, LOGITS: tf.function(self.logits, input_signature=tokens, autograph=False)}
+        logits = tf.function(self.logits, input_signature=tokens, autograph=False)
+        return {**of_texts, LOGITS: logits, **self.views()}
+
+    def views(self) -> dict[str, Any]:
+        side = self._inputs
+        return self._attention(inputs=side.specs, read=side.shown, labels=side.labels)
 
     def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
         return self._inputs.request(rows)

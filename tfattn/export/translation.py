@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfattn.export.attention import with_segments
 from tfattn.export.lengths import one_of_each_length
 from tfattn.export.served import Columns, Comparison, Served
-from tfattn.features import PADDING_MASK, TEXT, TOKEN_IDS
+from tfattn.features import PADDING_MASK, TARGET, TARGET_IDS, TARGET_PADDING_MASK, TEXT, TOKEN_IDS
 from tfattn.preprocessing.padding import padded
+from tfattn.preprocessing.token_labels import labels_of, target_labels_of
 from tfattn.trained.ensemble import TrainedEnsemble
 
 ALIGNMENT = "alignment"
@@ -26,6 +28,8 @@ class Translator(Served):
                           too long and its end was not read
         n_best            text (B,)
                           -> text, score, length, each (B, n), best first
+        attention, attention_vectors
+                          of text (B,) and target (B,), a text that it might write: see `attention.signatures`
         alignment         where the model attends to its source: text (B,)
                           -> text (B,); source_tokens (B, S) and tokens (B, L) string, "" where padded; alignment
                           (B, L, S) float32, how much each source token counted as a token was written
@@ -43,6 +47,7 @@ class Translator(Served):
         super().__init__(ensemble, name="translator")
         (task,), (self._text,) = ensemble.tasks, ensemble.preprocessors
         self._aligns = task.model.aligns
+        self._labels = labels_of(self._text), target_labels_of(self._text)
         self._refuses = task.decoding.too_long == "refuse"
         self._write = lambda outputs, **options: task.written(outputs, **options)
 
@@ -54,9 +59,16 @@ class Translator(Served):
         text = [tf.TensorSpec([None], tf.string, name=TEXT)]
         functions = {"serving_default": self._translate, "n_best": self._several}
         functions |= {ALIGNMENT: self._aligned} if self._aligns else {}
-        return {
+        of_texts = {
             name: tf.function(function, input_signature=text, autograph=False) for name, function in functions.items()
         }
+        return {**of_texts, **self.views()}
+
+    def views(self) -> dict[str, Any]:
+        if not self._aligns:
+            return {}
+        pair = [tf.TensorSpec([None], tf.string, name=name) for name in (TEXT, TARGET)]
+        return self._attention(inputs=pair, read=self._read, labels=self._labelled)
 
     def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
         return {TEXT: [row[self.raw_fields[TEXT]] for row in rows]}
@@ -108,6 +120,23 @@ class Translator(Served):
             "tokens": self._text.target_tokens_of(token_ids),
             "alignment": written.alignment[:, :longest],
         }
+
+    def _read(self, text: tf.Tensor, target: tf.Tensor) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
+        fields = {self.raw_fields[TEXT]: text, self._text.target_fields[0]: target}
+        return padded(self._text(fields)), {"truncated": self._text.truncated(fields)}
+
+    def _labelled(self, features: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        """Label the source, and of each position of the target what is read there and what is written."""
+        sides = {
+            "": (self._labels[0], features[TOKEN_IDS], features[PADDING_MASK]),
+            "target_": (self._labels[1], features[TARGET_IDS][:, :-1], features[TARGET_PADDING_MASK][:, 1:]),
+            "written_": (self._labels[1], features[TARGET_IDS][:, 1:], features[TARGET_PADDING_MASK][:, 1:]),
+        }
+        named = [
+            with_segments(labels(ids, real), tf.zeros_like(ids), real, prefix=prefix)
+            for prefix, (labels, ids, real) in sides.items()
+        ]
+        return {name: value for one in named for name, value in one.items()}
 
     def _run(self, features: dict[str, tf.Tensor]) -> dict[str, Any]:
         return self._runs[0](features)

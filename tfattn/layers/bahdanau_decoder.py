@@ -5,6 +5,7 @@ from typing import Any
 from keras import ops
 
 from tfattn.layers.recurrent_decoder import RecurrentDecoder, by_source, flat
+from tfattn.ops.attention_record import Record
 from tfattn.ops.recurrence import scan
 
 
@@ -36,11 +37,14 @@ class BahdanauDecoder(RecurrentDecoder):
         self._build_alignment(annotations)
         self.context = self._projection("context", annotations, self.stack[0].input_projection.units)
 
-    def call(self, x: Any, memory: dict[str, Any], training: bool = False) -> Any:
+    def call(self, x: Any, memory: dict[str, Any], record: Record | None = None, training: bool = False) -> Any:
         state = self.first_state(memory)
         nothing = ops.zeros_like(memory["annotations"][:, 0])
         step = lambda carried, inputs: self._advance(inputs, carried[0], memory)[:2]  # noqa: E731
         bottom, contexts = scan(step, (state[0], nothing), self.stack[0].input_projection(x))
+        if record is not None:  # each step attends with the state before it
+            before = ops.concatenate([state[0][0][:, None], bottom[0][:, :-1]], axis=1)
+            record(self._gather(before, memory)[1][:, None])
         return self._read_out(self._upwards(bottom[0], state, training), contexts, x)
 
     def step(self, x: Any, memory: dict[str, Any], state: Any) -> tuple[Any, Any, Any]:

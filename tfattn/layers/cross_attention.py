@@ -8,6 +8,7 @@ from keras import ops
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.projection import Projection
 from tfattn.ops.attention import scaled_dot_product_attention
+from tfattn.ops.attention_record import Record
 
 
 class CrossAttention(keras.layers.Layer):
@@ -30,6 +31,7 @@ class CrossAttention(keras.layers.Layer):
         memory: of `memory_of`, the keys and the values of the source, each (B, H, S, K).
         attention_mask: as above, for B rows; None hides nothing.
         return_attention_scores: whether to return the attention weights too.
+        record: told the attention weights, the queries and the keys, see `AttentionRecord`; None keeps none.
 
     Returns:
         (B W, T, D), and the attention weights (B W, H, T, S) if asked for.
@@ -75,6 +77,7 @@ class CrossAttention(keras.layers.Layer):
         memory: tuple[Any, Any],
         attention_mask: Any = None,
         return_attention_scores: bool = False,
+        record: Record | None = None,
         training: bool = False,
     ) -> Any:
         key, value = memory
@@ -84,6 +87,8 @@ class CrossAttention(keras.layers.Layer):
         query = ops.transpose(query, (0, 2, 1, 3))  # (B W, T, D) -> (B, H, W T, K)
         dropout = (lambda weights: self.weights_dropout(weights, training=True)) if training and self.dropout else None
         heads, attention_weights = scaled_dot_product_attention(query, key, value, mask=attention_mask, dropout=dropout)
+        if record is not None:
+            record(attention_weights, query, key)
         heads = ops.reshape(ops.transpose(heads, (0, 2, 1, 3)), (rows, length, width))
         output = self.output_projection(heads)
         if not return_attention_scores:

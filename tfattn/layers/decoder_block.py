@@ -9,6 +9,7 @@ from tfattn.layers.dropout import Dropout
 from tfattn.layers.feed_forward import FeedForward
 from tfattn.layers.multi_head_attention import MultiHeadAttention
 from tfattn.layers.norm import LayerNormalization
+from tfattn.ops.attention_record import CROSS, DECODER, AttentionRecord, recorded
 
 
 class DecoderBlock(keras.layers.Layer):
@@ -39,6 +40,7 @@ class DecoderBlock(keras.layers.Layer):
         cache_index: how many positions the cache holds already, a scalar.
         positions: (T,) int, where x stands, for rotary positions; None for all others.
         return_attention_scores: whether to return the weights of the attention to the source too.
+        record: told what both attentions look at, as the parts `decoder` and `cross`; None keeps nothing.
 
     Returns:
         (B W, T, D). With a cache or attention weights a tuple: the output, then the new cache if one was given, then
@@ -108,6 +110,7 @@ class DecoderBlock(keras.layers.Layer):
         cache_index: Any = 0,
         positions: Any = None,
         return_attention_scores: bool = False,
+        record: AttentionRecord | None = None,
         training: bool = False,
     ) -> Any:
         part = "self_attention"
@@ -117,6 +120,7 @@ class DecoderBlock(keras.layers.Layer):
             cache=cache,
             cache_index=cache_index,
             positions=positions,
+            record=recorded(record, DECODER),
             training=training,
         )
         if cache is not None:
@@ -128,6 +132,7 @@ class DecoderBlock(keras.layers.Layer):
             memory,
             attention_mask=source_mask,
             return_attention_scores=return_attention_scores,
+            record=recorded(record, CROSS),
             training=training,
         )
         if return_attention_scores:

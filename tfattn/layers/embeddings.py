@@ -69,6 +69,7 @@ class Embeddings(keras.layers.Layer):
         token_ids: (B, T) int.
         segment_ids: (B, T) int; None puts every token into segment 0.
         indices: (B, T) int, where each token stands in its sequence; None counts from 0 in every row.
+        vectors: (B, T, D), read in place of the table's rows of the tokens; None looks these up.
 
     Example:
         >>> layer = Embeddings(vocabulary_size=100, hidden_dim=8, max_sequence_length=16)
@@ -119,8 +120,15 @@ class Embeddings(keras.layers.Layer):
             if layer is not None:
                 layer.build((*input_shape, self.hidden_dim))
 
-    def call(self, token_ids: Any, segment_ids: Any = None, indices: Any = None, training: bool = False) -> Any:
-        x = self.token(token_ids)
+    def call(
+        self,
+        token_ids: Any,
+        segment_ids: Any = None,
+        indices: Any = None,
+        vectors: Any = None,
+        training: bool = False,
+    ) -> Any:
+        x = self.token(token_ids) if vectors is None else vectors
         if self.position is not None:
             length = ops.shape(token_ids)[1]
             x = x + (self.position.embeddings[None, :length] if indices is None else self.position(indices))

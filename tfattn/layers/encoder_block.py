@@ -8,6 +8,7 @@ from tfattn.layers.dropout import Dropout
 from tfattn.layers.feed_forward import FeedForward
 from tfattn.layers.multi_head_attention import MultiHeadAttention
 from tfattn.layers.norm import LayerNormalization
+from tfattn.ops.attention_record import Record
 
 
 class EncoderBlock(keras.layers.Layer):
@@ -33,6 +34,7 @@ class EncoderBlock(keras.layers.Layer):
         positions: (T,) int, where x stands, for rotary positions; None for all others.
         num_queries: T, if only the first T of S positions are wanted as queries; the others are then only keys.
         return_attention_scores: whether to return the attention weights too.
+        record: as MultiHeadAttention takes it.
 
     Returns:
         (B, T, D), and the attention weights (B, H, T, S) if asked for; S is T unless `num_queries` says otherwise.
@@ -105,6 +107,7 @@ class EncoderBlock(keras.layers.Layer):
         positions: Any = None,
         num_queries: int | None = None,
         return_attention_scores: bool = False,
+        record: Record | None = None,
         training: bool = False,
     ) -> Any:
         read = self.attention_norm(x) if self.norm == "pre" else x
@@ -114,6 +117,7 @@ class EncoderBlock(keras.layers.Layer):
             positions=positions,
             num_queries=num_queries,
             return_attention_scores=True,
+            record=record,
             training=training,
         )
         x = x if num_queries is None else x[:, :num_queries]

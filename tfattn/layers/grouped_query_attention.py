@@ -9,6 +9,7 @@ from tfattn.layers.dropout import Dropout
 from tfattn.layers.norm import RmsNormalization
 from tfattn.layers.projection import Projection
 from tfattn.ops.attention import attention_to_parts, scaled_dot_product_attention
+from tfattn.ops.attention_record import Record
 from tfattn.ops.positions import rotary
 
 
@@ -43,6 +44,8 @@ class GroupedQueryAttention(keras.layers.Layer):
         positions: (T,) or (B, T) int, where x stands.
         past: keys and values (B, G, S, K) of what was read long ago; given where recent ones are.
         recent: more of them, of what was read last; the new ones are added. None returns no keys and values.
+        record: told the attention weights, the queries and the keys of all H heads, see `AttentionRecord`; None keeps
+            none. Not with `recent`.
 
     Returns:
         (B, T, D); with `recent` a tuple of it and the recent keys and values (B, G, R + T, K), the new ones last.
@@ -110,6 +113,7 @@ class GroupedQueryAttention(keras.layers.Layer):
         positions: Any = None,
         past: Any = None,
         recent: Any = None,
+        record: Record | None = None,
         training: bool = False,
     ) -> Any:
         rows, length, width = ops.shape(x)
@@ -118,9 +122,11 @@ class GroupedQueryAttention(keras.layers.Layer):
             dropout = (
                 (lambda weights: self.weights_dropout(weights, training=True)) if training and self.dropout else None
             )
-            means, _ = scaled_dot_product_attention(
+            means, weights = scaled_dot_product_attention(
                 query, key, value, mask=self._of_groups(attention_mask), dropout=dropout
             )
+            if record is not None:
+                record(self._of_heads(weights), self._of_heads(query), ops.repeat(key, self._shared, axis=1))
         else:
             recent = tuple(ops.concatenate(pair, axis=2) for pair in zip(recent, (key, value), strict=True))
             means = attention_to_parts(query, [past, recent], mask=self._of_groups(attention_mask))
@@ -140,14 +146,23 @@ class GroupedQueryAttention(keras.layers.Layer):
         if self.rotary_base is not None:
             positions = ops.expand_dims(positions, -2)  # the same for all heads
             query, key = (rotary(x, positions, base=self.rotary_base) for x in (query, key))
-        query = ops.reshape(query, (rows, self.num_groups, self.num_heads // self.num_groups * length, each))
+        query = ops.reshape(query, (rows, self.num_groups, self._shared * length, each))
         return query, key, heads[:, -self.num_groups :]
+
+    @property
+    def _shared(self) -> int:
+        """How many heads share keys and values."""
+        return self.num_heads // self.num_groups
+
+    def _of_heads(self, x: Any) -> Any:
+        """Give each head its own: (B, G, H / G T, ...) to (B, H, T, ...)."""
+        rows, _, _, width = ops.shape(x)
+        return ops.reshape(x, (rows, self.num_heads, -1, width))
 
     def _of_groups(self, mask: Any) -> Any:
         """Repeat a mask for all heads of a group: (..., T, S) to (..., H / G T, S)."""
-        times = self.num_heads // self.num_groups
-        is_for_all = mask is None or times == 1 or mask.shape[-2] == 1
-        return mask if is_for_all else ops.concatenate([mask] * times, axis=-2)
+        is_for_all = mask is None or self._shared == 1 or mask.shape[-2] == 1
+        return mask if is_for_all else ops.concatenate([mask] * self._shared, axis=-2)
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape

@@ -5,6 +5,7 @@ from typing import Any
 from keras import ops
 
 from tfattn.layers.recurrent_decoder import RecurrentDecoder, by_source, flat
+from tfattn.ops.attention_record import Record
 from tfattn.ops.recurrence import scan
 
 
@@ -31,10 +32,13 @@ class LuongDecoder(RecurrentDecoder):
         self._build_parts(summary=annotations, read=width, readout=self.hidden_dim + annotations)
         self._build_alignment(annotations)
 
-    def call(self, x: Any, memory: dict[str, Any], training: bool = False) -> Any:
+    def call(self, x: Any, memory: dict[str, Any], record: Record | None = None, training: bool = False) -> Any:
         state = self.first_state(memory)
         top = self._upwards(self.stack[0](x, initial_state=state[0]), state, training)
-        return self._attend(top, memory)[0]
+        output, weights = self._attend(top, memory)
+        if record is not None:
+            record(weights[:, None])
+        return output
 
     def step(self, x: Any, memory: dict[str, Any], state: Any) -> tuple[Any, Any, Any]:
         top, state = self._step_upwards(self.stack[0].step(x, state[0]), state)
@@ -72,12 +76,14 @@ class InputFeedingDecoder(LuongDecoder):
         batch = ops.shape(memory["summary"])[0]
         return super().first_state(memory), ops.zeros((batch, self.output_dim), "float32")
 
-    def call(self, x: Any, memory: dict[str, Any], training: bool = False) -> Any:
+    def call(self, x: Any, memory: dict[str, Any], record: Record | None = None, training: bool = False) -> Any:
         state = self.first_state(memory)
         keep = self._draw_dropout(ops.shape(x)[0]) if training else None
         nothing = ops.zeros_like(memory["annotations"][:, :, 0])
         step = lambda carried, inputs: self._advance(inputs, carried[0], memory, keep)  # noqa: E731
-        (_, outputs), _ = scan(step, (state, nothing), self.stack[0].input_projection(x))
+        (_, outputs), weights = scan(step, (state, nothing), self.stack[0].input_projection(x))
+        if record is not None:
+            record(weights[:, None])
         return ops.cast(outputs, self.compute_dtype)
 
     def step(self, x: Any, memory: dict[str, Any], state: Any) -> tuple[Any, Any, Any]:

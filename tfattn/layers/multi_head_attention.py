@@ -11,6 +11,7 @@ from tfattn.layers.projection import Projection
 from tfattn.ops import masks
 from tfattn.ops.additions import added_in_place
 from tfattn.ops.attention import scaled_dot_product_attention
+from tfattn.ops.attention_record import Record
 from tfattn.ops.positions import rotary
 
 
@@ -45,6 +46,7 @@ class MultiHeadAttention(keras.layers.Layer):
             rotated by them, and keys are cached rotated. None rotates nothing.
         num_queries: T, if only the first T positions of x are wanted as queries; the others are then only keys.
         return_attention_scores: whether to return the attention weights too.
+        record: told the attention weights, the queries and the keys, see `AttentionRecord`; None keeps none.
 
     Returns:
         (B, T, D). With a cache or attention weights a tuple: the output, then the new cache if one was given, then the
@@ -106,6 +108,7 @@ class MultiHeadAttention(keras.layers.Layer):
         positions: Any = None,
         num_queries: int | None = None,
         return_attention_scores: bool = False,
+        record: Record | None = None,
         training: bool = False,
     ) -> Any:
         rows, length, width = ops.shape(x)
@@ -131,6 +134,8 @@ class MultiHeadAttention(keras.layers.Layer):
             attention_mask = masks.combine(attention_mask, future)
         dropout = (lambda weights: self.weights_dropout(weights, training=True)) if training and self.dropout else None
         heads, attention_weights = scaled_dot_product_attention(query, key, value, mask=attention_mask, dropout=dropout)
+        if record is not None:
+            record(attention_weights, query, key)
         heads = ops.reshape(ops.transpose(heads, (0, 2, 1, 3)), (rows, length, width))  # (B, H, W T, K) -> (B W, T, D)
         outputs = [self.output_projection(heads)]
         outputs += [cache] if cache is not None else []

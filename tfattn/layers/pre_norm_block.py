@@ -8,6 +8,7 @@ from tfattn.layers.dropout import Dropout
 from tfattn.layers.feed_forward import FeedForward
 from tfattn.layers.grouped_query_attention import GroupedQueryAttention
 from tfattn.layers.norm import NORMALIZATIONS
+from tfattn.ops.attention_record import Record
 
 
 class PreNormBlock(keras.layers.Layer):
@@ -30,7 +31,7 @@ class PreNormBlock(keras.layers.Layer):
         output_range: that of the last kernels of both parts, whose results are added; as the others if not given.
 
     Call arguments:
-        x, attention_mask, positions, past, recent: as GroupedQueryAttention takes them.
+        x, attention_mask, positions, past, recent, record: as GroupedQueryAttention takes them.
 
     Returns:
         as GroupedQueryAttention.
@@ -122,6 +123,7 @@ class PreNormBlock(keras.layers.Layer):
         positions: Any = None,
         past: Any = None,
         recent: Any = None,
+        record: Record | None = None,
         training: bool = False,
     ) -> Any:
         gathered = self.attention(
@@ -130,6 +132,7 @@ class PreNormBlock(keras.layers.Layer):
             positions=positions,
             past=past,
             recent=recent,
+            record=record,
             training=training,
         )
         gathered, recent = (gathered, None) if recent is None else gathered

@@ -10,6 +10,7 @@ from tfattn.layers.alignment import Alignment
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.projection import Projection
 from tfattn.layers.recurrent import Recurrent
+from tfattn.ops.attention_record import Record
 
 
 class RecurrentDecoder(keras.layers.Layer):
@@ -30,6 +31,7 @@ class RecurrentDecoder(keras.layers.Layer):
     Call arguments:
         x: (B, T, E), the vectors of the target tokens.
         memory: of `memory_of`.
+        record: told the attention weights (B, 1, T, S), see `AttentionRecord`; None keeps none.
 
     Returns:
         (B, T, O).
@@ -172,7 +174,7 @@ class PlainDecoder(RecurrentDecoder):
     def memory_of(self, annotations: Any, summary: Any, padding_mask: Any) -> dict[str, Any]:
         return {PADDING_MASK: padding_mask, "summary": summary}
 
-    def call(self, x: Any, memory: dict[str, Any], training: bool = False) -> Any:
+    def call(self, x: Any, memory: dict[str, Any], record: Record | None = None, training: bool = False) -> Any:
         state = self.first_state(memory)
         x = _beside(x, memory["summary"])
         top = self._upwards(self.stack[0](x, initial_state=state[0]), state, training)

@@ -11,12 +11,13 @@ from tfattn.config.types import Depth, Rate, Size
 from tfattn.layers.embeddings import Embeddings, EmbeddingTable
 from tfattn.layers.encoder_block import EncoderBlock
 from tfattn.layers.pooler import Pooler
-from tfattn.models.contracts import PretrainableEncoder
+from tfattn.models.contracts import Attends, PretrainableEncoder
 from tfattn.ops import masks
+from tfattn.ops.attention_record import ENCODER, AttentionRecord, recorded
 from tfattn.ops.positions import restarting
 
 
-class Bert(PretrainableEncoder):
+class Bert(Attends, PretrainableEncoder):
     """A stack of Transformer encoder blocks over token, position and segment embeddings.
 
     Its weights are made by the constructor, under names such as `bert/embeddings/token/embeddings` and
@@ -43,6 +44,7 @@ class Bert(PretrainableEncoder):
     Call arguments:
         features: `token_ids` (B, T) int; optional `padding_mask` (B, T) bool, True at real tokens, `segment_ids` (B, T)
             int, and where texts are packed `sequence_ids` (B, T) int, of which text each token is, 0 where padded.
+        record: told what each layer attends to, see `AttentionRecord`.
 
     Returns:
         a dictionary of `sequence_output` (B, T, D), `pooled_output` (B, D) and `hidden_states`, a list of what the
@@ -129,18 +131,22 @@ class Bert(PretrainableEncoder):
     def token_embeddings(self) -> EmbeddingTable:
         return self.embeddings.token
 
-    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+    def call(
+        self, features: dict[str, Any], training: bool = False, record: AttentionRecord | None = None
+    ) -> dict[str, Any]:
         packed = features.get(feature_names.SEQUENCE_IDS)
         x = self.embeddings(
             features[feature_names.TOKEN_IDS],
             features.get(feature_names.SEGMENT_IDS),
             indices=None if packed is None else restarting(packed),
+            vectors=features.get(feature_names.TOKEN_VECTORS),
             training=training,
         )
         mask = masks.bidirectional(features.get(feature_names.PADDING_MASK), packed)
         hidden_states = [x]
         for block in self.blocks:
-            hidden_states.append(block(hidden_states[-1], attention_mask=mask, training=training))
+            told = recorded(record, ENCODER)
+            hidden_states.append(block(hidden_states[-1], attention_mask=mask, record=told, training=training))
         if self.final_norm is not None:
             hidden_states[-1] = self.final_norm(hidden_states[-1])
         return {
@@ -148,6 +154,9 @@ class Bert(PretrainableEncoder):
             feature_names.POOLED_OUTPUT: self.pooler(hidden_states[-1]),
             feature_names.HIDDEN_STATES: hidden_states,
         }
+
+    def vectors_of(self, features: dict[str, Any]) -> Any:
+        return self.token_embeddings(features[feature_names.TOKEN_IDS])
 
     def depth_groups(self) -> list[list[keras.Variable]]:
         top = [*(self.final_norm.trainable_variables if self.final_norm else []), *self.pooler.trainable_variables]

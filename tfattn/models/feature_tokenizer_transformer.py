@@ -13,12 +13,13 @@ from tfattn.features import CATEGORY_IDS, COLUMN_ATTENTION, MISSING, NUMERIC, PI
 from tfattn.layers.column_tokens import CategoryTokens, ClassToken, MissingTokens
 from tfattn.layers.encoder_block import EncoderBlock
 from tfattn.layers.numeric_tokens import LinearTokens, PeriodicTokens, PiecewiseLinearTokens
-from tfattn.models.contracts import TableEncoder
+from tfattn.models.contracts import Attends, TableEncoder
+from tfattn.ops.attention_record import ENCODER, AttentionRecord, recorded
 
 LAYER_NORM_EPSILON = 1e-5
 
 
-class FeatureTokenizerTransformer(TableEncoder):
+class FeatureTokenizerTransformer(Attends, TableEncoder):
     """FT-Transformer: a token per column and [CLS], whose vector after pre-norm encoder blocks stands for the row.
 
     The order of the columns plays no role but for the weights that each has. In the last block [CLS] is the only query,
@@ -45,6 +46,7 @@ class FeatureTokenizerTransformer(TableEncoder):
     Call arguments:
         features: `numeric` (B, N) or, for piecewise_linear, `piecewise` (B, N Q); optional `missing` (B, N); and
             `category_ids` (B, M) int.
+        record: told what each layer attends to, see `AttentionRecord`.
 
     Returns:
         a dictionary of `pooled_output` (B, D) and `column_attention` (B, N + M) float32: the attention weights of the
@@ -133,12 +135,16 @@ class FeatureTokenizerTransformer(TableEncoder):
         for layer in (self.class_token, *self.blocks, self.norm):
             layer.build((None, 1 + self.num_numeric + len(self.category_counts), self.hidden_dim))
 
-    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
-        x = self.class_token(self._columns(features))
+    def call(
+        self, features: dict[str, Any], training: bool = False, record: AttentionRecord | None = None
+    ) -> dict[str, Any]:
+        x = self.class_token(self.token_vectors(features))
         attention = 0.0
         for block in self.blocks:
-            num_queries = 1 if block is self.blocks[-1] else None
-            x, weights = block(x, num_queries=num_queries, return_attention_scores=True, training=training)
+            # What the other tokens would look at there is computed only to be shown.
+            num_queries = 1 if block is self.blocks[-1] and record is None else None
+            told = recorded(record, ENCODER)
+            x, weights = block(x, num_queries=num_queries, return_attention_scores=True, record=told, training=training)
             attention = attention + ops.cast(weights[:, :, 0, 1:], "float32")  # (B, H, T, T) -> (B, H, N + M)
         attention = ops.sum(attention, axis=1)
         return {
@@ -169,8 +175,8 @@ class FeatureTokenizerTransformer(TableEncoder):
             return PeriodicTokens(num_frequencies=self.num_frequencies, frequency_scale=self.frequency_scale, **common)
         return LinearTokens(**common)
 
-    def _columns(self, features: dict[str, Any]) -> Any:
-        """Make a token of each column: (B, N + M, D)."""
+    def vectors_of(self, features: dict[str, Any]) -> Any:
+        """Make a token of each column, numeric ones first: (B, N + M, D)."""
         parts = []
         if self.num_numeric:
             tokens = self.numeric(features[self._reads])

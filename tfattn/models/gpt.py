@@ -17,12 +17,13 @@ from tfattn.layers.norm import NORMALIZATIONS
 from tfattn.layers.positions import check_heads
 from tfattn.layers.pre_norm_block import PreNormBlock
 from tfattn.layers.token_tables import logits
-from tfattn.models.contracts import Decoder
+from tfattn.models.contracts import Attends, Decoder
 from tfattn.ops import masks
+from tfattn.ops.attention_record import DECODER, AttentionRecord, recorded
 from tfattn.ops.positions import BASE, restarting, sinusoidal
 
 
-class Gpt(Decoder):
+class Gpt(Attends, Decoder):
     """A decoder of pre-norm blocks, by default GPT-2; of other parts it is a Llama or one of today's small recipes.
 
     Its weights are made by the constructor, under names such as `gpt/block_0/attention/qkv/kernel`.
@@ -57,6 +58,7 @@ class Gpt(Decoder):
 
     Call arguments:
         features: `token_ids` (B, T) int, and where they are there `padding_mask` (B, T) and `sequence_ids` (B, T).
+        record: told what each layer attends to, see `AttentionRecord`.
 
     Returns:
         a dictionary of `logits` (B, T, V) in the type that the model computes in.
@@ -172,15 +174,18 @@ class Gpt(Decoder):
     def token_embeddings(self) -> EmbeddingTable:
         return self.token
 
-    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+    def call(
+        self, features: dict[str, Any], training: bool = False, record: AttentionRecord | None = None
+    ) -> dict[str, Any]:
         token_ids, packed = features[feature_names.TOKEN_IDS], features.get(feature_names.SEQUENCE_IDS)
         length = ops.shape(token_ids)[1]
         positions = ops.arange(length, dtype="int32")[None] if packed is None else restarting(packed)
         # What is padded comes last, where nothing real looks.
         mask = masks.combine(masks.causal(length, length), None if packed is None else masks.same_sequence(packed))
-        x = self._embedded(token_ids, positions, training)
+        x = self._embedded(self.token_vectors(features), token_ids, positions, training)
         for block in self.blocks:
-            x = block(x, attention_mask=mask, positions=positions, training=training)
+            told = recorded(record, DECODER)
+            x = block(x, attention_mask=mask, positions=positions, record=told, training=training)
         return {feature_names.LOGITS: self._capped(logits(self.final_norm(x), self.output_table))}
 
     def empty_cache(self, batch_size: Any) -> Cache:
@@ -196,7 +201,7 @@ class Gpt(Decoder):
         is_real = ops.ones_like(token_ids, dtype="bool") if padding_mask is None else ops.cast(padding_mask, "bool")
         positions = cache.lengths[:, None] + ops.arange(ops.shape(token_ids)[1], dtype="int32")
         mask, read = cache.visible(is_real), []
-        x = self._embedded(token_ids, positions, training=False)
+        x = self._embedded(self.token(token_ids), token_ids, positions, training=False)
         for block, past, recent in zip(self.blocks, cache.past, cache.recent, strict=True):
             x, recent = block(x, attention_mask=mask, positions=positions, past=past, recent=recent)
             read.append(recent)
@@ -209,8 +214,7 @@ class Gpt(Decoder):
         products = self._capped(ops.matmul(rows, ops.swapaxes(table, -1, -2)))
         return ops.cast(ops.reshape(products, (*ops.shape(x)[:-1], self.vocabulary_size)), "float32")
 
-    def _embedded(self, token_ids: Any, positions: Any, training: bool) -> Any:
-        x = self.token(token_ids)
+    def _embedded(self, x: Any, token_ids: Any, positions: Any, training: bool) -> Any:
         if training and self.token_dropout:
             kept = self.token_kept(ops.ones((self.vocabulary_size, 1)), training=True)
             x = x * ops.take(kept, token_ids, axis=0)
@@ -225,6 +229,9 @@ class Gpt(Decoder):
         if self.logit_soft_cap is None:
             return products
         return ops.tanh(products / self.logit_soft_cap) * self.logit_soft_cap
+
+    def vectors_of(self, features: dict[str, Any]) -> Any:
+        return self.token(features[feature_names.TOKEN_IDS])
 
     def depth_groups(self) -> list[list[keras.Variable]]:
         tables = [self.token] if self.position is None else [self.token, self.position]

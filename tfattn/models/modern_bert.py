@@ -14,12 +14,13 @@ from tfattn.layers.norm import NORMALIZATIONS
 from tfattn.layers.pooler import Pooler
 from tfattn.layers.positions import check_heads
 from tfattn.layers.pre_norm_block import PreNormBlock
-from tfattn.models.contracts import PretrainableEncoder
+from tfattn.models.contracts import Attends, PretrainableEncoder
 from tfattn.ops import masks
+from tfattn.ops.attention_record import ENCODER, AttentionRecord, recorded
 from tfattn.ops.positions import BASE, restarting
 
 
-class ModernBert(PretrainableEncoder):
+class ModernBert(Attends, PretrainableEncoder):
     """A stack of pre-norm encoder blocks with gated feed-forward networks and rotary positions, without biases.
 
     Each of these can be chosen by itself. Its weights are made by the constructor, under the names that Bert gives.
@@ -46,7 +47,7 @@ class ModernBert(PretrainableEncoder):
         initializer_range: the standard deviation with which weights are initialized.
 
     Call arguments:
-        features: as Bert takes them.
+        features, record: as Bert takes them.
 
     Returns:
         a dictionary of `sequence_output` (B, T, D), `pooled_output` (B, D) and `hidden_states`, as Bert.
@@ -143,14 +144,23 @@ class ModernBert(PretrainableEncoder):
     def token_embeddings(self) -> EmbeddingTable:
         return self.embeddings.token
 
-    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+    def call(
+        self, features: dict[str, Any], training: bool = False, record: AttentionRecord | None = None
+    ) -> dict[str, Any]:
         token_ids, packed = features[feature_names.TOKEN_IDS], features.get(feature_names.SEQUENCE_IDS)
         indices = ops.arange(ops.shape(token_ids)[1])[None] if packed is None else restarting(packed)
-        x = self.embeddings(token_ids, features.get(feature_names.SEGMENT_IDS), indices=indices, training=training)
+        x = self.embeddings(
+            token_ids,
+            features.get(feature_names.SEGMENT_IDS),
+            indices=indices,
+            vectors=features.get(feature_names.TOKEN_VECTORS),
+            training=training,
+        )
         mask = masks.bidirectional(features.get(feature_names.PADDING_MASK), packed)
         hidden_states = [x]
         for block in self.blocks:
-            x = block(hidden_states[-1], attention_mask=mask, positions=indices, training=training)
+            told = recorded(record, ENCODER)
+            x = block(hidden_states[-1], attention_mask=mask, positions=indices, record=told, training=training)
             hidden_states.append(x)
         hidden_states[-1] = self.final_norm(hidden_states[-1])
         return {
@@ -158,6 +168,9 @@ class ModernBert(PretrainableEncoder):
             feature_names.POOLED_OUTPUT: self.pooler(hidden_states[-1]),
             feature_names.HIDDEN_STATES: hidden_states,
         }
+
+    def vectors_of(self, features: dict[str, Any]) -> Any:
+        return self.token_embeddings(features[feature_names.TOKEN_IDS])
 
     def depth_groups(self) -> list[list[keras.Variable]]:
         top = [*self.final_norm.trainable_variables, *self.pooler.trainable_variables]

@@ -16,7 +16,8 @@ from tfattn.layers.luong_decoder import InputFeedingDecoder, LuongDecoder
 from tfattn.layers.recurrent import Bidirectional
 from tfattn.layers.recurrent_decoder import PlainDecoder
 from tfattn.layers.token_tables import logits, token_tables
-from tfattn.models.contracts import EncoderDecoder
+from tfattn.models.contracts import Attends, EncoderDecoder
+from tfattn.ops.attention_record import CROSS, AttentionRecord, recorded
 
 WIRINGS = {
     "bahdanau": BahdanauDecoder,
@@ -26,7 +27,7 @@ WIRINGS = {
 }
 
 
-class RnnEncoderDecoder(EncoderDecoder):
+class RnnEncoderDecoder(Attends, EncoderDecoder):
     """A bidirectional encoder of GRUs or LSTMs, and a decoder of such layers with attention to the source.
 
     Its weights are made by the constructor, under names such as
@@ -58,6 +59,7 @@ class RnnEncoderDecoder(EncoderDecoder):
 
     Call arguments:
         features: `token_ids` (B, S) int, `padding_mask` (B, S) bool, True at real tokens, and `target_ids` (B, T) int.
+        record: told what each layer attends to, see `AttentionRecord`.
 
     Returns:
         a dictionary of `logits` (B, T - 1, V) in the type that the model computes in.
@@ -76,6 +78,8 @@ class RnnEncoderDecoder(EncoderDecoder):
     2015, "Effective approaches to attention-based neural machine translation"; plain: Cho et al. 2014, "Learning phrase
     representations using RNN encoder-decoder".
     """
+
+    has_vectors = False
 
     def __init__(
         self,
@@ -150,10 +154,12 @@ class RnnEncoderDecoder(EncoderDecoder):
     def token_embeddings(self) -> EmbeddingTable:
         return self.source_token
 
-    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+    def call(
+        self, features: dict[str, Any], training: bool = False, record: AttentionRecord | None = None
+    ) -> dict[str, Any]:
         memory = self.encode(features, training=training)
         x = self.target_dropout(self._vectors(self.target_token, features[TARGET_IDS][:, :-1]), training=training)
-        x = self.decoder(x, memory, training=training)
+        x = self.decoder(x, memory, record=recorded(record, CROSS), training=training)
         x = ops.cast(self.output_dropout(x, training=training), self.compute_dtype)
         return {LOGITS: logits(x, self.output_token, self.output_bias)}
 
@@ -164,7 +170,7 @@ class RnnEncoderDecoder(EncoderDecoder):
             a dictionary of `padding_mask` (B, S) bool, `summary` (B, C), and what the decoder's wiring needs besides.
         """
         padding_mask = ops.cast(features[PADDING_MASK], "bool")
-        x = self.source_dropout(self._vectors(self.source_token, features[TOKEN_IDS]), training=training)
+        x = self.source_dropout(self.token_vectors(features), training=training)
         for layer, dropout in zip(self.encoder, self.encoder_dropouts, strict=True):
             x = dropout(layer(x, padding_mask), training=training)
         return self.decoder.memory_of(x, self.encoder[-1].last_states(x), padding_mask)
@@ -177,6 +183,9 @@ class RnnEncoderDecoder(EncoderDecoder):
         x, state, alignment = self.decoder.step(self._vectors(self.target_token, token_ids), memory, state)
         # In float32: half precision would make many logits equal, and so the choice between them arbitrary.
         return logits(ops.cast(x, "float32"), self.output_token, self.output_bias), state, alignment
+
+    def vectors_of(self, features: dict[str, Any]) -> Any:
+        return self._vectors(self.source_token, features[TOKEN_IDS])
 
     def depth_groups(self) -> list[list[keras.Variable]]:
         tables = list({id(table): table for table in (self.source_token, self.target_token)}.values())

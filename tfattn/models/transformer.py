@@ -16,11 +16,12 @@ from tfattn.layers.encoder_block import EncoderBlock
 from tfattn.layers.norm import LayerNormalization
 from tfattn.layers.positions import Positions, check_heads
 from tfattn.layers.token_tables import logits, token_tables
-from tfattn.models.contracts import EncoderDecoder
+from tfattn.models.contracts import Attends, EncoderDecoder
 from tfattn.ops import masks
+from tfattn.ops.attention_record import ENCODER, AttentionRecord, recorded
 
 
-class Transformer(EncoderDecoder):
+class Transformer(Attends, EncoderDecoder):
     """A stack of encoder blocks that reads the source, and a stack of decoder blocks that writes the target.
 
     Its weights are made by the constructor, under names such as `transformer/token/embeddings` and
@@ -54,6 +55,7 @@ class Transformer(EncoderDecoder):
 
     Call arguments:
         features: `token_ids` (B, S) int, `padding_mask` (B, S) bool, True at real tokens, and `target_ids` (B, T) int.
+        record: told what each layer attends to, see `AttentionRecord`.
 
     Returns:
         a dictionary of `logits` (B, T - 1, V) in the type that the model computes in.
@@ -152,17 +154,21 @@ class Transformer(EncoderDecoder):
     def token_embeddings(self) -> EmbeddingTable:
         return self.source_token
 
-    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
-        memory = self.encode(features, training=training)
+    def call(
+        self, features: dict[str, Any], training: bool = False, record: AttentionRecord | None = None
+    ) -> dict[str, Any]:
+        memory = self.encode(features, training=training, record=record)
         target_ids = features[TARGET_IDS][:, :-1]
         indices = ops.arange(ops.shape(target_ids)[1])
         x = self.target_positions(self.target_token(target_ids), indices, training=training)
         common = self._common(memory, indices)
         for index, block in enumerate(self.decoder):
-            x = block(x, _layer_memory(memory, index), **common, training=training)
+            x = block(x, _layer_memory(memory, index), **common, record=record, training=training)
         return {LOGITS: logits(self._finished(x), self.output_token)}
 
-    def encode(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+    def encode(
+        self, features: dict[str, Any], training: bool = False, record: AttentionRecord | None = None
+    ) -> dict[str, Any]:
         """Compute the memory of a source.
 
         Returns:
@@ -171,10 +177,10 @@ class Transformer(EncoderDecoder):
         """
         token_ids, padding_mask = features[TOKEN_IDS], ops.cast(features[PADDING_MASK], "bool")
         indices = ops.arange(ops.shape(token_ids)[1])
-        x = self.source_positions(self.source_token(token_ids), indices, training=training)
+        x = self.source_positions(self.token_vectors(features), indices, training=training)
         options = {"attention_mask": masks.padding(padding_mask), "positions": self._rotary_positions(indices)}
         for block in self.encoder:
-            x = block(x, **options, training=training)
+            x = block(x, **options, record=recorded(record, ENCODER), training=training)
         if self.final_norms:
             x = self.final_norms[0](x)
         memory = {PADDING_MASK: padding_mask}
@@ -218,6 +224,9 @@ class Transformer(EncoderDecoder):
         """Reorder the origins; the caches stay as they are."""
         caches, origins = state
         return caches, pick(origins, beams)
+
+    def vectors_of(self, features: dict[str, Any]) -> Any:
+        return self.source_token(features[TOKEN_IDS])
 
     def depth_groups(self) -> list[list[keras.Variable]]:
         tables = list({id(table): table for table in (self.source_token, self.target_token)}.values())

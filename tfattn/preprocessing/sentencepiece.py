@@ -164,6 +164,21 @@ class SentencePiece(Preprocessor):
         return list(self._source.tokens)
 
     @property
+    def target_tokens(self) -> list[str]:
+        """The tokens of targets, in the order of their ids."""
+        return list(self._target.tokens)
+
+    @property
+    def source_special_ids(self) -> tuple[int, ...]:
+        """The ids of source tokens that stand for no text."""
+        return self._source.start_id, self._source.end_id
+
+    @property
+    def target_special_ids(self) -> tuple[int, ...]:
+        """The ids of target tokens that stand for no text."""
+        return self._target.start_id, self._target.end_id
+
+    @property
     def start_id(self) -> int:
         """The id of the token with which every target begins."""
         return self._target.start_id

@@ -9,6 +9,7 @@ import numpy as np
 from keras import ops
 
 from tfattn.config.types import Fraction, Given, Section
+from tfattn.decoding.rows import pick
 from tfattn.features import LOGITS, LOSS_MASK, PADDING_MASK, SEQUENCE_IDS, TOKEN_IDS, WEIGHTS
 from tfattn.models.contracts import Decoder
 from tfattn.ops.cross_entropy import smoothed_cross_entropy
@@ -73,6 +74,12 @@ class LanguageModeling(Task):
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
         read = {name: features[name][:, :-1] for name in (TOKEN_IDS, PADDING_MASK, SEQUENCE_IDS) if name in features}
         return {LOGITS: self.model(read, training=training)[LOGITS]}
+
+    def scores_of(self, features: dict[str, Any]) -> Any:
+        """Compute the probabilities (B, V) of the token that comes next."""
+        logits = self.model(features)[LOGITS]
+        last = ops.sum(ops.cast(features[PADDING_MASK], "int32"), axis=1, keepdims=True) - 1
+        return ops.softmax(ops.cast(pick(logits, last)[:, 0], "float32"))
 
     def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
         """1 for each token that is to be predicted (B, T - 1): of the text before it, and not masked."""

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from tfattn.features import ENCODED, LOGITS
+from tfattn.features import ENCODED, LOGITS, PREDICTIONS
 from tfattn.ops.segments import mean_by_row
 from tfattn.tasks.backbone import EXPLANATIONS, Backbone
 from tfattn.tasks.head import Head
@@ -67,6 +67,11 @@ class RowTask(Task):
         """Return the predictions of the head, and the explanations that the model has."""
         explanations = {name: outputs[name] for name in EXPLANATIONS if name in outputs}
         return self.head.predictions(outputs) | explanations
+
+    def scores_of(self, features: dict[str, Any]) -> Any:
+        """Compute the scores of all labels; of a number, that alone."""
+        predictions = self.head.predictions(self(features))
+        return predictions["scores"] if "scores" in predictions else predictions[PREDICTIONS][:, None]
 
     def combined(
         self, predictions: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None

@@ -85,6 +85,13 @@ class Task(keras.Model):
         """
         raise NotImplementedError
 
+    def scores_of(self, features: dict[str, Any]) -> Any:
+        """Compute the scores (B, C) of what it may predict of each row, of which the highest can be explained.
+
+        None where it does not predict one thing of each row.
+        """
+        return None
+
     def choose_operating_point(
         self,
         predictions: dict[str, np.ndarray],

@@ -102,8 +102,23 @@ class LocalModel:
         outputs = ({name: column[index] for name, column in columns.items()} for index in range(len(rows)))
         return [named(one, self.labels) for one in outputs]
 
+    def inputs_of(self, signature: str) -> dict[str, bool]:
+        """Tell what a signature needs: the names of its inputs, and whether each is a number."""
+        function = self._model.signatures[signature]
+        needed = {name: tensor for name, tensor in function.inputs.items() if name not in function.defaults}
+        return {name: not _is_text(tensor) for name, tensor in needed.items()}
+
     def outputs(self, rows: Sequence[Mapping[str, Any]], *, signature: str = DEFAULT) -> dict[str, list[Any]]:
         """Run a signature on a batch of rows: by output, a plain value for each row.
+
+        Raises:
+            ServingError: as `arrays`.
+        """
+        found = self.arrays(rows, signature=signature)
+        return {name: decoded(value.tolist()) for name, value in sorted(found.items())}
+
+    def arrays(self, rows: Sequence[Mapping[str, Any]], *, signature: str) -> dict[str, np.ndarray]:
+        """Run a signature on a batch of rows: by output an array, of texts as bytes.
 
         Raises:
             ServingError: the model has no such signature; or as `predict`.
@@ -127,11 +142,10 @@ class LocalModel:
                     raise ServingError("a row lacks an input", expected=name, received=", ".join(row) or "nothing")
         columns = {name: _column(name, tensor, [row[name] for row in rows]) for name, tensor in given.items()}
         try:
-            outputs = self._model.run(signature, function.completed(columns))
+            return self._model.run(signature, function.completed(columns))
         except Failure as failure:
             kind = RefusedError if failure.code is StatusCode.INVALID_ARGUMENT else ServingError
             raise kind("the model cannot compute this", where=str(self.folder), received=failure.message) from None
-        return {name: decoded(value.tolist()) for name, value in sorted(outputs.items())}
 
 
 def _is_text(tensor: Tensor) -> bool:

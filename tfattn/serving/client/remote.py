@@ -23,17 +23,24 @@ class RemoteModel:
         numeric: the inputs that are numbers; the others are texts.
         lists: the inputs of which a row has several texts.
         writes_text: whether its prediction is a text.
+        signatures: the names of its signatures.
     """
 
     def __init__(self, address: str, *, token_file: Path | None = None):
         server, self._spec = with_model(address)
         self._client = Client(server, token=read_token(token_file) if token_file else None)
         known = self._client.metadata(self._spec.model, version=self._spec.version, label=self._spec.label)
+        self.signatures = tuple(known.signatures)
+        self._inputs = {name: one.inputs for name, one in known.signatures.items()}
         function = known.signatures["serving_default"]
         self.trained_on = TrainingFile({name: name for name in sorted(function.inputs)})
         self.numeric = frozenset(name for name, dtype in function.inputs.items() if dtype != "DT_STRING")
         self.lists = frozenset(function.lists)
         self.writes_text = TEXT in function.outputs
+
+    def inputs_of(self, signature: str) -> dict[str, bool]:
+        """Tell what a signature reads: the names of its inputs, and whether each is a number."""
+        return {name: dtype != "DT_STRING" for name, dtype in self._inputs[signature].items()}
 
     def predict(self, rows: Sequence[Mapping[str, Any]], *, signature: str = "serving_default") -> list[dict[str, Any]]:
         """Request the predictions of rows, in their order."""

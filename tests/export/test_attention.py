@@ -1,0 +1,82 @@
+"""What exports tell of attention equals what the trained model computes, and says which token is which."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfattn.export.attributions import integrated_gradients
+from tfattn.export.tabular import TabularClassifier
+from tfattn.features import PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
+from tfattn.trained.ensemble import TrainedEnsemble
+
+TEXTS = ["coolant is pooling under the sorter", "noise"]
+
+
+@pytest.fixture(scope="module")
+def told(loaded):
+    return {
+        name: loaded.signatures[name](tf.constant(TEXTS)) for name in ("attention", "attention_vectors", "attributions")
+    }
+
+
+def strings(values):
+    return [[one.decode() for one in row] for row in values.numpy()]
+
+
+def test_weights_are_those_of_the_trained_model(task, served, told):
+    features = served.input_side.tokens({"text": TEXTS})
+    expected = task.model.attention(features)["encoder"]
+    np.testing.assert_allclose(told["attention"]["encoder_weights"], expected.weights, atol=1e-6)
+    np.testing.assert_allclose(told["attention_vectors"]["encoder_queries"], expected.queries, atol=1e-5)
+    np.testing.assert_allclose(told["attention_vectors"]["encoder_keys"], expected.keys, atol=1e-5)
+
+
+def test_tokens_are_named_and_told_from_padding(told):
+    labels = told["attention"]
+    tokens = strings(labels["tokens"])
+    assert tokens[0] == ["[CLS]", "coolant", "is", "pooling", "under", "the", "sorter", "[SEP]"]
+    assert tokens[1] == ["[CLS]", "noise", "[SEP]", "", "", "", "", ""]
+    assert labels["segments"].numpy()[1].tolist() == [0, 0, 0, -1, -1, -1, -1, -1]
+    assert labels["is_special"].numpy()[1].tolist() == [True, False, True, *[False] * 5]
+    assert not labels["truncated"].numpy().any()
+
+
+def test_the_texts_of_a_pair_are_told_apart(pair):
+    found = pair.signatures()["attention"](tf.constant(["the sorter"]), tf.constant(["blows fuses"]))
+    assert found["segments"].numpy().tolist() == [[0, 0, 0, 0, 1, 1, 1]]
+
+
+def test_attributions_add_up_to_the_score_of_the_predicted_label(task, served, told, loaded):
+    found = told["attributions"]
+    answer = loaded.signatures["serving_default"](tf.constant(TEXTS))
+    assert strings(found["scored"][None])[0] == strings(answer["label"][None])[0]
+    np.testing.assert_allclose(found["score"], answer["scores"].numpy().max(axis=1), atol=1e-5)
+    sums = found["attributions"].numpy().sum(axis=1)
+    np.testing.assert_allclose(sums, found["score"] - found["baseline_score"], atol=0.02)
+    assert not found["attributions"].numpy()[1, 3:].any()  # padding
+
+
+def test_integrated_gradients_of_a_linear_score_are_exact():
+    weights = np.random.default_rng(0).normal(size=(1, 4, 3)).astype("float32")
+    vectors = tf.constant(np.random.default_rng(1).normal(size=(2, 4, 3)).astype("float32"))
+    found, baseline = integrated_gradients(lambda x: tf.reduce_sum(x * weights, axis=[1, 2]) + 2.0, vectors)
+    np.testing.assert_allclose(found, (vectors * weights).numpy().sum(-1), rtol=1e-5)
+    assert baseline.numpy().tolist() == [2.0, 2.0]
+
+
+def test_of_a_text_that_takes_several_windows_the_first_is_shown(classifier):
+    served = classifier("text", max_length=6, doc_stride=2)
+    found = served.signatures()["attention"](tf.constant(TEXTS))
+    assert strings(found["tokens"])[0] == ["[CLS]", "coolant", "is", "pooling", "under", "[SEP]"]
+    assert found["truncated"].numpy().tolist() == [True, False]
+    assert set(served.input_side.shown(tf.constant(TEXTS))[0]) == {TOKEN_IDS, PADDING_MASK, SEGMENT_IDS}
+
+
+def test_columns_are_the_tokens_of_a_table(table_members):
+    served = TabularClassifier(TrainedEnsemble(table_members[:1]))
+    row = {"age": [30.0], "hours-per-week": [40.0], "Score.BG": [1.0], "work_class": ["private"]}
+    inputs = [tf.constant(row[name]) for name in served.inputs]
+    found = served.signatures()["attention"](*inputs)
+    assert strings(found["tokens"]) == [["[CLS]", "age", "hours-per-week", "Score.BG", "work_class"]]
+    shape = found["encoder_weights"].shape
+    assert shape[-1] == shape[-2] == 5

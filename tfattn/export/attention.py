@@ -1,0 +1,108 @@
+"""What exports tell of what their models look at, and of what each token contributes."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import keras
+import tensorflow as tf
+
+from tfattn.export.attributions import integrated_gradients
+from tfattn.features import TOKEN_VECTORS
+from tfattn.models.contracts import Attends
+
+ATTENTION, VECTORS, ATTRIBUTIONS = "attention", "attention_vectors", "attributions"
+SEGMENTS = "segments"
+
+Tensors = dict[str, tf.Tensor]
+
+
+class Shown(NamedTuple):
+    """What is shown of a model.
+
+    Attributes:
+        model: what attends.
+        inputs: as the signatures take them.
+        read: the features of inputs, and what is to be known of these, such as `truncated` (B,).
+        labels: by features, the labels of their tokens, see `TokenLabels`; where a target is read, too, those of it by
+            names that begin with `target_`, and of what is written at each of its tokens with `written_`.
+        names: of the scores, where there are any.
+        scores_of: the scores (B, C) of features, of which the highest is explained; see `Task.scores_of`.
+    """
+
+    model: keras.Model
+    inputs: Sequence[tf.TensorSpec]
+    read: Callable[..., tuple[Tensors, Tensors]]
+    labels: Callable[[Tensors], Tensors]
+    names: Sequence[str | bytes] = ()
+    scores_of: Callable[[Tensors], tf.Tensor] | None = None
+
+
+def signatures(shown: Shown) -> dict[str, Any]:
+    """Return the signatures that show what a model looks at; none where it does not attend.
+
+        attention          the inputs -> `tokens`, `word_texts` (B, T) string, `words`, `segments` (B, T) int32,
+                           `is_special` (B, T) bool, see TokenLabels; at padding `segments` is -1. And of each part of
+                           the model its weights, such as `encoder_weights` (B, L, H, T, S) float32
+        attention_vectors  the inputs -> of each part whose weights are made of products, its queries and keys, such as
+                           `encoder_queries` (B, L, H, T, K) and `encoder_keys` (B, L, H, S, K) float32
+        attributions       the inputs -> `attributions` (B, T) float32, what each token contributes to the highest
+                           score, see `integrated_gradients`; `score` and `baseline_score` (B,), that score and the one
+                           of no tokens; `scored` (B,) string, what it is the score of
+
+    Args:
+        shown: of one model.
+    """
+    model = shown.model
+    if not isinstance(model, Attends):
+        return {}
+    # One trace for both signatures that need it.
+    look = tf.function(lambda features: _told(model.attention(features)), autograph=False, reduce_retracing=True)
+
+    def attention(*inputs: tf.Tensor) -> Tensors:
+        features, about = shown.read(*inputs)
+        weights = {name: value for name, value in look(features).items() if name.endswith("_weights")}
+        return {**shown.labels(features), **about, **weights}
+
+    def vectors(*inputs: tf.Tensor) -> Tensors:
+        told = look(shown.read(*inputs)[0])
+        return {name: value for name, value in told.items() if not name.endswith("_weights")}
+
+    def attributions(*inputs: tf.Tensor) -> Tensors:
+        return _attributed(shown, shown.read(*inputs)[0])
+
+    functions = {ATTENTION: attention}
+    functions |= {VECTORS: vectors} if model.has_vectors else {}
+    functions |= {ATTRIBUTIONS: attributions} if shown.names else {}
+    return {
+        name: tf.function(function, input_signature=list(shown.inputs), autograph=False)
+        for name, function in functions.items()
+    }
+
+
+def with_segments(labels: Tensors, segments: tf.Tensor, padding_mask: tf.Tensor, *, prefix: str = "") -> Tensors:
+    """Add to the labels of tokens of which text each is, -1 at padding, and name them all with a prefix."""
+    segments = tf.where(padding_mask, tf.cast(segments, tf.int32), -1)
+    return {f"{prefix}{name}": value for name, value in {**labels, SEGMENTS: segments}.items()}
+
+
+def _told(attention: dict[str, Any]) -> Tensors:
+    parts = ((part, one._asdict()) for part, one in attention.items())
+    return {f"{part}_{name}": value for part, told in parts for name, value in told.items() if value is not None}
+
+
+def _attributed(shown: Shown, features: Tensors) -> Tensors:
+    own = shown.model.token_vectors(features)
+    scores = tf.function(
+        lambda vectors: shown.scores_of({**features, TOKEN_VECTORS: vectors}),
+        input_signature=[tf.TensorSpec([None, None, own.shape[-1]], own.dtype)],
+        autograph=False,
+    )
+    of_all = scores(own)
+    best = tf.argmax(of_all, axis=-1, output_type=tf.int32)
+    found, baseline = integrated_gradients(lambda vectors: tf.gather(scores(vectors), best, batch_dims=1), own)
+    return {
+        "attributions": found,
+        "score": tf.gather(of_all, best, batch_dims=1),
+        "baseline_score": baseline,
+        "scored": tf.gather(tf.constant([*shown.names]), best),
+    }

@@ -1,0 +1,109 @@
+"""Tokens as people see them: their names, the words that they are parts of, and which are no text."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfattn.preprocessing.language import Language
+from tfattn.preprocessing.preprocessor import Preprocessor
+from tfattn.preprocessing.sentencepiece import SentencePiece
+from tfattn.preprocessing.vocabulary import CONTINUES, END, START
+
+SPACE = "▁"  # begins the pieces of SentencePiece that begin a word
+# The first bytes of characters, in UTF-8, that are written without spaces, from U+3000 to U+DFFF: each begins a word.
+EAST_ASIAN = range(0xE3, 0xEE)
+BLANKS = (b" ", b"\n", b"\t", b"\r")
+
+
+class TokenLabels(tf.Module):
+    """Names tokens, given their ids, and numbers the words of each row.
+
+    A word begins with a token that says so, behind one that ends in white space, and before and behind special ones.
+
+    Args:
+        names: of each of V tokens, as they are shown.
+        texts: what each adds to a text.
+        begins: whether each begins a word wherever it stands.
+        special: the ids of those that stand for no text.
+
+    Example:
+        >>> labels = TokenLabels(["[CLS]", "pump", "##s"], [b"", b"pump", b"s"], [True, True, False], [0])
+        >>> labels(tf.constant([[0, 1, 2]]), tf.constant([[True] * 3]))["words"].numpy().tolist()
+        [[0, 1, 1]]
+    """
+
+    def __init__(
+        self, names: Sequence[str | bytes], texts: Sequence[bytes], begins: Sequence[bool], special: Collection[int]
+    ):
+        super().__init__()
+        known = set(special)
+        self._names, self._texts = tf.constant([*names]), tf.constant([*texts])
+        self._begins = tf.constant(
+            [begin or text[:1] in BLANKS or _is_alone(text) for begin, text in _pairs(begins, texts)]
+        )
+        self._ends = tf.constant([text[-1:] in BLANKS for text in texts])
+        self._special = tf.constant([number in known for number in range(len(names))])
+
+    def __call__(self, token_ids: Any, padding_mask: Any) -> dict[str, tf.Tensor]:
+        """Describe tokens (B, T), of which a mask tells the real ones.
+
+        Returns:
+            (B, T) each: `tokens`, their names; `words` int32, the number of the word that each is part of, from 0;
+            `word_texts`, these words; `is_special` bool. At padding "" and 0.
+        """
+        token_ids, real = tf.cast(token_ids, tf.int32), tf.cast(padding_mask, tf.bool)
+        special, ends = (tf.gather(table, token_ids) for table in (self._special, self._ends))
+        behind = tf.pad((special | ends)[:, :-1], [[0, 0], [1, 0]])
+        begins = tf.gather(self._begins, token_ids) | special | behind
+        first = tf.range(tf.shape(token_ids)[1]) == 0
+        words = tf.cumsum(tf.cast(begins & ~first, tf.int32), axis=1)
+        texts = tf.where(
+            real, tf.where(special, tf.gather(self._names, token_ids), tf.gather(self._texts, token_ids)), ""
+        )
+        numbers = words + tf.range(tf.shape(words)[0])[:, None] * tf.shape(words)[1]
+        joined = tf.strings.unsorted_segment_join(tf.reshape(texts, [-1]), tf.reshape(numbers, [-1]), tf.size(numbers))
+        return {
+            "tokens": tf.where(real, tf.gather(self._names, token_ids), ""),
+            "words": tf.where(real, words, 0),
+            "word_texts": tf.where(real, tf.strings.strip(tf.gather(joined, numbers)), ""),
+            "is_special": special & real,
+        }
+
+
+def labels_of(preprocessor: Preprocessor) -> TokenLabels:
+    """Return the labels of the tokens that a preprocessor makes, of a translator's those of sources."""
+    if isinstance(preprocessor, Language):
+        return _of_language(preprocessor)
+    if isinstance(preprocessor, SentencePiece):
+        return _of_pieces(preprocessor.tokens, preprocessor.source_special_ids)
+    names = preprocessor.tokens  # type: ignore[attr-defined]
+    texts = [name.removeprefix(CONTINUES).encode() for name in names]
+    begins = [not name.startswith(CONTINUES) for name in names]
+    return TokenLabels(names, texts, begins, [number for number, name in enumerate(names) if name in (START, END)])
+
+
+def target_labels_of(preprocessor: SentencePiece) -> TokenLabels:
+    """Return the labels of the tokens of the targets that a translator writes."""
+    return _of_pieces(preprocessor.target_tokens, preprocessor.target_special_ids)
+
+
+def _of_pieces(names: Sequence[str], special: Collection[int]) -> TokenLabels:
+    return TokenLabels(
+        names, [name.replace(SPACE, " ").encode() for name in names], [name[:1] == SPACE for name in names], special
+    )
+
+
+def _of_language(language: Language) -> TokenLabels:
+    texts = language.token_bytes
+    special = [number for number, text in enumerate(texts) if not text]
+    names = [text or name.encode() for text, name in zip(texts, language.tokens, strict=True)]
+    return TokenLabels(names, texts, [False] * len(texts), special)
+
+
+def _pairs(begins: Sequence[bool], texts: Sequence[bytes]) -> list[tuple[bool, bytes]]:
+    return list(zip(begins, texts, strict=True))
+
+
+def _is_alone(text: bytes) -> bool:
+    return bool(text) and text[0] in EAST_ASIAN

@@ -1,0 +1,49 @@
+// What each token contributes to the score, beside how much it is looked at: the two need not agree.
+
+import { isRightToLeft, percent, signedColour } from "./canvas.js";
+import { element } from "./elements.js";
+
+const STRONGEST = 0.75; // of a colour, so that words on it can be read
+
+/** Shows the attributions of views, and the attention that each token gets in a layer on the average. */
+export function contributions(views, part, state) {
+  const sequence = views.sequences[0];
+  const parts = [];
+  if (views.attributions) {
+    const { values, score, baseline, scored, missing } = views.attributions;
+    const sum = values.reduce((one, other) => one + other, 0);
+    parts.push(
+      element("h3", {}, "Contributions to ", element("strong", { dir: "auto" }, scored || "(nothing)")),
+      element("p", {}, `The score is ${figure(score)}; without any token it is ${figure(baseline)}. The tokens together make ${figure(sum)} of that difference, and ${figure(missing)} is lost because the gradients are taken at a few steps only.`),
+      chips(sequence, values, true),
+    );
+  }
+  if (part.to === 0) {
+    const received = new Float64Array(sequence.tokens.length);
+    const places = received.map((_, place) => place);
+    const looking = views.sequences[part.from].tokens.length;
+    for (let row = 0; row < looking; row++) {
+      for (const head of state.heads) part.add(state.layer, head, row, 1 / state.heads.size / looking, places, received);
+    }
+    const words = `Attention that each token gets in layer ${state.layer + 1}, on the average of tokens and of the chosen heads`;
+    parts.push(element("h3", {}, words), chips(sequence, [...received], false));
+  }
+  if (!views.attributions) parts.unshift(element("p", { className: "hint" }, "This model gives no score to which tokens could contribute."));
+  if (!views.attributions) return { content: parts, draw() {} };
+  const source = element("p", { className: "hint" }, "Contributions are integrated gradients, from vectors of zeros to those of the tokens (Sundararajan et al. 2017): blue raises the score, orange lowers it.");
+  return { content: [...parts, source], draw() {} };
+}
+
+function chips(sequence, values, isSigned) {
+  const largest = Math.max(1e-12, ...values.map(Math.abs));
+  const box = element("p", { className: "chips", dir: isRightToLeft(sequence.tokens.join("")) ? "rtl" : "ltr" });
+  sequence.tokens.forEach((token, place) => {
+    const number = isSigned ? figure(values[place]) : percent(values[place]);
+    const chip = element("span", { dir: "auto", title: `${token}: ${number}` }, token, element("small", { dir: "ltr" }, number));
+    chip.style.background = signedColour(values[place], (STRONGEST * Math.abs(values[place])) / largest);
+    box.append(chip);
+  });
+  return box;
+}
+
+const figure = (number) => (Math.abs(number) < 0.0005 ? "0" : number.toFixed(3).replace(/0+$/, "").replace(/\.$/, ""));

@@ -1,0 +1,113 @@
+// The views of attention, whole: what can be chosen, and the one view that is shown.
+
+import { headColour } from "./canvas.js";
+import { contributions } from "./contributions.js";
+import { element } from "./elements.js";
+import { headView } from "./head_view.js";
+import { modelView } from "./model_view.js";
+import { named, neuronView, numbered } from "./neuron_view.js";
+import { lensOf } from "./weights.js";
+
+const TABS = { heads: "Heads", model: "Model", neurons: "Neurons", contributions: "Contributions" };
+const CAUTION =
+  "Attention alone is not an explanation: weights tell where vectors are mixed, not why the model answers as it does " +
+  "(Jain and Wallace 2019, “Attention is not Explanation”). See the contributions, too.";
+
+/** Fills a box of the page with views. */
+export function showViews(box, views) {
+  const state = { tab: "heads", part: 0, layer: 0, heads: new Set(), words: false, special: true, from: "all", to: "all" };
+  const controls = element("div", { className: "controls" });
+  const headButtons = element("div", { className: "head-buttons", role: "group", ariaLabel: "Heads" });
+  const body = element("section", { className: "view-body" });
+  let redraw = () => {};
+
+  const part = () => views.parts[state.part];
+  const allHeads = () => new Set(Array(part().heads).keys());
+  const hasPairs = views.sequences.some(({ segments }) => segments.includes(1));
+
+  function choosePart(number) {
+    state.part = number;
+    state.layer = Math.min(state.layer, part().layers - 1);
+    state.heads = allHeads();
+    build();
+  }
+
+  function build() {
+    const select = (id, options, value, change) => {
+      const made = element("select", { id: `view-${id}` }, ...options);
+      made.value = value;
+      made.onchange = () => change(made.value);
+      return made;
+    };
+    const parts = views.parts.map(({ name }, number) => element("option", { value: number }, name));
+    const check = (words, name) => {
+      const made = element("input", { type: "checkbox", id: `view-${name}`, checked: state[name] });
+      made.onchange = () => ((state[name] = made.checked), show());
+      return element("label", { htmlFor: made.id }, made, ` ${words}`);
+    };
+    const segments = (name) => select(name, [["all", "all"], ["0", "A"], ["1", "B"]].map(([value, words]) => element("option", { value }, words)), state[name], (value) => ((state[name] = value), show()));
+    const pairs = hasPairs ? [named("from", segments("from")), named("to", segments("to"))] : [];
+    controls.replaceChildren(
+      named("Attention of the", select("part", parts, state.part, (value) => choosePart(+value))),
+      named("Layer", select("layer", numbered(part().layers, ""), state.layer, (value) => ((state.layer = +value), show()))),
+      check("words", "words"),
+      check("special tokens", "special"),
+      ...pairs,
+    );
+    show();
+  }
+
+  function showHeads() {
+    const toggles = [...allHeads()].map((head) => {
+      const button = element("button", { type: "button", ariaPressed: String(state.heads.has(head)), title: "A click toggles, a double click leaves it alone" }, `${head + 1}`);
+      button.style.setProperty("--head", headColour(head));
+      button.onclick = () => (state.heads.delete(head) || state.heads.add(head), show());
+      button.ondblclick = () => ((state.heads = new Set([head])), show());
+      return button;
+    });
+    const all = element("button", { type: "button", className: "all" }, "all heads");
+    all.onclick = () => ((state.heads = allHeads()), show());
+    headButtons.replaceChildren(...toggles, all);
+    headButtons.hidden = part().heads === 1 || !["heads", "contributions"].includes(state.tab);
+  }
+
+  function show() {
+    showHeads();
+    for (const button of tabs.children) button.ariaSelected = String(button.dataset.tab === state.tab);
+    const lens = lensOf(views, part(), state.tab === "neurons" ? { ...state, words: false } : state);
+    const open = (layer, head) => {
+      Object.assign(state, { layer, heads: new Set([head]), tab: "heads" });
+      build();
+    };
+    const made = {
+      heads: () => headView(lens, state),
+      model: () => modelView(part(), lens, state, open),
+      neurons: () => neuronView(part(), lens, state),
+      contributions: () => contributions(views, part(), state),
+    }[state.tab]();
+    body.replaceChildren(...made.content);
+    redraw = made.draw;
+    redraw();
+  }
+
+  const tabs = element("div", { className: "tabs", role: "tablist" });
+  for (const [tab, words] of Object.entries(TABS)) {
+    const button = element("button", { type: "button", role: "tab" }, words);
+    button.dataset.tab = tab;
+    button.onclick = () => ((state.tab = tab), show());
+    tabs.append(button);
+  }
+  tabs.onkeydown = ({ key }) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
+    const names = Object.keys(TABS);
+    if (!step) return;
+    state.tab = names[(names.indexOf(state.tab) + step + names.length) % names.length];
+    show();
+    tabs.querySelector('[aria-selected="true"]').focus();
+  };
+  matchMedia("(prefers-color-scheme: dark)").onchange = () => show();
+  box.classList.add("views");
+  box.replaceChildren(tabs, controls, headButtons, body, element("p", { className: "caution" }, CAUTION));
+  choosePart(0);
+  new ResizeObserver(() => redraw()).observe(box);
+}
