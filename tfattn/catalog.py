@@ -45,6 +45,7 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "rnn_encoder_decoder": "tfattn.models.rnn_encoder_decoder:RnnEncoderDecoder",
         "skip_gram": "tfattn.models.word_vectors:SkipGram",
         "transformer": "tfattn.models.transformer:Transformer",
+        "vit": "tfattn.models.vit:Vit",
     },
     "tasks": {
         "bert_pretraining": Kind(

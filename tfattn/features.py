@@ -3,6 +3,7 @@
 Shape legend:
     B batch · T target length · S source length · H heads · D width · K width of a head · V vocabulary · C classes
     P masked places · N numeric columns · M categorical columns · Q bins · E essential features
+    Y rows of an image's pixels · X columns of them
 """
 
 # What a model reads (KerasHub's names).
@@ -50,6 +51,9 @@ NUMERIC = "numeric"  # (B, N) float32, the numeric columns, scaled as the prepro
 PIECEWISE = "piecewise"  # (B, N * Q) float32, piecewise-linear encodings of the same
 MISSING = "missing"  # (B, N) float32, 1 where a numeric column was empty
 CATEGORY_IDS = "category_ids"  # (B, M) int32, 0 for a value that no training row had, 1 for an empty one
+
+# What a model of images reads.
+IMAGES = "images"  # (B, Y, X, 3) float32, from 0 to 1: red, green and blue
 
 # What an encoder answers.
 SEQUENCE_OUTPUT = "sequence_output"  # (B, T, D)

@@ -9,6 +9,8 @@ from tfattn.layers.feed_forward import FeedForward
 from tfattn.layers.grouped_query_attention import GroupedQueryAttention
 from tfattn.layers.norm import NORMALIZATIONS
 from tfattn.ops.attention_record import Record
+from tfattn.layers.stochastic_depth import StochasticDepth
+from tfattn.ops.pooling import leading
 
 
 class PreNormBlock(keras.layers.Layer):
@@ -26,12 +28,13 @@ class PreNormBlock(keras.layers.Layer):
         normalization: "layer_norm" or "rms_norm".
         use_bias: whether the linear maps add a learned vector.
         dropout: the fraction of both results that is dropped while training, before they are added.
+        stochastic_depth: the fraction of rows for which each of both is left out while training.
         epsilon: added to the variance, or mean square, before its root is taken.
         initializer_range: the standard deviation of the kernels' truncated normal distribution.
         output_range: that of the last kernels of both parts, whose results are added; as the others if not given.
 
     Call arguments:
-        x, attention_mask, positions, past, recent, record: as GroupedQueryAttention takes them.
+        x, attention_mask, positions, past, recent, record, num_queries: as GroupedQueryAttention takes them.
 
     Returns:
         as GroupedQueryAttention.
@@ -59,6 +62,7 @@ class PreNormBlock(keras.layers.Layer):
         use_bias: bool = False,
         dropout: float = 0.0,
         attention_dropout: float = 0.0,
+        stochastic_depth: float = 0.0,
         epsilon: float = 1e-6,
         initializer_range: float = 0.02,
         output_range: float | None = None,
@@ -75,6 +79,7 @@ class PreNormBlock(keras.layers.Layer):
         self.use_bias = use_bias
         self.dropout = dropout
         self.attention_dropout = attention_dropout
+        self.stochastic_depth = stochastic_depth
         self.epsilon = epsilon
         self.initializer_range = initializer_range
         self.output_range = output_range
@@ -106,13 +111,19 @@ class PreNormBlock(keras.layers.Layer):
         )
         self.attention_output_dropout = Dropout(self.dropout, name="attention_output_dropout", **policy)
         self.feed_forward_dropout = Dropout(self.dropout, name="feed_forward_dropout", **policy)
+        self.attention_depth, self.feed_forward_depth = (
+            StochasticDepth(self.stochastic_depth, name=f"{part}_depth", **policy)
+            for part in ("attention", "feed_forward")
+        )
         for layer in (
             self.attention_norm,
             self.attention,
             self.attention_output_dropout,
+            self.attention_depth,
             self.feed_forward_norm,
             self.feed_forward,
             self.feed_forward_dropout,
+            self.feed_forward_depth,
         ):
             layer.build(input_shape)
 
@@ -124,6 +135,7 @@ class PreNormBlock(keras.layers.Layer):
         past: Any = None,
         recent: Any = None,
         record: Record | None = None,
+        num_queries: int | None = None,
         training: bool = False,
     ) -> Any:
         gathered = self.attention(
@@ -133,12 +145,14 @@ class PreNormBlock(keras.layers.Layer):
             past=past,
             recent=recent,
             record=record,
+            num_queries=num_queries,
             training=training,
         )
         gathered, recent = (gathered, None) if recent is None else gathered
-        x = x + self.attention_output_dropout(gathered, training=training)
+        x = x if num_queries is None else leading(x, num_queries)
+        x = x + self.attention_depth(self.attention_output_dropout(gathered, training=training), training=training)
         fed = self.feed_forward(self.feed_forward_norm(x), training=training)
-        x = x + self.feed_forward_dropout(fed, training=training)
+        x = x + self.feed_forward_depth(self.feed_forward_dropout(fed, training=training), training=training)
         return x if recent is None else (x, recent)
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
@@ -147,6 +161,6 @@ class PreNormBlock(keras.layers.Layer):
     def get_config(self) -> dict[str, Any]:
         names = (
             "num_heads num_groups intermediate_dim rotary_base normalizes_queries activation normalization use_bias "
-            "dropout attention_dropout epsilon initializer_range output_range"
+            "dropout attention_dropout stochastic_depth epsilon initializer_range output_range"
         )
         return {**super().get_config(), **{name: getattr(self, name) for name in names.split()}}

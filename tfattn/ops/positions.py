@@ -32,6 +32,29 @@ def sinusoidal(positions: Any, width: int) -> Any:
     return ops.reshape(pairs, (*ops.shape(positions), -1))[..., :width]
 
 
+def of_grid(rows: int, columns: int, width: int) -> Any:
+    """Encode the places of a grid, row by row: half of the components tell the row, the other half the column.
+
+    Args:
+        rows: how many.
+        columns: how many.
+        width: D, of each encoding.
+
+    Returns:
+        (rows columns, D) float32; of odd D the row has the component more.
+
+    Example:
+        >>> of_grid(2, 3, 8).shape
+        TensorShape([6, 8])
+
+    Source: Chen et al. 2021, "An empirical study of training self-supervised vision Transformers", section 4.1, where
+    the same is said of sines and cosines of two axes.
+    """
+    of_row = ops.repeat(sinusoidal(ops.arange(rows), width - width // 2), columns, axis=0)
+    of_column = ops.tile(sinusoidal(ops.arange(columns), width // 2), (rows, 1))
+    return ops.concatenate([of_row, of_column], axis=-1)
+
+
 def rotary(x: Any, positions: Any, *, base: float = BASE) -> Any:
     """Rotate queries or keys by their positions, so that their products depend on distances alone.
 

@@ -1,0 +1,47 @@
+"""One vector of a sequence, by attention."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from tfattn.layers.projection import Projection
+
+
+class AttentionPooling(keras.layers.Layer):
+    """The mean of a sequence's vectors, weighted by the softmax of learned scores: (B, T, D) -> (B, D) float32.
+
+    Masks: all positions count.
+
+    Args:
+        initializer_range: the standard deviation of the kernel's truncated normal distribution.
+
+    Example:
+        >>> layer = AttentionPooling()
+        >>> layer(keras.random.normal((1, 5, 8))).shape
+        TensorShape([1, 8])
+
+    Source: Hassani et al. 2021, "Escaping the big data paradigm with compact Transformers", eq. 4 to 6. Their score
+    adds a bias, which no softmax would notice.
+    """
+
+    def __init__(self, *, initializer_range: float = 0.02, **kwargs: Any):
+        super().__init__(autocast=False, **kwargs)
+        self.initializer_range = initializer_range
+
+    def build(self, input_shape: tuple) -> None:
+        self.score = Projection(
+            units=1, use_bias=False, initializer_range=self.initializer_range, name="score", dtype="float32"
+        )
+        self.score.build(input_shape)
+
+    def call(self, x: Any) -> Any:
+        x = ops.cast(x, "float32")
+        weights = ops.softmax(self.score(x), axis=1)  # (B, T, 1)
+        return ops.matmul(ops.swapaxes(weights, 1, 2), x)[:, 0]
+
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
+        return (input_shape[0], input_shape[-1])
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "initializer_range": self.initializer_range}

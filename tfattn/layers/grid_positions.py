@@ -1,0 +1,77 @@
+"""Tokens of a grid with encodings of their places."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from tfattn.layers.dropout import Dropout
+from tfattn.layers.embeddings import EmbeddingTable
+from tfattn.ops.positions import of_grid
+
+
+class GridPositions(keras.layers.Layer):
+    """Addition of position encodings to the tokens of a grid, row by row: (B, T, D) -> (B, T, D).
+
+    Args:
+        grid: rows and columns.
+        num_prefix_tokens: how many tokens stand before those of the grid, at no place of it.
+        positions: "learned" adds a vector of each token, "sinusoidal" sines and cosines of its row and its column, none
+            to tokens before the grid; "none" nothing.
+        dropout: the fraction of the result that is dropped while training.
+        initializer_range: the standard deviation of the learned vectors' truncated normal distribution.
+
+    Example:
+        >>> layer = GridPositions(grid=(2, 3), num_prefix_tokens=1)
+        >>> layer(ops.ones((1, 7, 8))).shape
+        TensorShape([1, 7, 8])
+
+    Source: Dosovitskiy et al. 2021, "An image is worth 16 x 16 words", eq. 1.
+    """
+
+    def __init__(
+        self,
+        *,
+        grid: tuple[int, int],
+        num_prefix_tokens: int = 0,
+        positions: str = "learned",
+        dropout: float = 0.0,
+        initializer_range: float = 0.02,
+        **kwargs: Any,
+    ):
+        # Added up in float32, and only then cast.
+        super().__init__(autocast=False, **kwargs)
+        self.grid = tuple(grid)
+        self.num_prefix_tokens = num_prefix_tokens
+        self.positions = positions
+        self.dropout = dropout
+        self.initializer_range = initializer_range
+
+    def build(self, input_shape: tuple) -> None:
+        if self.positions == "learned":
+            rows, columns = self.grid
+            self.position = EmbeddingTable(
+                num_rows=self.num_prefix_tokens + rows * columns,
+                width=input_shape[-1],
+                initializer_range=self.initializer_range,
+                name="position",
+                dtype=self.dtype_policy,
+            )
+            self.position.build()
+        self.output_dropout = Dropout(self.dropout, name="dropout", dtype=self.dtype_policy)
+        self.output_dropout.build(input_shape)
+
+    def call(self, x: Any, training: bool = False) -> Any:
+        if self.positions == "learned":
+            x = x + ops.cast(self.position.embeddings, x.dtype)
+        elif self.positions == "sinusoidal":
+            places = ops.pad(of_grid(*self.grid, x.shape[-1]), ((self.num_prefix_tokens, 0), (0, 0)))
+            x = x + ops.cast(places, x.dtype)
+        return self.output_dropout(ops.cast(x, self.compute_dtype), training=training)
+
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        names = ("grid", "num_prefix_tokens", "positions", "dropout", "initializer_range")
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}

@@ -1,0 +1,122 @@
+"""Tokens of images: of patches, or by convolutions."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from tfattn.layers.projection import Projection
+
+
+class PatchTokens(keras.layers.Layer):
+    """A token of each patch, a linear map of its pixels: (B, Y, X, C) -> (B, T, D).
+
+    The patches are cut and laid out as rows of one matrix; the map is then one product, of which the gradient is one
+    too. A strided convolution computes the same.
+
+    Args:
+        width: D.
+        patch_size: P, the side of a patch in pixels, a divisor of Y and X.
+        initializer_range: the standard deviation of the kernel's truncated normal distribution.
+
+    Example:
+        >>> layer = PatchTokens(width=8, patch_size=4)
+        >>> layer(ops.ones((1, 8, 12, 3))).shape
+        TensorShape([1, 6, 8])
+
+    Source: Dosovitskiy et al. 2021, "An image is worth 16 x 16 words", section 3.1.
+    """
+
+    def __init__(self, *, width: int, patch_size: int, initializer_range: float = 0.02, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.width = width
+        self.patch_size = patch_size
+        self.initializer_range = initializer_range
+
+    def grid(self, height: int, width: int) -> tuple[int, int]:
+        """Return rows and columns of the tokens of an image of so many pixels."""
+        return height // self.patch_size, width // self.patch_size
+
+    def build(self, input_shape: tuple) -> None:
+        self.projection = Projection(
+            units=self.width, initializer_range=self.initializer_range, name="projection", dtype=self.dtype_policy
+        )
+        self.projection.build((None, None, self.patch_size**2 * input_shape[-1]))
+
+    def call(self, images: Any) -> Any:
+        side, channels = self.patch_size, images.shape[-1]
+        rows, columns = self.grid(*images.shape[1:3])
+        patches = ops.reshape(images, (-1, rows, side, columns, side * channels))
+        patches = ops.transpose(patches, (0, 1, 3, 2, 4))  # (B, rows, columns, P, P C)
+        return self.projection(ops.reshape(patches, (-1, rows * columns, side * side * channels)))
+
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
+        rows, columns = self.grid(*input_shape[1:3])
+        return (input_shape[0], rows * columns, self.width)
+
+    def get_config(self) -> dict[str, Any]:
+        names = ("width", "patch_size", "initializer_range")
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
+
+
+class ConvolutionalTokens(keras.layers.Layer):
+    """Tokens of what convolutions see around each place: (B, Y, X, C) -> (B, T, D).
+
+    Each convolution is followed by a ReLU and by the maximum of 3 x 3 neighbours at every second place: a token stands
+    for a square of 2^N pixels, N the number of convolutions.
+
+    Args:
+        width: D.
+        num_convolutions: N.
+        kernel_size: the side of a convolution's window.
+        inner_width: the number of channels between convolutions.
+
+    Example:
+        >>> layer = ConvolutionalTokens(width=8, num_convolutions=2)
+        >>> layer(ops.ones((1, 8, 12, 3))).shape
+        TensorShape([1, 6, 8])
+
+    Source: Hassani et al. 2021, "Escaping the big data paradigm with compact Transformers", section 3.3.
+    """
+
+    def __init__(
+        self, *, width: int, num_convolutions: int = 1, kernel_size: int = 3, inner_width: int = 64, **kwargs: Any
+    ):
+        super().__init__(**kwargs)
+        self.width = width
+        self.num_convolutions = num_convolutions
+        self.kernel_size = kernel_size
+        self.inner_width = inner_width
+
+    def grid(self, height: int, width: int) -> tuple[int, int]:
+        """Return rows and columns of the tokens of an image of so many pixels."""
+        step = 2**self.num_convolutions
+        return -(-height // step), -(-width // step)
+
+    def build(self, input_shape: tuple) -> None:
+        widths = [input_shape[-1], *[self.inner_width] * (self.num_convolutions - 1), self.width]
+        self.kernels = [
+            self.add_weight(
+                name=f"kernel_{index}",
+                shape=(self.kernel_size, self.kernel_size, widths[index], widths[index + 1]),
+                initializer="he_normal",
+            )
+            for index in range(self.num_convolutions)
+        ]
+
+    def call(self, images: Any) -> Any:
+        x = images
+        for kernel in self.kernels:
+            # The larger of zero and the maximum is the maximum of what is not below zero, at a quarter of the places.
+            x = ops.conv(x, kernel, padding="same")
+            x = ops.relu(ops.max_pool(x, 3, strides=2, padding="same"))
+        rows, columns = self.grid(*images.shape[1:3])
+        return ops.reshape(x, (-1, rows * columns, self.width))
+
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
+        rows, columns = self.grid(*input_shape[1:3])
+        return (input_shape[0], rows * columns, self.width)
+
+    def get_config(self) -> dict[str, Any]:
+        names = ("width", "num_convolutions", "kernel_size", "inner_width")
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}

@@ -1,0 +1,245 @@
+"""Vision Transformer, also with a convolutional tokenizer."""
+
+from typing import Annotated, Any, Literal
+
+import keras
+from keras import ops
+from pydantic import Field, PositiveFloat, PositiveInt
+
+from tfattn import features as feature_names
+from tfattn.config.relations import Divides, InsteadOf
+from tfattn.config.types import Depth, Rate, Size
+from tfattn.errors import ConfigError
+from tfattn.layers.attention_pooling import AttentionPooling
+from tfattn.layers.column_tokens import ClassToken
+from tfattn.layers.grid_positions import GridPositions
+from tfattn.layers.image_tokens import ConvolutionalTokens, PatchTokens
+from tfattn.layers.norm import NORMALIZATIONS
+from tfattn.layers.pre_norm_block import PreNormBlock
+from tfattn.models.contracts import ImageEncoder
+from tfattn.ops.pooling import pooled
+
+CHANNELS = 3
+
+
+class Vit(ImageEncoder):
+    """A stack of pre-norm encoder blocks over the patches of an image, by default with a class token before them.
+
+    With `num_convolutions` in place of `patch_size` and pooling by attention it is a Compact Convolutional Transformer.
+    Its weights are made by the constructor, under names such as `vit/tokens/projection/kernel`,
+    `vit/positions/position/embeddings` and `vit/block_0/attention/qkv/kernel`.
+
+    Masks: none; an image has all its patches.
+
+    Args:
+        image_size: the side of the images in pixels, or [Y, X] where these differ; known from the preprocessing.
+        patch_size: the side of a patch in pixels, which divides that of the images.
+        num_convolutions: of the convolutional tokenizer instead; each halves the sides of the grid.
+        kernel_size: the side of its convolutions' windows.
+        inner_width: the number of channels between its convolutions.
+        hidden_dim: the width D of every token's vector.
+        num_layers: the number of encoder blocks.
+        num_heads: attention heads of a block, a divisor of hidden_dim.
+        intermediate_dim: the width inside the feed-forward networks, usually 4 * hidden_dim.
+        pooling: how the image becomes one vector: that of the "class_token", the "mean" of its tokens, or their mean
+            weighted by "attention".
+        positions: "learned" adds a vector of each token, "sinusoidal" sines and cosines of its row and column, "none"
+            nothing.
+        activation: gelu (exact), gelu_approximate (by tanh), relu, relu_squared; or geglu, swiglu or reglu, by which
+            one half of the first map gates the other.
+        normalization: "layer_norm" or "rms_norm".
+        use_bias: whether the linear maps of the blocks add a learned vector.
+        dropout: the fraction of tokens' components and block outputs that is dropped while training.
+        attention_dropout: the fraction of attention weights that is dropped while training.
+        stochastic_depth: the fraction of images for which the last block is left out while training; it rises from 0 at
+            the first one.
+        layer_norm_epsilon: added to the variance, or mean square, before its root is taken.
+        initializer_range: the standard deviation with which weights are initialized.
+        pixel_mean: of red, green and blue, subtracted from the pixels, which are from 0 to 1.
+        pixel_deviation: what they are then divided by.
+
+    Call arguments:
+        features: `images` (B, Y, X, 3) float32, from 0 to 1.
+        only_pooled: whether `pooled_output` is all that is wanted: of the last block, only the class token is then
+            computed, where there is one.
+
+    Returns:
+        a dictionary of `sequence_output` (B, T, D), normalized; `pooled_output` (B, D) float32; and `hidden_states`, a
+        list of what the tokens with their positions and each block give, (B, T, D) each; the last is `sequence_output`.
+
+    Raises:
+        ConfigError: the side of patches does not divide that of the images; or images of another size.
+
+    Example:
+        >>> vit = Vit(image_size=8, patch_size=4, hidden_dim=8, num_layers=2, num_heads=2, intermediate_dim=32)
+        >>> vit({"images": ops.ones((1, 8, 8, 3))})["sequence_output"].shape
+        TensorShape([1, 5, 8])
+
+    Source: Dosovitskiy et al. 2021, "An image is worth 16 x 16 words: Transformers for image recognition at scale";
+    convolutional tokens and pooling by attention: Hassani et al. 2021, "Escaping the big data paradigm with compact
+    Transformers".
+    """
+
+    def __init__(
+        self,
+        *,
+        image_size: Size[PositiveInt | Annotated[list[PositiveInt], Field(min_length=2, max_length=2)]],
+        patch_size: Annotated[PositiveInt | None, InsteadOf("num_convolutions")] = None,
+        num_convolutions: Annotated[int, Field(ge=1, le=8)] | None = None,
+        kernel_size: PositiveInt = 3,
+        inner_width: PositiveInt = 64,
+        hidden_dim: PositiveInt,
+        num_layers: Depth,
+        num_heads: Annotated[PositiveInt, Divides("hidden_dim")],
+        intermediate_dim: PositiveInt,
+        pooling: Literal["class_token", "mean", "attention"] = "class_token",
+        positions: Literal["learned", "sinusoidal", "none"] = "learned",
+        activation: Literal["gelu", "gelu_approximate", "relu", "relu_squared", "geglu", "swiglu", "reglu"] = "gelu",
+        normalization: Literal["layer_norm", "rms_norm"] = "layer_norm",
+        use_bias: bool = True,
+        dropout: Rate = 0.0,
+        attention_dropout: Rate = 0.0,
+        stochastic_depth: Rate = 0.0,
+        layer_norm_epsilon: PositiveFloat = 1e-6,
+        initializer_range: PositiveFloat = 0.02,
+        pixel_mean: Annotated[list[float], Field(min_length=3, max_length=3)] = (0.5, 0.5, 0.5),
+        pixel_deviation: Annotated[list[PositiveFloat], Field(min_length=3, max_length=3)] = (0.5, 0.5, 0.5),
+    ):
+        # Not cast to the compute type on entry: pixels are scaled in float32.
+        super().__init__(name="vit", autocast=False)
+        self.image_size = image_size
+        self.patch_size = patch_size
+        self.num_convolutions = num_convolutions
+        self.kernel_size = kernel_size
+        self.inner_width = inner_width
+        self.hidden_dim = hidden_dim
+        self.num_layers = num_layers
+        self.num_heads = num_heads
+        self.intermediate_dim = intermediate_dim
+        self.pooling = pooling
+        self.positions = positions
+        self.activation = activation
+        self.normalization = normalization
+        self.use_bias = use_bias
+        self.dropout = dropout
+        self.attention_dropout = attention_dropout
+        self.stochastic_depth = stochastic_depth
+        self.layer_norm_epsilon = layer_norm_epsilon
+        self.initializer_range = initializer_range
+        self.pixel_mean = pixel_mean
+        self.pixel_deviation = pixel_deviation
+        self.num_prefix_tokens = 1 if pooling == "class_token" else 0
+        self._check()
+        self.build()
+
+    def build(self, input_shape: Any = None) -> None:
+        height, width = self.sides
+        ranged = {"initializer_range": self.initializer_range}
+        self.tokens = (
+            PatchTokens(width=self.hidden_dim, patch_size=self.patch_size, name="tokens", **ranged)
+            if self.patch_size is not None
+            else ConvolutionalTokens(
+                width=self.hidden_dim,
+                num_convolutions=self.num_convolutions,
+                kernel_size=self.kernel_size,
+                inner_width=self.inner_width,
+                name="tokens",
+            )
+        )
+        self.patch_grid = self.tokens.grid(height, width)
+        self.class_token = ClassToken(name="class_token") if self.num_prefix_tokens else None
+        self.grid_positions = GridPositions(
+            grid=self.patch_grid,
+            num_prefix_tokens=self.num_prefix_tokens,
+            positions=self.positions,
+            dropout=self.dropout,
+            name="positions",
+            **ranged,
+        )
+        self.blocks = [
+            PreNormBlock(
+                num_heads=self.num_heads,
+                intermediate_dim=self.intermediate_dim,
+                activation=self.activation,
+                normalization=self.normalization,
+                use_bias=self.use_bias,
+                dropout=self.dropout,
+                attention_dropout=self.attention_dropout,
+                stochastic_depth=self.stochastic_depth * index / max(self.num_layers - 1, 1),
+                epsilon=self.layer_norm_epsilon,
+                name=f"block_{index}",
+                **ranged,
+            )
+            for index in range(self.num_layers)
+        ]
+        self.final_norm = NORMALIZATIONS[self.normalization](epsilon=self.layer_norm_epsilon, name="norm")
+        self.attention_pooling = AttentionPooling(name="pooling", **ranged) if self.pooling == "attention" else None
+        self.tokens.build((None, height, width, CHANNELS))
+        for layer in (self.class_token, self.grid_positions, *self.blocks, self.final_norm, self.attention_pooling):
+            if layer is not None:
+                layer.build((None, None, self.hidden_dim))
+
+    @property
+    def sides(self) -> tuple[int, int]:
+        """Y and X of the images."""
+        return (self.image_size, self.image_size) if isinstance(self.image_size, int) else tuple(self.image_size)
+
+    def call(self, features: dict[str, Any], training: bool = False, only_pooled: bool = False) -> dict[str, Any]:
+        x = self.tokens(self._scaled(features[feature_names.IMAGES]))
+        x = x if self.class_token is None else self.class_token(x)
+        hidden_states = [self.grid_positions(x, training=training)]
+        for block in self.blocks:
+            is_read_in_part = only_pooled and self.num_prefix_tokens and block is self.blocks[-1]
+            num_queries = self.num_prefix_tokens if is_read_in_part else None
+            hidden_states.append(block(hidden_states[-1], num_queries=num_queries, training=training))
+        hidden_states[-1] = self.final_norm(hidden_states[-1])
+        pooled_output = {feature_names.POOLED_OUTPUT: self._pooled(hidden_states[-1])}
+        if only_pooled:
+            return pooled_output
+        return {
+            feature_names.SEQUENCE_OUTPUT: hidden_states[-1],
+            **pooled_output,
+            feature_names.HIDDEN_STATES: hidden_states,
+        }
+
+    def _scaled(self, images: Any) -> Any:
+        """Scale the pixels, in float32, and refuse images of another size."""
+        found, expected = tuple(images.shape[1:]), (*self.sides, CHANNELS)
+        if any(side not in (None, wanted) for side, wanted in zip(found, expected, strict=True)):
+            # All in one sentence: Keras passes on no more of an error in a call.
+            raise ConfigError(
+                f"images of {' x '.join(map(str, found))}, where the model takes {' x '.join(map(str, expected))}: let "
+                "the preprocessing make them of this size, or give the model another `image_size`",
+                key="image_size",
+            )
+        images = ops.reshape(ops.cast(images, "float32"), (-1, *self.sides, CHANNELS))
+        mean, deviation = (ops.convert_to_tensor(list(x), "float32") for x in (self.pixel_mean, self.pixel_deviation))
+        return ops.cast((images - mean) / deviation, self.compute_dtype)
+
+    def _pooled(self, x: Any) -> Any:
+        if self.attention_pooling is not None:
+            return self.attention_pooling(x)
+        return pooled(x, by="cls" if self.num_prefix_tokens else "mean")
+
+    def depth_groups(self) -> list[list[keras.Variable]]:
+        below = [layer for layer in (self.tokens, self.class_token, self.grid_positions) if layer is not None]
+        above = [layer for layer in (self.final_norm, self.attention_pooling) if layer is not None]
+        tokens, top = ([v for layer in layers for v in layer.trainable_variables] for layers in (below, above))
+        return [tokens, *(block.trainable_variables for block in self.blocks), top]
+
+    def get_config(self) -> dict[str, Any]:
+        names = (
+            "image_size patch_size num_convolutions kernel_size inner_width hidden_dim num_layers num_heads "
+            "intermediate_dim pooling positions activation normalization use_bias dropout attention_dropout "
+            "stochastic_depth layer_norm_epsilon initializer_range pixel_mean pixel_deviation"
+        )
+        return {name: getattr(self, name) for name in names.split()}
+
+    def _check(self) -> None:
+        if self.patch_size is not None and any(side % self.patch_size for side in self.sides):
+            raise ConfigError(
+                "patches do not fill the images",
+                key="patch_size",
+                expected=f"a divisor of {' and '.join(map(str, dict.fromkeys(self.sides)))}, the sides of the images",
+                received=str(self.patch_size),
+            )
