@@ -1,5 +1,6 @@
 """Every YAML file of the project, found by walking the folders, is right."""
 
+import itertools
 import json
 from pathlib import Path
 
@@ -51,5 +52,10 @@ def test_a_part_is_used_and_says_what_it_is(path):
         assert resolve_section("serving", path).values["host"]
     elif path.parent.name == "prompts":
         assert build(resolve_section("prompt", path)).columns and f"tfattn prompt {name}" in path.read_text()
+    elif path.parent.name == "comparisons":
+        comparison = build(resolve_section("comparison", path))
+        assert f"tfattn compare {name}" in path.read_text()
+        for planned in itertools.islice(comparison, len(comparison.variants)):
+            resolve(PROJECT / comparison.pipeline, planned.overrides)
     elif path.parent.name != "models":  # sizes to choose from need no pipeline of their own
         assert any(name in pipeline.read_text() for pipeline in PIPELINES)

@@ -12,7 +12,7 @@ from tfattn.layers.embeddings import Embeddings, EmbeddingTable
 from tfattn.layers.encoder_block import EncoderBlock
 from tfattn.layers.feed_forward import FeedForward
 from tfattn.layers.multi_head_attention import MultiHeadAttention
-from tfattn.layers.norm import LayerNormalization, RmsNormalization
+from tfattn.layers.norm import LayerNormalization, NoNormalization, RmsNormalization
 from tfattn.layers.numeric_tokens import ColumnProjection, LinearTokens, PeriodicTokens, PiecewiseLinearTokens
 from tfattn.layers.pooler import Pooler
 from tfattn.layers.positions import Positions
@@ -45,6 +45,7 @@ class DecoderBlockOfSource(DecoderBlock):
 LAYERS = [
     pytest.param(LayerNormalization, {"epsilon": 1e-6}, [X], (3, 5, 8), id="norm"),
     pytest.param(RmsNormalization, {"epsilon": 1e-6}, [X], (3, 5, 8), id="norm by the root mean square"),
+    pytest.param(NoNormalization, {"epsilon": 1e-6}, [X], (3, 5, 8), id="no norm"),
     pytest.param(CrossAttentionToSource, {"num_heads": 2}, [X, X[:, ::-1]], (3, 5, 8), id="cross attention"),
     pytest.param(DecoderBlockOfSource, DECODER, [X, X[:, ::-1]], (3, 5, 8), id="post-norm decoder"),
     pytest.param(DecoderBlockOfSource, {**DECODER, "norm": "pre"}, [X, X[:, ::-1]], (3, 5, 8), id="pre-norm decoder"),
@@ -68,6 +69,13 @@ LAYERS = [
     pytest.param(MultiHeadAttention, {"num_heads": 2, "is_causal": True}, [X], (3, 5, 8), id="causal attention"),
     pytest.param(EncoderBlock, {**BLOCK, "norm": "post"}, [X], (3, 5, 8), id="post-norm block"),
     pytest.param(EncoderBlock, {**BLOCK, "norm": "pre"}, [X], (3, 5, 8), id="pre-norm block"),
+    pytest.param(
+        EncoderBlock,
+        {**BLOCK, "norm": "pre", "normalization": "rms_norm", "activation": "glu"},
+        [X],
+        (3, 5, 8),
+        id="pre-norm block of other parts",
+    ),
     pytest.param(EncoderBlock, {**BLOCK, "norm": "pre_feed_forward"}, [X], (3, 5, 8), id="block that starts unnormed"),
     pytest.param(
         PreNormBlock,

@@ -1,11 +1,13 @@
 """Activations against known values."""
 
 import math
+import typing
 
 import keras
 import numpy as np
 import pytest
 
+from tfattn.config.types import Activation
 from tfattn.ops.activations import ACTIVATIONS, GATED_ACTIVATIONS
 
 pytestmark = pytest.mark.every_backend
@@ -44,6 +46,18 @@ def test_other_gates_take_an_activation_of_one_half():
     x = np.array([[1.0, -2.0, 3.0, 5.0]], "float32")
     np.testing.assert_allclose(apply("geglu", x), [[0.8413447 * 3, -2 * 0.0227501 * 5]], atol=1e-5)
     np.testing.assert_allclose(apply("swiglu", x), [[0.7310586 * 3, -2 * 0.1192029 * 5]], atol=1e-5)
+    np.testing.assert_allclose(apply("glu", x), [[0.7310586 * 3, 0.1192029 * 5]], atol=1e-5)
+
+
+def test_silu_sigmoid_and_tanh():
+    sigmoid = 1 / (1 + np.exp(-X))
+    np.testing.assert_allclose(apply("sigmoid"), sigmoid, atol=1e-6)
+    np.testing.assert_allclose(apply("silu"), X * sigmoid, atol=1e-6)
+    np.testing.assert_allclose(apply("tanh"), np.tanh(X), atol=1e-6)
+
+
+def test_configurations_know_all_of_them_and_no_others():
+    assert {*typing.get_args(Activation)} == {*ACTIVATIONS, *GATED_ACTIVATIONS}
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)

@@ -16,14 +16,15 @@ def ancestry(definition: Definition) -> Iterator[Definition | str]:
 
     Yields:
         its own definition, that of its base, and so on, up to `object`, or to a class of which only `module:Class` is
-        known.
+        known. Of several bases, those are left out that take nothing.
 
     Raises:
         Unread: it has several bases that may decide what it takes, or one that cannot be found.
     """
     yield definition
     bases = [_base(definition.module, expression) for expression in definition.node.bases]
-    match [base for base in bases if base is not object]:
+    bases = [base for base in bases if base is not object]
+    match bases if len(bases) < 2 else [base for base in bases if not _takes_nothing(base)]:
         case []:
             return
         case [Definition() as base]:
@@ -55,6 +56,13 @@ def parameters(line: Sequence[Definition | str]) -> list[Parameter]:
         if options is not None:
             return _of_fields(line[place:])
     return []
+
+
+def _takes_nothing(base: Definition | str) -> bool:
+    """Tell whether a class is known to have neither a constructor nor a base, nor fields that make one."""
+    if isinstance(base, str):
+        return False
+    return not (base.node.bases or base.node.decorator_list or "__init__" in base.module.bound(base.node.body))
 
 
 def _base(names: Module, expression: ast.expr) -> Definition | str | type:

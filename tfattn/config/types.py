@@ -13,7 +13,7 @@ what they say. How keys go together is stated beside them (relations.py). Six mo
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
@@ -110,4 +110,10 @@ Size = Annotated[T, GivenMark(may_be_stated=True)]
 Depth = Annotated[int, Field(ge=1, le=1000)]  # layers of a stack; to make more takes minutes, whatever their sizes
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
 Rate = Annotated[float, Field(ge=0.0, lt=1.0)]  # a dropout probability
+# By which blocks of attention models are put together, wherever these have the choice.
+Activation = Literal[
+    *("gelu", "gelu_approximate", "relu", "relu_squared", "silu", "sigmoid", "tanh"),
+    *("glu", "reglu", "geglu", "swiglu"),
+]
+Normalization = Literal["layer_norm", "rms_norm", "none", "batch_norm"]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]  # a part of a whole

@@ -8,7 +8,7 @@ from tfattn.layers.cross_attention import CrossAttention
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.feed_forward import FeedForward
 from tfattn.layers.multi_head_attention import MultiHeadAttention
-from tfattn.layers.norm import LayerNormalization
+from tfattn.layers.norm import normalization
 from tfattn.ops.attention_record import CROSS, DECODER, AttentionRecord, recorded
 
 
@@ -25,9 +25,10 @@ class DecoderBlock(keras.layers.Layer):
         intermediate_dim: the width inside the feed-forward network.
         dropout: the fraction of each result that is dropped while training, before it is added.
         attention_dropout: the fraction of both attentions' weights that is dropped while training.
-        activation: gelu, gelu_approximate, relu or reglu.
+        activation: of FeedForward.
         norm: "post" normalizes the sums (the original), "pre" the input of each part (trains deep stacks more easily).
-        layer_norm_epsilon: added to the variance before its root is taken.
+        normalization: as the function `normalization` takes it.
+        layer_norm_epsilon: added to the variance, or mean square, before its root is taken.
         initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
 
     Call arguments:
@@ -65,6 +66,7 @@ class DecoderBlock(keras.layers.Layer):
         attention_dropout: float = 0.0,
         activation: str = "relu",
         norm: str = "post",
+        normalization: str = "layer_norm",
         layer_norm_epsilon: float = 1e-6,
         initializer_range: float | None = 0.02,
         **kwargs: Any,
@@ -76,6 +78,7 @@ class DecoderBlock(keras.layers.Layer):
         self.attention_dropout = attention_dropout
         self.activation = activation
         self.norm = norm
+        self.normalization = normalization
         self.layer_norm_epsilon = layer_norm_epsilon
         self.initializer_range = initializer_range
 
@@ -90,7 +93,7 @@ class DecoderBlock(keras.layers.Layer):
         )
         parts = ("self_attention", "cross_attention", "feed_forward")
         norm = {"epsilon": self.layer_norm_epsilon, **policy}
-        self.norms = {part: LayerNormalization(name=f"{part}_norm", **norm) for part in parts}
+        self.norms = {part: normalization(self.normalization, name=f"{part}_norm", **norm) for part in parts}
         self.dropouts = {part: Dropout(self.dropout, name=f"{part}_output_dropout", **policy) for part in parts}
         for part in parts:
             for layer in (getattr(self, part), self.norms[part], self.dropouts[part]):
@@ -157,6 +160,7 @@ class DecoderBlock(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         names = (
-            "num_heads intermediate_dim dropout attention_dropout activation norm layer_norm_epsilon initializer_range"
+            "num_heads intermediate_dim dropout attention_dropout activation norm normalization layer_norm_epsilon "
+            "initializer_range"
         )
         return {**super().get_config(), **{name: getattr(self, name) for name in names.split()}}

@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from tfattn.layers.dropout import Dropout
-from tfattn.layers.norm import RmsNormalization
+from tfattn.layers.norm import normalization
 from tfattn.ops.look_up import look_up
 
 
@@ -60,7 +60,7 @@ class Embeddings(keras.layers.Layer):
         max_sequence_length: the number of positions, the longest T.
         num_segments: the number of segment ids.
         positions: "learned", or "rotary" for none here: attention then rotates its queries and keys.
-        normalization: "layer_norm" or "rms_norm".
+        normalization: as the function `normalization` takes it.
         dropout: the fraction of the result that is dropped while training.
         layer_norm_epsilon: added to the variance before its root is taken.
         initializer_range: the standard deviation of the tables' truncated normal distribution.
@@ -113,8 +113,9 @@ class Embeddings(keras.layers.Layer):
             else None
         )
         self.segment = EmbeddingTable(num_rows=self.num_segments, name="segment", **tables)
-        norm = RmsNormalization if self.normalization == "rms_norm" else keras.layers.LayerNormalization
-        self.norm = norm(epsilon=self.layer_norm_epsilon, name="norm", dtype=self.dtype_policy)
+        self.norm = normalization(
+            self.normalization, epsilon=self.layer_norm_epsilon, name="norm", dtype=self.dtype_policy
+        )
         self.output_dropout = Dropout(self.dropout, name="dropout", dtype=self.dtype_policy)
         for layer in (self.token, self.position, self.segment, self.norm, self.output_dropout):
             if layer is not None:

@@ -7,7 +7,7 @@ import keras
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.feed_forward import FeedForward
 from tfattn.layers.multi_head_attention import MultiHeadAttention
-from tfattn.layers.norm import LayerNormalization
+from tfattn.layers.norm import normalization
 from tfattn.ops.attention_record import Record
 
 
@@ -22,10 +22,11 @@ class EncoderBlock(keras.layers.Layer):
         dropout: the fraction of both results that is dropped while training, before they are added.
         attention_dropout: the fraction of the attention weights that is dropped while training.
         intermediate_dropout: the fraction that is dropped while training inside the feed-forward network.
-        activation: gelu, gelu_approximate, relu or reglu.
+        activation: of FeedForward.
         norm: "post" normalizes the sums (the original), "pre" the input of both parts (trains deep stacks more easily),
             "pre_feed_forward" that of the feed-forward network only.
-        layer_norm_epsilon: added to the variance before its root is taken.
+        normalization: as the function `normalization` takes it.
+        layer_norm_epsilon: added to the variance, or mean square, before its root is taken.
         initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
 
     Call arguments:
@@ -58,6 +59,7 @@ class EncoderBlock(keras.layers.Layer):
         intermediate_dropout: float = 0.0,
         activation: str = "gelu",
         norm: str = "post",
+        normalization: str = "layer_norm",
         layer_norm_epsilon: float = 1e-12,
         initializer_range: float | None = 0.02,
         **kwargs: Any,
@@ -70,6 +72,7 @@ class EncoderBlock(keras.layers.Layer):
         self.intermediate_dropout = intermediate_dropout
         self.activation = activation
         self.norm = norm
+        self.normalization = normalization
         self.layer_norm_epsilon = layer_norm_epsilon
         self.initializer_range = initializer_range
 
@@ -82,7 +85,7 @@ class EncoderBlock(keras.layers.Layer):
             name="attention",
             **policy,
         )
-        self.attention_norm = None if self.norm == "pre_feed_forward" else self._layer_norm("attention_norm")
+        self.attention_norm = None if self.norm == "pre_feed_forward" else self._normalization("attention_norm")
         self.attention_output_dropout = Dropout(self.dropout, name="attention_output_dropout", **policy)
         self.feed_forward = FeedForward(
             intermediate_dim=self.intermediate_dim,
@@ -92,7 +95,7 @@ class EncoderBlock(keras.layers.Layer):
             name="feed_forward",
             **policy,
         )
-        self.feed_forward_norm = self._layer_norm("feed_forward_norm")
+        self.feed_forward_norm = self._normalization("feed_forward_norm")
         self.feed_forward_dropout = Dropout(self.dropout, name="feed_forward_dropout", **policy)
         for part in (self.attention, self.attention_norm, self.attention_output_dropout):
             if part is not None:
@@ -130,8 +133,8 @@ class EncoderBlock(keras.layers.Layer):
             x = self.feed_forward_norm(x)
         return (x, attention_weights) if return_attention_scores else x
 
-    def _layer_norm(self, name: str) -> keras.layers.Layer:
-        return LayerNormalization(epsilon=self.layer_norm_epsilon, name=name, dtype=self.dtype_policy)
+    def _normalization(self, name: str) -> keras.layers.Layer:
+        return normalization(self.normalization, epsilon=self.layer_norm_epsilon, name=name, dtype=self.dtype_policy)
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape
@@ -139,6 +142,6 @@ class EncoderBlock(keras.layers.Layer):
     def get_config(self) -> dict[str, Any]:
         names = (
             "num_heads intermediate_dim dropout attention_dropout intermediate_dropout activation norm "
-            "layer_norm_epsilon initializer_range"
+            "normalization layer_norm_epsilon initializer_range"
         )
         return {**super().get_config(), **{name: getattr(self, name) for name in names.split()}}

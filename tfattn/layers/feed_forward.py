@@ -16,8 +16,8 @@ class FeedForward(keras.layers.Layer):
 
     Args:
         intermediate_dim: the width in between.
-        activation: gelu, gelu_approximate, relu, relu_squared, or one of reglu, geglu and swiglu, for which the first
-            map is twice as wide: one half gates the other.
+        activation: one of ops.activations.ACTIVATIONS; or of GATED_ACTIVATIONS, for which the first map is twice as
+            wide: one half gates the other.
         use_bias: whether both maps add a learned vector.
         dropout: the fraction of the activations that is dropped while training.
         initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.

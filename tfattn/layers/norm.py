@@ -5,6 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfattn.errors import ConfigError
 from tfattn.ops.normalization import layer_normalization, rms_normalization
 
 
@@ -84,5 +85,57 @@ class RmsNormalization(keras.layers.Layer):
         return {**super().get_config(), "epsilon": self.epsilon}
 
 
-# By the names that configurations use.
-NORMALIZATIONS = {"layer_norm": LayerNormalization, "rms_norm": RmsNormalization}
+class NoNormalization(keras.layers.Layer):
+    """Nothing in the place of a normalization, to see what that is for: (..., D) -> (..., D).
+
+    Args:
+        epsilon: of no effect.
+
+    Example:
+        >>> layer = NoNormalization(epsilon=1e-6)
+        >>> layer(keras.random.normal((1, 5, 8))).shape
+        TensorShape([1, 5, 8])
+    """
+
+    def __init__(self, *, epsilon: float, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.epsilon = epsilon
+
+    def build(self, input_shape: tuple) -> None:
+        self.built = True
+
+    def call(self, x: Any) -> Any:
+        return x
+
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "epsilon": self.epsilon}
+
+
+def normalization(kind: str, *, epsilon: float, **kwargs: Any) -> keras.layers.Layer:
+    """Make the layer that a configuration names.
+
+    Args:
+        kind: "layer_norm", "rms_norm" or "none"; "batch_norm" is refused.
+        epsilon: see the layers.
+        kwargs: of keras.layers.Layer.
+
+    Raises:
+        ConfigError: batch normalization, with the reason.
+    """
+    if kind == "batch_norm":
+        raise ConfigError(
+            "batch normalization is not for sequences: its means and variances are those of whatever shares a batch, "
+            "padding included, so a text would get other outputs in other company, a batch that is divided among "
+            "replicas or accumulated other gradients, and a decoder would see what comes later",
+            key="normalization",
+            expected=", ".join(_NORMALIZATIONS),
+            received=kind,
+            remedy="Use layer_norm or rms_norm, whose means are those of each position alone.",
+        )
+    return _NORMALIZATIONS[kind](epsilon=epsilon, **kwargs)
+
+
+_NORMALIZATIONS = {"layer_norm": LayerNormalization, "rms_norm": RmsNormalization, "none": NoNormalization}

@@ -7,12 +7,14 @@ from pydantic import PositiveFloat, PositiveInt
 
 from tfattn import features as feature_names
 from tfattn.config.relations import Divides
-from tfattn.config.types import Depth, Rate, Size
+from tfattn.config.types import Activation, Depth, Normalization, Rate, Size
 from tfattn.layers.embeddings import Embeddings, EmbeddingTable
 from tfattn.layers.encoder_block import EncoderBlock
+from tfattn.layers.norm import normalization
 from tfattn.layers.pooler import Pooler
 from tfattn.models.contracts import Attends, PretrainableEncoder
 from tfattn.ops import masks
+from tfattn.ops.activations import ACTIVATIONS
 from tfattn.ops.attention_record import ENCODER, AttentionRecord, recorded
 from tfattn.ops.positions import restarting
 
@@ -35,10 +37,13 @@ class Bert(Attends, PretrainableEncoder):
         num_segments: the number of segment ids (a text pair has two).
         dropout: the fraction of embeddings and block outputs that is dropped while training.
         attention_dropout: the fraction of attention weights that is dropped while training; as `dropout` if not given.
-        activation: gelu (exact, as Hugging Face), gelu_approximate (by tanh, as google-research/bert) or relu.
+        activation: of the feed-forward networks: gelu (exact, as Hugging Face), gelu_approximate (by
+            tanh, as google-research/bert), relu; or relu_squared, silu (Swish), sigmoid, tanh; or glu,
+            reglu, geglu, swiglu, by which one half of the first map gates the other.
         norm: "post" normalizes after each residual connection, as the original; "pre" before each part, which trains
             deep stacks from scratch more easily.
-        layer_norm_epsilon: added to the variance before its root is taken.
+        normalization: "layer_norm" or "rms_norm"; or "none". "batch_norm" is refused, with the reason.
+        layer_norm_epsilon: added to the variance, or mean square, before its root is taken.
         initializer_range: the standard deviation with which weights are initialized.
 
     Call arguments:
@@ -70,8 +75,9 @@ class Bert(Attends, PretrainableEncoder):
         num_segments: PositiveInt = 2,
         dropout: Rate = 0.1,
         attention_dropout: Rate | None = None,
-        activation: Literal["gelu", "gelu_approximate", "relu"] = "gelu",
+        activation: Activation = "gelu",
         norm: Literal["post", "pre"] = "post",
+        normalization: Normalization = "layer_norm",
         layer_norm_epsilon: PositiveFloat = 1e-12,
         initializer_range: PositiveFloat = 0.02,
     ):
@@ -87,13 +93,18 @@ class Bert(Attends, PretrainableEncoder):
         self.attention_dropout = attention_dropout
         self.activation = activation
         self.norm = norm
+        self.normalization = normalization
         self.layer_norm_epsilon = layer_norm_epsilon
         self.initializer_range = initializer_range
-        self.head_activation = activation
+        self.head_activation = activation if activation in ACTIVATIONS else "gelu"
         self.build()
 
     def build(self, input_shape: Any = None) -> None:
-        common = {"layer_norm_epsilon": self.layer_norm_epsilon, "initializer_range": self.initializer_range}
+        common = {
+            "normalization": self.normalization,
+            "layer_norm_epsilon": self.layer_norm_epsilon,
+            "initializer_range": self.initializer_range,
+        }
         self.embeddings = Embeddings(
             vocabulary_size=self.vocabulary_size,
             hidden_dim=self.hidden_dim,
@@ -118,7 +129,7 @@ class Bert(Attends, PretrainableEncoder):
         ]
         # With pre-norm nothing has normalized the last sum.
         self.final_norm = (
-            keras.layers.LayerNormalization(epsilon=self.layer_norm_epsilon, name="norm")
+            normalization(self.normalization, epsilon=self.layer_norm_epsilon, name="norm")
             if self.norm == "pre"
             else None
         )
@@ -166,6 +177,6 @@ class Bert(Attends, PretrainableEncoder):
     def get_config(self) -> dict[str, Any]:
         names = (
             "vocabulary_size hidden_dim num_layers num_heads intermediate_dim max_sequence_length num_segments dropout "
-            "attention_dropout activation norm layer_norm_epsilon initializer_range"
+            "attention_dropout activation norm normalization layer_norm_epsilon initializer_range"
         )
         return {name: getattr(self, name) for name in names.split()}

@@ -6,7 +6,7 @@ import keras
 from keras import ops
 from pydantic import PositiveInt
 
-from tfattn.config.types import Depth, Rate, Size
+from tfattn.config.types import Activation, Depth, Normalization, Rate, Size
 from tfattn.errors import ConfigError
 from tfattn.features import ESSENTIAL_FEATURES, NUMERIC, POOLED_OUTPUT
 from tfattn.layers.embeddings import EmbeddingTable
@@ -40,6 +40,9 @@ class FeatureMapTransformer(TableEncoder):
         num_layers: the number of encoder blocks.
         num_heads: attention heads of a block, a divisor of 64.
         intermediate_dim: the width inside the feed-forward networks.
+        activation: of the feed-forward networks: relu, relu_squared, gelu, gelu_approximate, silu (Swish), sigmoid,
+            tanh; or glu, reglu, geglu, swiglu, by which one half of the first map gates the other.
+        normalization: "layer_norm" or "rms_norm"; or "none". "batch_norm" is refused, with the reason.
         positions: "learned" adds a vector for each position, so that columns can be told apart; "none" does not.
         dropout: the fraction of block outputs that is dropped while training.
 
@@ -72,6 +75,8 @@ class FeatureMapTransformer(TableEncoder):
         num_layers: Depth = 1,
         num_heads: Literal[1, 2, 4, 8, 16, 32, 64] = 4,
         intermediate_dim: PositiveInt = 128,
+        activation: Activation = "relu",
+        normalization: Normalization = "layer_norm",
         positions: Literal["learned", "none"] = "learned",
         dropout: Rate = 0.1,
     ):
@@ -83,6 +88,8 @@ class FeatureMapTransformer(TableEncoder):
         self.num_layers = num_layers
         self.num_heads = num_heads
         self.intermediate_dim = intermediate_dim
+        self.activation = activation
+        self.normalization = normalization
         self.positions = positions
         self.dropout = dropout
         self._check()
@@ -100,7 +107,8 @@ class FeatureMapTransformer(TableEncoder):
                 intermediate_dim=self.intermediate_dim,
                 dropout=self.dropout,
                 attention_dropout=self.dropout,
-                activation="relu",
+                activation=self.activation,
+                normalization=self.normalization,
                 name=f"block_{index}",
             )
             for index in range(self.num_layers)
@@ -149,7 +157,10 @@ class FeatureMapTransformer(TableEncoder):
         return [[*self.expand.trainable_variables, *position], *blocks, self.reduce.trainable_variables, top]
 
     def get_config(self) -> dict[str, Any]:
-        names = "num_numeric category_counts feature_channels num_layers num_heads intermediate_dim positions dropout"
+        names = (
+            "num_numeric category_counts feature_channels num_layers num_heads intermediate_dim activation "
+            "normalization positions dropout"
+        )
         return {name: getattr(self, name) for name in names.split()}
 
     def _check(self) -> None:

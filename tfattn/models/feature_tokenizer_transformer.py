@@ -7,11 +7,12 @@ from keras import ops
 from pydantic import NonNegativeInt, PositiveFloat, PositiveInt
 
 from tfattn.config.relations import Divides
-from tfattn.config.types import Depth, Rate, Size
+from tfattn.config.types import Activation, Depth, Normalization, Rate, Size
 from tfattn.errors import ConfigError
 from tfattn.features import CATEGORY_IDS, COLUMN_ATTENTION, MISSING, NUMERIC, PIECEWISE, POOLED_OUTPUT
 from tfattn.layers.column_tokens import CategoryTokens, ClassToken, MissingTokens
 from tfattn.layers.encoder_block import EncoderBlock
+from tfattn.layers.norm import normalization
 from tfattn.layers.numeric_tokens import LinearTokens, PeriodicTokens, PiecewiseLinearTokens
 from tfattn.models.contracts import Attends, TableEncoder
 from tfattn.ops.attention_record import ENCODER, AttentionRecord, recorded
@@ -37,6 +38,9 @@ class FeatureTokenizerTransformer(Attends, TableEncoder):
         intermediate_dim: the width inside the feed-forward networks; 4/3 of hidden_dim if not given.
         numeric_embedding: how a number becomes a token: "linear", "piecewise_linear" over the preprocessor's bins, or
             "periodic", by sines and cosines of learned frequencies.
+        activation: of the feed-forward networks: reglu, glu, geglu or swiglu, by which one half of the first map gates
+            the other; or gelu, gelu_approximate, relu, relu_squared, silu (Swish), sigmoid, tanh.
+        normalization: "layer_norm" or "rms_norm"; or "none". "batch_norm" is refused, with the reason.
         num_frequencies: the number of frequencies of a column, where periodic.
         frequency_scale: the standard deviation with which frequencies are initialized.
         dropout: the fraction of block outputs that is dropped while training.
@@ -77,6 +81,8 @@ class FeatureTokenizerTransformer(Attends, TableEncoder):
         num_heads: Annotated[PositiveInt, Divides("hidden_dim")] = 8,
         intermediate_dim: PositiveInt | None = None,
         numeric_embedding: Literal["linear", "piecewise_linear", "periodic"] = "linear",
+        activation: Activation = "reglu",
+        normalization: Normalization = "layer_norm",
         num_frequencies: PositiveInt = 24,
         frequency_scale: PositiveFloat = 0.1,
         dropout: Rate = 0.0,
@@ -93,6 +99,8 @@ class FeatureTokenizerTransformer(Attends, TableEncoder):
         self.num_heads = num_heads
         self.intermediate_dim = intermediate_dim
         self.numeric_embedding = numeric_embedding
+        self.activation = activation
+        self.normalization = normalization
         self.num_frequencies = num_frequencies
         self.frequency_scale = frequency_scale
         self.dropout = dropout
@@ -122,7 +130,8 @@ class FeatureTokenizerTransformer(Attends, TableEncoder):
                 dropout=self.dropout,
                 attention_dropout=self.attention_dropout,
                 intermediate_dropout=self.intermediate_dropout,
-                activation="reglu",
+                activation=self.activation,
+                normalization=self.normalization,
                 norm="pre" if index else "pre_feed_forward",
                 layer_norm_epsilon=LAYER_NORM_EPSILON,
                 # The variance of a uniform distribution between -1/sqrt(D) and 1/sqrt(D).
@@ -131,7 +140,7 @@ class FeatureTokenizerTransformer(Attends, TableEncoder):
             )
             for index in range(self.num_layers)
         ]
-        self.norm = keras.layers.LayerNormalization(epsilon=LAYER_NORM_EPSILON, name="norm")
+        self.norm = normalization(self.normalization, epsilon=LAYER_NORM_EPSILON, name="norm")
         for layer in (self.class_token, *self.blocks, self.norm):
             layer.build((None, 1 + self.num_numeric + len(self.category_counts), self.hidden_dim))
 
@@ -159,7 +168,7 @@ class FeatureTokenizerTransformer(Attends, TableEncoder):
     def get_config(self) -> dict[str, Any]:
         names = (
             "num_numeric category_counts num_bins hidden_dim num_layers num_heads intermediate_dim numeric_embedding "
-            "num_frequencies frequency_scale dropout attention_dropout intermediate_dropout"
+            "activation normalization num_frequencies frequency_scale dropout attention_dropout intermediate_dropout"
         )
         return {name: getattr(self, name) for name in names.split()}
 

@@ -9,11 +9,11 @@ from pydantic import PositiveFloat, PositiveInt
 
 from tfattn import features as feature_names
 from tfattn.config.relations import Divides
-from tfattn.config.types import Depth, Rate, Size
+from tfattn.config.types import Activation, Depth, Normalization, Rate, Size
 from tfattn.decoding.cache import Cache
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.embeddings import EmbeddingTable
-from tfattn.layers.norm import NORMALIZATIONS
+from tfattn.layers.norm import normalization
 from tfattn.layers.positions import check_heads
 from tfattn.layers.pre_norm_block import PreNormBlock
 from tfattn.layers.token_tables import logits
@@ -43,8 +43,9 @@ class Gpt(Attends, Decoder):
         max_sequence_length: the longest text in tokens.
         positions: "learned" adds a table's rows, "sinusoidal" sines and cosines, "rotary" rotates queries and keys.
         rotary_base: the larger it is, the slower the slowest angle of rotary positions turns.
-        normalization: "layer_norm" or "rms_norm".
-        activation: gelu_approximate (GPT-2), gelu, relu, relu_squared; or geglu, swiglu or reglu, which have a gate.
+        normalization: "layer_norm" or "rms_norm"; or "none". "batch_norm" is refused, with the reason.
+        activation: gelu_approximate (GPT-2), gelu, relu, relu_squared, silu (Swish), sigmoid, tanh; or glu, reglu,
+            geglu or swiglu, which have a gate.
         use_bias: whether the linear maps of the blocks add a learned vector.
         normalizes_queries: whether queries and keys are normalized by their root mean squares before they meet.
         tied: whether the vectors of tokens are also those of the output; else the output has a table of its own.
@@ -88,10 +89,8 @@ class Gpt(Attends, Decoder):
         max_sequence_length: PositiveInt = 1024,
         positions: Literal["learned", "sinusoidal", "rotary"] = "learned",
         rotary_base: PositiveFloat = BASE,
-        normalization: Literal["layer_norm", "rms_norm"] = "layer_norm",
-        activation: Literal[
-            "gelu_approximate", "gelu", "relu", "relu_squared", "geglu", "swiglu", "reglu"
-        ] = "gelu_approximate",
+        normalization: Normalization = "layer_norm",
+        activation: Activation = "gelu_approximate",
         use_bias: bool = True,
         normalizes_queries: bool = False,
         tied: bool = True,
@@ -158,7 +157,7 @@ class Gpt(Attends, Decoder):
             )
             for index in range(self.num_layers)
         ]
-        self.final_norm = NORMALIZATIONS[self.normalization](epsilon=self.epsilon, name="norm")
+        self.final_norm = normalization(self.normalization, epsilon=self.epsilon, name="norm")
         for table in (self.token, self.position, self.output_table):
             if table is not None and not table.built:
                 table.build()

@@ -8,9 +8,9 @@ from pydantic import PositiveFloat, PositiveInt
 
 from tfattn import features as feature_names
 from tfattn.config.relations import Divides
-from tfattn.config.types import Depth, Rate, Size
+from tfattn.config.types import Activation, Depth, Normalization, Rate, Size
 from tfattn.layers.embeddings import Embeddings, EmbeddingTable
-from tfattn.layers.norm import NORMALIZATIONS
+from tfattn.layers.norm import normalization
 from tfattn.layers.pooler import Pooler
 from tfattn.layers.positions import check_heads
 from tfattn.layers.pre_norm_block import PreNormBlock
@@ -36,10 +36,10 @@ class ModernBert(Attends, PretrainableEncoder):
             another of the same width: 8 / 3 of hidden_dim makes it as large as BERT's.
         max_sequence_length: the longest sequence in tokens, [CLS] and [SEP] included.
         num_segments: the number of segment ids (a text pair has two).
-        activation: geglu, swiglu or reglu, by which one half of the first map gates the other; or gelu,
-            gelu_approximate, relu.
+        activation: geglu, swiglu, reglu or glu, by which one half of the first map gates the other; or gelu,
+            gelu_approximate, relu, relu_squared, silu (Swish), sigmoid, tanh.
         positions: "rotary" rotates queries and keys; "learned" adds a table's rows, as BERT does.
-        normalization: "rms_norm" or "layer_norm".
+        normalization: "layer_norm" or "rms_norm"; or "none". "batch_norm" is refused, with the reason.
         use_bias: whether the linear maps of the blocks add a learned vector.
         dropout: the fraction of embeddings and block outputs that is dropped while training.
         attention_dropout: the fraction of attention weights that is dropped while training.
@@ -76,9 +76,9 @@ class ModernBert(Attends, PretrainableEncoder):
         intermediate_dim: PositiveInt,
         max_sequence_length: PositiveInt = 512,
         num_segments: PositiveInt = 2,
-        activation: Literal["geglu", "swiglu", "reglu", "gelu", "gelu_approximate", "relu"] = "geglu",
+        activation: Activation = "geglu",
         positions: Literal["rotary", "learned"] = "rotary",
-        normalization: Literal["rms_norm", "layer_norm"] = "rms_norm",
+        normalization: Normalization = "rms_norm",
         use_bias: bool = False,
         dropout: Rate = 0.0,
         attention_dropout: Rate = 0.0,
@@ -134,7 +134,7 @@ class ModernBert(Attends, PretrainableEncoder):
             )
             for index in range(self.num_layers)
         ]
-        self.final_norm = NORMALIZATIONS[self.normalization](epsilon=self.layer_norm_epsilon, name="norm")
+        self.final_norm = normalization(self.normalization, epsilon=self.layer_norm_epsilon, name="norm")
         self.pooler = Pooler(initializer_range=self.initializer_range, name="pooler")
         self.embeddings.build((None, None))
         for layer in (*self.blocks, self.final_norm, self.pooler):

@@ -7,13 +7,13 @@ from keras import ops
 from pydantic import PositiveFloat, PositiveInt
 
 from tfattn.config.relations import Divides
-from tfattn.config.types import Depth, Rate, Size
+from tfattn.config.types import Activation, Depth, Normalization, Rate, Size
 from tfattn.decoding.rows import pick
 from tfattn.features import LOGITS, PADDING_MASK, TARGET_IDS, TOKEN_IDS
 from tfattn.layers.decoder_block import DecoderBlock
 from tfattn.layers.embeddings import EmbeddingTable
 from tfattn.layers.encoder_block import EncoderBlock
-from tfattn.layers.norm import LayerNormalization
+from tfattn.layers.norm import normalization
 from tfattn.layers.positions import Positions, check_heads
 from tfattn.layers.token_tables import logits, token_tables
 from tfattn.models.contracts import Attends, EncoderDecoder
@@ -42,14 +42,17 @@ class Transformer(Attends, EncoderDecoder):
         max_sequence_length: the longest source and the longest target in tokens, start and end included.
         dropout: the fraction of embeddings and block outputs that is dropped while training.
         attention_dropout: the fraction of attention weights that is dropped while training.
-        activation: relu (the original), gelu (exact), gelu_approximate (by tanh) or reglu.
+        activation: of the feed-forward networks: relu (the original), gelu (exact), gelu_approximate (by
+            tanh); or relu_squared, silu (Swish), sigmoid, tanh; or glu,
+            reglu, geglu, swiglu, by which one half of the first map gates the other.
         norm: "post" normalizes after each residual connection, as the original; "pre" before each part, which trains
             deep stacks more easily.
         positions: "sinusoidal" (the original) adds sines and cosines, "learned" a table's rows, "rotary" rotates the
             queries and keys of self-attention.
         share_embeddings: which tables of token vectors are one: "all" (source, target and output; the preprocessing
             makes one joint vocabulary), "target" (target and output) or "none".
-        layer_norm_epsilon: added to the variance before its root is taken.
+        normalization: "layer_norm" (the original) or "rms_norm"; or "none". "batch_norm" is refused, with the reason.
+        layer_norm_epsilon: added to the variance, or mean square, before its root is taken.
         initializer_range: the standard deviation with which kernels are initialized; by their widths (Glorot and Bengio
             2010) if not given. Token vectors are always drawn with D^-0.5.
 
@@ -89,8 +92,9 @@ class Transformer(Attends, EncoderDecoder):
         max_sequence_length: PositiveInt = 256,
         dropout: Rate = 0.1,
         attention_dropout: Rate = 0.0,
-        activation: Literal["relu", "gelu", "gelu_approximate", "reglu"] = "relu",
+        activation: Activation = "relu",
         norm: Literal["post", "pre"] = "post",
+        normalization: Normalization = "layer_norm",
         positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal",
         share_embeddings: Literal["all", "target", "none"] = "target",
         layer_norm_epsilon: PositiveFloat = 1e-6,
@@ -109,6 +113,7 @@ class Transformer(Attends, EncoderDecoder):
         self.attention_dropout = attention_dropout
         self.activation = activation
         self.norm = norm
+        self.normalization = normalization
         self.positions = positions
         self.share_embeddings = share_embeddings
         self.layer_norm_epsilon = layer_norm_epsilon
@@ -133,6 +138,7 @@ class Transformer(Attends, EncoderDecoder):
             "attention_dropout": self.attention_dropout,
             "activation": self.activation,
             "norm": self.norm,
+            "normalization": self.normalization,
             "layer_norm_epsilon": self.layer_norm_epsilon,
             "initializer_range": self.initializer_range,
         }
@@ -142,7 +148,7 @@ class Transformer(Attends, EncoderDecoder):
         # With pre-norm nothing has normalized the last sums.
         norm = {"epsilon": self.layer_norm_epsilon}
         self.final_norms = (
-            [LayerNormalization(name=f"{side}_norm", **norm) for side in ("encoder", "decoder")]
+            [normalization(self.normalization, name=f"{side}_norm", **norm) for side in ("encoder", "decoder")]
             if self.norm == "pre"
             else []
         )
@@ -244,7 +250,7 @@ class Transformer(Attends, EncoderDecoder):
     def get_config(self) -> dict[str, Any]:
         names = (
             "vocabulary_size target_vocabulary_size hidden_dim num_layers num_heads intermediate_dim decoder_layers "
-            "max_sequence_length dropout attention_dropout activation norm positions share_embeddings "
+            "max_sequence_length dropout attention_dropout activation norm normalization positions share_embeddings "
             "layer_norm_epsilon initializer_range"
         )
         return {name: getattr(self, name) for name in names.split()}

@@ -8,13 +8,13 @@ from pydantic import Field, PositiveFloat, PositiveInt
 
 from tfattn import features as feature_names
 from tfattn.config.relations import Divides, InsteadOf
-from tfattn.config.types import Depth, Rate, Size
+from tfattn.config.types import Activation, Depth, Normalization, Rate, Size
 from tfattn.errors import ConfigError
 from tfattn.layers.attention_pooling import AttentionPooling
 from tfattn.layers.column_tokens import ClassToken
 from tfattn.layers.grid_positions import GridPositions
 from tfattn.layers.image_tokens import ConvolutionalTokens, PatchTokens
-from tfattn.layers.norm import NORMALIZATIONS
+from tfattn.layers.norm import normalization
 from tfattn.layers.pre_norm_block import PreNormBlock
 from tfattn.models.contracts import ImageEncoder
 from tfattn.ops.pooling import pooled
@@ -45,9 +45,9 @@ class Vit(ImageEncoder):
             weighted by "attention".
         positions: "learned" adds a vector of each token, "sinusoidal" sines and cosines of its row and column, "none"
             nothing.
-        activation: gelu (exact), gelu_approximate (by tanh), relu, relu_squared; or geglu, swiglu or reglu, by which
-            one half of the first map gates the other.
-        normalization: "layer_norm" or "rms_norm".
+        activation: gelu (exact), gelu_approximate (by tanh), relu, relu_squared, silu (Swish), sigmoid, tanh; or glu,
+            reglu, geglu or swiglu, by which one half of the first map gates the other.
+        normalization: "layer_norm" or "rms_norm"; or "none". "batch_norm" is refused, with the reason.
         use_bias: whether the linear maps of the blocks add a learned vector.
         dropout: the fraction of tokens' components and block outputs that is dropped while training.
         attention_dropout: the fraction of attention weights that is dropped while training.
@@ -94,8 +94,8 @@ class Vit(ImageEncoder):
         intermediate_dim: PositiveInt,
         pooling: Literal["class_token", "mean", "attention"] = "class_token",
         positions: Literal["learned", "sinusoidal", "none"] = "learned",
-        activation: Literal["gelu", "gelu_approximate", "relu", "relu_squared", "geglu", "swiglu", "reglu"] = "gelu",
-        normalization: Literal["layer_norm", "rms_norm"] = "layer_norm",
+        activation: Activation = "gelu",
+        normalization: Normalization = "layer_norm",
         use_bias: bool = True,
         dropout: Rate = 0.0,
         attention_dropout: Rate = 0.0,
@@ -172,7 +172,7 @@ class Vit(ImageEncoder):
             )
             for index in range(self.num_layers)
         ]
-        self.final_norm = NORMALIZATIONS[self.normalization](epsilon=self.layer_norm_epsilon, name="norm")
+        self.final_norm = normalization(self.normalization, epsilon=self.layer_norm_epsilon, name="norm")
         self.attention_pooling = AttentionPooling(name="pooling", **ranged) if self.pooling == "attention" else None
         self.tokens.build((None, height, width, CHANNELS))
         for layer in (self.class_token, self.grid_positions, *self.blocks, self.final_norm, self.attention_pooling):

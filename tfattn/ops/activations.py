@@ -50,6 +50,15 @@ def relu_squared(x: Any) -> Any:
     return positive * positive
 
 
+def glu(x: Any) -> Any:
+    """Return sigmoid(a) b of the halves a and b of the last axis: (..., 2 F) -> (..., F).
+
+    Source: Dauphin et al. 2017, "Language modeling with gated convolutional networks", eq. 1.
+    """
+    gate, value = ops.split(x, 2, axis=-1)
+    return ops.sigmoid(gate) * value
+
+
 def reglu(x: Any) -> Any:
     """Return max(0, a) b of the halves a and b of the last axis: (..., 2 F) -> (..., F).
 
@@ -77,6 +86,14 @@ def swiglu(x: Any) -> Any:
     return ops.silu(gate) * value
 
 
-ACTIVATIONS = {"gelu": gelu, "gelu_approximate": gelu_approximate, "relu": ops.relu, "relu_squared": relu_squared}
+ACTIVATIONS = {
+    "gelu": gelu,
+    "gelu_approximate": gelu_approximate,
+    "relu": ops.relu,
+    "relu_squared": relu_squared,
+    "silu": ops.silu,  # also called Swish
+    "sigmoid": ops.sigmoid,
+    "tanh": ops.tanh,
+}
 # The last axis of their input is twice as wide as that of their output.
-GATED_ACTIVATIONS = {"reglu": reglu, "geglu": geglu, "swiglu": swiglu}
+GATED_ACTIVATIONS = {"glu": glu, "reglu": reglu, "geglu": geglu, "swiglu": swiglu}
