@@ -25,6 +25,9 @@ def test_yaml_is_a_file_of_the_project_or_a_valid_one(block, folder, monkeypatch
         assert check(_with_part(block, folder))
     elif block.path.parts[:2] == ("configs", "serving"):
         assert resolve_section("serving", block.path)
+    elif block.path.parts[:2] == ("configs", "comparisons"):
+        comparison = build(resolve_section("comparison", block.path))
+        assert all(resolve(comparison.pipeline, planned.overrides) for planned in comparison)
     elif block.path.parts[:2] == ("configs", "prompts"):
         assert build(resolve_section("prompt", block.path)).columns
     elif not any("--plugin" in words and str(block.path) in words for words in COMMANDS):  # such commands are run
