@@ -60,10 +60,8 @@ tf.config.threading.set_intra_op_parallelism_threads(1)
 def rate(left, right, repeats):
     @tf.function
     def run(x, y):
-        total = tf.constant(0.0)
-        for _ in tf.range(repeats):
-            total += tf.reduce_max(tf.matmul(x + 0 * total, y)[..., :1, :1])
-        return total
+        one = lambda count, total: (count + 1, total + tf.reduce_max(tf.matmul(x + 0 * total, y)[..., :1, :1]))
+        return tf.while_loop(lambda count, _: count < repeats, one, (0, 0.0))[1]
     x, y = tf.random.normal(left), tf.random.normal(right)
     seconds = []
     for _ in range(6):
