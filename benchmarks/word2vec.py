@@ -51,7 +51,7 @@ print(json.dumps({"seconds": end - trained, "all": time.perf_counter() - begin, 
 
 # Of one core, as the pipelines compute: large matrices, and the blocks of a record of 768 words beside 48 others.
 PRODUCTS = """
-import json, time
+import json, math, time
 from tfattn import native
 native.import_tensorflow()
 import tensorflow as tf
@@ -68,7 +68,7 @@ def rate(left, right, repeats):
         begin = time.perf_counter()
         run(x, y).numpy()
         seconds.append(time.perf_counter() - begin)
-    return 2 * tf.size(x).numpy() * right[-1] * repeats / min(seconds[1:])
+    return 2 * math.prod(left) * right[-1] * repeats / min(seconds[1:])
 
 print(json.dumps([rate((1024, 1024), (1024, 1024), 10), rate((24, 32, 100), (24, 100, 48), 500)]))
 """
