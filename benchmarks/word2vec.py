@@ -49,6 +49,32 @@ print(json.dumps({"seconds": end - trained, "all": time.perf_counter() - begin, 
                   "memory": peak * 1024}))
 """
 
+# Of one core, as the pipelines compute: large matrices, and the blocks of a record of 768 words beside 48 others.
+PRODUCTS = """
+import json, math, time
+from tfattn import native
+native.import_tensorflow()
+import tensorflow as tf
+tf.config.threading.set_intra_op_parallelism_threads(1)
+
+def rate(left, right, repeats):
+    @tf.function
+    def run(x, y):
+        one = lambda count, total: (count + 1, total + tf.reduce_max(tf.matmul(x + 0 * total, y)[..., :1, :1]))
+        return tf.while_loop(lambda count, _: count < repeats, one, (0, 0.0))[1]
+    x, y = tf.random.normal(left), tf.random.normal(right)
+    seconds = []
+    for _ in range(6):
+        begin = time.perf_counter()
+        run(x, y).numpy()
+        seconds.append(time.perf_counter() - begin)
+    return 2 * math.prod(left) * right[-1] * repeats / min(seconds[1:])
+
+print(json.dumps([rate((1024, 1024), (1024, 1024), 10), rate((24, 32, 100), (24, 100, 48), 500)]))
+"""
+# Of a word that is kept in skip-gram: those with 32 words of its block and 16 drawn ones, and two gradients of each.
+FLOP = 6 * 100 * (32 + 16)
+
 TRAINING = """
 import json, resource, subprocess, sys, time
 begin = time.perf_counter()
@@ -76,6 +102,8 @@ def main() -> list[Table]:
                 for name, run in candidates.items():
                     found[name].append(run(seed))
             tables.append(_table(kind, found))
+            if kind == "skip_gram":
+                tables.append(_ceiling(found["tfattn"]))
     return tables
 
 
@@ -91,6 +119,18 @@ def _table(kind: str, found: dict[str, list[dict[str, float]]]) -> Table:
         columns=["", "words/s", "in all", "memory", "words of a kind", "analogies"],
         rows=[[name, *cells(runs)] for name, runs in found.items()],
         notes=("Words of a kind: mean average precision; analogies: accuracy; both of our own lists, with all seeds.",),
+    )
+
+
+def _ceiling(runs: list[dict[str, float]]) -> Table:
+    large, blocks = json.loads(last_line(PRODUCTS))
+    trained = np.median([run["kept"] for run in runs]) * FLOP
+    rates = {"products of large matrices": large, "products of blocks alone": blocks, "skip-gram, training": trained}
+    return Table(
+        title="how near skip-gram is to what one core can multiply",
+        columns=["", "GFLOP/s", "of large matrices"],
+        rows=[[name, f"{rate / 1e9:.0f}", f"{rate / large:.2f}"] for name, rate in rates.items()],
+        notes=("Of training, products alone are counted; one core computes, the other reads.",),
     )
 
 
@@ -118,7 +158,9 @@ def _ours(folder: Path, kind: str, seed: int, text: Path) -> dict[str, float]:
     history = files.read_json_lines(folder / "runs" / name / "latest" / "history.jsonl", dict[str, int | float])
     words = len(text.read_bytes().split()) * EPOCHS * (1 - VALIDATION)
     vectors = open_vectors(name, folder / "saved_models")
-    return {**found, "rate": words / sum(line["seconds"] for line in history), **_quality(vectors)}
+    seconds = sum(line["seconds"] for line in history)
+    kept = sum(line["tokens_per_second"] * line["seconds"] for line in history) / seconds
+    return {**found, "rate": words / seconds, "kept": kept, **_quality(vectors)}
 
 
 def _theirs(folder: Path, text: Path, sg: int, seed: int, *, from_file: bool) -> dict[str, float]:
