@@ -147,11 +147,11 @@ def _column(name: str, tensor: Tensor, values: Sequence[Any]) -> np.ndarray:
         texts = even(list(values))
         return np.array([[text.encode("utf-8") for text in row] for row in texts], object)
     for value in values:
-        if value is None or isinstance(value, str) != _is_text(tensor):
+        if value is None or isinstance(value, str | bytes) != _is_text(tensor):
             expected = "text" if _is_text(tensor) else "a number"
             raise ServingError(
                 f"the input `{name}` is no {expected.split()[-1]}", expected=expected, received=repr(value)
             )
     if not _is_text(tensor):
         return np.array(values, tensor.numpy_dtype)
-    return strings([value.encode("utf-8") for value in values])
+    return strings([value.encode("utf-8") if isinstance(value, str) else value for value in values])
