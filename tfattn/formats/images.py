@@ -134,5 +134,5 @@ def _damaged(where: str, received: str) -> DataError:
         where=where,
         expected="pixels",
         received=received,
-        remedy="Fetch it again, or remove it.",
+        remedy=_FETCH_AGAIN,
     )

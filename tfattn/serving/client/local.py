@@ -17,6 +17,7 @@ from tfattn.serving.api.tensors import strings
 from tfattn.serving.client.row_outputs import decoded, named
 from tfattn.serving.engine.saved_model import EXPORT_AGAIN, SavedModel
 from tfattn.serving.models import model_store
+from tfattn.serving.page import card
 
 
 def load(model: str, folder: str | Path = "saved_models", *, allow_operations: Collection[str] = ()) -> "LocalModel":
@@ -48,6 +49,7 @@ class LocalModel:
         trained_on: each input, and the column of a source file that it was trained on, and how that file is read.
         numeric: the inputs that are numbers; the others are texts.
         lists: the inputs of which a row has several texts.
+        files: the inputs that are the bytes of images, by its card.
         writes_text: whether its prediction is a text.
         labels: the label names in the order of `scores`; empty where the model has none.
 
@@ -72,6 +74,9 @@ class LocalModel:
         self.inputs = tuple(name for name in default.inputs if name not in default.defaults)
         self.numeric = frozenset(name for name, tensor in default.inputs.items() if not _is_text(tensor))
         self.lists = frozenset(name for name, tensor in default.inputs.items() if _is_list(tensor))
+        known = card.read(self.folder)
+        kinds = {name: one.kind for name, one in known.inputs.items()} if known else {}
+        self.files = frozenset(name for name in self.inputs if kinds.get(name) == "image")
         self.writes_text = TEXT in default.outputs
         source = self.folder / "assets.extra" / "source.json"
         self.trained_on = (

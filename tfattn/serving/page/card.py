@@ -27,6 +27,8 @@ class Input(CardPart):
     high: FiniteFloat | None = None
     values: list[str] | None = None
     no_value: str | None = None
+    height: int | None = None
+    width: int | None = None
     max_bytes: int | None = None
 
 
