@@ -141,15 +141,14 @@ class ImageFolder(Source):
             inner[:] = sorted(name for name in inner if not _is_hidden(name))
             folder = Path(place)
             has_images = any(_is_image(Path(name)) for name in names)
-            is_read = self.inside is None or folder.parent.relative_to(root).as_posix() in self.inside
             if folder == root:
                 if has_images:
-                    first = next(path for path in _images(folder))
-                    raise _outside(str(first))
-            elif has_images and is_read:
-                found.append(folder)
-            elif not inner and is_read:
-                empty.append(folder)
+                    raise _outside(str(_images(folder)[0]))
+            elif self.inside is None or folder.parent.relative_to(root).as_posix() in self.inside:
+                if has_images:
+                    found.append(folder)
+                elif not inner:
+                    empty.append(folder)
         above = {folder.parent.relative_to(root).parts for folder in found}
         _check_depth(list(above), str(root), self.inside)
         if empty and found:

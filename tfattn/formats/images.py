@@ -50,15 +50,14 @@ def check_image(data: bytes, where: str, *, max_side: int = LONGEST_SIDE) -> Hea
     """
     header = header_of(data)
     if header is None:
-        received = "no bytes" if not data else next((kind for start, kind in _OTHERS if _begins(data, start)), "")
+        kind = next((kind for start, kind in _OTHERS if _begins(data, start)), "")
+        begin = f"something that begins with {data[:8]!r}" if data else "no bytes"
         raise DataError(
             "the file is no image that can be read",
             where=where,
             expected=READ,
-            received=received or f"something that begins with {data[:8]!r}",
-            remedy=f"Convert it to {READ}."
-            if received and data
-            else "It may be damaged: fetch it again, or remove it.",
+            received=kind or begin,
+            remedy=f"Convert it to {READ}." if kind else _FETCH_AGAIN,
         )
     if min(header.height, header.width) < 1:
         raise _damaged(where, f"a {header.kind} of {header.width} x {header.height} pixels")

@@ -125,4 +125,5 @@ class Images(Preprocessor):
 
 def as_images(pixels: Any) -> tf.Tensor:
     """Scale pixels, uint8, to what models read: float32 from 0 to 1."""
-    return tf.cast(pixels, tf.float32) / np.float32(255.0)
+    # Not divided: graphs that were saved multiply, and would differ in the last bit.
+    return tf.cast(pixels, tf.float32) * np.float32(1.0 / 255.0)

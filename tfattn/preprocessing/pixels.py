@@ -51,7 +51,7 @@ def decoded(data: tf.Tensor, name: tf.Tensor, *, max_side: int) -> tf.Tensor:
     return tf.case(
         [
             (is_jpeg, lambda: tf.io.decode_jpeg(data, channels=3, dct_method="INTEGER_ACCURATE")),
-            (is_png, lambda: _on_white(tf.io.decode_png(data, channels=4), _shades(head))),
+            (is_png, lambda: _on_white(tf.io.decode_png(data, channels=4), _number(head, 24, "big", 1))),
         ],
         default=lambda: tf.io.decode_image(data, channels=3, expand_animations=False),
     )
@@ -94,16 +94,12 @@ def _resized(pixels: tf.Tensor, given: tf.Tensor, wanted: tf.Tensor) -> tf.Tenso
     return tf.cast(tf.clip_by_value(tf.round(values), 0.0, 255.0), tf.uint8)
 
 
-def _shades(head: tf.Tensor) -> tf.Tensor:
-    """Return by what the greys of a PNG are multiplied: TensorFlow leaves those of fewer than 8 bits as they are."""
-    bits, colours = _number(head, 24, "big", 1), _number(head, 25, "big", 1)
-    most = tf.cast(tf.bitwise.left_shift(tf.constant(1, tf.int64), tf.minimum(bits, 8)) - 1, tf.float32)
-    return tf.where(tf.equal(colours, 0), 255.0 / tf.maximum(most, 1.0), 1.0)
-
-
-def _on_white(pixels: tf.Tensor, shades: tf.Tensor) -> tf.Tensor:
-    colours, alpha = tf.cast(pixels[..., :3], tf.float32) * shades, tf.cast(pixels[..., 3:], tf.float32) / 255.0
-    return tf.cast(tf.round(colours * alpha + _WHITE * (1.0 - alpha)), tf.uint8)
+def _on_white(pixels: tf.Tensor, bits: tf.Tensor) -> tf.Tensor:
+    """Put the pixels (Y, X, 4) of a PNG of so many bits on white: (Y, X, 3)."""
+    # Of fewer than 8 bits TensorFlow fills in their highest number where nothing is transparent.
+    opaque = tf.cast(tf.bitwise.left_shift(tf.constant(1, tf.int64), tf.minimum(bits, 8)) - 1, tf.uint8)
+    alpha = tf.where(tf.equal(pixels[..., 3:], opaque), 1.0, tf.cast(pixels[..., 3:], tf.float32) / 255.0)
+    return tf.cast(tf.round(tf.cast(pixels[..., :3], tf.float32) * alpha + _WHITE * (1.0 - alpha)), tf.uint8)
 
 
 def _begins(head: tf.Tensor, start: bytes) -> tf.Tensor:

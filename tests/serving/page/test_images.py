@@ -32,7 +32,9 @@ def asked(page) -> bytes:
 def drop(page, path) -> None:
     """Drops a file on the field, as from a folder's window."""
     page.run("document.querySelector('.drop').scrollIntoView({block: 'center'})")
-    script = "(() => { const b = document.querySelector('.drop').getBoundingClientRect(); return [b.x + 9, b.y + 9]; })()"
+    script = (
+        "(() => { const b = document.querySelector('.drop').getBoundingClientRect(); return [b.x + 9, b.y + 9]; })()"
+    )
     x, y = page.run(script)
     data = {"items": [], "files": [str(path)], "dragOperationsMask": COPY}
     for kind in ("dragEnter", "dragOver", "drop"):
