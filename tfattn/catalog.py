@@ -197,6 +197,7 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "hugging_face": "tfattn.pretrained.hugging_face:HuggingFaceBert",
         "hugging_face_gpt2": "tfattn.pretrained.hugging_face_gpt2:HuggingFaceGpt2",
         "hugging_face_llama": "tfattn.pretrained.hugging_face_llama:HuggingFaceLlama",
+        "hugging_face_vit": "tfattn.pretrained.hugging_face_vit:HuggingFaceVit",
         "keras_hub": "tfattn.pretrained.keras_hub:KerasHubBert",
         "keras_hub_gpt2": "tfattn.pretrained.keras_hub_gpt2:KerasHubGpt2",
         "google_bert": "tfattn.pretrained.google_bert:GoogleBert",

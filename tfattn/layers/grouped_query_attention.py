@@ -9,6 +9,7 @@ from tfattn.layers.dropout import Dropout
 from tfattn.layers.norm import RmsNormalization
 from tfattn.layers.projection import Projection
 from tfattn.ops.attention import attention_to_parts, scaled_dot_product_attention
+from tfattn.ops.pooling import leading
 from tfattn.ops.positions import rotary
 
 
@@ -43,6 +44,7 @@ class GroupedQueryAttention(keras.layers.Layer):
         positions: (T,) or (B, T) int, where x stands.
         past: keys and values (B, G, S, K) of what was read long ago; given where recent ones are.
         recent: more of them, of what was read last; the new ones are added. None returns no keys and values.
+        num_queries: T, if only the first T of S positions are wanted as queries; the others are then only keys.
 
     Returns:
         (B, T, D); with `recent` a tuple of it and the recent keys and values (B, G, R + T, K), the new ones last.
@@ -110,10 +112,16 @@ class GroupedQueryAttention(keras.layers.Layer):
         positions: Any = None,
         past: Any = None,
         recent: Any = None,
+        num_queries: int | None = None,
         training: bool = False,
     ) -> Any:
         rows, length, width = ops.shape(x)
         query, key, value = self._heads(x, positions)
+        if num_queries is not None:
+            query, length = leading(query, num_queries), num_queries
+        # Those of a group end to end: (B, H, T, K) -> (B, G, H / G T, K).
+        times = self.num_heads // self.num_groups
+        query = ops.reshape(query, (rows, self.num_groups, times * length, width // self.num_heads))
         if recent is None:
             dropout = (
                 (lambda weights: self.weights_dropout(weights, training=True)) if training and self.dropout else None
@@ -129,19 +137,19 @@ class GroupedQueryAttention(keras.layers.Layer):
         return output if recent is None else (output, recent)
 
     def _heads(self, x: Any, positions: Any) -> tuple[Any, Any, Any]:
-        """Return the queries (B, G, H / G T, K), those of a group end to end, and the keys and values (B, G, T, K)."""
+        """Return the queries (B, H, S, K), and the keys and values (B, G, S, K)."""
         rows, length, width = ops.shape(x)
         each = width // self.num_heads
         heads = ops.reshape(self.qkv(x), (rows, length, self.num_heads + 2 * self.num_groups, each))
-        heads = ops.transpose(heads, (0, 2, 1, 3))  # (B, H + 2 G, T, K)
-        query, key = heads[:, : self.num_heads], heads[:, self.num_heads : -self.num_groups]
+        heads = ops.transpose(heads, (0, 2, 1, 3))  # (B, H + 2 G, S, K)
+        # Split, not sliced: the gradient of each slice is an array of the whole size, and that of a split one copy.
+        query, key, value = ops.split(heads, (self.num_heads, self.num_heads + self.num_groups), axis=1)
         if self.norms:
             query, key = (norm(x) for norm, x in zip(self.norms, (query, key), strict=True))
         if self.rotary_base is not None:
             positions = ops.expand_dims(positions, -2)  # the same for all heads
             query, key = (rotary(x, positions, base=self.rotary_base) for x in (query, key))
-        query = ops.reshape(query, (rows, self.num_groups, self.num_heads // self.num_groups * length, each))
-        return query, key, heads[:, -self.num_groups :]
+        return query, key, value
 
     def _of_groups(self, mask: Any) -> Any:
         """Repeat a mask for all heads of a group: (..., T, S) to (..., H / G T, S)."""

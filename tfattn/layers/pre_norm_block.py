@@ -9,6 +9,7 @@ from tfattn.layers.feed_forward import FeedForward
 from tfattn.layers.grouped_query_attention import GroupedQueryAttention
 from tfattn.layers.norm import NORMALIZATIONS
 from tfattn.layers.stochastic_depth import StochasticDepth
+from tfattn.ops.pooling import leading
 
 
 class PreNormBlock(keras.layers.Layer):
@@ -32,7 +33,7 @@ class PreNormBlock(keras.layers.Layer):
         output_range: that of the last kernels of both parts, whose results are added; as the others if not given.
 
     Call arguments:
-        x, attention_mask, positions, past, recent: as GroupedQueryAttention takes them.
+        x, attention_mask, positions, past, recent, num_queries: as GroupedQueryAttention takes them.
 
     Returns:
         as GroupedQueryAttention.
@@ -132,6 +133,7 @@ class PreNormBlock(keras.layers.Layer):
         positions: Any = None,
         past: Any = None,
         recent: Any = None,
+        num_queries: int | None = None,
         training: bool = False,
     ) -> Any:
         gathered = self.attention(
@@ -140,9 +142,11 @@ class PreNormBlock(keras.layers.Layer):
             positions=positions,
             past=past,
             recent=recent,
+            num_queries=num_queries,
             training=training,
         )
         gathered, recent = (gathered, None) if recent is None else gathered
+        x = x if num_queries is None else leading(x, num_queries)
         x = x + self.attention_depth(self.attention_output_dropout(gathered, training=training), training=training)
         fed = self.feed_forward(self.feed_forward_norm(x), training=training)
         x = x + self.feed_forward_depth(self.feed_forward_dropout(fed, training=training), training=training)

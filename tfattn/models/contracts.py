@@ -132,7 +132,8 @@ class ImageEncoder(keras.Model):
 
     `call(features, training=False)` takes `images` (B, Y, X, 3), float32 from 0 to 1, all of the size that the model
     was made for. It returns `sequence_output` (B, T, D) and `pooled_output` (B, D); a model of several layers may also
-    return `hidden_states`, as an Encoder does. An image's outputs do not depend on the other images.
+    return `hidden_states`, as an Encoder does. An image's outputs do not depend on the other images. With a further
+    argument `only_pooled=True` it returns `pooled_output` alone, and need not compute what that does not take.
 
     The T tokens are first `num_prefix_tokens` that stand for no place, then those of the image, row by row: of the
     token at (row, column) the number is num_prefix_tokens + row columns + column, and it stands for the part of the

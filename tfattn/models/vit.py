@@ -60,6 +60,8 @@ class Vit(ImageEncoder):
 
     Call arguments:
         features: `images` (B, Y, X, 3) float32, from 0 to 1.
+        only_pooled: whether `pooled_output` is all that is wanted: of the last block, only the class token is then
+            computed, where there is one.
 
     Returns:
         a dictionary of `sequence_output` (B, T, D), normalized; `pooled_output` (B, D) float32; and `hidden_states`, a
@@ -171,7 +173,9 @@ class Vit(ImageEncoder):
             for index in range(self.num_layers)
         ]
         self.final_norm = NORMALIZATIONS[self.normalization](epsilon=self.layer_norm_epsilon, name="norm")
-        self.attention_pooling = AttentionPooling(name="pooling", **ranged) if self.pooling == "attention" else None
+        self.attention_pooling = (
+            AttentionPooling(name="pooling", dtype="float32", **ranged) if self.pooling == "attention" else None
+        )
         self.tokens.build((None, height, width, CHANNELS))
         for layer in (self.class_token, self.grid_positions, *self.blocks, self.final_norm, self.attention_pooling):
             if layer is not None:
@@ -182,16 +186,21 @@ class Vit(ImageEncoder):
         """Y and X of the images."""
         return (self.image_size, self.image_size) if isinstance(self.image_size, int) else tuple(self.image_size)
 
-    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+    def call(self, features: dict[str, Any], training: bool = False, only_pooled: bool = False) -> dict[str, Any]:
         x = self.tokens(self._scaled(features[feature_names.IMAGES]))
         x = x if self.class_token is None else self.class_token(x)
         hidden_states = [self.grid_positions(x, training=training)]
         for block in self.blocks:
-            hidden_states.append(block(hidden_states[-1], training=training))
+            is_read_in_part = only_pooled and self.num_prefix_tokens and block is self.blocks[-1]
+            num_queries = self.num_prefix_tokens if is_read_in_part else None
+            hidden_states.append(block(hidden_states[-1], num_queries=num_queries, training=training))
         hidden_states[-1] = self.final_norm(hidden_states[-1])
+        pooled_output = {feature_names.POOLED_OUTPUT: self._pooled(hidden_states[-1])}
+        if only_pooled:
+            return pooled_output
         return {
             feature_names.SEQUENCE_OUTPUT: hidden_states[-1],
-            feature_names.POOLED_OUTPUT: self._pooled(hidden_states[-1]),
+            **pooled_output,
             feature_names.HIDDEN_STATES: hidden_states,
         }
 

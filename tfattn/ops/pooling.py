@@ -10,6 +10,11 @@ def first(x: Any) -> Any:
     return x[:, 0]
 
 
+def leading(x: Any, count: int) -> Any:
+    """Return the vectors of the first tokens: (..., T, D) -> (..., count, D)."""
+    return ops.split(x, [count], axis=-2)[0]  # its gradient is written at once, that of a slice element by element
+
+
 def at(x: Any, positions: Any) -> Any:
     """Return the vectors at some positions: (B, T, D) and (B, P) int -> (B, P, D)."""
     batch, length, width = ops.shape(x)
