@@ -31,7 +31,9 @@ def trained_on(split):
     """A reader of four images, the same in each epoch but for their brightness."""
     assert split == "train"
     pixels = np.random.default_rng(0).random((4, 8, 8, 3), np.float32)
-    batches = [{IMAGES: tf.constant(pixels * (1 - epoch / 2)), LABEL_IDS: tf.constant([0, 1, 2, 0])} for epoch in (0, 1)]
+    batches = [
+        {IMAGES: tf.constant(pixels * (1 - epoch / 2)), LABEL_IDS: tf.constant([0, 1, 2, 0])} for epoch in (0, 1)
+    ]
     return SimpleNamespace(dataset=lambda epoch: [batches[epoch]])
 
 

@@ -75,7 +75,7 @@ class ImageBackbone(Backbone):
         self.built = True
 
     def encode(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
-        outputs = self.model(features, training=training)
+        outputs = self.model(features, training=training, only_pooled=True)
         return {ENCODED: keras.ops.cast(outputs[POOLED_OUTPUT], "float32")}
 
     def dropped(self, encoded: Any, training: bool = False) -> Any:
