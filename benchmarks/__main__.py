@@ -12,6 +12,7 @@ NAMES = (
     "features",
     "reading",
     "fine_tuning",
+    "vision",
     "pretraining",
     "translation_training",
     "translation_decoding",
