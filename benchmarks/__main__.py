@@ -11,6 +11,7 @@ NAMES = (
     "tokenization",
     "features",
     "reading",
+    "image_input",
     "fine_tuning",
     "vision",
     "pretraining",
