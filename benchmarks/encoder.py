@@ -12,6 +12,7 @@ from benchmarks import peers
 from benchmarks.results import Table
 from benchmarks.timing import comparison, medians
 from tfattn.models.bert import Bert
+from tfattn.tasks.task import Task
 from tfattn.tasks.text_classification import TextClassification
 from tfattn.training.optimizers import AdamW
 
@@ -49,13 +50,17 @@ def batch() -> tuple[np.ndarray, np.ndarray]:
 
 def ours(sizes):
     task = TextClassification(model=Bert(vocabulary_size=VOCABULARY, **sizes), targets=TARGETS, pooling="pooler")
+    token_ids, labels = map(tf.constant, batch())
+    features = {"token_ids": token_ids, "padding_mask": token_ids > 0, "segment_ids": tf.zeros_like(token_ids)}
+    return forward_and_step(task, features, {"label_ids": labels, "weights": tf.ones(BATCH)})
+
+
+def forward_and_step(task: Task, features: dict[str, tf.Tensor], targets: dict[str, tf.Tensor]):
+    """Return a forward pass and a training step of a task with one term of the loss, as functions to time."""
     optimizer = AdamW(weight_decay=0.01)
     variables = [variable.value for variable in task.trainable_variables]
     optimizer.build(variables, [1.0] * len(variables))
     one = tf.constant(1.0)
-    token_ids, labels = map(tf.constant, batch())
-    features = {"token_ids": token_ids, "padding_mask": token_ids > 0, "segment_ids": tf.zeros_like(token_ids)}
-    targets = {"label_ids": labels, "weights": tf.ones(BATCH)}
     forward = tf.function(lambda: task(features)["logits"])
 
     @tf.function

@@ -80,9 +80,12 @@ START_POSITIONS = "start_positions"  # (B,) int32, the first token of the answer
 END_POSITIONS = "end_positions"  # (B,) int32, its last token; likewise
 IS_IMPOSSIBLE = "is_impossible"  # (B,) int32, 1 where the question has no answer anywhere in its text
 UNIQUE_IDS = "unique_ids"  # (B,) int64 in files, another number for each example
+MIXED_LABEL_IDS = "mixed_label_ids"  # (B,) int32, of the image that was mixed into each
+MIXED_SHARES = "mixed_shares"  # (B,) float32, how much of it there is in the mixture, at most a half
 WEIGHTS = "weights"  # (B,) float32, 0 for rows that only fill a batch
 
 # Raw fields of a row.
+IMAGE = "image"  # the bytes of a file
 TEXT = "text"
 TEXT_A = "text_a"
 TEXT_B = "text_b"
@@ -99,6 +102,7 @@ PROMPT = "prompt"
 ANSWER = "answer"
 MESSAGES = "messages"  # of a chat, a list
 EXAMPLE = "example"
+FOLDER = "folder"  # in which the folders of classes stand
 
 # The tensors of an export of word vectors.
 WORD_VECTORS = "word_vectors"

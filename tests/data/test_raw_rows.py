@@ -1,5 +1,8 @@
 """Raw rows come back as they were, or not at all."""
 
+import base64
+import json
+
 import numpy as np
 import pytest
 
@@ -22,6 +25,15 @@ def folder(tmp_path):
 
 def test_they_come_back_whatever_they_hold(folder):
     assert read_rows(folder, "test") == [{"row": f"a.csv:{n}", "text": text} for n, text in enumerate(TEXTS)]
+
+
+def test_files_come_back_as_bytes(tmp_path):
+    data = bytes(range(256))
+    with files.atomic_folder(tmp_path / "prepared") as new:
+        line = line_of_row(Row({"image": data, "label": "a"}, "a.png"))
+        (new / "test.jsonl").write_text(line, encoding="utf-8")
+    assert json.loads(line)["image"] == {"b64": base64.b64encode(data).decode()}
+    assert read_rows(tmp_path / "prepared", "test") == [{"row": "a.png", "image": data, "label": "a"}]
 
 
 def test_rows_that_training_rows_repeat_are_marked(folder):

@@ -101,7 +101,7 @@ def test_when_it_is_sure(predictions):
 
 def test_paired_and_long_texts_are_shown_short():
     rows = [{"row": "a.tsv:1", "text_a": "one", "text_b": "two " * 200, "label": "Leak"}]
-    predicted = classification.PredictedTexts(
+    predicted = classification.PredictedRows(
         rows=rows, labels=LABELS, true=TRUE[:1], given=TRUE[:1], scores=SCORES[:1], leaked=np.zeros(1, bool)
     )
     assert predicted.text(0).startswith("one | two") and len(predicted.text(0)) == classification.MOST_CHARACTERS

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.contracts.layer import check_layer
+from tfattn.layers.attention_pooling import AttentionPooling
 from tfattn.layers.column_tokens import CategoryTokens, ClassToken, MissingTokens
 from tfattn.layers.cross_attention import CrossAttention
 from tfattn.layers.decoder_block import DecoderBlock
@@ -11,6 +12,8 @@ from tfattn.layers.dropout import Dropout
 from tfattn.layers.embeddings import Embeddings, EmbeddingTable
 from tfattn.layers.encoder_block import EncoderBlock
 from tfattn.layers.feed_forward import FeedForward
+from tfattn.layers.grid_positions import GridPositions
+from tfattn.layers.image_tokens import ConvolutionalTokens, PatchTokens
 from tfattn.layers.multi_head_attention import MultiHeadAttention
 from tfattn.layers.norm import LayerNormalization, NoNormalization, RmsNormalization
 from tfattn.layers.numeric_tokens import ColumnProjection, LinearTokens, PeriodicTokens, PiecewiseLinearTokens
@@ -18,9 +21,11 @@ from tfattn.layers.pooler import Pooler
 from tfattn.layers.positions import Positions
 from tfattn.layers.pre_norm_block import PreNormBlock
 from tfattn.layers.projection import Projection
+from tfattn.layers.stochastic_depth import StochasticDepth
 
 DRAW = np.random.default_rng(0)
 X = DRAW.normal(size=(3, 5, 8)).astype("float32")
+IMAGES = DRAW.normal(size=(3, 8, 12, 3)).astype("float32")
 IDS = DRAW.integers(0, 11, size=(3, 5)).astype("int32")
 SEGMENTS = DRAW.integers(0, 2, size=(3, 5)).astype("int32")
 MISSING = np.array([[1, 0, 0, 1, 0], [0, 1, 1, 0, 0], [0, 0, 0, 0, 1]], "float32")
@@ -98,6 +103,11 @@ LAYERS = [
     pytest.param(CategoryTokens, {"width": 6, "category_counts": [11] * 5}, [IDS], (3, 5, 6), id="categories"),
     pytest.param(MissingTokens, {}, [X[::-1], MISSING], (3, 5, 8), id="missing values"),
     pytest.param(ClassToken, {}, [X], (3, 6, 8), id="class token"),
+    pytest.param(PatchTokens, {"width": 6, "patch_size": 4}, [IMAGES], (3, 6, 6), id="patches"),
+    pytest.param(ConvolutionalTokens, {"width": 6, "num_convolutions": 2}, [IMAGES], (3, 6, 6), id="convolutions"),
+    pytest.param(GridPositions, {"grid": (2, 2), "num_prefix_tokens": 1}, [X], (3, 5, 8), id="positions of a grid"),
+    pytest.param(AttentionPooling, {}, [X], (3, 8), id="pooling by attention"),
+    pytest.param(StochasticDepth, {"rate": 0.0}, [X], (3, 5, 8), id="stochastic depth"),
     pytest.param(
         Embeddings,
         {"vocabulary_size": 11, "hidden_dim": 8, "max_sequence_length": 7, "dropout": 0.0},

@@ -16,6 +16,10 @@ def test_first():
     np.testing.assert_array_equal(keras.ops.convert_to_numpy(pooling.first(X)), X[:, 0])
 
 
+def test_leading():
+    np.testing.assert_array_equal(keras.ops.convert_to_numpy(pooling.leading(X, 3)), X[:, :3])
+
+
 def test_a_vector_by_name_is_float32():
     half = X.astype("float16")
     for by, expected in (("cls", half[:, 0]), ("mean", keras.ops.convert_to_numpy(pooling.mean(half, REAL)))):

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from tfattn.ops.positions import restarting, rotary, sinusoidal
+from tfattn.ops.positions import of_grid, restarting, rotary, sinusoidal
 
 pytestmark = pytest.mark.every_backend
 
@@ -74,3 +74,11 @@ def test_rotary_takes_positions_of_each_row():
 def test_positions_restart_in_every_text():
     packed = np.array([[1, 1, 1, 2, 2, 3, 0, 0], [1, 2, 2, 2, 2, 2, 2, 2]])
     assert array(restarting(packed))[:, :6].tolist() == [[0, 1, 2, 0, 1, 0], [0, 0, 1, 2, 3, 4]]
+
+
+def test_places_of_a_grid_tell_their_row_and_their_column():
+    places = array(of_grid(3, 4, 10)).reshape(3, 4, 10)
+    rows, columns = array(sinusoidal(np.arange(3), 5)), array(sinusoidal(np.arange(4), 5))
+    np.testing.assert_allclose(places[..., :5], np.repeat(rows[:, None], 4, axis=1), atol=1e-6)
+    np.testing.assert_allclose(places[..., 5:], np.repeat(columns[None], 3, axis=0), atol=1e-6)
+    assert len(np.unique(places.reshape(12, 10).round(4), axis=0)) == 12

@@ -50,12 +50,14 @@ class Examples:
     Attributes:
         stay_together: whether the examples of a row train side by side; else they come anywhere in an epoch.
         list_roles: those of the values that it reads which are lists of texts; the targets check them.
+        file_roles: those which are the bytes of files; the source checks them.
         made_of: what rows need to have for any example to be made of them, for messages.
         ready_made: which of them another tool may have made, see `completed`: none, those that train, or all.
     """
 
     stay_together: bool = True
     list_roles: tuple[str, ...] = ()
+    file_roles: tuple[str, ...] = ()
     made_of: str = "rows"
     ready_made: Literal["none", "training", "all"] = "none"
 
@@ -124,6 +126,10 @@ class Examples:
     def completed(self, values: dict[str, Any]) -> dict[str, Any]:
         """Add what an example lacks that another tool has made, where it follows from the rest."""
         return values
+
+    def decoders(self, preprocessor: Preprocessor) -> Sequence[Transform]:
+        """List what is done to every batch as it is read, where records hold the bytes of files: the same each time."""
+        return ()
 
     def transforms(self, preprocessor: Preprocessor) -> Sequence[Transform]:
         """List what is done to training batches as they are read, with another outcome in each epoch."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 MOST_UNKNOWN = 0.05  # of all tokens, or values; more is said
-TEXTS, COLUMNS = "texts", "columns"  # what rows are made of
+TEXTS, COLUMNS, IMAGES = "texts", "columns", "images"  # what rows are made of
 _WORDS = {
     TEXTS: {
         "crossing": "{split} text that is also a training row's",
@@ -19,6 +19,14 @@ _WORDS = {
         "nothing": "No row lacks its label, and none occurs twice.",
         "unknown": "values",
     },
+    IMAGES: {
+        "crossing": "{split} image that is also a training image",
+        "conflicts": "same image, different labels",
+        "duplicates": "image that is the same as an earlier one",
+        "no": "left out: no {role} that can be read",
+        "nothing": "Every image can be read, and none occurs twice.",
+        "unknown": "values",
+    },
 }
 
 
@@ -32,7 +40,7 @@ def findings(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
         words["duplicates"]: summary["duplicates"],
         **{f"{split} text cut at the limit": finding for split, finding in summary["truncated"].items()},
         "left out: too long to be trained on": summary["left_out"],
-        **{f"left out: no {role}": finding for role, finding in summary["missing"].items()},
+        **{words.get("no", "left out: no {role}").format(role=role): one for role, one in summary["missing"].items()},
         **summary.get("remarks", {}),
     }
     return {what: finding for what, finding in found.items() if finding["rows"]}

@@ -27,7 +27,7 @@ from tfattn.data.batching import tokens_of
 from tfattn.data.class_plot import class_bars
 from tfattn.data.division import SPLITS, divide
 from tfattn.data.encoding import by_mask, described
-from tfattn.data.findings import COLUMNS, TEXTS
+from tfattn.data.findings import COLUMNS, IMAGES, TEXTS
 from tfattn.data.fitting import FITTED, Make, fit
 from tfattn.data.gather import GATHERED, Shards, gather, shards
 from tfattn.data.records import PREPARE_AGAIN, Stored, StoredSplit, shard_name
@@ -153,7 +153,7 @@ def prepare(
             measuring = {split: found.is_leaked & (split_of_row == SPLITS.index(split)) for split in present[1:]}
             summary = summarize(
                 splits,
-                made_of=COLUMNS if data.preprocessing.reads_columns else TEXTS,
+                made_of=_made_of(data),
                 missing=surveyed.dropped,
                 remarks=surveyed.remarks,
                 duplicates=surveyed.finding(found.is_duplicate),
@@ -276,6 +276,10 @@ def _tokens(folder: Path, splits: Sequence[str]) -> dict[str, np.ndarray]:
         names = [split] if len(columns) == 1 else [f"{split}, source", f"{split}, target"]
         lengths |= dict(zip(names, columns, strict=True))
     return lengths
+
+
+def _made_of(data: Data) -> str:
+    return COLUMNS if data.preprocessing.reads_columns else IMAGES if data.examples.file_roles else TEXTS
 
 
 def _hash(folder: Path) -> str:

@@ -1,5 +1,6 @@
 """The raw rows of the splits that measure, beside their records: JSON lines, in the order of the file."""
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,11 @@ from tfattn.data.source import Row
 
 
 def line_of_row(row: Row) -> str:
-    """Make a line of `<split>.jsonl`: the fields of a row, and as `row` its file and line."""
-    return json.dumps({"row": row.where, **row.fields}, ensure_ascii=False) + "\n"
+    """Make a line of `<split>.jsonl`: the fields of a row, and as `row` its file and line.
+
+    The bytes of a file stand there as TF Serving's requests have them: `{"b64": "..."}`.
+    """
+    return json.dumps({"row": row.where, **row.fields}, ensure_ascii=False, default=_in_base64) + "\n"
 
 
 def read_rows(folder: str | Path, split: str) -> list[dict[str, Any]]:
@@ -23,7 +27,17 @@ def read_rows(folder: str | Path, split: str) -> list[dict[str, Any]]:
         DataError: the file is missing or damaged.
     """
     files.verify(folder, f"{split}.jsonl", remedy=PREPARE_AGAIN)
-    return files.read_json_lines(Path(folder) / f"{split}.jsonl", dict[str, Any], remedy=PREPARE_AGAIN)
+    rows = files.read_json_lines(Path(folder) / f"{split}.jsonl", dict[str, Any], remedy=PREPARE_AGAIN)
+    return [{name: _of_base64(value) for name, value in row.items()} for row in rows]
+
+
+def _in_base64(data: bytes) -> dict[str, str]:
+    return {"b64": base64.b64encode(data).decode()}
+
+
+def _of_base64(value: Any) -> Any:
+    is_file = isinstance(value, dict) and value.keys() == {"b64"}
+    return base64.b64decode(value["b64"]) if is_file else value
 
 
 def read_leaked(folder: str | Path, split: str) -> np.ndarray:

@@ -34,7 +34,8 @@ class Reader:
         batching: how rows form batches.
         seed: not negative.
         shuffle: whether the order is random, another one in each epoch.
-        transforms: what is done to each batch in turn, at random by (seed, epoch, record); for training rows.
+        transforms: what is done to each batch in turn: decoding, and for training rows what is random by (seed, epoch,
+            record).
 
     Attributes:
         num_records: records of the split.
@@ -133,6 +134,8 @@ class Reader:
             all that; of several updates (updates, n, ...). T is the longest of the whole batch, for all its parts.
         """
         order = _Order(self.plan(epoch), self._records.lengths, start)
+        changes = [change.in_epoch(seed=self._seed, epoch=epoch) for change in self._transforms]
+        with_partners = any(change.reads_partners for change in changes)
         with tf.device("CPU:0"):  # where input pipelines run, whatever device is current
             parts = tf.constant(list(range(replicas) if local is None else local), tf.int64)
             paths = tf.constant([str(path) for path in self._records.paths])
@@ -151,8 +154,10 @@ class Reader:
             # `stored` must not leave this function: tf.data measures the strings of every element.
             @as_it_stands
             def batch(number):
-                begin = begins[number]
-                slots, real = _filled(begins[number + 1] - begin, parts, replicas, accumulation, updates)
+                begin, count = begins[number], begins[number + 1] - begins[number]
+                slots, real = _filled(count, parts, replicas, accumulation, updates)
+                if with_partners:  # the last row of the batch is that of the first
+                    slots, real = tf.concat([slots, count - 1 - slots], axis=0), tf.concat([real, real], axis=0)
                 mine = tf.gather(rows, begin + slots)
                 return tf.gather(stored, tf.gather(places, mine)), mine, real, widths[number]
 
@@ -163,7 +168,7 @@ class Reader:
             batch = parse(serialized, self._records.features, tf.gather(lengths, mine), widths)
             batch[RECORD_IDS] = tf.where(real, mine, -1)
             batch[WEIGHTS] = tf.cast(real, tf.float32)
-            for change in self._transforms:
+            for change in changes:
                 batch = change(batch, seeds_of(mine, seed=self._seed, epoch=epoch))
             batch = {name: _divided(value, len(parts)) for name, value in batch.items()}
             return {name: _divided(value, updates, axis=1) for name, value in batch.items()} if updates > 1 else batch

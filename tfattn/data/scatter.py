@@ -162,10 +162,10 @@ def _numbered(rows: np.ndarray, seen: Counter[int]) -> np.ndarray:
 
 
 def _characters(value: Any) -> int:
-    """Count the characters of a text, or of a list of texts."""
+    """Count the characters of a text, or of a list of texts, or the bytes of a file."""
     if isinstance(value, list):
         return sum(len(text) for text in value if isinstance(text, str))
-    return len(value) if isinstance(value, str) else 0
+    return len(value) if isinstance(value, str | bytes) else 0
 
 
 def _batches(

@@ -29,6 +29,7 @@ class Data:
         split: how rows are divided into those that train and those that measure.
         targets: what rows have to teach, as the task asks for it.
         examples: how rows become what records hold, as the task has it.
+        augmentation: how training images are changed as they are read, other ways in each epoch.
         missing: by role, the texts that say that there is no value, such as `label: ["-"]` where annotators disagreed;
             a row that needs it is left out.
         engine: what prepares the data, and with how many processes; it makes no difference to what is prepared.
@@ -39,8 +40,8 @@ class Data:
 
     Raises:
         ConfigError: a role that the preprocessing, the targets or the split read has no column, `missing` has one that
-            no row needs, a table reads the column of a target, there are no classes to balance, or the rows that
-            measure are given twice, or hold no texts where the task needs them.
+            no row needs, what is to be augmented are no images, a table reads the column of a target, there are no
+            classes to balance, or the rows that measure are given twice, or hold no texts where the task needs them.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Data:
         targets: OfTask("targets"),
         examples: OfTask("examples"),
         validation_source: Part("sources") | None = None,
+        augmentation: Section("augmentation") | None = None,
         missing: dict[str, Annotated[list[str], Field(min_length=1)]] | None = None,
         engine: Part("engines") | None = None,
         work_folder: str | None = None,
@@ -75,6 +77,8 @@ class Data:
         self.examples.require(preprocessing)
         self._check_measured()
         self._check_roles()
+        if augmentation is not None and not self.examples.file_roles:
+            raise ConfigError("there are no images to change", key="augmentation", expected="no such key")
         if batching.balanced and not have_classes(targets.features):
             raise ConfigError("there are no classes to balance", key="batching.balanced", expected="false")
         if validation_source is not None and split.folds:
@@ -111,7 +115,8 @@ class Data:
     def text_roles(self, key: str) -> tuple[str, ...]:
         """Tell the roles of a source whose values are texts."""
         targets = () if self.sources[key].has_examples else self.targets.text_roles
-        read = (role for role in self.compared_roles(key) if role not in self.examples.list_roles)
+        others = (*self.examples.list_roles, *self.examples.file_roles)
+        read = (role for role in self.compared_roles(key) if role not in others)
         return (*read, *targets, *self.split.roles)
 
     def compared_roles(self, key: str) -> tuple[str, ...]:

@@ -17,7 +17,8 @@ class Several(Source):
         sources: each under a name of your own, such as `wikipedia: {name: mediawiki, path: dump.xml.bz2}`.
 
     Raises:
-        ConfigError: one of them is `several` too, or only some are of examples that another tool has made.
+        ConfigError: one of them is `several` too, or only some are of examples that another tool has made, or of
+            files of their own.
 
     Example:
         source = Several(sources={"old": DocumentFiles(path="old.txt"), "new": DocumentFiles(path="new.txt")})
@@ -33,11 +34,17 @@ class Several(Source):
                 raise ConfigError(
                     "it is made of several sources itself", key=f"sources.{name}", remedy="List them all in one."
                 )
+            if source.rows_are_files != first.rows_are_files:
+                raise ConfigError(
+                    "lines and files of their own are not read together",
+                    key=f"sources.{name}",
+                    expected="all of one kind",
+                )
             if source.has_examples != first.has_examples:
                 raise ConfigError(
                     "texts and examples are not read together", key=f"sources.{name}", expected="all of one kind"
                 )
-        self.path, self.has_examples = first.path, first.has_examples
+        self.path, self.has_examples, self.rows_are_files = first.path, first.has_examples, first.rows_are_files
         # A role that one of them lacks has no column.
         roles = [role for role in first.fields if all(role in source.fields for source in sources.values())]
         self.fields = {role: first.fields[role] for role in roles}

@@ -17,8 +17,9 @@ class Row:
 
     Attributes:
         fields: the value of each role (`text`, or `text_a` and `text_b`; `label`): a text, empty where the file has
-            none, or where files can hold them a list or an object.
-        where: file and line, for messages.
+            none, or where files can hold them a list or an object. Of an image the bytes of its file; None where it is
+            left out.
+        where: file and line, or of a row that is a file of its own its path; for messages.
     """
 
     fields: dict[str, Any]
@@ -32,12 +33,14 @@ class Source:
         path: the file.
         fields: role -> the column or key that holds it, or the columns.
         format: how rows stand in the file, so that `tfattn predict` can read others like it; None where it cannot.
+        rows_are_files: whether each row is a file of its own, whose path is its place; else that is a file and a line.
         has_examples: whether rows are examples already, which another tool has made: as JSON, under the role `example`.
     """
 
     path: AnyPath
     fields: dict[str, Columns]
     format: FileFormat | None = None
+    rows_are_files: bool = False
     has_examples: bool = False
 
     def add_columns(self, names: Sequence[str]) -> None:

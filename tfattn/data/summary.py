@@ -57,7 +57,7 @@ class Summary(TypedDict):
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
-    made_of: Literal["texts", "columns"]
+    made_of: Literal["texts", "columns", "images"]
     rows: dict[str, int]
     classes: dict[str, dict[str, int]]
     tokens: NotRequired[dict[str, dict[str, int | float]]]
@@ -93,7 +93,7 @@ class SplitFindings(TypedDict):
 def summarize(
     splits: dict[str, SplitFindings],
     *,
-    made_of: Literal["texts", "columns"],
+    made_of: Literal["texts", "columns", "images"],
     missing: dict[str, Finding],
     remarks: dict[str, Finding],
     duplicates: Finding,
@@ -183,8 +183,9 @@ def _brief(places: list[str]) -> str:
     lines: dict[str, list[str]] = defaultdict(list)
     for place in places:
         file, _, line = place.rpartition(":")
-        lines[Path(file).name].append(line)
-    return "; ".join(f"{file}:{', '.join(numbers)}" for file, numbers in lines.items())
+        is_line = line.isdecimal()
+        lines[Path(file if is_line else place).name] += [line] if is_line else []
+    return "; ".join(f"{file}:{', '.join(numbers)}" if numbers else file for file, numbers in lines.items())
 
 
 def _spread(tokens: np.ndarray) -> dict[str, float]:

@@ -52,13 +52,13 @@ def survey(work: Work, unit: Rows) -> None:
     remarks: defaultdict[str, Places] = defaultdict(Places)
     values: dict[str, set[str]] = {role: set() for role in data.split.hold_out or {}}
     roles = data.compared_roles(unit.source)
-    lines, texts, strata, groups, is_held_out = [], [], [], [], []
+    places, texts, strata, groups, is_held_out = [], [], [], [], []
     for row in complete_rows(data, unit, dropped):
         data.preprocessing.check(row.fields, row.where)
         data.targets.check(row)
         for remark in data.targets.remarks(row):
             remarks[remark].add(row.where)
-        lines.append(line_of(row.where))
+        places.append(row.where)
         texts.append(_hash(normalized(row, roles)))
         strata.append(data.targets.stratum(row))
         groups.append(row.fields[data.split.group].strip() if data.split.group else "")
@@ -74,7 +74,10 @@ def survey(work: Work, unit: Rows) -> None:
         **{name: column.names for name, column in columns.items()},
     }
     with result(work.folder / SURVEY, unit.name) as folder:
-        np.save(folder / "lines.npy", np.array(lines, np.int64))
+        if data.sources[unit.source].rows_are_files:
+            np.save(folder / "paths.npy", np.array([place.encode() for place in places], bytes))
+        else:
+            np.save(folder / "lines.npy", np.array([line_of(place) for place in places], np.int64))
         np.save(folder / "texts.npy", np.array(texts, np.uint64))
         np.save(folder / "is_held_out.npy", np.array(is_held_out, bool))
         for name, column in columns.items():
@@ -102,7 +105,10 @@ class Survey:
 
     def __init__(self, data: Data, folder: Folder, units: Sequence[Rows]):
         self.units = units
-        self._paths = [unit.part.path or str(data.sources[unit.source].path) for unit in units]
+        self._paths = [
+            None if data.sources[unit.source].rows_are_files else unit.part.path or str(data.sources[unit.source].path)
+            for unit in units
+        ]
         self._folders = results.all_opened(folder / SURVEY, [unit.name for unit in units])
         found = self._each(lambda part: json.loads((part / "found.json").read_bytes()))
         self.texts, self.is_held_out = (np.concatenate(self._columns(name)) for name in ("texts", "is_held_out"))
@@ -115,15 +121,16 @@ class Survey:
         self.dropped, self.remarks = (_places(found, kind) for kind in ("dropped", "remarks"))
         values = [part["values"] for part in found]
         self.values = {role: sorted({value for part in values for value in part[role]}) for role in values[0]}
-        self._lines = lru_cache(maxsize=4)(lambda number: arrays.opened(self._folders[number] / "lines.npy"))
+        self._places = lru_cache(maxsize=4)(self._places_of)
 
     def __len__(self) -> int:
         return int(self.starts[-1])
 
     def __getitem__(self, row: int) -> str:
-        """Return the place of a row: file and line."""
+        """Return the place of a row: file and line, or the path of a file of its own."""
         part = int(np.searchsorted(self.starts, row, side="right")) - 1
-        return f"{self._paths[part]}:{self._lines(part)[row - self.starts[part]]}"
+        path, place = self._paths[part], self._places(part)[row - self.starts[part]]
+        return bytes(place).decode() if path is None else f"{path}:{place}"
 
     @cached_property
     def is_apart(self) -> np.ndarray:
@@ -134,6 +141,9 @@ class Survey:
         """Count some rows, (N,) bool, and name the places of the first."""
         numbers = np.flatnonzero(rows)
         return {"rows": len(numbers), "first": [self[row] for row in numbers[:SHOWN_ROWS]]}
+
+    def _places_of(self, part: int) -> np.ndarray:
+        return arrays.opened(self._folders[part] / ("lines.npy" if self._paths[part] else "paths.npy"))
 
     def _columns(self, name: str) -> list[np.ndarray]:
         return self._each(lambda part: arrays.load(part / f"{name}.npy"))
@@ -181,6 +191,7 @@ def normalized(row: Row, roles: Sequence[str]) -> str:
     """Return a row's text as it is compared: case, width and spaces make no difference."""
     values = (row.fields[role] for role in roles)
     parts = (part for value in values for part in (value if isinstance(value, list) else [value]))
+    parts = (hashlib.sha256(part).hexdigest() if isinstance(part, bytes) else part for part in parts)
     return "\n".join(_plain(part if isinstance(part, str) else json.dumps(part, sort_keys=True)) for part in parts)
 
 

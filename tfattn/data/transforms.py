@@ -21,9 +21,17 @@ class Transform:
 
     Attributes:
         targets: the names that it adds to a batch for models to be taught.
+        reads_partners: whether it reads each row together with another of its batch, drawn like the batch itself: it
+            gets the B rows and behind them their B partners, which earlier transforms have changed as they change them
+            in their own places, and returns the B rows. None comes after it.
     """
 
     targets: tuple[str, ...] = ()
+    reads_partners: bool = False
+
+    def in_epoch(self, *, seed: int, epoch: int) -> "Transform":
+        """Return what is done in an epoch, where that is more than to draw by its seeds."""
+        return self
 
     def __call__(self, batch: Batch, seeds: tf.Tensor) -> dict[str, tf.Tensor]:
         """Change a batch.

@@ -15,7 +15,7 @@ from tfattn.evaluation.members import Spread
 from tfattn.evaluation.metrics import calibration, calibration_error, classification, confusions
 from tfattn.evaluation.report import Headline, Picture, Section, Table, Text
 from tfattn.evaluation.wording import count, percent, percents, shown_of
-from tfattn.features import LABEL, LABEL_IDS
+from tfattn.features import IMAGE, LABEL, LABEL_IDS
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions
 
@@ -27,18 +27,46 @@ MOST_CHARACTERS = 300
 
 
 @dataclass(frozen=True, kw_only=True)
-class PredictedTexts(Chosen):
+class PredictedRows(Chosen):
     """Every row of a split with what it is and what was predicted.
 
     Args:
-        rows: N raw rows: `row` (file:line), `label`, and one or more texts.
+        rows: N raw rows: `row` (file:line), `label`, and one or more texts, or an image.
         labels: the C labels in the order of their ids.
         true, given, scores: see Chosen.
         leaked: (N,) whether a training row repeats the row.
+        thing: what a row is: "text" or "image".
     """
 
     labels: Sequence[str]
     leaked: np.ndarray
+    thing: str = "text"
+
+    @staticmethod
+    def of(ensemble: TrainedEnsemble, predictions: SplitPredictions, *, thing: str) -> "PredictedRows":
+        """Take what was predicted for the rows of a split."""
+        return PredictedRows(
+            rows=predictions.rows,
+            labels=ensemble.labels,
+            true=predictions.targets[LABEL_IDS],
+            given=predictions.values[LABEL_IDS],
+            scores=predictions.values["scores"],
+            leaked=predictions.leaked,
+            thing=thing,
+        )
+
+    @property
+    def an_one(self) -> str:
+        """The thing with its article."""
+        return f"{'an' if self.thing[0] in 'aeiou' else 'a'} {self.thing}"
+
+    @property
+    def ranked_mistakes(self) -> list[tuple[int, int, int]]:
+        """The pairs of a true label and another that was given, the most frequent first, and how often that was."""
+        counts = confusions(self.true, self.given, len(self.labels))
+        mistakes = counts - np.diag(counts.diagonal())
+        ranked = [divmod(place, len(counts)) for place in np.argsort(-mistakes, axis=None, kind="stable")]
+        return [(int(true), int(given), int(n)) for true, given in ranked if (n := mistakes[true, given])]
 
     def text(self, number: int) -> str:
         """Return the text of a row, or its texts, as a page can show them."""
@@ -57,25 +85,36 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         findings whose metrics are `loss`, those of metrics.classification, `calibration_error`, those of
         doubts.accuracy_without; of several models those of Spread.
     """
-    predicted = PredictedTexts(
-        rows=predictions.rows,
-        labels=ensemble.labels,
-        true=predictions.targets[LABEL_IDS],
-        given=predictions.values[LABEL_IDS],
-        scores=predictions.values["scores"],
-        leaked=predictions.leaked,
-    )
+    predicted = PredictedRows.of(ensemble, predictions, thing="text")
+    return measured(predicted, predictions, mistakes=[_mistakes(predicted)])
+
+
+def measured(
+    predicted: PredictedRows,
+    predictions: SplitPredictions,
+    *,
+    mistakes: Sequence[Section],
+    more: dict[str, float] | None = None,
+) -> Findings:
+    """Measure what was predicted.
+
+    Args:
+        predicted: every row.
+        predictions: where that was taken from.
+        mistakes: sections that show some of them.
+        more: further metrics.
+    """
     metrics = {"loss": predictions.loss, **classification(predicted.true, predicted.given, predicted.labels)}
     groups = calibration(predicted.confidence, predicted.right)
     metrics["calibration_error"] = calibration_error(groups)
     metrics |= doubts.accuracy_without(predicted.leaked, predicted.right)
     each = ((one.name, one.targets[LABEL_IDS], one.values[LABEL_IDS]) for one in predictions.members)
     spread = Spread("accuracy", {name: classification(*ids, predicted.labels) for name, *ids in each})
-    metrics |= spread.metrics
-    texts = count(len(predicted.rows), f"{predictions.split} text")
+    metrics |= spread.metrics | (more or {})
+    rows = count(len(predicted.rows), f"{predictions.split} {predicted.thing}")
     return Findings(
-        question="which label does a text get?",
-        measured=f"{texts}, {count(len(predicted.labels), 'label')}",
+        question=f"which label does {predicted.an_one} get?",
+        measured=f"{rows}, {count(len(predicted.labels), 'label')}",
         metrics=metrics,
         predictions=_lines(predicted),
         headline=_headline(predicted, metrics, predictions.split, spread.facts),
@@ -83,17 +122,17 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
             _per_label(predicted, metrics),
             _confused(predicted),
             *spread.sections(metrics, predictions),
-            _mistakes(predicted),
+            *mistakes,
             _certainty(predicted, groups),
         ],
-        thing="text",
+        thing=predicted.thing,
         summary=_summary(metrics, predicted.labels),
         in_short=f"accuracy {metrics['accuracy']:.4f} (95% interval {metrics['accuracy_low']:.4f} to "
         f"{metrics['accuracy_high']:.4f}), baseline {metrics['baseline_accuracy']:.4f}",
     )
 
 
-def _headline(predicted: PredictedTexts, metrics: dict[str, float], split: str, of_members: dict[str, str]) -> Headline:
+def _headline(predicted: PredictedRows, metrics: dict[str, float], split: str, of_members: dict[str, str]) -> Headline:
     rows = len(predicted.rows)
     most_frequent = predicted.labels[np.bincount(predicted.true, minlength=len(predicted.labels)).argmax()]
     weakest = min(predicted.labels, key=lambda label: metrics[f"f1/{label}"])
@@ -101,14 +140,14 @@ def _headline(predicted: PredictedTexts, metrics: dict[str, float], split: str, 
     right_if_sure = f", {percent(predicted.right[sure].mean())} right" if sure.any() else ""
     return Headline(
         metric=percent(metrics["accuracy"]),
-        sentence=f"{predicted.right.sum():,} of {count(rows, 'text')} got the right label.",
+        sentence=f"{predicted.right.sum():,} of {count(rows, predicted.thing)} got the right label.",
         doubts=[
             *doubts.of_labels(metrics, predicted.labels, predicted.true, predicted.given),
-            *doubts.of_unseen(predicted.leaked, metrics, split=split, thing="text"),
+            *doubts.of_unseen(predicted.leaked, metrics, split=split, thing=predicted.thing),
         ],
         remarks=[
             f"Always predicting “{most_frequent}” would be right for {percent(metrics['baseline_accuracy'])}.",
-            f"With so many texts the true fraction lies between "
+            f"With so many {predicted.thing}s the true fraction lies between "
             f"{percents(metrics['accuracy_low'], metrics['accuracy_high'], word='and')} (95% interval); a difference "
             "smaller than that may be chance.",
         ],
@@ -122,57 +161,54 @@ def _headline(predicted: PredictedTexts, metrics: dict[str, float], split: str, 
     )
 
 
-def _per_label(predicted: PredictedTexts, metrics: dict[str, float]) -> Section:
+def _per_label(predicted: PredictedRows, metrics: dict[str, float]) -> Section:
     rows = {label: metrics[f"support/{label}"] for label in predicted.labels}
     table = [
         [label, rows[label], *(percent(metrics[f"{name}/{label}"]) for name in ("precision", "recall", "f1"))]
         for label in predicted.labels
     ]
     scores = {label: metrics[f"f1/{label}"] for label in predicted.labels}
+    notes = {label: f"({count(n, predicted.thing)})" for label, n in rows.items()}
     parts = [
         Text(
-            "Found: of the texts with this label, how many got it. Reliable: of the texts that got this label, how "
-            "many should have. F1 is high only where both are."
+            f"Found: of the {predicted.thing}s with this label, how many got it. Reliable: of the {predicted.thing}s "
+            "that got this label, how many should have. F1 is high only where both are."
         ),
         Table(
-            ["label", "texts", "reliable (precision)", "found (recall)", "F1"],
+            ["label", f"{predicted.thing}s", "reliable (precision)", "found (recall)", "F1"],
             table,
             folded=f"All {len(table)} labels" if len(table) > MOST_LABELS else "",
         ),
         Picture(
             "f1",
-            svg(plots.bars(scores, title="F1", notes={label: f"({count(n, 'text')})" for label, n in rows.items()})),
+            svg(plots.bars(scores, title="F1", notes=notes)),
             "F1 of each label",
         ),
     ]
     return Section("How well each label is known", parts)
 
 
-def _confused(predicted: PredictedTexts) -> Section:
+def _confused(predicted: PredictedRows) -> Section:
     counts = confusions(predicted.true, predicted.given, len(predicted.labels))
     picture = Picture("confusion", svg(plots.confusion(counts, predicted.labels)), "true labels by given labels")
     texts = counts.sum(axis=1)
-    mistakes = counts - np.diag(counts.diagonal())
-    ranked = [divmod(place, len(counts)) for place in np.argsort(-mistakes, axis=None, kind="stable")]
     table = [
-        [
-            predicted.labels[true],
-            predicted.labels[given],
-            int(mistakes[true, given]),
-            percent(mistakes[true, given] / texts[true]),
-        ]
-        for true, given in ranked[:SHOWN_CONFUSIONS]
-        if mistakes[true, given]
+        [predicted.labels[true], predicted.labels[given], times, percent(times / texts[true])]
+        for true, given, times in predicted.ranked_mistakes[:SHOWN_CONFUSIONS]
     ]
     words = Text(
-        "Each line of the chart holds the texts of one label, each column those that were given a label: blue is "
-        "right, orange is wrong."
+        f"Each line of the chart holds the {predicted.thing}s of one label, each column those that were given a label: "
+        "blue is right, orange is wrong."
     )
-    common = [Table(["true label", "taken for", "texts", "of its texts"], table)] if table else []
+    common = (
+        [Table(["true label", "taken for", f"{predicted.thing}s", f"of its {predicted.thing}s"], table)]
+        if table
+        else []
+    )
     return Section("What is taken for what", [words, picture, *common])
 
 
-def _mistakes(predicted: PredictedTexts) -> Section:
+def _mistakes(predicted: PredictedRows) -> Section:
     worst = predicted.wrong[:WORST_MISTAKES]
     if not len(worst):
         return Section("The worst mistakes", [Text("There are none: every text got the right label.")])
@@ -194,15 +230,18 @@ def _mistakes(predicted: PredictedTexts) -> Section:
     )
 
 
-def _certainty(predicted: PredictedTexts, groups: Sequence[tuple[int, float, float]]) -> Section:
+def _certainty(predicted: PredictedRows, groups: Sequence[tuple[int, float, float]]) -> Section:
     table = [
         [f"{threshold:.0%}", int(sure.sum()), percent(sure.mean()), percent(predicted.right[sure].mean())]
         for threshold in THRESHOLDS
         if (sure := predicted.confidence >= threshold).any()
     ]
     if table:
-        words = "Every prediction has a score. If only those with a high score are used and a person reads the rest:"
-        kept = [Text(words), Table(["score at least", "texts", "fraction of all", "right among these"], table)]
+        words = "Every prediction has a score. If only those with a high score are used and a person looks at the rest:"
+        kept = [
+            Text(words),
+            Table(["score at least", f"{predicted.thing}s", "fraction of all", "right among these"], table),
+        ]
     else:
         kept = [Text(f"Every prediction has a score; none is {THRESHOLDS[0]:.0%} or more.")]
     return Section(
@@ -215,8 +254,9 @@ def _certainty(predicted: PredictedTexts, groups: Sequence[tuple[int, float, flo
     )
 
 
-def _lines(predicted: PredictedTexts) -> Iterator[dict[str, Any]]:
-    each = zip(predicted.rows, predicted.true, predicted.given, predicted.scores, strict=True)
+def _lines(predicted: PredictedRows) -> Iterator[dict[str, Any]]:
+    rows = ({key: value for key, value in row.items() if key != IMAGE} for row in predicted.rows)
+    each = zip(rows, predicted.true, predicted.given, predicted.scores, strict=True)
     return (label_line(row, predicted.labels, true=true, given=given, scores=own) for row, true, given, own in each)
 
 

@@ -5,6 +5,7 @@ from data is escaped. It is read on a phone and in the dark as well. It knows no
 its own sections.
 """
 
+import base64
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,11 +127,28 @@ def pieces(text: str, marks: Sequence[tuple[int, int, str, str]]) -> list[Piece]
 
 
 @dataclass(frozen=True)
+class Gallery:
+    """Small images side by side, each with words below it.
+
+    Args:
+        images: of each the bytes of a PNG, and the words.
+    """
+
+    kind: ClassVar[str] = "gallery"
+    images: Sequence[tuple[bytes, str]]
+
+    def addresses(self) -> Iterator[tuple[str, str]]:
+        """Each image as an address that holds all of it, and its words."""
+        for data, words in self.images:
+            yield f"data:image/png;base64,{base64.b64encode(data).decode()}", words
+
+
+@dataclass(frozen=True)
 class Section:
     """A title and what stands below it."""
 
     title: str
-    parts: Sequence[Text | Table | Picture | Panels | Listing | Marked]
+    parts: Sequence[Text | Table | Picture | Panels | Listing | Marked | Gallery]
 
 
 @dataclass(frozen=True)

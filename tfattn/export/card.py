@@ -3,7 +3,7 @@
 exported        when, ISO 8601, in UTC
 inputs          by name, in the order in which the model reads them: what `Served.about` says of each, and `column`,
                 the column of the source files that it was read from
-examples        validation rows as requests hold them; null where a number is missing
+examples        validation rows as requests hold them; null where a number is missing, {"b64": "..."} for an image
 entries         by output, the names of its entries
 positive        of a classifier, the label that it looks for, where there is one
 threshold       the score from which on it gives this label, where one was chosen, or any label
@@ -11,6 +11,7 @@ metrics         what the evaluation measured, by the names of metrics.json
 measured_on     the rows that were measured, such as "test"
 """
 
+import base64
 import datetime
 import math
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,7 @@ from tfattn.formats.columns import Columns
 FILE = Path("assets.extra") / "card.json"
 MOST_EXAMPLES = 5
 MOST_CHARACTERS = 1000  # of an example: a person is to read it at a glance
+MOST_BYTES = 50_000  # of an image: the card is read with the page
 
 
 def write(
@@ -76,16 +78,20 @@ def _examples(served: Served, rows: Sequence[Mapping[str, str]]) -> list[dict[st
     return [example for place, example in enumerate(chosen) if example not in chosen[:place]]
 
 
-def _plain(value: float | str | list[str]) -> float | str | list[str] | None:
-    """As JSON can hold it: a number in as few digits as float32 has, a list without empty texts."""
+def _plain(value: float | str | bytes | list[str]) -> float | str | list[str] | dict[str, str] | None:
+    """As JSON can hold it: a number in as few digits as float32 has, a list without empty texts, bytes in base64."""
     if isinstance(value, list):
         return [text for text in value if text]
     if isinstance(value, str):
         return value
+    if isinstance(value, bytes):
+        return {"b64": base64.b64encode(value).decode()}
     return float(str(np.float32(value))) if math.isfinite(value) else None
 
 
 def _is_readable(example: Mapping[str, Any]) -> bool:
+    if any(isinstance(value, dict) and len(value["b64"]) > MOST_BYTES for value in example.values()):
+        return False
     values = [one for value in example.values() for one in (value if isinstance(value, list) else [value])]
     texts = [value for value in values if isinstance(value, str)]
     return sum(map(len, texts)) <= MOST_CHARACTERS and any(str(value).strip() for value in values)

@@ -1,5 +1,6 @@
 """Does the export predict as the trained model did? Asked in a fresh process that knows nothing of tfattn."""
 
+import base64
 import json
 import os
 import subprocess
@@ -59,11 +60,15 @@ def check(
     return {"rows": len(rows), **comparison.report, "tolerance": tolerance, "tensorflow": version}
 
 
+def _in_base64(data: bytes) -> dict[str, str]:
+    return {"b64": base64.b64encode(data).decode()}
+
+
 def _ask(folder: Path, rows: Mapping[str, Sequence[Any]]) -> tuple[dict[str, list[Any]], str]:
     """Return the predictions by output, and the version of TensorFlow that gave them."""
     with tempfile.TemporaryDirectory() as scratch:
         request, result = Path(scratch) / "request.json", Path(scratch) / "result.json"
-        request.write_text(json.dumps({"batch_size": BATCH_SIZE, "rows": rows}))
+        request.write_text(json.dumps({"batch_size": BATCH_SIZE, "rows": rows}, default=_in_base64))
         # On the CPU: the accelerator belongs to this process, and may round differently.
         environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "2"}
         command = [sys.executable, "-I", str(WORKER), str(folder), str(request), str(result)]

@@ -1,10 +1,11 @@
 """Predicts for rows from an export where there is TensorFlow and tensorflow-text, and nothing of tfattn or Keras.
 
 A script, not a module: `python -I parity_worker.py FOLDER REQUEST RESULT`. REQUEST is JSON, `{"batch_size": 32,
-"rows": {"text": [...]}}`; RESULT becomes JSON too, `{"tensorflow": its version, "unknown_operations": [...],
-"predictions": {name: [...]}}`.
+"rows": {"text": [...]}}`, where bytes are `{"b64": "..."}`; RESULT becomes JSON too, `{"tensorflow": its version,
+"unknown_operations": [...], "predictions": {name: [...]}}`.
 """
 
+import base64
 import gc
 import json
 import sys
@@ -46,10 +47,16 @@ def predict(folder, rows, batch_size):
     num_rows = len(next(iter(rows.values())))
     predictions = {}
     for start in range(0, num_rows, batch_size):
-        batch = {name: tf.constant(values[start : start + batch_size]) for name, values in rows.items()}
+        batch = {
+            name: tf.constant(list(map(given, values[start : start + batch_size]))) for name, values in rows.items()
+        }
         for name, value in signature(**batch).items():
             predictions.setdefault(name, []).extend(decoded(value.numpy().tolist()))
     return predictions
+
+
+def given(value):
+    return base64.b64decode(value["b64"]) if isinstance(value, dict) else value
 
 
 def decoded(value):

@@ -104,7 +104,8 @@ class Served(tf.Module):
             several, `max_tokens`, of which the rest is not read (None for no limit); of a "number" whether it
             `may_be_missing`, and `low` and `high`, between which all numbers in training lay; of a "category" the known
             `values` in order (None where there are too many to choose from), and `no_value`, the text that says that
-            there is none (None where none does). And `entries`, by output, the names of its entries.
+            there is none (None where none does); of an "image" the `height` and `width` that the model reads, and the
+            `max_bytes` of its file. And `entries`, by output, the names of its entries.
         """
         text = {"kind": "text", "max_tokens": self.preprocessors[0].max_tokens}
         return {"inputs": {name: dict(text) for name in self.inputs}, "entries": {}}

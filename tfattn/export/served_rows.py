@@ -211,7 +211,7 @@ class ServedRows(Served):
         return self.output_side.of_examples(answer(*self.input_side.of_examples(inputs)))
 
 
-def example(row: Mapping[str, str | float | list[str]]) -> bytes:
+def example(row: Mapping[str, str | bytes | float | list[str]]) -> bytes:
     """Serialize a row as a tf.Example."""
     built = tf.train.Example()
     for name, value in row.items():
@@ -219,6 +219,6 @@ def example(row: Mapping[str, str | float | list[str]]) -> bytes:
         if isinstance(value, float | int):
             feature.float_list.value.append(value)
         else:
-            texts = [value] if isinstance(value, str) else value
-            feature.bytes_list.value.extend(text.encode("utf-8") for text in texts)
+            texts = value if isinstance(value, list) else [value]
+            feature.bytes_list.value.extend(text if isinstance(text, bytes) else text.encode() for text in texts)
     return built.SerializeToString(deterministic=True)

@@ -9,7 +9,9 @@ from tfattn.layers.projection import Projection
 
 
 class AttentionPooling(keras.layers.Layer):
-    """The mean of a sequence's vectors, weighted by the softmax of learned scores: (B, T, D) -> (B, D) float32.
+    """The mean of a sequence's vectors, weighted by the softmax of learned scores: (B, T, D) -> (B, D).
+
+    It computes in float32 whatever its type.
 
     Masks: all positions count.
 
@@ -38,7 +40,7 @@ class AttentionPooling(keras.layers.Layer):
     def call(self, x: Any) -> Any:
         x = ops.cast(x, "float32")
         weights = ops.softmax(self.score(x), axis=1)  # (B, T, 1)
-        return ops.matmul(ops.swapaxes(weights, 1, 2), x)[:, 0]
+        return ops.cast(ops.matmul(ops.swapaxes(weights, 1, 2), x)[:, 0], self.compute_dtype)
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
         return (input_shape[0], input_shape[-1])

@@ -173,7 +173,9 @@ class Vit(ImageEncoder):
             for index in range(self.num_layers)
         ]
         self.final_norm = normalization(self.normalization, epsilon=self.layer_norm_epsilon, name="norm")
-        self.attention_pooling = AttentionPooling(name="pooling", **ranged) if self.pooling == "attention" else None
+        self.attention_pooling = (
+            AttentionPooling(name="pooling", dtype="float32", **ranged) if self.pooling == "attention" else None
+        )
         self.tokens.build((None, height, width, CHANNELS))
         for layer in (self.class_token, self.grid_positions, *self.blocks, self.final_norm, self.attention_pooling):
             if layer is not None:

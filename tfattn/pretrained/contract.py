@@ -2,7 +2,7 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -110,6 +110,15 @@ class Pretrained(ABC):
     def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
         """Read tensors, laid out as our variables: (inputs, outputs)."""
 
+    def adapted(self, values: dict[str, list[np.ndarray]], model: "keras.Model") -> dict[str, list[np.ndarray]]:
+        """Change what was read to what a model of other sizes takes, where that has a meaning; by default nothing.
+
+        Args:
+            values: the tensors that make each of the variables, by its path.
+            model: which they are for.
+        """
+        return values
+
     def load_into(self, model: "keras.Model", optional: Sequence["keras.layers.Layer"] = ()) -> ImportReport:
         """Load the published weights into a model.
 
@@ -143,6 +152,7 @@ class Pretrained(ABC):
             )
         tensors = self.read(needed)
         values = {path: [np.asarray(tensors[name], "float32") for name in names] for path, names in pieces.items()}
+        values = self.adapted(values, model)
         wrong = [
             f"{', '.join(f'{name} {tensors[name].shape}' for name in pieces[path])} for {path} {tuple(variable.shape)}"
             for path, variable in variables.items()
@@ -173,6 +183,17 @@ class Pretrained(ABC):
             expected = f"{name} to be one of {', '.join(known)}"
             raise CheckpointError("not supported", where=where, expected=expected, received=str(value))
         return known[value]
+
+    def _refuse(self, settings: Mapping[str, Any], usual: Mapping[str, Any], file: str) -> None:
+        """Refuse a setting that is another than the usual one, which our model has, where it is given at all."""
+        for name, value in usual.items():
+            if settings.get(name, value) != value:
+                raise CheckpointError(
+                    "not supported",
+                    where=str(self.folder / file),
+                    expected=f"{name} to be {value}",
+                    received=str(settings[name])[:60],
+                )
 
     def _existing(self, *names: str) -> Path:
         for name in names:

@@ -4,7 +4,6 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from tfattn.errors import CheckpointError
 from tfattn.pretrained import safetensors_file
 from tfattn.pretrained.contract import read_json
 from tfattn.pretrained.decoder_names import DecoderNames
@@ -43,14 +42,3 @@ class HuggingFaceDecoder(PublishedGpt):
         prefix = self.prefix if any(name.startswith(self.prefix) for name in stored) else ""
         names = self.names.of(path)
         return names if names == (path,) or path.startswith("output/") else tuple(prefix + name for name in names)
-
-    def _refuse(self, settings: dict[str, Any], usual: dict[str, Any]) -> None:
-        """Refuse a setting that is another than the usual one, which our model has, where it is given at all."""
-        for name, value in usual.items():
-            if settings.get(name, value) != value:
-                raise CheckpointError(
-                    "not supported",
-                    where=str(self.folder / CONFIG),
-                    expected=f"{name} to be {value}",
-                    received=str(settings[name])[:60],
-                )

@@ -57,7 +57,7 @@ class HuggingFaceGpt2(HuggingFaceDecoder):
 
     def stated_sizes(self) -> dict[str, Any]:
         config = self._json(CONFIG)
-        self._refuse(config, USUAL)
+        self._refuse(config, USUAL, CONFIG)
         sizes = {ours: self._setting(config, theirs, CONFIG) for ours, theirs in SIZES.items()}
         return {
             **sizes,

@@ -55,8 +55,8 @@ class HuggingFaceLlama(HuggingFaceDecoder):
             "mlp_bias": False,
             "rope_scaling": None,
         }
-        self._refuse(config, usual)
-        self._refuse(rotation, {"rope_type": "default"})
+        self._refuse(config, usual, CONFIG)
+        self._refuse(rotation, {"rope_type": "default"}, CONFIG)
         return {
             **sizes,
             "num_key_value_heads": config.get("num_key_value_heads") or sizes["num_heads"],

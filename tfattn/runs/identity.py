@@ -68,9 +68,9 @@ def inputs_of(config: Config, data: Data) -> Inputs:
 def of_data(config: Config, inputs: Inputs) -> str:
     """Identify prepared data: rows, split, preprocessing and the kinds of targets and examples that a task has.
 
-    Neither what prepares them, and where, nor how they are batched is part of it.
+    Neither what prepares them, and where, nor how they are batched and changed as they are read is part of it.
     """
-    apart = ("batching", "engine", "work_folder")
+    apart = ("batching", "augmentation", "engine", "work_folder")
     section = {key: value for key, value in config.values["data"].items() if key not in apart}
     kind = registry.kind(config.values["task"]["name"])
     return files.digest([FORMAT, section, kind.targets, kind.examples, inputs.data, config.values["seed"]])[:10]
@@ -79,6 +79,7 @@ def of_data(config: Config, inputs: Inputs) -> str:
 def of_run(config: Config, inputs: Inputs) -> str:
     """Identify a trained model, or the models of an ensemble."""
     settings = [config.values["data"]["batching"], *(config.values[key] for key in ("model", "task", "training"))]
+    settings += [augmentation] if (augmentation := config.values["data"].get("augmentation")) else []
     settings += [asdict(ensemble_of(config)), config.values["runtime"]["precision"]]
     return files.digest([of_data(config, inputs), inputs.training, settings])[:10]
 

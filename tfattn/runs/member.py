@@ -10,6 +10,7 @@ import keras
 from tfattn import files
 from tfattn.config.build import build
 from tfattn.config.schema import Config
+from tfattn.data.augmentation import Augmentation
 from tfattn.data.examples import Examples
 from tfattn.data.prepare import Facts, read_facts
 from tfattn.data.raw_rows import read_rows
@@ -82,7 +83,7 @@ class Member:
             batching=build(self.config, "data", "batching"),
             seed=self.training_seed,
             shuffle=is_training,
-            transforms=self._transforms() if is_training else (),
+            transforms=self._transforms(is_training) if folder in (None, self.prepared) else (),
         )
 
     def preprocessor(self) -> Preprocessor:
@@ -92,9 +93,16 @@ class Member:
         preprocessor.load(self.prepared / "preprocessing")
         return preprocessor
 
-    def _transforms(self) -> Sequence[Transform]:
+    def _transforms(self, is_training: bool) -> Sequence[Transform]:
         examples: Examples = build(self.config, "data", "examples")
-        return examples.transforms(self.preprocessor())
+        if not is_training and not examples.file_roles:
+            return ()
+        preprocessor = self.preprocessor()
+        decoders = examples.decoders(preprocessor)
+        if not is_training:
+            return decoders
+        augmentation: Augmentation | None = build(self.config, "data", "augmentation")
+        return [*decoders, *examples.transforms(preprocessor), *(augmentation.transforms() if augmentation else ())]
 
     def task(self, preprocessor: Preprocessor) -> Task:
         """Build the model, untrained, of the sizes that the data need, and the task on it.

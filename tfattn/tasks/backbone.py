@@ -5,7 +5,8 @@ from typing import Any
 import keras
 
 from tfattn.features import COLUMN_ATTENTION, ENCODED, ESSENTIAL_FEATURES, POOLED_OUTPUT
-from tfattn.models.contracts import TableEncoder
+from tfattn.layers.dropout import Dropout
+from tfattn.models.contracts import ImageEncoder, TableEncoder
 
 # What a model may say about how it came to its prediction.
 EXPLANATIONS = (ESSENTIAL_FEATURES, COLUMN_ATTENTION)
@@ -55,3 +56,27 @@ class TableBackbone(Backbone):
         outputs = self.model(features, training=training)
         explanations = {name: outputs[name] for name in EXPLANATIONS if name in outputs}
         return {ENCODED: keras.ops.cast(outputs[POOLED_OUTPUT], "float32"), **explanations}
+
+
+class ImageBackbone(Backbone):
+    """The vector that a model makes of each image.
+
+    Args:
+        model: what reads the images.
+        dropout: the part of that vector that is dropped while training.
+    """
+
+    def __init__(self, model: ImageEncoder, *, dropout: float):
+        super().__init__(name="backbone", autocast=False)
+        self.model = model
+        self.width = model.hidden_dim
+        self.head_dropout = Dropout(dropout, name="head_dropout", dtype="float32")
+        self.head_dropout.build((None, self.width))
+        self.built = True
+
+    def encode(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        outputs = self.model(features, training=training, only_pooled=True)
+        return {ENCODED: keras.ops.cast(outputs[POOLED_OUTPUT], "float32")}
+
+    def dropped(self, encoded: Any, training: bool = False) -> Any:
+        return self.head_dropout(encoded, training=training)

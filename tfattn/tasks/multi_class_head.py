@@ -8,7 +8,7 @@ import numpy as np
 from keras import ops
 
 from tfattn.errors import ConfigError
-from tfattn.features import LABEL_IDS, LOGITS, WEIGHTS
+from tfattn.features import LABEL_IDS, LOGITS, MIXED_LABEL_IDS, MIXED_SHARES, WEIGHTS
 from tfattn.tasks.head import Head, mean_of
 from tfattn.tasks.label_metrics import counts_of, roc_auc
 from tfattn.tasks.operating_point import OperatingPoint, choose
@@ -30,6 +30,8 @@ class MultiClassHead(Head):
             label matters more than the others.
         specificity: the least fraction of the other rows that must not get that label, by which the score from which on
             a row gets it is chosen; None gives the label with the best score.
+        top: among how many of the labels with the best scores the right one is looked for, beside the first; None for
+            no such metric.
 
     Raises:
         ConfigError: class_weights names a label that the data do not have, or there is no positive label for
@@ -51,12 +53,14 @@ class MultiClassHead(Head):
         label_smoothing: float,
         positive_id: int | None = None,
         specificity: float | None = None,
+        top: int | None = None,
     ):
         super().__init__(width=width, units=len(targets["counts"]))
         self.labels = targets["labels"]
         self.positive_id = positive_id
         self.label_smoothing = label_smoothing
         self.specificity = specificity
+        self.top = top
         self.has_operating_point = specificity is not None
         self.weight_of_class = weights_of_classes(class_weights, **targets)
         if specificity is not None and positive_id is None:
@@ -65,7 +69,8 @@ class MultiClassHead(Head):
     @property
     def metric_names(self) -> tuple[str, ...]:
         if self.positive_id is None:
-            return ("accuracy", "macro_precision", "macro_recall", "macro_f1", "matthews_correlation")
+            of_top = (f"top_{self.top}_accuracy",) if self.top else ()
+            return ("accuracy", *of_top, "macro_precision", "macro_recall", "macro_f1", "matthews_correlation")
         of_positive = [f"{name}{end}" for name in ("sensitivity", "specificity") for end in ("", "_low", "_high")]
         return ("accuracy", "accuracy_low", "accuracy_high", *of_positive, "roc_auc")
 
@@ -77,8 +82,11 @@ class MultiClassHead(Head):
         return {CROSS_ENTROPY: weights}
 
     def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """Cross-entropy of each row, (B,)."""
+        """Cross-entropy of each row, (B,); of mixed ones that of both labels, by their shares."""
         targets = ops.one_hot(batch[LABEL_IDS], self.units, dtype="float32")
+        if MIXED_LABEL_IDS in batch:
+            others = ops.one_hot(batch[MIXED_LABEL_IDS], self.units, dtype="float32")
+            targets = targets + batch[MIXED_SHARES][:, None] * (others - targets)
         targets = targets * (1.0 - self.label_smoothing) + self.label_smoothing / self.units
         return {CROSS_ENTROPY: -ops.sum(targets * ops.log_softmax(outputs[LOGITS], axis=-1), axis=-1)}
 
@@ -110,11 +118,18 @@ class MultiClassHead(Head):
         return choose(scores, targets[LABEL_IDS] == self.positive_id, specificity=self.specificity)
 
     def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """How often each label was the right one (`true`), was given (`given`) and both (`right`): (C,) each."""
+        """How often each label was the right one (`true`), was given (`given`) and both (`right`): (C,) each.
+
+        And how often the right one was among the `top` (`found`): (); where that is asked for.
+        """
         counts = ops.cast(batch[WEIGHTS] > 0, "float32")[:, None]
         true = ops.one_hot(batch[LABEL_IDS], self.units, dtype="float32") * counts
         given = ops.one_hot(self.predictions(outputs)[LABEL_IDS], self.units, dtype="float32") * counts
-        return {"true": ops.sum(true, axis=0), "given": ops.sum(given, axis=0), "right": ops.sum(true * given, axis=0)}
+        sums = {"true": ops.sum(true, axis=0), "given": ops.sum(given, axis=0), "right": ops.sum(true * given, axis=0)}
+        if self.top:
+            is_found = ops.in_top_k(batch[LABEL_IDS], outputs[LOGITS], self.top)
+            sums["found"] = ops.sum(ops.cast(is_found, "float32") * counts[:, 0])
+        return sums
 
     def of_each_row(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
         """Return the score of the positive label, and whether it is the right one, (B,) each; nothing where none is."""
@@ -130,6 +145,8 @@ class MultiClassHead(Head):
         """
         counts = counts_of(statistics)
         metrics = counts.metrics()
+        if self.top:
+            metrics[f"top_{self.top}_accuracy"] = float(statistics["found"] / max(statistics["true"].sum(), 1.0))
         if self.positive_id is not None:
             metrics |= counts.detection(self.positive_id) | {"roc_auc": roc_auc(rows["is_positive"], rows["score"])}
         return {name: metrics[name] for name in self.metric_names}

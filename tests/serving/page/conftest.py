@@ -11,6 +11,7 @@ from tests.serving.page.served import (
     CUSTOMERS_CARD,
     ENDINGS_CARD,
     GREETINGS_CARD,
+    IMAGES_CARD,
     PRICES_CARD,
     TAGS_CARD,
     VECTORS_CARD,
@@ -18,6 +19,7 @@ from tests.serving.page.served import (
     Customers,
     Endings,
     Greetings,
+    Images,
     Numbers,
     Prices,
     Reports,
@@ -40,6 +42,8 @@ def folder(tmp_path_factory) -> Path:
     blanks = Blanks()
     save(blanks, folder / "blanks/1", serving_default=blanks.serve, all_masks=blanks.every)
     save(endings := Endings(), folder / "endings/1", serving_default=endings.serve)
+    save(images := Images(), folder / "images/1", serving_default=images.serve)
+    files.write_json(folder / "images/1/assets.extra/card.json", IMAGES_CARD)
     vectors = Vectors()
     save(vectors, folder / "vectors/1", serving_default=vectors.serve, neighbors=vectors.neighbors)
     files.write_json(folder / "vectors/1/assets.extra/card.json", VECTORS_CARD)
@@ -49,7 +53,7 @@ def folder(tmp_path_factory) -> Path:
     files.write_json(folder / "customers/1/assets.extra/card.json", CUSTOMERS_CARD)
     files.write_json(folder / "greetings/1767355200/assets.extra/card.json", GREETINGS_CARD)
     models = {"reports": 'version_labels { key: "in use" value: 7 }', "numbers": "", "customers": ""}
-    models |= {"greetings": "", "prices": "", "tags": "", "blanks": "", "endings": "", "vectors": ""}
+    models |= {"greetings": "", "prices": "", "tags": "", "blanks": "", "endings": "", "vectors": "", "images": ""}
     entries = "".join(
         f'config {{ name: "{name}" base_path: "{folder / name}" model_platform: "tensorflow" {more} }}\n'
         for name, more in models.items()
@@ -118,3 +122,9 @@ def opened(chromium: browser.Browser, server: str, model: str) -> browser.Page:
     page.choose("#model", model)
     page.wait("document.body.ariaBusy === 'false' && document.activeElement.id === 'input-0'")
     return page
+
+
+@pytest.fixture
+def images(chromium, server) -> browser.Page:
+    """The page for a model of images."""
+    return opened(chromium, server, "images")

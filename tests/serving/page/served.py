@@ -1,5 +1,6 @@
 """Small models to serve, two of them with cards."""
 
+import base64
 from pathlib import Path
 
 import tensorflow as tf
@@ -174,6 +175,25 @@ class Endings(tf.Module):
         }
 
 
+class Images(tf.Module):
+    """Tells dark images from bright ones, and refuses what is no image."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="image")], autograph=False)
+    def serve(self, image):
+        def bright(data):
+            with tf.control_dependencies([tf.debugging.Assert(tf.strings.length(data) > 0, ["image 1 is none"])]):
+                pixels = tf.io.decode_image(data, channels=3, expand_animations=False)
+            return tf.reduce_mean(tf.cast(pixels, tf.float32)) / 255.0
+
+        scores = tf.map_fn(bright, image, fn_output_signature=tf.float32)
+        label_id = tf.cast(scores > 0.5, tf.int64)
+        return {
+            "label": tf.gather(SHADES, label_id),
+            "label_id": label_id,
+            "scores": tf.stack([1.0 - scores, scores], axis=1),
+        }
+
+
 WORDS = ["天", "<b>store</b>", "park"]
 # Known in this order, which is neither that of letters nor of lengths.
 PLANS = ["yearly", "monthly", '<b onclick="document.title=1">']
@@ -216,6 +236,16 @@ ENDINGS_CARD = {
     "examples": [{"context": "He", "choices": ENDINGS}],
     "entries": {},
     "metrics": {"accuracy": 0.5, "baseline_accuracy": 0.25},
+    "measured_on": "validation",
+}
+SHADES = ["dark", "<b>bright</b>"]
+WHITE = tf.io.encode_png(tf.fill([3, 5, 3], tf.constant(255, tf.uint8))).numpy()
+IMAGES_CARD = {
+    "exported": "2026-01-02T12:00:00+00:00",
+    "inputs": {"image": {"kind": "image", "column": "image", "height": 32, "width": 32, "max_bytes": 100_000}},
+    "examples": [{"image": {"b64": base64.b64encode(WHITE).decode()}}],
+    "entries": {"scores": SHADES},
+    "metrics": {"accuracy": 0.9, "baseline_accuracy": 0.5},
     "measured_on": "validation",
 }
 PRICES_CARD = {

@@ -156,7 +156,7 @@ class Client:
         sent = self._sent(spec, function, rows)
         exact = Spec(spec.model, known.version)
         outputs = self._patiently(exact, self._transport.predict, signature, function, sent)
-        labels = self._label_names(exact, known) if have_labels(function.outputs) else ()
+        labels = self._label_names(exact, known, sent[0]) if have_labels(function.outputs) else ()
         return [named(one, labels) for one in outputs]
 
     def _function(self, spec: Spec, known: Metadata, signature: str) -> Function:
@@ -186,14 +186,18 @@ class Client:
         columns |= {name: even(columns[name]) for name in function.lists}
         return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
-    def _label_names(self, spec: Spec, known: Metadata) -> tuple[str, ...]:
-        """Ask for the names of the labels in the order of the scores, which `classify` returns for an empty example."""
+    def _label_names(self, spec: Spec, known: Metadata, row: Mapping[str, Any]) -> tuple[str, ...]:
+        """Ask for the names of the labels in the order of the scores, which `classify` returns for an empty example.
+
+        Of bytes, such as those of an image, those of a row are sent: empty ones are no image.
+        """
         if "classify" not in known.signatures:
             return ()
         key = (spec.model, known.version)
         if key not in self._labels:
             inputs = known.signatures["serving_default"].inputs
             example = {name: _NOTHING.get(dtype, 0) for name, dtype in inputs.items()}
+            example |= {name: row[name] for name in inputs if isinstance(row.get(name), bytes)}
             self._labels[key] = self._patiently(spec, self._transport.labels, example)
         return self._labels[key]
 

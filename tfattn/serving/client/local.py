@@ -17,6 +17,7 @@ from tfattn.serving.api.tensors import strings
 from tfattn.serving.client.row_outputs import decoded, named
 from tfattn.serving.engine.saved_model import EXPORT_AGAIN, SavedModel
 from tfattn.serving.models import model_store
+from tfattn.serving.page import card
 
 
 def load(model: str, folder: str | Path = "saved_models", *, allow_operations: Collection[str] = ()) -> "LocalModel":
@@ -48,6 +49,7 @@ class LocalModel:
         trained_on: each input, and the column of a source file that it was trained on, and how that file is read.
         numeric: the inputs that are numbers; the others are texts.
         lists: the inputs of which a row has several texts.
+        files: the inputs that are the bytes of images, by its card.
         writes_text: whether its prediction is a text.
         labels: the label names in the order of `scores`; empty where the model has none.
 
@@ -72,6 +74,9 @@ class LocalModel:
         self.inputs = tuple(name for name in default.inputs if name not in default.defaults)
         self.numeric = frozenset(name for name, tensor in default.inputs.items() if not _is_text(tensor))
         self.lists = frozenset(name for name, tensor in default.inputs.items() if _is_list(tensor))
+        known = card.read(self.folder)
+        kinds = {name: one.kind for name, one in known.inputs.items()} if known else {}
+        self.files = frozenset(name for name in self.inputs if kinds.get(name) == "image")
         self.writes_text = TEXT in default.outputs
         source = self.folder / "assets.extra" / "source.json"
         self.trained_on = (
@@ -161,11 +166,11 @@ def _column(name: str, tensor: Tensor, values: Sequence[Any]) -> np.ndarray:
         texts = even(list(values))
         return np.array([[text.encode("utf-8") for text in row] for row in texts], object)
     for value in values:
-        if value is None or isinstance(value, str) != _is_text(tensor):
+        if value is None or isinstance(value, str | bytes) != _is_text(tensor):
             expected = "text" if _is_text(tensor) else "a number"
             raise ServingError(
                 f"the input `{name}` is no {expected.split()[-1]}", expected=expected, received=repr(value)
             )
     if not _is_text(tensor):
         return np.array(values, tensor.numpy_dtype)
-    return strings([value.encode("utf-8") for value in values])
+    return strings([value.encode("utf-8") if isinstance(value, str) else value for value in values])

@@ -13,7 +13,7 @@ from tfattn.errors import ConfigError, DataError, RefusedError, TfattnError
 from tfattn.features import SOURCE, TEXT
 from tfattn.formats import numbers
 from tfattn.formats.training_file import TrainingFile
-from tfattn.serving.client import input_rows, output_lines
+from tfattn.serving.client import image_rows, input_rows, output_lines
 from tfattn.serving.client.input_rows import InputKind, InputRow
 from tfattn.serving.client.output_lines import EMPTY, ERROR, FailedRow, OutputLine
 
@@ -27,6 +27,7 @@ class Predictor(Protocol):
     trained_on: TrainingFile
     numeric: frozenset[str]
     lists: frozenset[str]
+    files: frozenset[str]
     writes_text: bool
 
     def predict(self, rows: Sequence[Mapping[str, Any]], *, signature: str = ...) -> list[dict[str, Any]]: ...
@@ -39,7 +40,8 @@ def predict(
 
     Args:
         model: the model.
-        path: the file of inputs (see input_rows.py); `-` is standard input.
+        path: the file of inputs (see input_rows.py); `-` is standard input. Where the model reads images, the rows name
+            them, counted from the folder of the file; or it is a folder of images, a pattern, or an image itself.
         output: the file of predictions, which appears when all rows have been read: JSON lines, csv, tsv, or the plain
             texts of a model that writes some, by the suffix (see output_lines.py); `-` is standard output, as JSON
             lines and batch by batch.
@@ -59,8 +61,12 @@ def predict(
         others = [suffix for suffix, other in output_lines.FORMATS.items() if other is not as_format]
         raise ConfigError("the model writes no texts", where=output, expected=f"one of {', '.join(others)}")
     tally = _Tally()
-    rows = input_rows.read(path, model.trained_on, kind=kind, lists=model.lists)
-    written = as_format(tally.counted(predictions(model, rows, batch_size=batch_size)))
+    images = image_rows.named_by(path) if len(model.files) == len(model.trained_on.columns) == 1 else None
+    if images is None:
+        rows, folder = input_rows.read(path, model.trained_on, kind=kind, lists=model.lists), Path(path).parent
+    else:
+        rows, folder = image_rows.rows_of(images, *model.files), Path()
+    written = as_format(tally.counted(predictions(model, rows, batch_size=batch_size, folder=folder)))
     if output == "-":
         _write(sys.stdout, written)
     else:
@@ -71,29 +77,44 @@ def predict(
     return tally.rows
 
 
-def predictions(model: Predictor, rows: Iterable[InputRow], *, batch_size: int = BATCH_SIZE) -> Iterator[OutputLine]:
+def predictions(
+    model: Predictor, rows: Iterable[InputRow], *, batch_size: int = BATCH_SIZE, folder: Path = Path()
+) -> Iterator[OutputLine]:
     """Compute the predictions of rows, in order, each with its inputs.
 
     `empty: true` marks a row without anything. A row may have an `error` instead of a prediction: it cannot be read, a
-    text is no number where the model reads one, or the model refuses it.
+    text is no number where the model reads one, or names no image that can be read, or the model refuses it.
+
+    Args:
+        model: the model.
+        rows: of inputs.
+        batch_size: how many rows go through the model together.
+        folder: from which the names of images count.
     """
     rows = iter(rows)
     while batch := list(itertools.islice(rows, batch_size)):
-        read = [_read(row, model) for row in batch]
+        read = [_read(row, model, folder) for row in batch]
         predicted = iter(_predicted(model, [one for one in read if not isinstance(one, TfattnError)]))
         for row, one in zip(batch, read, strict=True):
             outputs = one if isinstance(one, TfattnError) else next(predicted)
             yield _line(row, outputs, writes_text=model.writes_text)
 
 
-def values(row: InputRow, model: Predictor) -> dict[str, Any]:
-    """Convert a row for the model: numbers for numeric inputs, NaN where one is missing.
+def values(row: InputRow, model: Predictor, folder: Path = Path()) -> dict[str, Any]:
+    """Convert a row for the model: numbers for numeric inputs, NaN where one is missing, bytes for images.
 
     Raises:
-        DataError: a text is no number; names row and column.
+        DataError: a text is no number, or names no image; names row and column.
     """
     missing = model.trained_on.missing
-    return {name: _number(row, name, missing) if name in model.numeric else text for name, text in row.fields.items()}
+    return {
+        name: _number(row, name, missing)
+        if name in model.numeric
+        else image_rows.read(text, folder, row.where)
+        if name in model.files
+        else text
+        for name, text in row.fields.items()
+    }
 
 
 def _number(row: InputRow, name: str, missing: Sequence[str]) -> float:
@@ -109,11 +130,11 @@ def _number(row: InputRow, name: str, missing: Sequence[str]) -> float:
     return float(text) if math.isfinite(number) else number
 
 
-def _read(row: InputRow, model: Predictor) -> dict[str, Any] | TfattnError:
+def _read(row: InputRow, model: Predictor, folder: Path) -> dict[str, Any] | TfattnError:
     if row.problem:
         return row.problem
     try:
-        return values(row, model)
+        return values(row, model, folder)
     except DataError as problem:
         return problem
 

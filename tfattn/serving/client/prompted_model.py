@@ -32,14 +32,14 @@ class PromptedModel:
 
     Attributes:
         num_rows, num_right: how many rows with right answers there have been, and how many were answered so.
-        trained_on, numeric, lists, writes_text: as those of the model, for the rows of the recipe.
+        trained_on, numeric, lists, files, writes_text: as those of the model, for the rows of the recipe.
 
     Raises:
         DataError: there are no such examples.
         RefusedError: the model has no room for them.
     """
 
-    numeric = lists = frozenset[str]()
+    numeric = lists = files = frozenset[str]()
 
     def __init__(self, model: Predictor, recipe: Recipe, *, has_targets: bool):
         self.trained_on = recipe.trained_on(has_target=has_targets)

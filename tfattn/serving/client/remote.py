@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tfattn.features import TEXT
+from tfattn.features import IMAGE, TEXT
 from tfattn.formats.training_file import TrainingFile
 from tfattn.serving.api.bearer import read_token
 from tfattn.serving.client.client import Client
@@ -22,6 +22,7 @@ class RemoteModel:
         trained_on: each input, and the column of a source file that it is read from: a server knows its name alone.
         numeric: the inputs that are numbers; the others are texts.
         lists: the inputs of which a row has several texts.
+        files: the inputs that are the bytes of images: the one of the name `image`.
         writes_text: whether its prediction is a text.
         signatures: the names of its signatures.
     """
@@ -36,6 +37,7 @@ class RemoteModel:
         self.trained_on = TrainingFile({name: name for name in sorted(function.inputs)})
         self.numeric = frozenset(name for name, dtype in function.inputs.items() if dtype != "DT_STRING")
         self.lists = frozenset(function.lists)
+        self.files = frozenset({IMAGE} & function.inputs.keys())
         self.writes_text = TEXT in function.outputs
 
     def inputs_of(self, signature: str) -> dict[str, bool]:

@@ -15,7 +15,7 @@ const TITLES = {
 };
 
 /** Shows what was answered to texts: a row of outputs, and [label, score] pairs where the model classifies. */
-export function showAnswer(row, scores, card, { text, milliseconds, texts = {} }) {
+export function showAnswer(row, scores, card, { text, milliseconds, texts = {}, pictures = [] }) {
   const filled = fillings(row);
   const nearest = nearestWords(row);
   const ranked = filled.length === 1 ? filled[0] : nearest.length ? nearest : descending(scores);
@@ -26,7 +26,7 @@ export function showAnswer(row, scores, card, { text, milliseconds, texts = {} }
   part("label").classList.toggle("long", headline.length > LONG);
   part("milliseconds").textContent = `${milliseconds.toFixed(milliseconds < 100 ? 1 : 0)} ms`;
   const warnings = Object.entries(row).flatMap(([name, value]) => WARNINGS[name]?.(value, card) ?? []);
-  part("marks").replaceChildren(...(marks ? [marks.element] : []));
+  part("marks").replaceChildren(...pictures, ...(marks ? [marks.element] : []));
   part("warnings").replaceChildren(...warnings.map((words) => element("p", { className: "warning" }, words)));
   part("scores").replaceChildren(...bars(ranked, { whole: Math.max(1, ...numbers(ranked)), chosen: given ?? [headline, filled[0]?.[0][0]] }));
   part("more").textContent = ranked.length > MOST_BARS ? leftOut(ranked) : "";

@@ -17,9 +17,9 @@ class CardPart(BaseModel):
 
 
 class Input(CardPart):
-    """An input: text, several texts, a number, or one of some values."""
+    """An input: text, several texts, a number, one of some values, or an image."""
 
-    kind: Literal["text", "texts", "number", "category"]
+    kind: Literal["text", "texts", "number", "category", "image"]
     column: str
     max_tokens: int | None = None
     may_be_missing: bool = False
@@ -27,6 +27,9 @@ class Input(CardPart):
     high: FiniteFloat | None = None
     values: list[str] | None = None
     no_value: str | None = None
+    height: int | None = None
+    width: int | None = None
+    max_bytes: int | None = None
 
 
 class Card(CardPart):
@@ -34,7 +37,7 @@ class Card(CardPart):
 
     exported: datetime
     inputs: dict[str, Input]
-    examples: list[dict[str, str | list[str] | FiniteFloat | None]]
+    examples: list[dict[str, str | list[str] | dict[str, str] | FiniteFloat | None]]
     entries: dict[str, list[str]]
     positive: str | None = None
     threshold: FiniteFloat | None = None

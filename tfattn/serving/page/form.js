@@ -1,6 +1,7 @@
 // The form of a model: a labelled control for each input, and what these put into a request.
 
 import { element } from "./elements.js";
+import { image } from "./image.js";
 
 const INTEGER = /^DT_U?INT\d+$/;
 const NUMBER = /^DT_(U?INT\d+|FLOAT|DOUBLE|HALF|BFLOAT16)$/;
@@ -35,18 +36,20 @@ function field(name, tensor, known, id) {
       : anything(name, tensor.dtype, inner)
     : tensor.dtype !== "DT_STRING"
       ? number(name, tensor.dtype, known)
-      : known.values
-        ? choice(known)
-        : text(known.kind === "category");
-  const { control, kind } = made;
+      : known.kind === "image"
+        ? image(known)
+        : known.values
+          ? choice(known)
+          : text(known.kind === "category");
+  const { control, kind, body = control } = made;
   Object.assign(control, { id, dir: "auto", enterKeyHint: "send" });
   const column = known.column && known.column !== name ? known.column : "";
   const words = [column, kind].filter(Boolean).join(", ");
   const label = element("label", { htmlFor: id }, name, " ", element("span", { className: "kind" }, words));
-  const box = element("div", { className: "field" }, label, control);
-  box.classList.toggle("short", control.tagName !== "TEXTAREA");
+  const box = element("div", { className: "field" }, label, body);
+  box.classList.toggle("short", control.tagName !== "TEXTAREA" && body === control);
   const isBlank = () => control.value.trim() === "";
-  return { isText: false, ...made, name, box, isPlain, isBlank, wrap: hasRows(tensor) };
+  return { isText: false, isBlank, ...made, name, box, isPlain, wrap: hasRows(tensor) };
 }
 
 function text(isShort) {

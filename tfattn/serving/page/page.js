@@ -109,23 +109,25 @@ async function send() {
   if (!asked) return open();
   if (asked.chat) return asked.chat.isBlank() ? asked.chat.control.focus() : asked.chat.say(showCommand);
   const { path, card, fields, outputs, byRows, signatures } = asked;
+  for (const { ready } of fields) await ready?.();
   const isEmpty = fields.every(({ isBlank }) => isBlank());
   part("notice").hidden = !isEmpty;
-  const what = fields.some(({ isText }) => isText) ? "text" : "row";
+  const what = fields.some(({ isText }) => isText) ? "text" : fields.some(({ picture }) => picture) ? "image" : "row";
   part("notice").textContent = `The ${what} is empty: there is nothing to answer.`;
   if (isEmpty) return fields[0].control.focus();
   const nears = NEIGHBORS in signatures;
   const masks = byRows && ALL_MASKS in signatures ? ALL_MASKS : undefined;
   const body = nears ? neighborsRequest(fields) : requestOf(fields, byRows, masks);
   const aligns = byRows && "alignment" in signatures;
-  showCommand(`${path}:predict`, body);
+  showCommand(`${path}:predict`, body, fields.flatMap(({ file }) => (file ? [file()] : [])));
   part("answer").classList.add("stale");
   const answer = await ask(`${path}:predict`, body);
   const given = nears ? onlyRow(answer.value.outputs) : byRows ? answer.value.predictions[0] : answer.value.outputs;
   const row = outputs.length === 1 ? { [outputs[0]]: given } : given;
   offerAttention(`${path}:predict`, aligns ? requestOf(fields, byRows, "alignment") : null);
   const texts = Object.fromEntries(fields.filter(({ isText }) => isText).map(({ name, control }) => [name, control.value]));
-  showAnswer(row, await scoresOf(row), card, { ...answer, texts });
+  const pictures = fields.flatMap(({ picture }) => picture?.() ?? []);
+  showAnswer(row, await scoresOf(row), card, { ...answer, texts, pictures });
 }
 
 /** [label, score] pairs: by the texts that were asked about, by the card, or by the signature that names them. */
@@ -148,9 +150,15 @@ async function scoresOf(row) {
 
 const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
-function showCommand(path, body) {
+/** The command that sends a request; of files that are in it, it reads what they hold. */
+function showCommand(path, body, files = []) {
   const header = hasToken() ? '-H "Authorization: Bearer $TOKEN" ' : "";
-  part("curl").textContent = `curl ${header}-d ${quoted(body)} ${quoted(new URL(path, document.baseURI).href)}`;
+  const address = quoted(new URL(path, document.baseURI).href);
+  const read = ({ name }) => `'"$(base64 < ${quoted(name)} | tr -d '\\n')"'`;
+  const whole = files.reduce((words, file) => words.replace(file.data, () => read(file)), quoted(body));
+  part("curl").textContent = files.length
+    ? `echo ${whole} | curl ${header}-d @- ${address}`
+    : `curl ${header}-d ${whole} ${address}`;
   part("command").hidden = false;
 }
 

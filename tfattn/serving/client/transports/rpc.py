@@ -96,8 +96,8 @@ class Rpc:
         request = ClassificationRequest(model_spec=_message(spec, "classify"))
         features = request.input.example_list.examples.add().features.feature
         for name, value in example.items():
-            if isinstance(value, str):
-                features[name].bytes_list.value.append(value.encode())
+            if isinstance(value, str | bytes):
+                features[name].bytes_list.value.append(_encoded(value))
             elif isinstance(value, float):
                 features[name].float_list.value.append(value)
             else:

@@ -1,0 +1,133 @@
+"""Images per second from records to batches, decoded and changed; and how much of a training step waits for them."""
+
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from benchmarks.reading import exhaust
+from benchmarks.results import Table
+from benchmarks.timing import comparison, medians
+from tfattn.data.augmentation import Augmentation
+from tfattn.data.batching import Batching
+from tfattn.data.class_targets import Classes
+from tfattn.data.image_examples import ImageExamples
+from tfattn.data.image_folder import ImageFolder
+from tfattn.data.prepare import prepare
+from tfattn.data.reader import Reader
+from tfattn.data.section import Data
+from tfattn.data.split import Split
+from tfattn.models.vit import Vit
+from tfattn.preprocessing.images import Images
+from tfattn.tasks.image_classification import ImageClassification
+
+SIDE, EACH, CLASSES, BATCH, ROUNDS, STEPS = 32, 400, 10, 128, 5, 20
+RECIPE = Augmentation(shift=4, flip="alternating", cutout=8)
+EVERYTHING = Augmentation(resized_crop=0.5, shift=4, flip="alternating", colour_jitter=0.2, cutout=8, mixup=0.2)
+# What pipelines/cifar10_vit.yaml trains.
+VIT = {"patch_size": 4, "hidden_dim": 128, "num_layers": 6, "num_heads": 4, "intermediate_dim": 256}
+
+
+def main() -> list[Table]:
+    """Read shuffled epochs of random JPEG files; the peer is Keras's own pipeline with its layers for the same."""
+    with tempfile.TemporaryDirectory() as scratch:
+        photos = Path(scratch) / "photos"
+        write(photos)
+        readers = {
+            "tfattn, pixels kept, shifts, flips, cutout": reader(photos, "pixels", RECIPE),
+            "tfattn, pixels kept, unchanged": reader(photos, "pixels", Augmentation()),
+            "tfattn, pixels kept, everything": reader(photos, "pixels", EVERYTHING),
+            "tfattn, files kept, shifts, flips, cutout": reader(photos, "files", RECIPE),
+        }
+        epochs = {name: one.dataset(0) for name, one in readers.items()}
+        epochs["Keras, image_dataset_from_directory, shifts, flips"] = keras_dataset(photos)
+        candidates = {name: lambda epoch=epoch: exhaust(epoch) for name, epoch in epochs.items()}
+        images = len(next(iter(readers.values())).source_rows)
+        seconds = medians(candidates, rounds=ROUNDS)
+        title = f"reading {images:,} images of {SIDE} x {SIDE}, shuffled and changed"
+        rates = comparison(title, seconds, unit="images", amount=images)
+        return [rates, waiting(readers)]
+
+
+def write(folder: Path) -> None:
+    """Random smooth images: JPEG files of about the size of CIFAR-10's."""
+    random = np.random.default_rng(0)
+    for label in range(CLASSES):
+        (folder / f"class_{label}").mkdir(parents=True)
+        coarse = tf.constant(random.integers(0, 256, (EACH, 8, 8, 3)), tf.float32)
+        for number, image in enumerate(tf.cast(tf.image.resize(coarse, [SIDE, SIDE]), tf.uint8)):
+            (folder / f"class_{label}/{number}.jpg").write_bytes(tf.io.encode_jpeg(image).numpy())
+
+
+def reader(photos: Path, keep: str, augmentation: Augmentation) -> Reader:
+    """Prepare the images, if that is not done, and open them."""
+    batching = Batching(batch_size=BATCH)
+    data = Data(
+        source=ImageFolder(path=str(photos)),
+        preprocessing=Images(size=SIDE, keep=keep),
+        batching=batching,
+        split=Split(validation=0.1),
+        targets=Classes(),
+        examples=ImageExamples(),
+    )
+    folder = photos.parent / keep
+    if not folder.exists():
+        prepare(data, folder, 0)
+    transforms = [*data.examples.decoders(data.preprocessing), *augmentation.transforms()]
+    return Reader(folder, "train", batching=batching, seed=0, shuffle=True, transforms=transforms)
+
+
+def keras_dataset(photos: Path) -> tf.data.Dataset:
+    """Keras's own pipeline: files decoded in each epoch, batches changed by its layers."""
+    moves = keras.Sequential(
+        [keras.layers.RandomTranslation(0.125, 0.125, fill_mode="reflect"), keras.layers.RandomFlip("horizontal")]
+    )
+    options = {"image_size": (SIDE, SIDE), "batch_size": BATCH, "seed": 0, "verbose": False}
+    read = keras.utils.image_dataset_from_directory(photos, **options)
+    return read.map(lambda x, y: (moves(x / 255.0, training=True), y), tf.data.AUTOTUNE).prefetch(2)
+
+
+def waiting(readers: Mapping[str, Reader]) -> Table:
+    """Train for some steps with each, and time how long they wait for their batches."""
+    task = ImageClassification(
+        model=Vit(image_size=SIDE, **VIT),
+        targets={"labels": [f"class_{label}" for label in range(CLASSES)], "counts": [EACH] * CLASSES},
+    )
+    optimizer = keras.optimizers.AdamW(1e-4)
+    optimizer.build(task.trainable_variables)
+
+    @tf.function(reduce_retracing=True)
+    def step(batch):
+        with tf.GradientTape() as tape:
+            (losses,) = task.loss_terms(task(batch, training=True), batch).values()
+            loss = tf.reduce_mean(losses)
+        optimizer.apply(tape.gradient(loss, task.trainable_variables))
+        return loss
+
+    rows = []
+    for name, one in readers.items():
+        step(next(iter(one.dataset(0))))  # traces
+        spent, waited = _times(iter(one.dataset(1)), step)
+        rows.append([name, f"{1000 * spent:.0f}", f"{1000 * waited:.2f}", f"{waited / (spent + waited):.2%}"])
+    columns = ["", "milliseconds a step", "of waiting", "share of waiting"]
+    title = f"waiting for a batch of {BATCH}, ViT of {VIT['num_layers']} x {VIT['hidden_dim']}, float32"
+    return Table(
+        title=title, columns=columns, rows=rows, notes=("The first batch, which starts the pipeline, is left out.",)
+    )
+
+
+def _times(batches: Iterator, step) -> tuple[float, float]:
+    """Return the mean seconds of a step, and of waiting for its batch."""
+    next(batches)
+    spent = waited = 0.0
+    for _ in range(STEPS):
+        started = time.perf_counter()
+        batch = next(batches)
+        ready = time.perf_counter()
+        float(step(batch))
+        waited, spent = waited + ready - started, spent + time.perf_counter() - ready
+    return spent / STEPS, waited / STEPS

@@ -1,0 +1,132 @@
+"""Images are prepared into records and read as the preprocessing makes them, however they are kept."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.data.small_images import encoded, picture, write_folder
+from tfattn.data.augmentation import Augmentation
+from tfattn.data.batching import Batching
+from tfattn.data.class_targets import Classes
+from tfattn.data.csv_files import CsvFile
+from tfattn.data.examples import Examples
+from tfattn.data.image_examples import ImageExamples
+from tfattn.data.image_folder import ImageFolder
+from tfattn.data.local_engine import Local
+from tfattn.data.prepare import prepare
+from tfattn.data.raw_rows import read_rows
+from tfattn.data.reader import Reader
+from tfattn.data.section import Data
+from tfattn.data.split import Split
+from tfattn.data.summary import read_summary
+from tfattn.errors import ConfigError
+from tfattn.preprocessing.images import Images
+from tfattn.preprocessing.table import TableColumns
+
+
+def section(folder, *, damaged="refuse", keep="pixels", processes=1, **split):
+    return Data(
+        source=ImageFolder(path=str(folder), damaged=damaged),
+        preprocessing=Images(size=[8, 10], keep=keep),
+        batching=Batching(batch_size=4),
+        split=Split(**split or {"validation": 0.25}),
+        targets=Classes(),
+        examples=ImageExamples(),
+        engine=Local(processes=processes),
+    )
+
+
+@pytest.mark.parametrize("keep", ["pixels", "files"])
+def test_batches_are_what_the_preprocessing_makes_of_the_files(tmp_path, keep):
+    data = section(write_folder(tmp_path / "photos", each=8), keep=keep)
+    prepare(data, tmp_path / "prepared", 7)
+    rows = read_rows(tmp_path / "prepared", "validation")
+    assert len(rows) == 4
+    reader = Reader(
+        tmp_path / "prepared",
+        "validation",
+        batching=Batching(batch_size=4),
+        seed=1,
+        shuffle=False,
+        transforms=data.examples.decoders(data.preprocessing),
+    )
+    [batch] = reader.dataset(0)
+    assert reader.inputs == ("images",) and reader.targets == ("label_ids",)
+    expected = data.preprocessing({"image": tf.constant([row["image"] for row in rows])})["images"]
+    np.testing.assert_array_equal(batch["images"], expected)
+    labels = data.targets.facts["labels"]
+    assert [labels[number] for number in batch["label_ids"].numpy()] == [row["label"] for row in rows]
+
+
+def test_raw_rows_hold_files_as_requests_do(tmp_path):
+    folder = write_folder(tmp_path / "photos", each=4)
+    prepare(section(folder), tmp_path / "prepared", 7)
+    lines = (tmp_path / "prepared/validation.jsonl").read_text().splitlines()
+    assert json.loads(lines[0])["image"].keys() == {"b64"}
+    for row in read_rows(tmp_path / "prepared", "validation"):
+        assert row["image"] == Path(row["row"]).read_bytes() and row["folder"] == ""
+
+
+def test_images_that_are_left_out_are_counted_and_equal_ones_are_told(tmp_path, capsys):
+    folder = write_folder(tmp_path / "photos", each=6)
+    (folder / "cat/0.jpeg").write_bytes(b"none")
+    (folder / "dog/9.png").write_bytes((folder / "cat/1.png").read_bytes())
+    prepare(section(folder, damaged="leave_out"), tmp_path / "prepared", 7)
+    summary = read_summary(tmp_path / "prepared")
+    assert summary["missing"]["image"]["first"] == [str(folder / "cat/0.jpeg")]
+    assert summary["made_of"] == "images" and sum(summary["rows"].values()) == 12
+    assert summary["missing"]["image"]["rows"] == 1
+    assert summary["conflicts"]["rows"] == 2 and str(folder / "dog/9.png") in summary["conflicts"]["first"]
+    said = capsys.readouterr()
+    assert "left out: no image that can be read" in said.out + said.err
+
+
+def test_several_processes_prepare_the_same(tmp_path):
+    folder = write_folder(tmp_path / "photos", each=5)
+    prepare(section(folder), tmp_path / "one", 7)
+    prepare(section(folder, processes=2), tmp_path / "two", 7)
+    for path in (tmp_path / "one").rglob("*.tfrecord"):
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
+
+
+def test_a_folder_is_kept_aside_for_the_end(tmp_path):
+    for number, name in enumerate(("train", "test")):
+        write_folder(tmp_path / "photos" / name, each=5, begin=100 * number)
+    data = Data(
+        source=ImageFolder(path=str(tmp_path / "photos"), inside=["train", "test"]),
+        preprocessing=Images(size=8),
+        batching=Batching(batch_size=4),
+        split=Split(validation=0.2, hold_out={"folder": ["test"]}),
+        targets=Classes(),
+        examples=ImageExamples(),
+    )
+    prepare(data, tmp_path / "prepared", 7)
+    assert {row["folder"] for row in read_rows(tmp_path / "prepared", "test")} == {"test"}
+    assert read_summary(tmp_path / "prepared")["rows"] == {"train": 8, "validation": 2, "test": 10}
+
+
+def test_what_goes_together_is_checked_when_it_is_built(tmp_path):
+    folder = write_folder(tmp_path / "photos")
+    parts = {"batching": Batching(batch_size=4), "split": Split(), "targets": Classes()}
+    with pytest.raises(
+        ConfigError, match="images are read, not texts or tables: expected images, received TableColumns"
+    ):
+        table = TableColumns(categorical=("folder",))
+        Data(source=ImageFolder(path=str(folder)), preprocessing=table, examples=ImageExamples(), **parts)
+    with pytest.raises(ConfigError, match="there are no images to change"):
+        source = CsvFile(path="none.csv", fields={"a": "a", "label": "b"})
+        table = TableColumns(categorical=("a",))
+        augmentation = Augmentation(flip="random")
+        Data(source=source, preprocessing=table, examples=Examples(), augmentation=augmentation, **parts)
+
+
+def test_a_picture_that_cannot_be_read_any_more_is_no_reason_to_be_silent(tmp_path):
+    folder = write_folder(tmp_path / "photos")
+    data = section(folder)
+    (folder / "cat/0.jpeg").write_bytes(encoded(picture(3))[:200])
+    with pytest.raises(Exception, match="cat/0.jpeg: the image is damaged"):
+        prepare(data, tmp_path / "prepared", 7)
+    assert not (tmp_path / "prepared").exists()

@@ -1,0 +1,176 @@
+"""What changes images is what it says, and follows from the seed, the epoch and the image alone."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.data.small_images import write_folder
+from tfattn.data.augmentation import Augmentation
+from tfattn.data.batching import Batching
+from tfattn.data.class_targets import Classes
+from tfattn.data.image_examples import ImageExamples
+from tfattn.data.image_folder import ImageFolder
+from tfattn.data.image_transforms import ColourJitter, Cutout, Flip, ResizedCrop, Shift
+from tfattn.data.prepare import prepare
+from tfattn.data.reader import Reader
+from tfattn.data.section import Data
+from tfattn.data.split import Split
+from tfattn.data.transforms import seeds_of
+from tfattn.preprocessing.images import Images
+
+SIZE = (6, 8)
+ALL = Augmentation(resized_crop=0.5, shift=2, flip="alternating", colour_jitter=0.3, cutout=3, mixup=0.5)
+
+
+def images(count=200):
+    return np.random.default_rng(0).random((count, *SIZE, 3), np.float32)
+
+
+def changed(transform, pixels, *, epoch=0):
+    """The images of an epoch, by numbers from 0."""
+    transform = transform.in_epoch(seed=3, epoch=epoch)
+    seeds = seeds_of(tf.range(len(pixels)), seed=3, epoch=epoch)
+    return transform({"images": tf.constant(pixels)}, seeds)["images"].numpy()
+
+
+def test_a_shift_moves_whole_pixels_and_mirrors_the_side():
+    pixels = images()
+    padded = np.pad(pixels, ((0, 0), (2, 2), (2, 2), (0, 0)), "reflect")
+    windows = [(y, x) for y in range(5) for x in range(5)]
+    found = []
+    for number, image in enumerate(changed(Shift(2), pixels)):
+        equal = [(y, x) for y, x in windows if np.array_equal(padded[number, y : y + 6, x : x + 8], image)]
+        assert len(equal) == 1
+        found += equal
+    assert set(found) == set(windows), "every one comes"
+
+
+def test_a_shift_larger_than_the_image_is_one_of_its_pixels():
+    assert changed(Shift(50), images(9)).shape == (9, *SIZE, 3)
+
+
+def test_flips_by_chance_come_in_half_of_all():
+    pixels = images()
+    flipped = [
+        np.array_equal(one, image[:, ::-1]) for one, image in zip(changed(Flip("random"), pixels), pixels, strict=True)
+    ]
+    assert 70 < sum(flipped) < 130
+    same = [np.array_equal(one, image) for one, image in zip(changed(Flip("random"), pixels), pixels, strict=True)]
+    assert (np.array(flipped) ^ np.array(same)).all()
+
+
+def test_flips_in_turn_show_every_image_both_ways_in_two_epochs():
+    pixels = images()
+    first, second, third = (changed(Flip("alternating"), pixels, epoch=epoch) for epoch in range(3))
+    np.testing.assert_array_equal(first, second[:, :, ::-1])
+    np.testing.assert_array_equal(first, third)
+    assert 70 < sum(np.array_equal(one, image) for one, image in zip(first, pixels, strict=True)) < 130
+
+
+def test_a_crop_is_a_part_of_the_image_and_never_smaller_than_it_says():
+    ramp = np.zeros((300, *SIZE, 3), np.float32)
+    ramp[..., 0], ramp[..., 1] = np.linspace(0, 1, 8), np.linspace(0, 1, 6)[:, None]
+    found = changed(ResizedCrop(0.5), ramp)
+    width = found[:, 0, -1, 0] - found[:, 0, 0, 0]
+    height = found[:, -1, 0, 1] - found[:, 0, 0, 1]
+    assert found.min() >= 0 and found.max() <= 1
+    areas = width * height
+    assert areas.min() > 0.4 and areas.max() <= 1.0 and areas.std() > 0.05
+    shapes = width / height
+    assert shapes.min() > 0.74 and shapes.max() < 1.34
+
+
+def test_cutout_hides_a_square_with_its_middle_in_the_image():
+    pixels = images()
+    is_cut = (changed(Cutout(3), pixels) == 0.5).all(axis=-1)
+    counts = is_cut.sum(axis=(1, 2))
+    assert counts.max() == 9 and counts.min() >= 4 and 0 < (counts < 9).mean() < 0.8
+    np.testing.assert_array_equal(changed(Cutout(3), pixels)[~is_cut], pixels[~is_cut])
+    assert is_cut.any(axis=0).all(), "every pixel is hidden now and then"
+
+
+def test_colours_change_a_little_and_stay_colours():
+    found = changed(ColourJitter(0.2), images())
+    assert found.min() >= 0 and found.max() <= 1 and found.shape == (200, *SIZE, 3)
+    grey = np.full((50, *SIZE, 3), 0.5, np.float32)
+    brightness = changed(ColourJitter(0.2), grey)
+    assert 0.4 <= brightness.min() < 0.43 and 0.57 < brightness.max() <= 0.6
+    assert np.ptp(brightness, axis=(1, 2, 3)).max() < 1e-6, "grey stays grey"
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("images")
+    data = Data(
+        source=ImageFolder(path=str(write_folder(folder / "photos", each=12))),
+        preprocessing=Images(size=list(SIZE)),
+        batching=Batching(batch_size=8),
+        split=Split(validation=0.125),
+        targets=Classes(),
+        examples=ImageExamples(),
+    )
+    prepare(data, folder / "prepared", 7)
+    return data, folder / "prepared"
+
+
+def seen(prepared, *, epoch=1, seed=5, augmentation=ALL, **options):
+    """By the number of the record, all that a batch holds of it."""
+    data, folder = prepared
+    transforms = [*data.examples.decoders(data.preprocessing), *augmentation.transforms()]
+    batching = Batching(batch_size=8)
+    reader = Reader(folder, "train", batching=batching, seed=seed, shuffle=True, transforms=transforms)
+    found = {}
+    for batch in reader.dataset(epoch, **options):
+        values = {
+            name: value.numpy().reshape(-1, *value.shape[2:]) if options.get("updates") else value.numpy()
+            for name, value in batch.items()
+        }
+        for place, row in enumerate(values["record_ids"].tolist()):
+            if row >= 0:
+                found[row] = {name: value[place].tobytes() for name, value in values.items()}
+    return found
+
+
+def test_neither_replicas_nor_updates_nor_workers_nor_a_resume_change_what_is_seen(prepared):
+    whole = seen(prepared)
+    assert len(whole) == 21 and {"mixed_label_ids", "mixed_shares"} <= next(iter(whole.values())).keys()
+    assert seen(prepared, replicas=2) == whole == seen(prepared, replicas=4, accumulation=2)
+    assert seen(prepared, replicas=2, updates=2) == whole
+    workers = [seen(prepared, replicas=4, local=range(begin, begin + 2)) for begin in (0, 2)]
+    assert workers[0] | workers[1] == whole and not workers[0].keys() & workers[1].keys()
+    rest = seen(prepared, start=1)
+    assert len(rest) == 13 and rest.items() <= whole.items()
+
+
+def test_epochs_and_seeds_are_seen_otherwise(prepared):
+    drawn = [seen(prepared), seen(prepared, epoch=2), seen(prepared, seed=6)]
+    pixels = [{number: row["images"] for number, row in one.items()} for one in drawn]
+    assert all(pixels[0][number] != other[number] for other in pixels[1:] for number in pixels[0])
+
+
+def test_mixtures_are_of_two_images_of_a_batch_by_their_shares(prepared):
+    data, folder = prepared
+    alone = {
+        number: np.frombuffer(row["images"], np.float32)
+        for number, row in seen(prepared, augmentation=Augmentation(shift=2)).items()
+    }
+    labels = {number: row["label_ids"] for number, row in seen(prepared, augmentation=Augmentation()).items()}
+    mixed = seen(prepared, augmentation=Augmentation(shift=2, mixup=1.0))
+    partners = {}
+    for number, row in mixed.items():
+        share = np.frombuffer(row["mixed_shares"], np.float32)[0]
+        assert 0 <= share <= 0.5
+        image = np.frombuffer(row["images"], np.float32)
+        errors = {other: np.abs(alone[number] * (1 - share) + alone[other] * share - image).max() for other in alone}
+        partners[number] = min(errors, key=errors.get)
+        assert errors[partners[number]] < 1e-5
+        assert row["mixed_label_ids"] == labels[partners[number]] and row["label_ids"] == labels[number]
+    assert all(partners[partners[number]] == number for number in partners), "partners are each other's"
+
+
+def test_shares_are_those_of_the_distribution():
+    from tfattn.data.mixup import _quantiles
+
+    drawn = np.random.default_rng(0).beta(0.4, 0.4, 100_000)
+    expected = np.quantile(np.minimum(drawn, 1 - drawn), [0.1, 0.5, 0.9])
+    np.testing.assert_allclose(np.quantile(_quantiles(0.4), [0.1, 0.5, 0.9]), expected, atol=0.005)

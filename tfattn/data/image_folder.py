@@ -1,0 +1,252 @@
+"""Folders of images, a folder for each class: on the disk as they are, or in an archive that is read in place."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+
+from pydantic import PositiveInt
+
+from tfattn import files
+from tfattn.data import parts
+from tfattn.data.image_archive import entries, is_archive
+from tfattn.data.image_files import Damaged, ImageReader, too_large
+from tfattn.data.parts import Part, Span
+from tfattn.data.source import Row, Source
+from tfattn.data.text_files import fingerprint
+from tfattn.errors import ConfigError, DataError, listed, nearest
+from tfattn.features import FOLDER, IMAGE, LABEL
+from tfattn.formats.images import LARGEST, LONGEST_SIDE, SUFFIXES
+
+
+class ImageFolder(Source):
+    """Images whose class is the folder that they stand in; a row has the roles `image`, `label` and `folder`.
+
+    The folder may be an archive, .zip or .tar, also .tar.gz and .tar.bz2, which is read where it is: nothing is
+    unpacked. Files that are no images by their names, and hidden ones, are passed over.
+
+    Args:
+        path: the folder in which the folders of classes stand, an archive of it, or a list of them.
+        inside: where the folders of classes stand further down: the folder that is read, such as train, or a list of
+            them. The role `folder` names it, so `split.hold_out: {folder: [test]}` keeps one aside.
+        damaged: "refuse" ends with the path of the first image that cannot be decoded; "leave_out" goes on without such
+            images, and they are counted.
+        max_side: the most pixels of a height or width; a larger image is refused by its header, before it is decoded.
+
+    Raises:
+        ConfigError: no folder is named.
+
+    Example:
+        source = ImageFolder(path="cifar10.tar.gz", inside="train")
+        for row in source.rows():
+            print(row.where, row.fields["label"], len(row.fields["image"]))
+    """
+
+    rows_are_files = True
+
+    def __init__(
+        self,
+        *,
+        path: str | list[str],
+        inside: str | list[str] | None = None,
+        damaged: Damaged = "refuse",
+        max_side: PositiveInt = LONGEST_SIDE,
+    ):
+        roots = [path] if isinstance(path, str) else path
+        if not roots:
+            raise ConfigError("no folder is named", key="path", expected="a folder, or a list of them", received="[]")
+        self.roots = [Path(root) if not is_archive(root) else files.unpacked(root) for root in roots]
+        self.path = self.roots[0]
+        self.inside = None if inside is None else tuple([inside] if isinstance(inside, str) else inside)
+        self.fields = {role: role for role in (IMAGE, LABEL, FOLDER)}
+        self._reader = ImageReader(damaged=damaged, max_side=max_side)
+
+    def parts(self) -> Iterator[Part]:
+        """Divide each folder of a class into parts; an archive is one.
+
+        Raises:
+            DataError: there is no such folder, or it has fewer than two classes, or one without an image.
+        """
+        for root in self.roots:
+            if isinstance(root, Path) and not is_archive(str(root)):
+                for folder in self._classes(root):
+                    for span in _spans(folder):
+                        yield Part((span,), path=str(folder))
+            else:
+                yield Part(path=str(root))
+
+    def rows(self, part: Part | None = None) -> Iterator[Row]:
+        for one in [part] if part else self.parts():
+            if one.spans[0] is None:
+                yield from self._of_archive(one.path)
+            else:
+                yield from self._of_folder(Path(one.path), one.spans[0])
+
+    def fingerprint(self) -> str:
+        """Compute the SHA-256 of all images and their folders together."""
+        return files.digest([self._fingerprint(root) for root in self.roots])
+
+    def _fingerprint(self, root: files.AnyPath) -> str | list[list[str]]:
+        if not isinstance(root, Path) or is_archive(str(root)):
+            return fingerprint(root)
+        paths = (path for folder in self._classes(root) for path in _images(folder))
+        return [[path.relative_to(root).as_posix(), fingerprint(path)] for path in paths]
+
+    def _of_folder(self, folder: Path, span: Span) -> Iterator[Row]:
+        root = next(root for root in self.roots if folder.is_relative_to(str(root)))
+        read = next((one for one in _spans(folder) if one.begin == span.begin), None)
+        if read != span:
+            raise DataError(
+                "the folder changes while it is read",
+                where=str(folder),
+                remedy="Run the same command again when nothing writes to it any more.",
+            )
+        first = span.line - 1
+        size = 0
+        for path in _images(folder)[first:]:
+            if size >= span.end - span.begin:
+                return
+            size += path.stat().st_size
+            yield self._row(_read(path), str(path), path.relative_to(root))
+
+    def _of_archive(self, path: str) -> Iterator[Row]:
+        folders: dict[tuple[str, ...], set[str]] = {}
+        for name, data in entries(files.unpacked(path)):
+            inner = PurePosixPath(name)
+            if not _is_image(inner):
+                continue
+            if self.inside is not None and str(inner.parent.parent) not in self.inside:
+                folders.setdefault((), set()).add(str(inner.parent.parent))
+                continue
+            row = self._row(data, f"{path}/{name}", inner)
+            folders.setdefault(inner.parent.parent.parts, set()).add(inner.parent.name)
+            _check_depth([found for found in folders if found], path, self.inside)
+            yield row
+        passed_over = folders.pop((), set()) if self.inside else set()
+        _check_classes(set().union(*folders.values()), path, self.inside, passed_over)
+
+    def _classes(self, root: Path) -> list[Path]:
+        """List the folders of classes, in the order of their names."""
+        if not root.is_dir():
+            raise DataError(
+                "there is no such folder",
+                where=str(root),
+                expected="a folder of folders of images, or an archive of them (.zip, .tar, .tar.gz, .tar.bz2)",
+                received="a file" if root.exists() else "nothing",
+                remedy=f"It counts from {Path.cwd()}." * (not root.is_absolute()),
+            )
+        found, empty = [], []
+        for place, inner, names in os.walk(root):
+            inner[:] = sorted(name for name in inner if not _is_hidden(name))
+            folder = Path(place)
+            has_images = any(_is_image(Path(name)) for name in names)
+            if folder == root:
+                if has_images:
+                    raise _outside(str(_images(folder)[0]))
+            elif self.inside is None or folder.parent.relative_to(root).as_posix() in self.inside:
+                if has_images:
+                    found.append(folder)
+                elif not inner:
+                    empty.append(folder)
+        above = {folder.parent.relative_to(root).parts for folder in found}
+        _check_depth(list(above), str(root), self.inside)
+        if empty and found:
+            raise DataError(
+                "folders of classes without an image",
+                where=str(root),
+                expected=f"files such as {listed(sorted(SUFFIXES), most=4)}",
+                received=listed(folder.name for folder in empty),
+                remedy="Remove them, or see what became of their images.",
+            )
+        others = {path.name for path in root.iterdir() if path.is_dir()} if self.inside else set()
+        _check_classes({folder.name for folder in found}, str(root), self.inside, others)
+        return found
+
+    def _row(self, data: bytes | DataError, where: str, inner: PurePosixPath) -> Row:
+        if len(inner.parts) < 2:
+            raise _outside(where)
+        above = inner.parent.parent
+        folder = "" if not above.parts else above.as_posix()
+        return Row({IMAGE: self._reader.checked(data, where), LABEL: inner.parent.name, FOLDER: folder}, where)
+
+
+def _read(path: Path) -> bytes | DataError:
+    try:
+        size = path.stat().st_size
+        return path.read_bytes() if size <= LARGEST else too_large(str(path), size)
+    except OSError as error:
+        return DataError(f"cannot read the image ({error.strerror})", where=str(path))
+
+
+def _images(folder: Path) -> list[Path]:
+    """List the images of a folder, in the order of their names."""
+    with os.scandir(folder) as found:
+        names = sorted(entry.name for entry in found if not entry.is_dir() and _is_image(Path(entry.name)))
+    return [folder / name for name in names]
+
+
+def _spans(folder: Path) -> Iterator[Span]:
+    """Divide the images of a folder: by the bytes of all before, and the number of the first, from 1."""
+    begin = end = 0
+    names, first = [], 1
+    for number, path in enumerate(_images(folder), start=1):
+        size = path.stat().st_size
+        names.append([path.name, size])
+        end += size
+        if end - begin >= parts.PART_BYTES:
+            yield _span(begin, end, first, names)
+            begin, first, names = end, number + 1, []
+    if names:
+        yield _span(begin, end, first, names)
+
+
+def _span(begin: int, end: int, first: int, names: Sequence[list[str | int]]) -> Span:
+    return Span(begin, end, first, hashlib.sha256(json.dumps(names).encode()).hexdigest())
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith((".", "__"))
+
+
+def _is_image(path: PurePosixPath) -> bool:
+    return path.suffix.lower() in SUFFIXES and not any(_is_hidden(part) for part in path.parts)
+
+
+def _outside(where: str) -> DataError:
+    return DataError(
+        "the image stands in no folder of a class",
+        where=where,
+        expected="such as root/cat/1.jpg, of which cat is the class",
+        remedy="Sort the images into folders, or list them in a csv, which the source csv_images reads.",
+    )
+
+
+def _check_depth(above: Sequence[tuple[str, ...]], where: str, inside: tuple[str, ...] | None) -> None:
+    if inside is None and len(above) > 1:
+        names = sorted("/".join(one) or "." for one in above)
+        raise DataError(
+            "folders of classes stand in several places",
+            where=where,
+            expected="in one folder, or in those that `inside` names",
+            received=listed(names, most=5),
+            remedy=f"Set `inside: {names[-1]}`, and name another one in `validation_source`; or list several and keep "
+            "one aside by `split.hold_out: {folder: [...]}`.",
+        )
+
+
+def _check_classes(found: set[str], where: str, inside: tuple[str, ...] | None, others: set[str]) -> None:
+    if len(found) >= 2:
+        return
+    wanted = f" in {' or '.join(inside)}" if inside else ""
+    if not found:
+        what, received = f"there is no image{wanted}", listed(sorted(others)) or "none"
+    else:
+        what, received = f"there is only one folder of a class{wanted}", listed(found)
+    raise DataError(
+        what,
+        where=where,
+        expected="a folder of images for each of at least two classes",
+        received=received,
+        remedy=nearest(inside[0], others) if inside and not found else "Name in `path` the folder above them.",
+    )

@@ -1,0 +1,99 @@
+"""The evaluation of a classifier of images, with mistakes as pictures."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from tfattn.evaluation.chosen import WORST_MISTAKES
+from tfattn.evaluation.classification import PredictedRows, measured
+from tfattn.evaluation.evaluate import Findings
+from tfattn.evaluation.report import Gallery, Section, Text
+from tfattn.evaluation.wording import count, percent, shown_of
+from tfattn.features import IMAGE, IMAGES, LABEL_IDS
+from tfattn.preprocessing.images import Images
+from tfattn.tasks.image_classification import TOP
+from tfattn.trained.ensemble import TrainedEnsemble
+from tfattn.trained.predictions import SplitPredictions
+
+SHOWN_PAIRS = 6
+SHOWN_OF_PAIR = 8
+SHOWN_EPOCHS = 2
+SHOWN_OF_EPOCH = 16
+MOST_SIDE = 96  # pixels, of an image in the report
+
+
+def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
+    """Measures a classifier of images.
+
+    Args:
+        ensemble: whose `labels` are given.
+        predictions: `label_ids` (N,) and `scores` (N, C).
+
+    Returns:
+        findings whose metrics are those of classification.report, and of more than five labels `top_5_accuracy`.
+    """
+    predicted = PredictedRows.of(ensemble, predictions, thing="image")
+    mistakes = [_worst(predicted, ensemble.preprocessor), *_pairs(predicted, ensemble.preprocessor)]
+    sections = [*mistakes, _training(predictions, ensemble.labels)]
+    return measured(predicted, predictions, mistakes=sections, more=_top(predicted))
+
+
+def _top(predicted: PredictedRows) -> dict[str, float]:
+    if len(predicted.labels) <= TOP:
+        return {}
+    best = np.argsort(-predicted.scores, axis=1, kind="stable")[:, :TOP]
+    return {f"top_{TOP}_accuracy": float((best == predicted.true[:, None]).any(axis=1).mean())}
+
+
+def _worst(predicted: PredictedRows, preprocessor: Images) -> Section:
+    worst = predicted.wrong[:WORST_MISTAKES]
+    if not len(worst):
+        return Section("The worst mistakes", [Text("There are none: every image got the right label.")])
+    words = Text(
+        f"{shown_of(len(worst), len(predicted.wrong))}, the most certain first, as the model sees them: at times it is "
+        "the folder that is wrong."
+    )
+    return Section("The worst mistakes", [words, _gallery(predicted, worst, preprocessor)])
+
+
+def _pairs(predicted: PredictedRows, preprocessor: Images) -> list[Section]:
+    parts: list[Text | Gallery] = []
+    for true, given, times in predicted.ranked_mistakes[:SHOWN_PAIRS]:
+        is_such = (predicted.true == true) & (predicted.given == given)
+        shown = [number for number in predicted.wrong if is_such[number]][:SHOWN_OF_PAIR]
+        parts.append(Text(f"{predicted.labels[true]}, taken for {predicted.labels[given]}: {count(times, 'image')}."))
+        parts.append(_gallery(predicted, shown, preprocessor))
+    return [Section("What is confused most, in pictures", parts)] if parts else []
+
+
+def _training(predictions: SplitPredictions, labels: Sequence[str]) -> Section:
+    """Show the first images of some epochs as they are trained on."""
+    reader = predictions.reader("train")
+    parts: list[Text | Gallery] = [Text("Training images as the model sees them, with all that changes them.")]
+    for epoch in range(SHOWN_EPOCHS):
+        batch = next(iter(reader.dataset(epoch)))
+        images = batch[IMAGES].numpy()[:SHOWN_OF_EPOCH]
+        names = [labels[number] for number in batch[LABEL_IDS].numpy()]
+        parts.append(Text(f"The first of epoch {epoch + 1}:"))
+        parts.append(Gallery(list(zip(_pngs(images), names, strict=False))))
+    return Section("What it is trained on", parts)
+
+
+def _gallery(predicted: PredictedRows, numbers: Sequence[int], preprocessor: Images) -> Gallery:
+    files = tf.constant([predicted.rows[number][IMAGE] for number in numbers])
+    words = [
+        f"{predicted.labels[predicted.true[number]]} → {predicted.labels[predicted.given[number]]}, "
+        f"{percent(predicted.confidence[number])}"
+        for number in numbers
+    ]
+    return Gallery(list(zip(_pngs(preprocessor({IMAGE: files})[IMAGES].numpy()), words, strict=True)))
+
+
+def _pngs(images: np.ndarray) -> Iterable[bytes]:
+    """Encode images (N, Y, X, 3) from 0 to 1, large ones made smaller."""
+    for image in images:
+        scale = min(1.0, MOST_SIDE / max(image.shape[:2]))
+        size = [max(1, round(side * scale)) for side in image.shape[:2]]
+        small = image if scale == 1.0 else tf.image.resize(image, size, antialias=True)
+        yield tf.io.encode_png(tf.cast(tf.clip_by_value(tf.round(small * 255.0), 0.0, 255.0), tf.uint8)).numpy()

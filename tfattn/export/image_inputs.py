@@ -1,0 +1,63 @@
+"""Images, as requests hold them: the bytes of their files."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfattn.export.served import Columns
+from tfattn.export.served_rows import Features, Inputs, ServedRows
+from tfattn.export.table_inputs import WARM_UP_ROWS
+from tfattn.features import ENCODED, IMAGE
+from tfattn.formats.images import LARGEST
+from tfattn.trained.ensemble import TrainedEnsemble
+
+
+class ImageInputs(Inputs):
+    """The bytes of JPEG, PNG, GIF or BMP files, `image` (B,) string; in JSON {"b64": "..."}. And one more signature.
+
+        features   as serving_default -> encoded (B, D) float32, what the head reads; of several members, one after the
+                   other
+
+    Images are decoded, made to fit and scaled in the graph, as they were in training. What is no image, or larger than
+    the preprocessing allows, is refused by its header, before anything is decoded, and one that is damaged as it is
+    decoded; the message numbers the image, from 1.
+
+    Args:
+        ensemble: the trained models, which read images of the same size.
+    """
+
+    names = (IMAGE,)
+
+    def __init__(self, ensemble: TrainedEnsemble):
+        self.preprocessors = ensemble.preprocessors[:1]  # all of them have the same
+        self._models = len(ensemble.tasks)
+
+    def type_of(self, name: str) -> tf.DType:
+        return tf.string
+
+    def read(self, columns: Sequence[tf.Tensor]) -> tuple[list[Features], dict[str, tf.Tensor]]:
+        (images,) = columns
+        return [self.preprocessors[0]({IMAGE: images})] * self._models, {}
+
+    def about(self) -> dict[str, Any]:
+        height, width = self.preprocessors[0].height_and_width
+        known = {"kind": "image", "height": height, "width": width, "max_bytes": LARGEST}
+        return {"inputs": {IMAGE: known}, "entries": {}}
+
+    def request(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+        return {IMAGE: [row[IMAGE] for row in rows]}
+
+    def warm_up(self, rows: Sequence[Mapping[str, Any]]) -> list[Columns]:
+        """Batches of several sizes."""
+        return [self.request([rows[number % len(rows)] for number in range(count)]) for count in WARM_UP_ROWS]
+
+    def signatures(self, served: ServedRows) -> dict[str, Any]:
+        def encode(*columns: tf.Tensor) -> dict[str, tf.Tensor]:
+            features, _ = self.read(columns)
+            return {ENCODED: tf.concat([outputs[ENCODED] for outputs in served.run(features)], axis=-1)}
+
+        return {"features": tf.function(encode, input_signature=self.specs, autograph=False)}
+
+    def warm_up_signatures(self, columns: Columns) -> Iterator[tuple[str, Columns]]:
+        yield "features", columns

@@ -1,0 +1,137 @@
+"""Recognition of images by their first bytes: of which kind they are and how large, before anything is decoded."""
+
+import re
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tfattn.errors import DataError
+
+# Names of files that are taken for images. Not all of them are read: one that is not is refused, not passed over.
+SUFFIXES = frozenset(
+    (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".gif", ".bmp")
+    + (".webp", ".tif", ".tiff", ".heic", ".heif", ".avif", ".jp2", ".jxl", ".svg")
+)
+READ = "JPEG, PNG, GIF or BMP"
+LONGEST_SIDE = 8192  # pixels: decoded, a square of it takes 200 MB
+LARGEST = 64 << 20  # bytes of a file
+_FETCH_AGAIN = "Fetch it again, or remove it."
+# The beginnings of kinds that are not read.
+_OTHERS: tuple[tuple[bytes, str], ...] = (
+    (rb"RIFF....WEBP", "WebP"),
+    (rb"II\*\0|MM\0\*", "TIFF"),
+    (rb"....ftyp(heic|heix|mif1|msf1)", "HEIC"),
+    (rb"....ftypavi[fs]", "AVIF"),
+    (rb"\0\0\0\x0cjP  |\xff\x4f\xff\x51", "JPEG 2000"),
+    (rb"\0\0\0\x0cJXL |\xff\x0a", "JPEG XL"),
+    (rb"\s*<(\?xml|svg)", "SVG"),
+)
+
+
+@dataclass(frozen=True)
+class Header:
+    """What the first bytes of an image say: its kind, and its size in pixels."""
+
+    kind: str
+    height: int
+    width: int
+
+
+def check_image(data: bytes, where: str, *, max_side: int = LONGEST_SIDE) -> Header:
+    """Read the header of an image; refuse what is none, of another kind, or too large to be decoded.
+
+    Args:
+        data: of the whole file.
+        where: its path, for messages.
+        max_side: the most pixels of its height or width.
+
+    Raises:
+        DataError: says what it seems to be, and what to do with it.
+    """
+    header = header_of(data)
+    if header is None:
+        kind = next((kind for start, kind in _OTHERS if _begins(data, start)), "")
+        begin = f"something that begins with {data[:8]!r}" if data else "no bytes"
+        raise DataError(
+            "the file is no image that can be read",
+            where=where,
+            expected=READ,
+            received=kind or begin,
+            remedy=f"Convert it to {READ}." if kind else _FETCH_AGAIN,
+        )
+    if min(header.height, header.width) < 1:
+        raise _damaged(where, f"a {header.kind} of {header.width} x {header.height} pixels")
+    if max(header.height, header.width) > max_side:
+        raise DataError(
+            "the image is too large to be decoded",
+            where=where,
+            expected=f"sides of at most {max_side:,} pixels",
+            received=f"{header.width:,} x {header.height:,}",
+            remedy="Make it smaller, or raise `max_side`.",
+        )
+    return header
+
+
+def header_of(data: bytes) -> Header | None:
+    """Read the kind and the size of an image; None where it is none of those that are read, or ends too soon."""
+    for start, kind, size_of in _KINDS:
+        if data.startswith(start):
+            try:
+                return Header(kind, *size_of(data))
+            except (struct.error, IndexError):
+                return None
+    return None
+
+
+def _jpeg_size(data: bytes) -> tuple[int, int]:
+    """Find the frame of a JPEG: segments follow each other, each behind a marker and its length."""
+    place = 2
+    while True:
+        while data[place] == 0xFF and data[place + 1] == 0xFF:  # filling
+            place += 1
+        marker = data[place + 1]
+        if data[place] != 0xFF or marker == 0xDA:  # pixels begin, and there was no frame
+            raise IndexError
+        if marker in range(0xC0, 0xD0) and marker not in (0xC4, 0xC8, 0xCC):
+            return struct.unpack_from(">HH", data, place + 5)
+        if marker == 0x01 or marker in range(0xD0, 0xD8):  # markers without a length
+            place += 2
+        else:
+            place += 2 + struct.unpack_from(">H", data, place + 2)[0]
+
+
+def _png_size(data: bytes) -> tuple[int, int]:
+    width, height = struct.unpack_from(">II", data, 16)
+    return height, width
+
+
+def _gif_size(data: bytes) -> tuple[int, int]:
+    width, height = struct.unpack_from("<HH", data, 6)
+    return height, width
+
+
+def _bmp_size(data: bytes) -> tuple[int, int]:
+    width, height = struct.unpack_from("<ii", data, 18)
+    return abs(height), width  # negative where the first line is the topmost
+
+
+_KINDS: tuple[tuple[bytes, str, Callable[[bytes], tuple[int, int]]], ...] = (
+    (b"\xff\xd8\xff", "JPEG", _jpeg_size),
+    (b"\x89PNG\r\n\x1a\n", "PNG", _png_size),
+    (b"GIF8", "GIF", _gif_size),
+    (b"BM", "BMP", _bmp_size),
+)
+
+
+def _begins(data: bytes, start: bytes) -> bool:
+    return re.match(start, data, re.DOTALL) is not None
+
+
+def _damaged(where: str, received: str) -> DataError:
+    return DataError(
+        "the image is damaged",
+        where=where,
+        expected="pixels",
+        received=received,
+        remedy=_FETCH_AGAIN,
+    )

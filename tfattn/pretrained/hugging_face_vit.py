@@ -1,0 +1,143 @@
+"""A Vision Transformer folder of Hugging Face: config.json, model.safetensors, preprocessor_config.json."""
+
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfattn.errors import CheckpointError
+from tfattn.pretrained import safetensors_file
+from tfattn.pretrained.contract import Pretrained, read_json
+from tfattn.pretrained.decoder_names import DecoderNames
+from tfattn.pretrained.grids import resampled
+from tfattn.pretrained.safetensors_file import WEIGHTS
+
+if TYPE_CHECKING:
+    import keras
+
+CONFIG, PIXELS = "config.json", "preprocessor_config.json"
+PREFIX = "vit."  # of all names but the head's, where the model has its head
+
+SIZES = {
+    "hidden_dim": "hidden_size",
+    "num_layers": "num_hidden_layers",
+    "num_heads": "num_attention_heads",
+    "intermediate_dim": "intermediate_size",
+    "dropout": "hidden_dropout_prob",
+    "attention_dropout": "attention_probs_dropout_prob",
+    "layer_norm_epsilon": "layer_norm_eps",
+    "initializer_range": "initializer_range",
+}
+ACTIVATIONS = {
+    "gelu": "gelu",
+    "gelu_new": "gelu_approximate",
+    "gelu_pytorch_tanh": "gelu_approximate",
+    "relu": "relu",
+}
+USUAL = {"num_channels": 3, "qkv_bias": True}
+# Of its processor of images: pixels are from 0 to 1, and then scaled.
+USUAL_PIXELS = {"do_rescale": True, "rescale_factor": 1 / 255}
+
+POSITIONS = "positions/position/embeddings"
+# Our variables that are no layer's of theirs.
+TABLES = {"class_token/vector": "embeddings.cls_token", POSITIONS: "embeddings.position_embeddings"}
+NAMES = DecoderNames(
+    outer={"tokens/projection": "embeddings.patch_embeddings.projection", "norm": "layernorm"},
+    block="encoder.layer.{}.",
+    parts={
+        "attention_norm": ("layernorm_before",),
+        "attention/qkv": tuple(f"attention.attention.{name}" for name in ("query", "key", "value")),
+        "attention/output": ("attention.output.dense",),
+        "feed_forward_norm": ("layernorm_after",),
+        "feed_forward/intermediate": ("intermediate.dense",),
+        "feed_forward/output": ("output.dense",),
+    },
+)
+
+
+class HuggingFaceVit(Pretrained):
+    """Weights as transformers' ViTModel saves them, alone or inside ViTForImageClassification.
+
+    ViTModel's pooler and the classifier are left out: the model's vector of an image is that of the class token, as a
+    classifier reads it. A model for images of another size gets position vectors between those of the file.
+    """
+
+    looks_like = f"{CONFIG} with model_type vit and {WEIGHTS} (Hugging Face)"
+    weights = (WEIGHTS,)
+    model = "vit"
+    preprocessor = "images"
+
+    @classmethod
+    def matches(cls, folder: Path) -> bool:
+        return (folder / CONFIG).is_file() and read_json(folder / CONFIG).get("model_type") == "vit"
+
+    def sizes(self) -> dict[str, Any]:
+        config = self._json(CONFIG)
+        self._refuse(config, USUAL, CONFIG)
+        return {
+            "image_size": self._side(config, "image_size", may_differ=True),
+            "patch_size": self._side(config, "patch_size"),
+            **{ours: self._setting(config, theirs, CONFIG) for ours, theirs in SIZES.items()},
+            "activation": self._setting(config, "hidden_act", CONFIG, ACTIVATIONS),
+            **self._pixels(),
+        }
+
+    def tokenization(self) -> dict[str, Any]:
+        return {}
+
+    def stored_shapes(self) -> dict[str, tuple[int, ...]]:
+        return safetensors_file.shapes(self.folder)
+
+    def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
+        prefix = PREFIX if any(name.startswith(PREFIX) for name in stored) else ""
+        names = (TABLES[path],) if path in TABLES else NAMES.of(path)
+        return names if names == (path,) else tuple(prefix + name for name in names)
+
+    def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
+        return {name: _as_ours(value) for name, value in safetensors_file.tensors(self.folder, names).items()}
+
+    def adapted(self, values: dict[str, list[np.ndarray]], model: "keras.Model") -> dict[str, list[np.ndarray]]:
+        side, patch = (self.sizes()[name] for name in ("image_size", "patch_size"))
+        height, width = (side, side) if isinstance(side, int) else side
+        grid, (table,) = (height // patch, width // patch), values[POSITIONS]
+        if grid == model.patch_grid or len(table) != 1 + grid[0] * grid[1]:
+            return values
+        places = resampled(table[1:], grid, model.patch_grid)
+        return {**values, POSITIONS: [np.concatenate([table[:1], places])]}
+
+    def _pixels(self) -> dict[str, Any]:
+        """Read how pixels are scaled, where the folder says it."""
+        if not (self.folder / PIXELS).is_file():
+            return {}
+        settings = self._json(PIXELS)
+        self._refuse(settings, USUAL_PIXELS, PIXELS)
+        if not settings.get("do_normalize", True):
+            return {"pixel_mean": [0.0] * 3, "pixel_deviation": [1.0] * 3}
+        return {
+            "pixel_mean": self._setting(settings, "image_mean", PIXELS),
+            "pixel_deviation": self._setting(settings, "image_std", PIXELS),
+        }
+
+    def _side(self, config: Mapping[str, Any], name: str, *, may_differ: bool = False) -> Any:
+        """Read a side in pixels, which may stand there twice."""
+        value = self._setting(dict(config), name, CONFIG)
+        sides = [value] * 2 if isinstance(value, int) else value
+        if (
+            not isinstance(sides, list)
+            or [type(side) for side in sides] != [int, int]
+            or not (may_differ or sides[0] == sides[1])
+        ):
+            expected = f"{name} to be a side in pixels" + ", or two of them" * may_differ
+            raise CheckpointError(
+                "not supported", where=str(self.folder / CONFIG), expected=expected, received=str(value)[:60]
+            )
+        return sides[0] if sides[0] == sides[1] else sides
+
+
+def _as_ours(value: np.ndarray) -> np.ndarray:
+    if value.ndim == 4:  # a convolution over patches, (D, C, P, P)
+        return value.transpose(2, 3, 1, 0).reshape(-1, len(value))
+    if value.ndim == 3:  # (1, T, D), or of the class token (1, 1, D)
+        return value[0, 0] if value.shape[1] == 1 else value[0]
+    return value.T  # a linear layer of torch holds (outputs, inputs)
