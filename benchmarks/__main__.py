@@ -20,6 +20,7 @@ NAMES = (
     "weight_reading",
     "streaming",
     "word2vec",
+    "attention_page",
 )
 
 

@@ -123,8 +123,7 @@ def _texts(
         if value is not None:
             raise ConfigError(
                 "the model reads no such input",
-                where=asked.where,
-                key=f"--{name.replace('_', '-')}",
+                where=f"{asked.where}: --{name.replace('_', '-')}",
                 expected=" and ".join(f"--{name.replace('_', '-')}" for name in options),
             )
     for name, value in options.items():

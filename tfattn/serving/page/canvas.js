@@ -12,14 +12,14 @@ export function sized(canvas, width, height) {
   return context;
 }
 
-export const isDark = () => matchMedia("(prefers-color-scheme: dark)").matches;
+const scheme = matchMedia("(prefers-color-scheme: dark)");
 
 /** A hue for each head, neighbours far apart. */
-export const headColour = (head, alpha = 1) => `hsl(${(head * 137.5 + 212) % 360} 65% ${isDark() ? 68 : 42}% / ${alpha})`;
+export const headColour = (head, alpha = 1) => `hsl(${(head * 137.5 + 212) % 360} 65% ${scheme.matches ? 68 : 42}% / ${alpha})`;
 
 /** Blue where a number is above 0, orange where it is below; `size` from 0 to 1 is how strong. */
 export function signedColour(value, size) {
-  const [hue, light] = value >= 0 ? [212, isDark() ? 65 : 42] : [30, isDark() ? 60 : 45];
+  const [hue, light] = value >= 0 ? [212, scheme.matches ? 65 : 42] : [30, scheme.matches ? 60 : 45];
   return `hsl(${hue} 75% ${light}% / ${Math.min(1, size)})`;
 }
 

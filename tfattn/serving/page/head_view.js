@@ -5,7 +5,8 @@ import { element } from "./elements.js";
 
 const LINE = 22; // pixels, the height of a token
 const GAP = 340; // as in views.css
-const FAINTEST = 0.02; // weights below are not drawn
+const FAINTEST = 0.02; // weights below are not drawn; of all tokens together
+const FAINT = 0.1;
 const MOST_TOLD = 6;
 const LEGEND = "Tokens on the left look at those on the right. A line's colour is its head, its strength the weight; a click holds it.";
 const SECOND = " The second text is in italics.";
@@ -28,7 +29,8 @@ export function headView(lens, state) {
     canvas.style.left = `${from}px`;
     canvas.style.top = "0";
     context.lineCap = "round";
-    const middle = (item) => (item + 0.5) * LINE - scroller.scrollTop;
+    const above = scroller.scrollTop; // once: a browser may lay the page out to tell it
+    const middle = (item) => (item + 0.5) * LINE - above;
     const strength = [lens.rows, lens.columns].map((items) => new Float32Array(items.length));
     if (chosen) {
       lines(chosen, (head, row, column, weight) => {
@@ -47,9 +49,10 @@ export function headView(lens, state) {
       for (const head of state.heads) {
         const { sums } = lens.weights(state.layer, head, row);
         for (let column = 0; column < sums.length; column++) {
+          if (sums[column] < FAINT) continue;
           const [begin, end] = [middle(row), middle(column)];
           const isOutside = (begin < 0 && end < 0) || (begin > height && end > height);
-          if (sums[column] < 0.1 || isOutside) continue;
+          if (isOutside) continue;
           line(context, begin, end, headColour(head, 0.35 * sums[column]), 1);
         }
       }
@@ -107,7 +110,7 @@ export function headView(lens, state) {
   scroller.onmouseover = (event) => held || choose(event.target);
   scroller.onmouseleave = () => held || choose(null);
   scroller.onclick = (event) => choose(event.target, !held);
-  scroller.onfocusin = (event) => choose(event.target);
+  scroller.addEventListener("focusin", (event) => choose(event.target));
   scroller.onscroll = draw;
   scroller.onkeydown = (event) => {
     const to = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[event.key];
