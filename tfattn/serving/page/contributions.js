@@ -2,6 +2,7 @@
 
 import { isRightToLeft, percent, signedColour } from "./canvas.js";
 import { element } from "./elements.js";
+import { summed } from "./weights.js";
 
 const STRONGEST = 0.75; // of a colour, so that words on it can be read
 
@@ -15,7 +16,7 @@ export function contributions(views, part, state) {
     parts.push(
       element("h3", {}, "Contributions to ", element("strong", { dir: "auto" }, scored || "(nothing)")),
       element("p", {}, `The score is ${figure(score)}; without any token it is ${figure(baseline)}. The tokens together make ${figure(sum)} of that difference, and ${figure(missing)} is lost because the gradients are taken at a few steps only.`),
-      chips(sequence, values, true),
+      chips(summed(views, values, state), true),
     );
   }
   if (part.to === 0) {
@@ -26,7 +27,7 @@ export function contributions(views, part, state) {
       for (const head of state.heads) part.add(state.layer, head, row, 1 / state.heads.size / looking, places, received);
     }
     const words = `Attention that each token gets in layer ${state.layer + 1}, on the average of tokens and of the chosen heads`;
-    parts.push(element("h3", {}, words), chips(sequence, [...received], false));
+    parts.push(element("h3", {}, words), chips(summed(views, received, state), false));
   }
   if (!views.attributions) parts.unshift(element("p", { className: "hint" }, "This model gives no score to which tokens could contribute."));
   if (!views.attributions) return { content: parts, draw() {} };
@@ -34,15 +35,17 @@ export function contributions(views, part, state) {
   return { content: [...parts, source], draw() {} };
 }
 
-function chips(sequence, values, isSigned) {
-  const largest = Math.max(1e-12, ...values.map(Math.abs));
-  const box = element("p", { className: "chips", dir: isRightToLeft(sequence.tokens.join("")) ? "rtl" : "ltr" });
-  sequence.tokens.forEach((token, place) => {
-    const number = isSigned ? figure(values[place]) : percent(values[place]);
-    const chip = element("span", { dir: "auto", title: `${token}: ${number}` }, token, element("small", { dir: "ltr" }, number));
-    chip.style.background = signedColour(values[place], (STRONGEST * Math.abs(values[place])) / largest);
+/** [label, number] pairs, coloured by their numbers. */
+function chips(pairs, isSigned) {
+  const largest = Math.max(1e-12, ...pairs.map(([, value]) => Math.abs(value)));
+  const text = pairs.map(([label]) => label).join("");
+  const box = element("p", { className: "chips", dir: isRightToLeft(text) ? "rtl" : "ltr" });
+  for (const [label, value] of pairs) {
+    const number = isSigned ? figure(value) : percent(value);
+    const chip = element("span", { dir: "auto", title: `${label}: ${number}` }, label, element("small", { dir: "ltr" }, number));
+    chip.style.background = signedColour(value, (STRONGEST * Math.abs(value)) / largest);
     box.append(chip);
-  });
+  }
   return box;
 }
 

@@ -9,6 +9,7 @@ const FAINTEST = 0.02; // weights below are not drawn; of all tokens together
 const FAINT = 0.1;
 const MOST_TOLD = 6;
 const LEGEND = "Tokens on the left look at those on the right. A line's colour is its head, its strength the weight; a click holds it.";
+const HOW = "Move over a token, or walk through them with the arrow keys.";
 const SECOND = " The second text is in italics.";
 
 /** Shows a layer; `state` says which, and which heads are drawn. */
@@ -41,7 +42,7 @@ export function headView(lens, state) {
       drawAll(context, middle, height);
     }
     sides.forEach((list, side) => paint(list, strength[side], side));
-    told.textContent = chosen ? words(chosen, strength) : "Move over a token, or walk through them with the arrow keys.";
+    told.replaceChildren(...(chosen ? words(chosen, strength) : [HOW]));
   }
 
   function drawAll(context, middle, height) {
@@ -78,12 +79,15 @@ export function headView(lens, state) {
     const others = side === "rows" ? lens.columns : lens.rows;
     const sizes = strength[side === "rows" ? 1 : 0];
     const best = [...sizes.keys()].filter((place) => sizes[place] > 0).sort((one, other) => sizes[other] - sizes[one]);
-    const listed = best.slice(0, MOST_TOLD).map((place) => `${others[place].label} ${percent(sizes[place])}`).join(", ");
-    const own = `“${lens[side][item].label}”`;
-    if (side === "columns") return `${own} is looked at by ${listed || "nothing"}`;
+    const listed = best.slice(0, MOST_TOLD).flatMap((place, number) => [
+      number ? ", " : "", isolated(others[place].label), ` ${percent(sizes[place])}`,
+    ]);
+    const own = ["“", isolated(lens[side][item].label), "”"];
+    if (side === "columns") return [...own, " is looked at by ", ...(best.length ? listed : ["nothing"])];
     let rest = 0;
     for (const head of state.heads) rest += lens.weights(state.layer, head, item).rest / state.heads.size;
-    return `${own} looks at ${listed || "nothing that is shown"}${rest > 0.005 ? `; all that is left out: ${percent(rest)}` : ""}`;
+    const left = rest > 0.005 ? `; all that is left out: ${percent(rest)}` : "";
+    return [...own, " looks at ", ...(best.length ? listed : ["nothing that is shown"]), left];
   }
 
   function paint(list, strength, side) {
@@ -124,6 +128,9 @@ export function headView(lens, state) {
   const hasSecond = [...lens.rows, ...lens.columns].some(({ segment }) => segment === 1);
   return { content: [told, frame, element("p", { className: "hint" }, LEGEND + (hasSecond ? SECOND : ""))], draw };
 }
+
+/** A token amid other words, whichever way it is written. */
+const isolated = (label) => element("bdi", {}, label.trim() || "␣");
 
 function tokenList(items, side) {
   const name = side === "rows" ? "Tokens that look" : "Tokens that are looked at";

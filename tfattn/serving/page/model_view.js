@@ -39,7 +39,8 @@ export function modelView(part, lens, state, open) {
       const column = Math.floor(((offsetX - +canvas.dataset.left) / +canvas.dataset.width) * lens.columns.length);
       if (!lens.rows[row] || !lens.columns[column]) return;
       const weight = lens.weights(layer, head, row).sums[column];
-      told.textContent = `“${lens.rows[row].label}” looks at “${lens.columns[column].label}”: ${percent(weight)}`;
+      const [from, to] = [lens.rows[row], lens.columns[column]].map(({ label }) => element("bdi", {}, label));
+      told.replaceChildren("“", from, "” looks at “", to, `”: ${percent(weight)}`);
     };
     const { clientWidth: width, clientHeight: height } = canvas;
     if (!canvas.dataset.width) Object.assign(canvas.dataset, { left: 0, top: 0, width, height });

@@ -143,6 +143,12 @@ export function lensOf(views, part, { words, special, from, to }) {
   };
 }
 
+/** Numbers of tokens, summed over those of each item that is shown. */
+export function summed(views, values, { words, special }) {
+  const { items } = itemsOf(views.sequences[0], words, special, "all");
+  return items.map(({ label, tokens }) => [label, tokens.reduce((sum, token) => sum + values[token], 0)]);
+}
+
 /** Tokens or words: label, tokens, segment; and at which place each token is, -1 where it is hidden. */
 function itemsOf(sequence, words, special, segment) {
   const places = new Int32Array(sequence.tokens.length).fill(-1);
