@@ -9,7 +9,17 @@ from tfattn.attention.views import Views
 from tfattn.errors import ConfigError
 
 # In the order in which one needs the other; the page of a server shows the same.
-SCRIPTS = ("elements", "weights", "canvas", "head_view", "model_view", "neuron_view", "contributions", "views")
+SCRIPTS = (
+    "elements",
+    "weights",
+    "canvas",
+    "head_view",
+    "model_view",
+    "neuron_view",
+    "image_view",
+    "contributions",
+    "views",
+)
 STYLE = "views.css"
 FILES = "tfattn.serving.page"
 IMPORT, EXPORT = re.compile(r"^import .*\n", re.MULTILINE), re.compile(r"^export ", re.MULTILINE)

@@ -1,9 +1,11 @@
 """The views of attention in a browser: in a page of their own, and in the server's."""
 
+import io
 import json
 
 import numpy as np
 import pytest
+from matplotlib.image import imsave
 
 from tests.attention.conftest import outputs
 from tfattn.attention.payload import KEPT, encode
@@ -153,3 +155,25 @@ def test_a_model_without_the_signature_offers_no_views(page):
     page.press("Enter")
     page.wait("!document.querySelector('#answer').hidden")
     assert page.run("document.querySelector('#looked').hidden")
+
+
+def test_patches_are_shown_over_their_image(chromium, tmp_path):
+    """A patch that all look at keeps its colour, and the others go dark."""
+    image = io.BytesIO()
+    imsave(image, np.full((4, 4, 3), [0.0, 0.0, 1.0]), format="png")
+    names = ["[CLS]", *(f"patch {number}" for number in range(6))]
+    weights = np.zeros((1, 2, 7, 7), "float32")
+    weights[..., 3] = 1.0  # the third patch, row 1 of 2, column 3 of 3
+    numbers = np.arange(7)
+    told = {"tokens": names, "word_texts": names, "words": numbers, "segments": 0 * numbers, "is_special": numbers == 0}
+    views = of_outputs("vit", {**told, "grid": (2, 3), "encoder_weights": weights}, image=image.getvalue())
+    path = tmp_path / "image.html"
+    path.write_text(views.html(), encoding="utf-8")
+    page = chromium.page(path.as_uri())
+    pixel = """[...document.querySelector(".patches").getContext("2d").getImageData(%d, %d, 1, 1).data]"""
+    page.wait("document.querySelector('.patches')")
+    page.wait(f"({pixel % (400, 60)})[2] === 255")
+    assert page.run(pixel % (400, 60)) == [0, 0, 255, 255]
+    assert page.run(pixel % (60, 200))[2] < 100
+    assert "The brightest patch gets 100 %; outside of the image 0.0 %" in page.text(".told")
+    assert quiet(page)
