@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from benchmarks.serving.running import running
 from tfattn.attention.looking import look
 from tfattn.errors import DataError, ServingError
 from tfattn.stages import open_run
@@ -45,7 +46,16 @@ def test_a_run_tells_the_same(inside, exported):
     views = look("runs/tiny/latest", REPORT)
     np.testing.assert_allclose(views.parts[0].weights, exported.parts[0].weights, atol=1e-5)
     np.testing.assert_allclose(views.attributions.values, exported.attributions.values, atol=1e-4)
-    assert views.sequences == exported.sequences
+    assert views.sequences == exported.sequences and views.title == exported.title
+
+
+def test_a_server_tells_the_same(inside, exported):
+    with running(inside / "saved_models", worker_threads=1) as server:
+        views = look(f"{server.rest}/tiny", REPORT)
+    np.testing.assert_allclose(views.parts[0].weights, exported.parts[0].weights, atol=1e-5)
+    np.testing.assert_allclose(views.parts[0].queries, exported.parts[0].queries, atol=1e-4)
+    assert views.sequences == exported.sequences and views.attributions.scored == exported.attributions.scored
+    assert views.title == exported.title == "tiny"
 
 
 def test_pieces_are_parts_of_words(exported):
