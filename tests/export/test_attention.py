@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfattn.export import attention
 from tfattn.export.attributions import integrated_gradients
 from tfattn.export.tabular import TabularClassifier
 from tfattn.export.translation import Translator
@@ -74,6 +75,12 @@ def test_of_a_text_that_takes_several_windows_the_first_is_shown(classifier):
     assert strings(found["tokens"])[0] == ["[CLS]", "coolant", "is", "pooling", "under", "[SEP]"]
     assert found["truncated"].numpy().tolist() == [True, False]
     assert set(served.input_side.shown(tf.constant(TEXTS))[0]) == {TOKEN_IDS, PADDING_MASK, SEGMENT_IDS}
+
+
+def test_a_sequence_that_would_fill_the_memory_is_refused(served, monkeypatch):
+    monkeypatch.setattr(attention, "MOST_TOKENS", 4)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="attention is shown of at most 4 tokens"):
+        served.signatures()["attention"](tf.constant(TEXTS))
 
 
 def test_columns_are_the_tokens_of_a_table(table_members):
