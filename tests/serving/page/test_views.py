@@ -177,3 +177,13 @@ def test_patches_are_shown_over_their_image(chromium, tmp_path):
     assert page.run(pixel % (60, 200))[2] < 100
     assert "The brightest patch gets 100 %; outside of the image 0.0 %" in page.text(".told")
     assert quiet(page)
+
+
+def test_heads_are_toggled_by_a_click_and_left_alone_by_two(own):
+    pressed = "[...document.querySelectorAll('.head-buttons [aria-pressed=true]')].map((one) => one.innerText)"
+    own.click(".head-buttons button:nth-child(2)")
+    assert own.run(pressed) == ["1", "3", "4"]
+    own.run("document.querySelector('.head-buttons button').dispatchEvent(new MouseEvent('click', {detail: 2}))")
+    assert own.run(pressed) == ["1"]
+    own.click(".head-buttons .all")
+    assert own.run(pressed) == ["1", "2", "3", "4"]

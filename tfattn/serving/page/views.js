@@ -12,6 +12,7 @@ import { lensOf } from "./weights.js";
 const TABS = { image: "Image", heads: "Heads", model: "Model", neurons: "Neurons", contributions: "Contributions" };
 const PLAIN = { words: false, special: true, from: "all", to: "all" }; // each token by itself
 const PARTS = { encoder: "encoder to itself", decoder: "decoder to itself", cross: "decoder to the source" };
+const HOW = "A click toggles, a double click leaves it alone";
 const CAUTION =
   "Attention alone is not an explanation: weights tell where vectors are mixed, not why the model answers as it does " +
   "(Jain and Wallace 2019, “Attention is not Explanation”). See the contributions, too.";
@@ -49,7 +50,10 @@ export function showViews(box, views) {
       made.onchange = () => ((state[name] = made.checked), show());
       return element("label", { htmlFor: made.id }, made, ` ${words}`);
     };
-    const segments = (name) => select(name, [["all", "all"], ["0", "A"], ["1", "B"]].map(([value, words]) => element("option", { value }, words)), state[name], (value) => ((state[name] = value), show()));
+    const segments = (name) => {
+      const texts = [["all", "all"], ["0", "A"], ["1", "B"]].map(([value, words]) => element("option", { value }, words));
+      return select(name, texts, state[name], (value) => ((state[name] = value), show()));
+    };
     const pairs = hasPairs ? [named("from", segments("from")), named("to", segments("to"))] : [];
     controls.replaceChildren(
       named("Attention of the", select("part", parts, state.part, (value) => choosePart(+value))),
@@ -58,27 +62,38 @@ export function showViews(box, views) {
       check("special tokens", "special"),
       ...pairs,
     );
+    makeHeads();
     show();
   }
 
-  function showHeads() {
+  function makeHeads() {
     const toggles = [...allHeads()].map((head) => {
-      const button = element("button", { type: "button", ariaPressed: String(state.heads.has(head)), title: "A click toggles, a double click leaves it alone" }, `${head + 1}`);
-      button.style.setProperty("--head", headColour(head));
-      button.onclick = () => (state.heads.delete(head) || state.heads.add(head), show());
-      button.ondblclick = () => ((state.heads = new Set([head])), show());
+      const button = element("button", { type: "button", title: HOW }, `${head + 1}`);
+      button.onclick = ({ detail: clicks }) => {
+        if (clicks === 2) state.heads = new Set([head]);
+        else if (!state.heads.delete(head)) state.heads.add(head);
+        show();
+      };
       return button;
     });
     const all = element("button", { type: "button", className: "all" }, "all heads");
     all.onclick = () => ((state.heads = allHeads()), show());
     headButtons.replaceChildren(...toggles, all);
+  }
+
+  function showHeads() {
+    for (const head of allHeads()) {
+      headButtons.children[head].ariaPressed = String(state.heads.has(head));
+      headButtons.children[head].style.setProperty("--head", headColour(head));
+    }
     headButtons.hidden = part().heads === 1 || !["image", "heads", "contributions"].includes(state.tab);
   }
 
   function show() {
     showHeads();
     for (const button of tabs.children) button.ariaSelected = String(button.dataset.tab === state.tab);
-    const lens = lensOf(views, part(), state.tab === "image" ? PLAIN : state.tab === "neurons" ? { ...state, words: false } : state);
+    const shown = { image: PLAIN, neurons: { ...state, words: false } }[state.tab] ?? state;
+    const lens = lensOf(views, part(), shown);
     const open = (layer, head) => {
       Object.assign(state, { layer, heads: new Set([head]), tab: "heads" });
       build();

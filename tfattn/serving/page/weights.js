@@ -158,7 +158,10 @@ function itemsOf(sequence, words, special, segment) {
     if (isHidden) return;
     const last = items.at(-1);
     if (words && last?.word === sequence.words[place]) last.tokens.push(place);
-    else items.push({ label: words ? sequence.wordTexts[place] : token, word: sequence.words[place], tokens: [place], segment: sequence.segments[place] });
+    else {
+      const label = words ? sequence.wordTexts[place] : token;
+      items.push({ label, word: sequence.words[place], tokens: [place], segment: sequence.segments[place] });
+    }
     places[place] = items.length - 1;
   });
   return { items, places };
