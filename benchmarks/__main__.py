@@ -22,6 +22,7 @@ NAMES = (
     "weight_reading",
     "streaming",
     "word2vec",
+    "attention_page",
 )
 
 

@@ -3,9 +3,12 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tfattn import files
+from tfattn.attention.looking import look
+from tfattn.serving.client import local
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -65,9 +68,32 @@ def test_the_alignment_of_a_pair_is_drawn(inside, command):
     assert Path("attention.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_page_shows_encoder_decoder_and_what_goes_across(inside):
+    views = look("reversal", "red green blue")
+    assert [part.name for part in views.parts] == ["encoder", "decoder", "cross", "encoder rollout", "decoder rollout"]
+    source, target, written = views.sequences
+    assert [text for text, special in zip(source.word_texts, source.special, strict=True) if not special] == [
+        "red",
+        "green",
+        "blue",
+    ]
+    assert list(written.word_texts)[:3] == ["blue", "green", "red"] and target.special[0] and written.special[-1]
+    cross = views.part("cross")
+    assert cross.weights.shape[2:] == (len(written), len(source))
+    np.testing.assert_allclose(cross.weights.sum(axis=-1), 1.0, atol=1e-5)
+    alignment = local.load("reversal").outputs([{"text": "red green blue"}], signature="alignment")["alignment"][0]
+    aligning = cross.weights[max(len(cross.weights) - 2, 0)].mean(axis=0)
+    np.testing.assert_allclose(aligning[: len(alignment)], alignment, atol=1e-4)
+
+
+def test_another_target_can_be_given(inside):
+    views = look("reversal", "red green blue", target="red blue")
+    assert list(views.sequences[2].word_texts)[:2] == ["red", "blue"]
+
+
 def test_of_nothing_there_is_nothing_to_draw(inside, command):
     answer = command("attention", "reversal", "--text", " ", "--output", "nothing.png")
-    assert answer.status == 1 and "nothing is written to this text: received ' '" in answer.errors
+    assert answer.status == 1 and "the text is empty" in answer.errors
     assert not Path("nothing.png").exists()
 
 

@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfattn.export import attention
 from tfattn.export.attributions import integrated_gradients
 from tfattn.export.tabular import TabularClassifier
+from tfattn.export.translation import Translator
 from tfattn.features import PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
+from tfattn.models.rnn_encoder_decoder import RnnEncoderDecoder
+from tfattn.preprocessing.sentencepiece import SentencePiece
+from tfattn.tasks.translation import Translation
 from tfattn.trained.ensemble import TrainedEnsemble
 
 TEXTS = ["coolant is pooling under the sorter", "noise"]
@@ -72,6 +77,12 @@ def test_of_a_text_that_takes_several_windows_the_first_is_shown(classifier):
     assert set(served.input_side.shown(tf.constant(TEXTS))[0]) == {TOKEN_IDS, PADDING_MASK, SEGMENT_IDS}
 
 
+def test_a_sequence_that_would_fill_the_memory_is_refused(served, monkeypatch):
+    monkeypatch.setattr(attention, "MOST_TOKENS", 4)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="attention is shown of at most 4 tokens"):
+        served.signatures()["attention"](tf.constant(TEXTS))
+
+
 def test_columns_are_the_tokens_of_a_table(table_members):
     served = TabularClassifier(TrainedEnsemble(table_members[:1]))
     row = {"age": [30.0], "hours-per-week": [40.0], "Score.BG": [1.0], "work_class": ["private"]}
@@ -80,3 +91,17 @@ def test_columns_are_the_tokens_of_a_table(table_members):
     assert strings(found["tokens"]) == [["[CLS]", "age", "hours-per-week", "Score.BG", "work_class"]]
     shape = found["encoder_weights"].shape
     assert shape[-1] == shape[-2] == 5
+
+
+def test_a_recurrent_translator_tells_what_goes_across_and_no_vectors():
+    text = SentencePiece(vocabulary_size=60)
+    text.fit([{"source": "a pump leaks", "target": "eine Pumpe leckt"}] * 3)
+    model = RnnEncoderDecoder(**text.sizes, hidden_dim=8, embedding_dim=6)
+    task = Translation(model=model, preprocessor=text)
+    signatures = Translator(TrainedEnsemble([(text, task)])).signatures()
+    assert "attention_vectors" not in signatures and "attributions" not in signatures
+    found = signatures["attention"](tf.constant(["a pump leaks"]), tf.constant(["eine Pumpe"]))
+    words = strings(found["written_word_texts"])[0]
+    assert found["cross_weights"].shape == (1, 1, 1, len(words), found["tokens"].shape[1])
+    assert words[0] == "eine" and found["written_is_special"].numpy()[0].tolist()[-1]
+    assert strings(found["target_tokens"])[0][1:] == strings(found["written_tokens"])[0][:-1]

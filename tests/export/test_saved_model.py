@@ -74,7 +74,8 @@ def test_signatures_have_the_methods_that_tf_serving_looks_for(exported):
     saved = saved_model_pb2.SavedModel.FromString((exported / "saved_model.pb").read_bytes())
     methods = {key: one.method_name for key, one in saved.meta_graphs[0].signature_def.items() if one.inputs}
     predict, classify = "tensorflow/serving/predict", "tensorflow/serving/classify"
-    assert methods == {"serving_default": predict, "features": predict, "tokens": predict, "classify": classify}
+    views = dict.fromkeys(("attention", "attention_vectors", "attributions"), predict)
+    assert methods == {"serving_default": predict, "features": predict, "tokens": predict, "classify": classify} | views
     assert saved.meta_graphs[0].meta_info_def.tags == ["serve"]
     fingerprint = tf.saved_model.experimental.read_fingerprint(str(exported))
     assert fingerprint.saved_model_checksum

@@ -78,7 +78,7 @@ def look(
             remedy="Shorten it, so that all of it can be shown.",
         )
     others = {name: asked.ask(name, given) if name in asked.signatures else None for name in (VECTORS, ATTRIBUTIONS)}
-    return of_outputs(Path(model).name, found, others[VECTORS], others[ATTRIBUTIONS])
+    return of_outputs(asked.title, found, others[VECTORS], others[ATTRIBUTIONS])
 
 
 def check(output: Path, *, layer: int | None = None, head: int | None = None) -> None:
@@ -123,8 +123,7 @@ def _texts(
         if value is not None:
             raise ConfigError(
                 "the model reads no such input",
-                where=asked.where,
-                key=f"--{name.replace('_', '-')}",
+                where=f"{asked.where}: --{name.replace('_', '-')}",
                 expected=" and ".join(f"--{name.replace('_', '-')}" for name in options),
             )
     for name, value in options.items():

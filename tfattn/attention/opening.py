@@ -44,6 +44,7 @@ class Opened:
     """A model that can be asked.
 
     Args:
+        title: what pictures call it, and
         where: what messages call it.
         inputs: of the signature `attention`, in the order in which people give them, and whether each is a number;
             none where it has no such signature.
@@ -51,6 +52,7 @@ class Opened:
         ask: takes the name of a signature and the inputs of one row; gives the outputs, arrays or nested lists.
     """
 
+    title: str
     where: str
     inputs: Mapping[str, bool]
     signatures: Sequence[str]
@@ -81,7 +83,7 @@ def opened(model: str, *, pair: bool, folder: Path, token_file: Path | None = No
 def _remote(address: str, token_file: Path | None) -> Opened:
     model = RemoteModel(address, token_file=token_file)
     ask = lambda signature, row: model.predict([row], signature=signature)[0]  # noqa: E731
-    return Opened(address, _inputs(model), model.signatures, ask)
+    return Opened(Path(address).name, address, _inputs(model), model.signatures, ask)
 
 
 def _local(name: str, folder: Path) -> Opened:
@@ -90,7 +92,7 @@ def _local(name: str, folder: Path) -> Opened:
     def ask(signature: str, row: Mapping[str, Any]) -> dict[str, Any]:
         return {name: values[0] for name, values in model.arrays([row], signature=signature).items()}
 
-    return Opened(str(model.folder), _inputs(model), model.signatures, ask)
+    return Opened(model.folder.resolve().parent.name, str(model.folder), _inputs(model), model.signatures, ask)
 
 
 def _of_run(folder: Path) -> Opened:
@@ -104,7 +106,7 @@ def _of_run(folder: Path) -> Opened:
             remedy="Start it where it was started, with the data that it was trained on; or ask its export.",
         )
     served: Served = registry.find("served", run.config.values["task"]["name"])(load(run))
-    return _of_functions(str(folder), served.signatures() | served.views())
+    return _of_functions(run.name, str(folder), served.signatures() | served.views())
 
 
 def _of_weights(source: Pretrained, name: str, pair: bool) -> Opened:
@@ -115,7 +117,7 @@ def _of_weights(source: Pretrained, name: str, pair: bool) -> Opened:
         shown = _decoder(source)
     else:
         raise CheckpointError("these are no weights of an encoder or a decoder", where=name, received=source.model)
-    return _of_functions(name, signatures(shown))
+    return _of_functions(Path(name).name, name, signatures(shown))
 
 
 def _encoder(source: Pretrained, fields: tuple[str, ...]) -> Shown:
@@ -156,7 +158,7 @@ def _decoder(source: Pretrained) -> Shown:
     )
 
 
-def _of_functions(where: str, functions: Mapping[str, Any]) -> Opened:
+def _of_functions(title: str, where: str, functions: Mapping[str, Any]) -> Opened:
     """Ask functions of tensors, which are made for batches."""
     specs = functions[ATTENTION].input_signature if ATTENTION in functions else ()
     inputs = {spec.name: spec.dtype != tf.string for spec in specs}
@@ -169,7 +171,7 @@ def _of_functions(where: str, functions: Mapping[str, Any]) -> Opened:
         except tf.errors.InvalidArgumentError as error:
             raise DataError("the model does not take this", where=where, received=error.message) from None
 
-    return Opened(where, _in_order(inputs), tuple(functions), ask)
+    return Opened(title, where, _in_order(inputs), tuple(functions), ask)
 
 
 def _inputs(model: Any) -> dict[str, bool]:

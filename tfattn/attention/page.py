@@ -9,7 +9,17 @@ from tfattn.attention.views import Views
 from tfattn.errors import ConfigError
 
 # In the order in which one needs the other; the page of a server shows the same.
-SCRIPTS = ("elements", "weights", "canvas", "head_view", "model_view", "neuron_view", "contributions", "views")
+SCRIPTS = (
+    "elements",
+    "weights",
+    "canvas",
+    "head_view",
+    "model_view",
+    "neuron_view",
+    "image_view",
+    "contributions",
+    "views",
+)
 STYLE = "views.css"
 FILES = "tfattn.serving.page"
 IMPORT, EXPORT = re.compile(r"^import .*\n", re.MULTILINE), re.compile(r"^export ", re.MULTILINE)
@@ -51,11 +61,9 @@ def page(views: Views) -> str:
         ConfigError: the file would be so large that browsers are slow to open it.
     """
     data = encode(views)
-    folder = resources.files(FILES)
-    script = "".join(_plain(folder.joinpath(f"{name}.js").read_text(encoding="utf-8")) for name in SCRIPTS)
+    script = "".join(_plain(source(f"{name}.js")) for name in SCRIPTS)
     title = html.escape(f"Attention of {views.title}")
-    style = folder.joinpath(STYLE).read_text(encoding="utf-8")
-    written = PAGE.format(title=title, policy=POLICY, style=style, data=data, script=script)
+    written = PAGE.format(title=title, policy=POLICY, style=source(STYLE), data=data, script=script)
     if len(written) > MOST_BYTES:
         raise ConfigError(
             "the page would be too large",
@@ -72,6 +80,11 @@ def framed(views: Views) -> str:
     return (
         f'<iframe srcdoc="{content}" sandbox="allow-scripts" width="100%" height="{FRAME}" style="border:0"></iframe>'
     )
+
+
+def source(name: str) -> str:
+    """Read a script or the style."""
+    return resources.files(FILES).joinpath(name).read_text(encoding="utf-8")
 
 
 def _plain(module: str) -> str:

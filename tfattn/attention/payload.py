@@ -93,6 +93,7 @@ def _sequence(tokens: Tokens) -> dict[str, Any]:
         "segments": list(tokens.segments),
         "special": [bool(one) for one in tokens.special],
         "grid": tokens.grid,
+        "image": tokens.image and base64.b64encode(tokens.image).decode("ascii"),
     }
 
 

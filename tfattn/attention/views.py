@@ -27,7 +27,8 @@ class Tokens:
         word_texts: that word.
         segments: of each the number of its text, 0 or 1.
         special: whether each stands for no text, such as [CLS].
-        grid: rows and columns of patches, of which the last tokens are; None where they are no image's.
+        grid: rows and columns of patches, which the last tokens are; None where they are no image's.
+        image: that image, as a file holds it.
     """
 
     names: Sequence[str]
@@ -36,6 +37,7 @@ class Tokens:
     segments: Sequence[int]
     special: Sequence[bool]
     grid: tuple[int, int] | None = None
+    image: bytes | None = None
 
     def __len__(self) -> int:
         return len(self.names)
@@ -120,19 +122,22 @@ def of_outputs(
     attention: Mapping[str, Any],
     vectors: Mapping[str, Any] | None = None,
     attributions: Mapping[str, Any] | None = None,
+    *,
+    image: bytes | None = None,
 ) -> Views:
     """Make the views of one row of what the signatures of `tfattn.export.attention` answer.
 
     Args:
         title: the name of the model.
         attention, vectors, attributions: the outputs of each by name, without the dimension of rows; None where the
-            model has no such signature.
+            model has no such signature. Of an image `attention` has a `grid`, rows and columns of its patches.
+        image: what was read, as a file holds it.
 
     Raises:
         ServingError: the outputs are of no part that is known.
     """
     prefixes = [prefix for prefix in ("", TARGET, WRITTEN) if f"{prefix}tokens" in attention]
-    sequences = [_tokens(attention, prefix) for prefix in prefixes]
+    sequences = [_tokens(attention, prefix, image) for prefix in prefixes]
     parts = []
     for name, sides in SIDES.items():
         if f"{name}{WEIGHTS}" in attention:
@@ -145,14 +150,16 @@ def of_outputs(
     return Views(title, sequences, [*parts, *rolled], attributions and _attributed(attributions, len(sequences[0])))
 
 
-def _tokens(outputs: Mapping[str, Any], prefix: str) -> Tokens:
+def _tokens(outputs: Mapping[str, Any], prefix: str, image: bytes | None) -> Tokens:
     segments = np.asarray(outputs[f"{prefix}segments"], int)
     length = int(np.sum(segments >= 0))
     names, words, texts, special = (
         np.asarray(outputs[f"{prefix}{name}"]).tolist()[:length]
         for name in ("tokens", "words", "word_texts", "is_special")
     )
-    return Tokens([*map(_text, names)], words, [*map(_text, texts)], segments[:length].tolist(), special)
+    grid = tuple(map(int, outputs["grid"])) if "grid" in outputs else None
+    known = (words, [*map(_text, texts)], segments[:length].tolist(), special)
+    return Tokens([*map(_text, names)], *known, grid=grid, image=image)
 
 
 def _part(name: str, sides: tuple[int, int], sequences: Sequence[Tokens], outputs: Mapping[str, Any]) -> Part:

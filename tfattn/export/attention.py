@@ -7,11 +7,13 @@ import keras
 import tensorflow as tf
 
 from tfattn.export.attributions import integrated_gradients
-from tfattn.features import TOKEN_VECTORS
+from tfattn.features import TARGET_IDS, TOKEN_IDS, TOKEN_VECTORS
 from tfattn.models.contracts import Attends
 
 ATTENTION, VECTORS, ATTRIBUTIONS = "attention", "attention_vectors", "attributions"
 SEGMENTS = "segments"
+# Of a sequence: weights grow with its square, for every layer and head, and a server should not die of one request.
+MOST_TOKENS = 1024
 
 Tensors = dict[str, tf.Tensor]
 
@@ -49,6 +51,8 @@ def signatures(shown: Shown) -> dict[str, Any]:
                            score, see `integrated_gradients`; `score` and `baseline_score` (B,), that score and the one
                            of no tokens; `scored` (B,) string, what it is the score of
 
+    Longer sequences than MOST_TOKENS are refused.
+
     Args:
         shown: of one model.
     """
@@ -59,16 +63,16 @@ def signatures(shown: Shown) -> dict[str, Any]:
     look = tf.function(lambda features: _told(model.attention(features)), autograph=False, reduce_retracing=True)
 
     def attention(*inputs: tf.Tensor) -> Tensors:
-        features, about = shown.read(*inputs)
+        features, about = _read(shown, inputs)
         weights = {name: value for name, value in look(features).items() if name.endswith("_weights")}
         return {**shown.labels(features), **about, **weights}
 
     def vectors(*inputs: tf.Tensor) -> Tensors:
-        told = look(shown.read(*inputs)[0])
+        told = look(_read(shown, inputs)[0])
         return {name: value for name, value in told.items() if not name.endswith("_weights")}
 
     def attributions(*inputs: tf.Tensor) -> Tensors:
-        return _attributed(shown, shown.read(*inputs)[0])
+        return _attributed(shown, _read(shown, inputs)[0])
 
     functions = {ATTENTION: attention}
     functions |= {VECTORS: vectors} if model.has_vectors else {}
@@ -83,6 +87,18 @@ def with_segments(labels: Tensors, segments: tf.Tensor, padding_mask: tf.Tensor,
     """Add to the labels of tokens of which text each is, -1 at padding, and name them all with a prefix."""
     segments = tf.where(padding_mask, tf.cast(segments, tf.int32), -1)
     return {f"{prefix}{name}": value for name, value in {**labels, SEGMENTS: segments}.items()}
+
+
+def _read(shown: Shown, inputs: Sequence[tf.Tensor]) -> tuple[Tensors, Tensors]:
+    features, about = shown.read(*inputs)
+    said = f"attention is shown of at most {MOST_TOKENS} tokens"
+    checks = [
+        tf.debugging.assert_less_equal(tf.shape(features[name])[1], MOST_TOKENS, said)
+        for name in (TOKEN_IDS, TARGET_IDS)
+        if name in features
+    ]
+    with tf.control_dependencies(checks):
+        return {name: tf.identity(value) for name, value in features.items()}, about
 
 
 def _told(attention: dict[str, Any]) -> Tensors:

@@ -181,7 +181,7 @@ class Gpt(Attends, Decoder):
         positions = ops.arange(length, dtype="int32")[None] if packed is None else restarting(packed)
         # What is padded comes last, where nothing real looks.
         mask = masks.combine(masks.causal(length, length), None if packed is None else masks.same_sequence(packed))
-        x = self._embedded(self.token_vectors(features), token_ids, positions, training)
+        x = self._embedded(token_ids, positions, training, features.get(feature_names.TOKEN_VECTORS))
         for block in self.blocks:
             told = recorded(record, DECODER)
             x = block(x, attention_mask=mask, positions=positions, record=told, training=training)
@@ -200,7 +200,7 @@ class Gpt(Attends, Decoder):
         is_real = ops.ones_like(token_ids, dtype="bool") if padding_mask is None else ops.cast(padding_mask, "bool")
         positions = cache.lengths[:, None] + ops.arange(ops.shape(token_ids)[1], dtype="int32")
         mask, read = cache.visible(is_real), []
-        x = self._embedded(self.token(token_ids), token_ids, positions, training=False)
+        x = self._embedded(token_ids, positions, training=False)
         for block, past, recent in zip(self.blocks, cache.past, cache.recent, strict=True):
             x, recent = block(x, attention_mask=mask, positions=positions, past=past, recent=recent)
             read.append(recent)
@@ -213,7 +213,8 @@ class Gpt(Attends, Decoder):
         products = self._capped(ops.matmul(rows, ops.swapaxes(table, -1, -2)))
         return ops.cast(ops.reshape(products, (*ops.shape(x)[:-1], self.vocabulary_size)), "float32")
 
-    def _embedded(self, x: Any, token_ids: Any, positions: Any, training: bool) -> Any:
+    def _embedded(self, token_ids: Any, positions: Any, training: bool, vectors: Any = None) -> Any:
+        x = self.token(token_ids) if vectors is None else vectors
         if training and self.token_dropout:
             kept = self.token_kept(ops.ones((self.vocabulary_size, 1)), training=True)
             x = x * ops.take(kept, token_ids, axis=0)

@@ -13,13 +13,13 @@ from tfattn.preprocessing.vocabulary import CONTINUES, END, START
 SPACE = "▁"  # begins the pieces of SentencePiece that begin a word
 # The first bytes of characters, in UTF-8, that are written without spaces, from U+3000 to U+DFFF: each begins a word.
 EAST_ASIAN = range(0xE3, 0xEE)
-BLANKS = (b" ", b"\n", b"\t", b"\r")
 
 
 class TokenLabels(tf.Module):
     """Names tokens, given their ids, and numbers the words of each row.
 
     A word begins with a token that says so, behind one that ends in white space, and before and behind special ones.
+    What is white space alone belongs to the word behind it.
 
     Args:
         names: of each of V tokens, as they are shown.
@@ -40,9 +40,10 @@ class TokenLabels(tf.Module):
         known = set(special)
         self._names, self._texts = tf.constant([*names]), tf.constant([*texts])
         self._begins = tf.constant(
-            [begin or text[:1] in BLANKS or _is_alone(text) for begin, text in _pairs(begins, texts)]
+            [begin or text[:1].isspace() or _is_alone(text) for begin, text in zip(begins, texts, strict=True)]
         )
-        self._ends = tf.constant([text[-1:] in BLANKS for text in texts])
+        self._ends = tf.constant([text[-1:].isspace() and not text.isspace() for text in texts])
+        self._blank = tf.constant([text.isspace() for text in texts])
         self._special = tf.constant([number in known for number in range(len(names))])
 
     def __call__(self, token_ids: Any, padding_mask: Any) -> dict[str, tf.Tensor]:
@@ -53,9 +54,8 @@ class TokenLabels(tf.Module):
             `word_texts`, these words; `is_special` bool. At padding "" and 0.
         """
         token_ids, real = tf.cast(token_ids, tf.int32), tf.cast(padding_mask, tf.bool)
-        special, ends = (tf.gather(table, token_ids) for table in (self._special, self._ends))
-        behind = tf.pad((special | ends)[:, :-1], [[0, 0], [1, 0]])
-        begins = tf.gather(self._begins, token_ids) | special | behind
+        special, ends, blank = (tf.gather(table, token_ids) for table in (self._special, self._ends, self._blank))
+        begins = tf.gather(self._begins, token_ids) & ~_behind(blank) | special | _behind(special | ends)
         first = tf.range(tf.shape(token_ids)[1]) == 0
         words = tf.cumsum(tf.cast(begins & ~first, tf.int32), axis=1)
         texts = tf.where(
@@ -101,8 +101,9 @@ def _of_language(language: Language) -> TokenLabels:
     return TokenLabels(names, texts, [False] * len(texts), special)
 
 
-def _pairs(begins: Sequence[bool], texts: Sequence[bytes]) -> list[tuple[bool, bytes]]:
-    return list(zip(begins, texts, strict=True))
+def _behind(marked: tf.Tensor) -> tf.Tensor:
+    """Mark what stands behind marked tokens (B, T)."""
+    return tf.pad(marked[:, :-1], [[0, 0], [1, 0]])
 
 
 def _is_alone(text: bytes) -> bool:

@@ -20,6 +20,7 @@ from tests.serving.page.served import (
     Endings,
     Greetings,
     Images,
+    Looks,
     Numbers,
     Prices,
     Reports,
@@ -39,6 +40,8 @@ def folder(tmp_path_factory) -> Path:
     save(greetings, folder / "greetings/1767355200", serving_default=greetings.serve, alignment=greetings.align)
     save(prices, folder / "prices/1", serving_default=prices.predict)
     save(prices, folder / "tags/1", serving_default=prices.tags)
+    looks = Looks()
+    save(looks, folder / "looks/1", serving_default=looks.serve, attention=looks.attention)
     blanks = Blanks()
     save(blanks, folder / "blanks/1", serving_default=blanks.serve, all_masks=blanks.every)
     save(endings := Endings(), folder / "endings/1", serving_default=endings.serve)
@@ -53,7 +56,16 @@ def folder(tmp_path_factory) -> Path:
     files.write_json(folder / "customers/1/assets.extra/card.json", CUSTOMERS_CARD)
     files.write_json(folder / "greetings/1767355200/assets.extra/card.json", GREETINGS_CARD)
     models = {"reports": 'version_labels { key: "in use" value: 7 }', "numbers": "", "customers": ""}
-    models |= {"greetings": "", "prices": "", "tags": "", "blanks": "", "endings": "", "vectors": "", "images": ""}
+    models |= {
+        "greetings": "",
+        "prices": "",
+        "tags": "",
+        "looks": "",
+        "blanks": "",
+        "endings": "",
+        "vectors": "",
+        "images": "",
+    }
     entries = "".join(
         f'config {{ name: "{name}" base_path: "{folder / name}" model_platform: "tensorflow" {more} }}\n'
         for name, more in models.items()
@@ -84,6 +96,12 @@ def customers(chromium, server) -> browser.Page:
 def greetings(chromium, server) -> browser.Page:
     """The page, ready to type a text to translate."""
     return opened(chromium, server, "greetings")
+
+
+@pytest.fixture
+def looks(chromium, server) -> browser.Page:
+    """The page, ready for a text of which attention is shown."""
+    return opened(chromium, server, "looks")
 
 
 @pytest.fixture

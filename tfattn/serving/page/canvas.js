@@ -12,38 +12,48 @@ export function sized(canvas, width, height) {
   return context;
 }
 
-export const isDark = () => matchMedia("(prefers-color-scheme: dark)").matches;
+const scheme = matchMedia("(prefers-color-scheme: dark)");
 
 /** A hue for each head, neighbours far apart. */
-export const headColour = (head, alpha = 1) => `hsl(${(head * 137.5 + 212) % 360} 65% ${isDark() ? 68 : 42}% / ${alpha})`;
+export const headColour = (head, alpha = 1) => `hsl(${(head * 137.5 + 212) % 360} 65% ${scheme.matches ? 68 : 42}% / ${alpha})`;
 
 /** Blue where a number is above 0, orange where it is below; `size` from 0 to 1 is how strong. */
 export function signedColour(value, size) {
-  const [hue, light] = value >= 0 ? [212, isDark() ? 65 : 42] : [30, isDark() ? 60 : 45];
+  const [hue, light] = value >= 0 ? [212, scheme.matches ? 65 : 42] : [30, scheme.matches ? 60 : 45];
   return `hsl(${hue} 75% ${light}% / ${Math.min(1, size)})`;
 }
 
 /** A colour of the style sheet. */
 export const styleColour = (element, name) => getComputedStyle(element).getPropertyValue(name).trim();
 
-/** Draws the weights of all rows as cells of a picture: one pixel or more for each, darker where they are larger. */
+/**
+ * Draws the weights of all rows as cells of a picture, as dark as they are large beside the largest, which it returns.
+ * Where there are more weights than pixels, each pixel shows the largest of its own.
+ */
 export function drawMatrix(canvas, lens, layer, head, side, colour) {
   const [rows, columns] = [lens.rows.length, lens.columns.length];
-  const [height, width] = [rows, columns].map((count) => Math.max(1, Math.round((side * count) / Math.max(rows, columns))));
+  const [height, width] = [rows, columns].map((count) => Math.max(1, Math.round((side * count) / Math.max(rows, columns, 1))));
   const context = sized(canvas, width, height);
-  if (!rows || !columns) return;
-  const image = new ImageData(columns, rows);
-  const [red, green, blue] = rgb(colour);
+  const [down, across] = [Math.min(rows, height), Math.min(columns, width)];
+  if (!down || !across) return 0;
+  const cells = new Float32Array(down * across);
   for (let row = 0; row < rows; row++) {
     const { sums } = lens.weights(layer, head, row);
+    const start = Math.floor((row * down) / rows) * across;
     for (let column = 0; column < columns; column++) {
-      image.data.set([red, green, blue, 255 * Math.min(1, sums[column]) ** 0.6], 4 * (row * columns + column));
+      const cell = start + Math.floor((column * across) / columns);
+      if (sums[column] > cells[cell]) cells[cell] = sums[column];
     }
   }
-  const small = new OffscreenCanvas(columns, rows);
+  const largest = cells.reduce((one, other) => Math.max(one, other), 1e-6);
+  const image = new ImageData(across, down);
+  const [red, green, blue] = rgb(colour);
+  cells.forEach((weight, cell) => image.data.set([red, green, blue, 255 * (weight / largest) ** 0.6], 4 * cell));
+  const small = new OffscreenCanvas(across, down);
   small.getContext("2d").putImageData(image, 0, 0);
-  context.imageSmoothingEnabled = width < columns;
+  context.imageSmoothingEnabled = false;
   context.drawImage(small, 0, 0, width, height);
+  return largest;
 }
 
 function rgb(colour) {

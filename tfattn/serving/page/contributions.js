@@ -2,8 +2,13 @@
 
 import { isRightToLeft, percent, signedColour } from "./canvas.js";
 import { element } from "./elements.js";
+import { summed } from "./weights.js";
 
 const STRONGEST = 0.75; // of a colour, so that words on it can be read
+const NO_SCORE = "This model gives no score to which tokens could contribute.";
+const SOURCE =
+  "Contributions are integrated gradients, from vectors of zeros to those of the tokens (Sundararajan et al. 2017): " +
+  "blue raises the score, orange lowers it.";
 
 /** Shows the attributions of views, and the attention that each token gets in a layer on the average. */
 export function contributions(views, part, state) {
@@ -14,8 +19,12 @@ export function contributions(views, part, state) {
     const sum = values.reduce((one, other) => one + other, 0);
     parts.push(
       element("h3", {}, "Contributions to ", element("strong", { dir: "auto" }, scored || "(nothing)")),
-      element("p", {}, `The score is ${figure(score)}; without any token it is ${figure(baseline)}. The tokens together make ${figure(sum)} of that difference, and ${figure(missing)} is lost because the gradients are taken at a few steps only.`),
-      chips(sequence, values, true),
+      element(
+        "p", {},
+        `The score is ${figure(score)}; without any token it is ${figure(baseline)}. The tokens together make ` +
+          `${figure(sum)} of that difference, and ${figure(missing)} is lost because the gradients are taken at a few steps only.`,
+      ),
+      chips(summed(views, values, state), true),
     );
   }
   if (part.to === 0) {
@@ -25,24 +34,27 @@ export function contributions(views, part, state) {
     for (let row = 0; row < looking; row++) {
       for (const head of state.heads) part.add(state.layer, head, row, 1 / state.heads.size / looking, places, received);
     }
-    const words = `Attention that each token gets in layer ${state.layer + 1}, on the average of tokens and of the chosen heads`;
-    parts.push(element("h3", {}, words), chips(sequence, [...received], false));
+    const words = "on the average of tokens and of the chosen heads";
+    const title = `Attention that each token gets in layer ${state.layer + 1}, ${words}`;
+    parts.push(element("h3", {}, title), chips(summed(views, received, state), false));
   }
-  if (!views.attributions) parts.unshift(element("p", { className: "hint" }, "This model gives no score to which tokens could contribute."));
+  if (!views.attributions) parts.unshift(element("p", { className: "hint" }, NO_SCORE));
   if (!views.attributions) return { content: parts, draw() {} };
-  const source = element("p", { className: "hint" }, "Contributions are integrated gradients, from vectors of zeros to those of the tokens (Sundararajan et al. 2017): blue raises the score, orange lowers it.");
-  return { content: [...parts, source], draw() {} };
+  return { content: [...parts, element("p", { className: "hint" }, SOURCE)], draw() {} };
 }
 
-function chips(sequence, values, isSigned) {
-  const largest = Math.max(1e-12, ...values.map(Math.abs));
-  const box = element("p", { className: "chips", dir: isRightToLeft(sequence.tokens.join("")) ? "rtl" : "ltr" });
-  sequence.tokens.forEach((token, place) => {
-    const number = isSigned ? figure(values[place]) : percent(values[place]);
-    const chip = element("span", { dir: "auto", title: `${token}: ${number}` }, token, element("small", { dir: "ltr" }, number));
-    chip.style.background = signedColour(values[place], (STRONGEST * Math.abs(values[place])) / largest);
+/** [label, number] pairs, coloured by their numbers. */
+function chips(pairs, isSigned) {
+  const largest = Math.max(1e-12, ...pairs.map(([, value]) => Math.abs(value)));
+  const text = pairs.map(([label]) => label).join("");
+  const box = element("p", { className: "chips", dir: isRightToLeft(text) ? "rtl" : "ltr" });
+  for (const [label, value] of pairs) {
+    const number = isSigned ? figure(value) : percent(value);
+    const small = element("small", { dir: "ltr" }, number);
+    const chip = element("span", { dir: "auto", title: `${label}: ${number}` }, label, small);
+    chip.style.background = signedColour(value, (STRONGEST * Math.abs(value)) / largest);
     box.append(chip);
-  });
+  }
   return box;
 }
 

@@ -5,9 +5,11 @@ import { element } from "./elements.js";
 
 const LINE = 22; // pixels, the height of a token
 const GAP = 340; // as in views.css
-const FAINTEST = 0.02; // weights below are not drawn
+const FAINTEST = 0.02; // weights below are not drawn; of all tokens together
+const FAINT = 0.1;
 const MOST_TOLD = 6;
 const LEGEND = "Tokens on the left look at those on the right. A line's colour is its head, its strength the weight; a click holds it.";
+const HOW = "Move over a token, or walk through them with the arrow keys.";
 const SECOND = " The second text is in italics.";
 
 /** Shows a layer; `state` says which, and which heads are drawn. */
@@ -28,7 +30,8 @@ export function headView(lens, state) {
     canvas.style.left = `${from}px`;
     canvas.style.top = "0";
     context.lineCap = "round";
-    const middle = (item) => (item + 0.5) * LINE - scroller.scrollTop;
+    const above = scroller.scrollTop; // once: a browser may lay the page out to tell it
+    const middle = (item) => (item + 0.5) * LINE - above;
     const strength = [lens.rows, lens.columns].map((items) => new Float32Array(items.length));
     if (chosen) {
       lines(chosen, (head, row, column, weight) => {
@@ -39,7 +42,7 @@ export function headView(lens, state) {
       drawAll(context, middle, height);
     }
     sides.forEach((list, side) => paint(list, strength[side], side));
-    told.textContent = chosen ? words(chosen, strength) : "Move over a token, or walk through them with the arrow keys.";
+    told.replaceChildren(...(chosen ? words(chosen, strength) : [HOW]));
   }
 
   function drawAll(context, middle, height) {
@@ -47,9 +50,10 @@ export function headView(lens, state) {
       for (const head of state.heads) {
         const { sums } = lens.weights(state.layer, head, row);
         for (let column = 0; column < sums.length; column++) {
+          if (sums[column] < FAINT) continue;
           const [begin, end] = [middle(row), middle(column)];
           const isOutside = (begin < 0 && end < 0) || (begin > height && end > height);
-          if (sums[column] < 0.1 || isOutside) continue;
+          if (isOutside) continue;
           line(context, begin, end, headColour(head, 0.35 * sums[column]), 1);
         }
       }
@@ -75,12 +79,15 @@ export function headView(lens, state) {
     const others = side === "rows" ? lens.columns : lens.rows;
     const sizes = strength[side === "rows" ? 1 : 0];
     const best = [...sizes.keys()].filter((place) => sizes[place] > 0).sort((one, other) => sizes[other] - sizes[one]);
-    const listed = best.slice(0, MOST_TOLD).map((place) => `${others[place].label} ${percent(sizes[place])}`).join(", ");
-    const own = `“${lens[side][item].label}”`;
-    if (side === "columns") return `${own} is looked at by ${listed || "nothing"}`;
+    const listed = best.slice(0, MOST_TOLD).flatMap((place, number) => [
+      number ? ", " : "", isolated(others[place].label), ` ${percent(sizes[place])}`,
+    ]);
+    const own = ["“", isolated(lens[side][item].label), "”"];
+    if (side === "columns") return [...own, " is looked at by ", ...(best.length ? listed : ["nothing"])];
     let rest = 0;
     for (const head of state.heads) rest += lens.weights(state.layer, head, item).rest / state.heads.size;
-    return `${own} looks at ${listed || "nothing that is shown"}${rest > 0.005 ? `; all that is left out: ${percent(rest)}` : ""}`;
+    const left = rest > 0.005 ? `; all that is left out: ${percent(rest)}` : "";
+    return [...own, " looks at ", ...(best.length ? listed : ["nothing that is shown"]), left];
   }
 
   function paint(list, strength, side) {
@@ -107,7 +114,7 @@ export function headView(lens, state) {
   scroller.onmouseover = (event) => held || choose(event.target);
   scroller.onmouseleave = () => held || choose(null);
   scroller.onclick = (event) => choose(event.target, !held);
-  scroller.onfocusin = (event) => choose(event.target);
+  scroller.addEventListener("focusin", (event) => choose(event.target));
   scroller.onscroll = draw;
   scroller.onkeydown = (event) => {
     const to = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[event.key];
@@ -121,6 +128,9 @@ export function headView(lens, state) {
   const hasSecond = [...lens.rows, ...lens.columns].some(({ segment }) => segment === 1);
   return { content: [told, frame, element("p", { className: "hint" }, LEGEND + (hasSecond ? SECOND : ""))], draw };
 }
+
+/** A token amid other words, whichever way it is written. */
+const isolated = (label) => element("bdi", {}, label.trim() || "␣");
 
 function tokenList(items, side) {
   const name = side === "rows" ? "Tokens that look" : "Tokens that are looked at";

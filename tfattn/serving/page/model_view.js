@@ -28,18 +28,20 @@ export function modelView(part, lens, state, open) {
 
   function enlarge(layer, head) {
     const canvas = element("canvas", { className: "matrix" });
-    const told = element("p", { className: "told", ariaLive: "polite" }, "Move over the picture: rows look at columns.");
+    const told = element("p", { className: "told", ariaLive: "polite" }, "");
     const button = element("button", { type: "button" }, "Show its lines");
     button.onclick = () => open(layer, head);
     large.replaceChildren(element("h3", {}, `Layer ${layer + 1}, head ${head + 1} `, button), told, labelled(canvas, lens));
-    drawMatrix(canvas, lens, layer, head, LARGE, headColour(head));
-    if (lens.rows.length <= MOST_LABELS && lens.columns.length <= MOST_LABELS) drawLabels(canvas, lens, layer, head);
+    const largest = drawMatrix(canvas, lens, layer, head, LARGE, headColour(head));
+    told.textContent = `Rows look at columns; the darkest is ${percent(largest)}. Move over the picture to see each.`;
+    if (lens.rows.length <= MOST_LABELS && lens.columns.length <= MOST_LABELS) drawLabels(canvas, lens, layer, head, largest);
     canvas.onmousemove = ({ offsetX, offsetY }) => {
       const row = Math.floor(((offsetY - +canvas.dataset.top) / +canvas.dataset.height) * lens.rows.length);
       const column = Math.floor(((offsetX - +canvas.dataset.left) / +canvas.dataset.width) * lens.columns.length);
       if (!lens.rows[row] || !lens.columns[column]) return;
       const weight = lens.weights(layer, head, row).sums[column];
-      told.textContent = `“${lens.rows[row].label}” looks at “${lens.columns[column].label}”: ${percent(weight)}`;
+      const [from, to] = [lens.rows[row], lens.columns[column]].map(({ label }) => element("bdi", {}, label));
+      told.replaceChildren("“", from, "” looks at “", to, `”: ${percent(weight)}`);
     };
     const { clientWidth: width, clientHeight: height } = canvas;
     if (!canvas.dataset.width) Object.assign(canvas.dataset, { left: 0, top: 0, width, height });
@@ -52,7 +54,7 @@ export function modelView(part, lens, state, open) {
 const labelled = (canvas) => element("div", { className: "wide" }, canvas);
 
 /** Draws the picture anew with the names of tokens at its left and its top. */
-function drawLabels(canvas, lens, layer, head) {
+function drawLabels(canvas, lens, layer, head, largest) {
   const cell = Math.max(14, Math.min(26, LARGE / Math.max(lens.rows.length, lens.columns.length)));
   const [width, height] = [cell * lens.columns.length, cell * lens.rows.length];
   const context = sized(canvas, LABELS + width, LABELS + height);
@@ -71,7 +73,7 @@ function drawLabels(canvas, lens, layer, head) {
   });
   lens.rows.forEach((_, row) => {
     lens.weights(layer, head, row).sums.forEach((weight, column) => {
-      context.fillStyle = headColour(head, Math.min(1, weight) ** 0.6);
+      context.fillStyle = headColour(head, Math.min(1, weight / largest) ** 0.6);
       context.fillRect(LABELS + column * cell, LABELS + row * cell, cell - 1, cell - 1);
     });
   });

@@ -41,8 +41,7 @@ export function neuronView(part, lens, state) {
     const context = sized(canvas, LABEL + 3 * (STRIP + SPACE) + NUMBERS, LINE * (keys.length + 2));
     const ink = styleColour(canvas, "--view-ink");
     const starts = [0, 1, 2].map((strip) => LABEL + strip * (STRIP + SPACE));
-    const highest = (vectors) => Math.max(1e-9, ...vectors.map((vector) => vector.reduce((most, value) => Math.max(most, Math.abs(value)), 0)));
-    const scales = [highest([own]), highest(keys), highest(products)];
+    const scales = [[own], keys, products].map((vectors) => Math.max(1e-9, ...vectors.map(highest)));
     context.font = "12px system-ui, sans-serif";
     context.textBaseline = "middle";
     context.fillStyle = ink;
@@ -81,6 +80,12 @@ function strip(context, vector, left, top, scale) {
   });
 }
 
-export const numbered = (count, word) => [...Array(count).keys()].map((place) => element("option", { value: place }, `${word} ${place + 1}`));
+const highest = (vector) => vector.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
 
+/** An option for each of some numbers, counted from 1. */
+export function numbered(count, word) {
+  return [...Array(count).keys()].map((place) => element("option", { value: place }, `${word} ${place + 1}`));
+}
+
+/** A control with its label. */
 export const named = (words, control) => element("label", { htmlFor: control.id }, `${words} `, control);

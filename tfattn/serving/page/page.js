@@ -8,9 +8,10 @@ import { element, part, show } from "./elements.js";
 import { fieldsOf, hasRows, hint, requestOf, rowOf } from "./form.js";
 import { ALL_MASKS } from "./masks.js";
 import { ask, begin, hasToken, useToken } from "./server.js";
+import { offerViews } from "./offered_views.js";
 import { NEIGHBORS, neighborsRequest, onlyRow } from "./words.js";
 
-let asked = null; // what the form asks: {path, card, fields, outputs, byRows, signatures}, or {chat}
+let asked = null; // what the form asks: {name, path, card, fields, outputs, byRows, signatures}, or {chat}
 let examplesShown = 0;
 let open = listModels; // what leads to a form, where there is none yet
 
@@ -79,7 +80,7 @@ async function showForm(name, version, number, card) {
   const { inputs, outputs } = signatures.serving_default;
   const byRows = [...Object.values(inputs), ...Object.values(outputs)].every(hasRows);
   const fields = fieldsOf(inputs, card);
-  asked = { path, card, fields, outputs: Object.keys(outputs).sort(), byRows, signatures };
+  asked = { name, path, card, fields, outputs: Object.keys(outputs).sort(), byRows, signatures };
   part("inputs").replaceChildren(...fields.map(({ box }) => box));
   part("hint").textContent = hint(fields);
   part("example").hidden = !card?.examples.length;
@@ -126,6 +127,7 @@ async function send() {
   const row = outputs.length === 1 ? { [outputs[0]]: given } : given;
   offerAttention(`${path}:predict`, aligns ? requestOf(fields, byRows, "alignment") : null);
   const texts = Object.fromEntries(fields.filter(({ isText }) => isText).map(({ name, control }) => [name, control.value]));
+  offerViews(asked.name, `${path}:predict`, signatures, fields, row);
   const pictures = fields.flatMap(({ picture }) => picture?.() ?? []);
   showAnswer(row, await scoresOf(row), card, { ...answer, texts, pictures });
 }

@@ -4,18 +4,23 @@ import { headColour } from "./canvas.js";
 import { contributions } from "./contributions.js";
 import { element } from "./elements.js";
 import { headView } from "./head_view.js";
+import { imageView } from "./image_view.js";
 import { modelView } from "./model_view.js";
 import { named, neuronView, numbered } from "./neuron_view.js";
 import { lensOf } from "./weights.js";
 
-const TABS = { heads: "Heads", model: "Model", neurons: "Neurons", contributions: "Contributions" };
+const TABS = { image: "Image", heads: "Heads", model: "Model", neurons: "Neurons", contributions: "Contributions" };
+const PLAIN = { words: false, special: true, from: "all", to: "all" }; // each token by itself
+const PARTS = { encoder: "encoder to itself", decoder: "decoder to itself", cross: "decoder to the source" };
+const HOW = "A click toggles, a double click leaves it alone";
 const CAUTION =
   "Attention alone is not an explanation: weights tell where vectors are mixed, not why the model answers as it does " +
   "(Jain and Wallace 2019, “Attention is not Explanation”). See the contributions, too.";
 
 /** Fills a box of the page with views. */
 export function showViews(box, views) {
-  const state = { tab: "heads", part: 0, layer: 0, heads: new Set(), words: false, special: true, from: "all", to: "all" };
+  const hasImage = Boolean(views.sequences[0].grid);
+  const state = { tab: hasImage ? "image" : "heads", part: 0, layer: 0, heads: new Set(), ...PLAIN };
   const controls = element("div", { className: "controls" });
   const headButtons = element("div", { className: "head-buttons", role: "group", ariaLabel: "Heads" });
   const body = element("section", { className: "view-body" });
@@ -39,13 +44,16 @@ export function showViews(box, views) {
       made.onchange = () => change(made.value);
       return made;
     };
-    const parts = views.parts.map(({ name }, number) => element("option", { value: number }, name));
+    const parts = views.parts.map(({ name }, number) => element("option", { value: number }, PARTS[name] ?? name));
     const check = (words, name) => {
       const made = element("input", { type: "checkbox", id: `view-${name}`, checked: state[name] });
       made.onchange = () => ((state[name] = made.checked), show());
       return element("label", { htmlFor: made.id }, made, ` ${words}`);
     };
-    const segments = (name) => select(name, [["all", "all"], ["0", "A"], ["1", "B"]].map(([value, words]) => element("option", { value }, words)), state[name], (value) => ((state[name] = value), show()));
+    const segments = (name) => {
+      const texts = [["all", "all"], ["0", "A"], ["1", "B"]].map(([value, words]) => element("option", { value }, words));
+      return select(name, texts, state[name], (value) => ((state[name] = value), show()));
+    };
     const pairs = hasPairs ? [named("from", segments("from")), named("to", segments("to"))] : [];
     controls.replaceChildren(
       named("Attention of the", select("part", parts, state.part, (value) => choosePart(+value))),
@@ -54,32 +62,44 @@ export function showViews(box, views) {
       check("special tokens", "special"),
       ...pairs,
     );
+    makeHeads();
     show();
   }
 
-  function showHeads() {
+  function makeHeads() {
     const toggles = [...allHeads()].map((head) => {
-      const button = element("button", { type: "button", ariaPressed: String(state.heads.has(head)), title: "A click toggles, a double click leaves it alone" }, `${head + 1}`);
-      button.style.setProperty("--head", headColour(head));
-      button.onclick = () => (state.heads.delete(head) || state.heads.add(head), show());
-      button.ondblclick = () => ((state.heads = new Set([head])), show());
+      const button = element("button", { type: "button", title: HOW }, `${head + 1}`);
+      button.onclick = ({ detail: clicks }) => {
+        if (clicks === 2) state.heads = new Set([head]);
+        else if (!state.heads.delete(head)) state.heads.add(head);
+        show();
+      };
       return button;
     });
     const all = element("button", { type: "button", className: "all" }, "all heads");
     all.onclick = () => ((state.heads = allHeads()), show());
     headButtons.replaceChildren(...toggles, all);
-    headButtons.hidden = part().heads === 1 || !["heads", "contributions"].includes(state.tab);
+  }
+
+  function showHeads() {
+    for (const head of allHeads()) {
+      headButtons.children[head].ariaPressed = String(state.heads.has(head));
+      headButtons.children[head].style.setProperty("--head", headColour(head));
+    }
+    headButtons.hidden = part().heads === 1 || !["image", "heads", "contributions"].includes(state.tab);
   }
 
   function show() {
     showHeads();
     for (const button of tabs.children) button.ariaSelected = String(button.dataset.tab === state.tab);
-    const lens = lensOf(views, part(), state.tab === "neurons" ? { ...state, words: false } : state);
+    const shown = { image: PLAIN, neurons: { ...state, words: false } }[state.tab] ?? state;
+    const lens = lensOf(views, part(), shown);
     const open = (layer, head) => {
       Object.assign(state, { layer, heads: new Set([head]), tab: "heads" });
       build();
     };
     const made = {
+      image: () => imageView(views, lens, state),
       heads: () => headView(lens, state),
       model: () => modelView(part(), lens, state, open),
       neurons: () => neuronView(part(), lens, state),
@@ -91,7 +111,8 @@ export function showViews(box, views) {
   }
 
   const tabs = element("div", { className: "tabs", role: "tablist" });
-  for (const [tab, words] of Object.entries(TABS)) {
+  const shownTabs = Object.entries(TABS).filter(([tab]) => tab !== "image" || hasImage);
+  for (const [tab, words] of shownTabs) {
     const button = element("button", { type: "button", role: "tab" }, words);
     button.dataset.tab = tab;
     button.onclick = () => ((state.tab = tab), show());
@@ -99,7 +120,7 @@ export function showViews(box, views) {
   }
   tabs.onkeydown = ({ key }) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
-    const names = Object.keys(TABS);
+    const names = shownTabs.map(([tab]) => tab);
     if (!step) return;
     state.tab = names[(names.indexOf(state.tab) + step + names.length) % names.length];
     show();

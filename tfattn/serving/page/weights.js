@@ -83,7 +83,7 @@ function sequenceOf(outputs, prefix) {
   const length = outputs[`${prefix}segments`].filter((segment) => segment >= 0).length;
   const names = { tokens: "tokens", words: "words", wordTexts: "word_texts", segments: "segments", special: "is_special" };
   const known = Object.entries(names).map(([name, output]) => [name, outputs[`${prefix}${output}`].slice(0, length)]);
-  return Object.fromEntries(known);
+  return { ...Object.fromEntries(known), grid: outputs.grid };
 }
 
 function plainPart(name, from, to, weights, queries, keys) {
@@ -143,6 +143,12 @@ export function lensOf(views, part, { words, special, from, to }) {
   };
 }
 
+/** Numbers of tokens, summed over those of each item that is shown. */
+export function summed(views, values, { words, special }) {
+  const { items } = itemsOf(views.sequences[0], words, special, "all");
+  return items.map(({ label, tokens }) => [label, tokens.reduce((sum, token) => sum + values[token], 0)]);
+}
+
 /** Tokens or words: label, tokens, segment; and at which place each token is, -1 where it is hidden. */
 function itemsOf(sequence, words, special, segment) {
   const places = new Int32Array(sequence.tokens.length).fill(-1);
@@ -152,7 +158,10 @@ function itemsOf(sequence, words, special, segment) {
     if (isHidden) return;
     const last = items.at(-1);
     if (words && last?.word === sequence.words[place]) last.tokens.push(place);
-    else items.push({ label: words ? sequence.wordTexts[place] : token, word: sequence.words[place], tokens: [place], segment: sequence.segments[place] });
+    else {
+      const label = words ? sequence.wordTexts[place] : token;
+      items.push({ label, word: sequence.words[place], tokens: [place], segment: sequence.segments[place] });
+    }
     places[place] = items.length - 1;
   });
   return { items, places };
