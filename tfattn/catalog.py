@@ -37,7 +37,9 @@ PARTS = ("targets", "examples", "served", "report")
 CATALOGS: dict[str, dict[str, str | Kind]] = {
     "models": {
         "bert": "tfattn.models.bert:Bert",
+        "bilstm": "tfattn.models.bilstm:Bilstm",
         "cbow": "tfattn.models.word_vectors:Cbow",
+        "elmo": "tfattn.models.elmo:Elmo",
         "feature_map_transformer": "tfattn.models.feature_map_transformer:FeatureMapTransformer",
         "feature_tokenizer_transformer": "tfattn.models.feature_tokenizer_transformer:FeatureTokenizerTransformer",
         "gpt": "tfattn.models.gpt:Gpt",
@@ -162,6 +164,7 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "characters": "tfattn.preprocessing.whole_tokens:CharacterTokens",
         "corpus_words": "tfattn.preprocessing.corpus_words:CorpusWords",
         "sentencepiece": "tfattn.preprocessing.sentencepiece:SentencePiece",
+        "spelled_words": "tfattn.preprocessing.spelled_words:SpelledWords",
         "table": "tfattn.preprocessing.table:TableColumns",
         "wordpiece": "tfattn.preprocessing.wordpiece:WordPiece",
         "words": "tfattn.preprocessing.whole_tokens:WordTokens",
