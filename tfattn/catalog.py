@@ -55,6 +55,12 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
             served="tfattn.export.fill_mask:FillMask",
             report="tfattn.evaluation.pretraining:report",
         ),
+        "bidirectional_language_modeling": Kind(
+            task="tfattn.tasks.bidirectional_language_modeling:BidirectionalLanguageModeling",
+            examples="tfattn.data.word_windows:WordWindows",
+            served="tfattn.export.word_features:WordFeatures",
+            report="tfattn.evaluation.bidirectional_language_modeling:report",
+        ),
         "chat": Kind(
             task="tfattn.tasks.language_modeling:LanguageModeling",
             examples="tfattn.data.chat_examples:ChatExamples",

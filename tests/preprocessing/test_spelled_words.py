@@ -8,7 +8,7 @@ from tests.contracts.preprocessor import check_preprocessor
 from tfattn.errors import ConfigError, DataError
 from tfattn.preprocessing.padding import padded
 from tfattn.preprocessing.spelled_words import SpelledWords
-from tfattn.preprocessing.spelling import spelled
+from tfattn.preprocessing.spelling import spelled, table
 
 ROWS = [{"text": "The mixer rattles."}, {"text": "The Mixer rattles loudly."}, {"text": "Ein Gerät rattles."}]
 START, END, UNKNOWN = 0, 1, 2
@@ -35,6 +35,7 @@ def read(words, *texts):
 def test_words_are_spelled_as_published():
     words = ["a", "Gerät", "日本", "x" * 47, "x" * 48, "ä" * 30, ""]
     np.testing.assert_array_equal(spelled(tf.constant(words)), [published(word) for word in words])
+    np.testing.assert_array_equal(table(words), [published(word) for word in words])
 
 
 def test_a_text_stands_between_its_marks():

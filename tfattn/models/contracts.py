@@ -60,6 +60,24 @@ class PretrainableEncoder(Encoder):
     initializer_range: float
 
 
+class DirectionalEncoder(Encoder):
+    """An Encoder of words that reads by characters and in two directions, neither of which sees the other.
+
+    `call` also takes `character_ids` (B, T, 50). Of the D numbers of a vector the first half follows from what stands up
+    to the word, the second from what stands from it on.
+    """
+
+    @abstractmethod
+    def word_vectors(self, character_ids: Any) -> Any:
+        """Compute the vectors of words, whatever stands around them: (N, 50) int -> (N, P)."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def layers_of(self, words: Any, padding_mask: Any, segment_ids: Any = None, training: bool = False) -> list[Any]:
+        """Compute all layers of sequences of words: (B, T, P) -> `num_layers` + 1 times (B, T, D)."""
+        raise NotImplementedError
+
+
 class WordPredictor(keras.Model):
     """A model that has a vector of each word, with which it predicts words that stand near each other.
 

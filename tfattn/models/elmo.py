@@ -13,14 +13,14 @@ from tfattn.layers.character_words import BEYOND, CharacterWords
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.segment_pooler import SegmentPooler
 from tfattn.layers.two_way_lstm import TwoWayLstm
-from tfattn.models.contracts import Encoder
+from tfattn.models.contracts import DirectionalEncoder
 
 MOST_CHARACTERS = 50  # of a word
 # Widths of filters, in characters, and how many there are of each, as published.
 FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 
 
-class Elmo(Encoder):
+class Elmo(DirectionalEncoder):
     """Reads words by their characters, and sentences word by word, in both directions that do not see each other.
 
     Sizes are by default the published ones. Its weights are made by the constructor, under names such as

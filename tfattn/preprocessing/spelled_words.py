@@ -179,8 +179,7 @@ class SpelledWords(Preprocessor):
     @property
     def spellings(self) -> np.ndarray:
         """How each word is spelled, in the order of their ids: (V, 50) int32."""
-        own = spelling.spelled(tf.constant(self._fitted[2:])).numpy()  # <UNK> as if it were a word
-        return np.concatenate([np.array(spelling.marks(), np.int32), own])
+        return np.concatenate([np.array(spelling.marks(), np.int32), spelling.table(self._fitted[2:])])
 
     def sentences(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
         """Yield the ids of each text between its marks, (T,) int32, however long it is; not in a graph."""

@@ -4,6 +4,9 @@ Numbers are those of the published ELMo: bytes from 1, then the marks of sentenc
 word. 0 stands for nothing, as in padding.
 """
 
+from collections.abc import Sequence
+
+import numpy as np
 import tensorflow as tf
 
 LONGEST = 50  # numbers of a word, its two marks included
@@ -29,3 +32,14 @@ def marks() -> list[list[int]]:
     """Spell the begin and the end of a sentence, which are words of one character that no text has."""
     behind = [BEHIND] * (LONGEST - 3)
     return [[BEGIN_WORD, mark, END_WORD, *behind] for mark in (BEGIN_SENTENCE, END_SENTENCE)]
+
+
+def table(words: Sequence[str]) -> np.ndarray:
+    """Spell words as `spelled` does, not in a graph: (N, 50) int32."""
+    found = np.full((len(words), LONGEST), BEHIND, np.int32)
+    found[:, 0] = BEGIN_WORD
+    for row, word in zip(found, words, strict=True):
+        characters = np.frombuffer(word.encode()[: LONGEST - 2], np.uint8)
+        row[1 : len(characters) + 1] = characters.astype(np.int32) + 1
+        row[len(characters) + 1] = END_WORD
+    return found
