@@ -59,7 +59,7 @@ def test_an_elmo_is_mixed_by_learnt_weights_and_stays_as_it_was():
     assert not below.trainable_variables and model.mix.trainable_variables
     read = [array(x) for x in below(FEATURES)["hidden_states"]]
     model.mix.scalars.assign([1.0, 0.0, -1.0])
-    model.mix.scale.assign(2.0)
+    model.mix.scale.assign([2.0])
     weights = np.exp([1.0, 0.0, -1.0]) / np.exp([1.0, 0.0, -1.0]).sum()
     expected = 2 * sum(weight * x for weight, x in zip(weights, read, strict=True))
     np.testing.assert_allclose(array(model.mix(read)), expected, atol=1e-5)

@@ -70,6 +70,17 @@ class Config:
             value = value[key]
         return value
 
+    @property
+    def published(self) -> dict[KeyPath, str]:
+        """The published weights that the model starts from, and those of models that are parts of it, by key path."""
+        model = self.values["model"]
+        inner = {("model", key): part["pretrained"] for key, part in model.items() if _is_published(part)}
+        return ({("model",): model["pretrained"]} if _is_published(model) else {}) | inner
+
+
+def _is_published(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("pretrained") is not None
+
 
 def check(tree: Tree, section: str, problems: Sequence[ConfigError] = (), unread: Collection[KeyPath] = ()) -> Config:
     """Hold a tree against the constructor of a section.

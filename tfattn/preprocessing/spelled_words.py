@@ -73,6 +73,8 @@ class SpelledWords(Preprocessor):
     Source: Peters et al. 2018, "Deep contextualized word representations", section 3.3; characters as published.
     """
 
+    spells = True
+
     def __init__(
         self,
         *,
