@@ -197,6 +197,7 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "hugging_face_llama": "tfattn.pretrained.hugging_face_llama:HuggingFaceLlama",
         "keras_hub": "tfattn.pretrained.keras_hub:KerasHubBert",
         "keras_hub_gpt2": "tfattn.pretrained.keras_hub_gpt2:KerasHubGpt2",
+        "allennlp_elmo": "tfattn.pretrained.allennlp_elmo:AllenNlpElmo",
         "google_bert": "tfattn.pretrained.google_bert:GoogleBert",
         "gguf": "tfattn.pretrained.gguf_llama:GgufLlama",
         "own_export": "tfattn.pretrained.own_export:OwnExport",

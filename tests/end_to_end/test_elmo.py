@@ -113,7 +113,7 @@ def test_other_models_read_it_and_export_with_it(trained, monkeypatch, command, 
         ("model.elmo.hidden_dim=12", "tensors have another shape"),
         ("model.elmo={name: bilstm, hidden_dim: 8}", "its layers are no vectors of words"),
         ("model.elmo.pretrained=minilm", "these are weights of another model"),
-        ("data.preprocessing={name: wordpiece, vocabulary: train}", "character_ids"),
+        ("data.preprocessing={name: wordpiece, vocabulary: train}", "the model reads words by their characters"),
     ],
 )
 def test_what_cannot_be_is_said(trained, monkeypatch, command, override, told):

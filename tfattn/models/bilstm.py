@@ -123,6 +123,10 @@ class Bilstm(Encoder):
         self.pooler.build((None, None, self.hidden_dim))
 
     @property
+    def reads_spelling(self) -> bool:
+        return self.elmo is not None
+
+    @property
     def token_embeddings(self) -> EmbeddingTable | None:
         return self.token
 
