@@ -71,7 +71,8 @@ def test_directions_do_not_see_each_other():
 
 
 @pytest.mark.parametrize(
-    ("options", "key"), [({"hidden_dim": 7}, "hidden_dim"), ({"filters": []}, "filters"), ({"filters": [[51, 1]]}, "filters")]
+    ("options", "key"),
+    [({"hidden_dim": 7}, "hidden_dim"), ({"filters": []}, "filters"), ({"filters": [[51, 1]]}, "filters")],
 )
 def test_impossible_sizes_are_refused(options, key):
     with pytest.raises(ConfigError) as caught:

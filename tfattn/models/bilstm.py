@@ -191,5 +191,8 @@ def _check(hidden_dim: int, embedding_dim: int | None, elmo: Any) -> None:
         )
     if embedding_dim is None and elmo is None:
         raise ConfigError(
-            "there is nothing that words are read by", key="embedding_dim", expected="a width, or an `elmo`", received="null"
+            "there is nothing that words are read by",
+            key="embedding_dim",
+            expected="a width, or an `elmo`",
+            received="null",
         )

@@ -112,12 +112,8 @@ class BidirectionalLanguageModeling(Task):
 
     def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
         """Compute the perplexity of each direction, and that of both together."""
-        nats, words = (
-            [float(statistics[f"{name}{suffix}"]) for name in DIRECTIONS] for suffix in ("", "_words")
-        )
-        found = {
-            f"{name}_perplexity": perplexity(*pair) for name, *pair in zip(DIRECTIONS, nats, words, strict=True)
-        }
+        nats, words = ([float(statistics[f"{name}{suffix}"]) for name in DIRECTIONS] for suffix in ("", "_words"))
+        found = {f"{name}_perplexity": perplexity(*pair) for name, *pair in zip(DIRECTIONS, nats, words, strict=True)}
         return {"perplexity": perplexity(sum(nats), sum(words)), **found}
 
     def depth_groups(self) -> list[list[keras.Variable]]:
