@@ -197,9 +197,9 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "hugging_face_llama": "tfattn.pretrained.hugging_face_llama:HuggingFaceLlama",
         "keras_hub": "tfattn.pretrained.keras_hub:KerasHubBert",
         "keras_hub_gpt2": "tfattn.pretrained.keras_hub_gpt2:KerasHubGpt2",
-        "allennlp_elmo": "tfattn.pretrained.allennlp_elmo:AllenNlpElmo",
         "google_bert": "tfattn.pretrained.google_bert:GoogleBert",
         "gguf": "tfattn.pretrained.gguf_llama:GgufLlama",
+        "allennlp_elmo": "tfattn.pretrained.allennlp_elmo:AllenNlpElmo",
         "own_export": "tfattn.pretrained.own_export:OwnExport",
     },
     "samples": {
@@ -235,6 +235,7 @@ SECTIONS: dict[str, str] = {
     "training": "tfattn.training.trainer:Trainer",
     "ensemble": "tfattn.runs.ensemble:Ensemble",
     "early_stopping": "tfattn.training.callbacks:EarlyStopping",
+    "elmo": "tfattn.models.elmo:Elmo",
     "decoding": "tfattn.tasks.decoding:Decoding",
     "generation": "tfattn.tasks.generation:Generation",
     "export": "tfattn.export.section:Export",

@@ -18,7 +18,14 @@ data:
   examples: {length: 24}
   split: {validation: 0.1}
   batching: {batch_size: 8}
-model: {name: elmo, hidden_dim: 16, cell_dim: 24, character_dim: 6, filters: [[1, 8], [2, 16]], num_highways: 1, dropout: 0.0}
+model:
+  name: elmo
+  hidden_dim: 16
+  cell_dim: 24
+  character_dim: 6
+  filters: [[1, 8], [2, 16]]
+  num_highways: 1
+  dropout: 0.0
 task: {name: bidirectional_language_modeling, samples: null}
 training: {epochs: 6, optimizer: {name: adamw, learning_rate: 1e-2}}
 runtime: {precision: float32, threads: 1}
@@ -111,8 +118,8 @@ def test_other_models_read_it_and_export_with_it(trained, monkeypatch, command, 
         ("model.elmo.pretrained=texts.txt", "no known format of pretrained weights"),
         ("model.elmo.pretrained=saved_models/other", "no such pretrained weights"),
         ("model.elmo.hidden_dim=12", "tensors have another shape"),
-        ("model.elmo={name: bilstm, hidden_dim: 8}", "nothing tells its `vocabulary_size`"),
-        ("model.elmo.pretrained=minilm", "expected an elmo, received a bert"),
+        ("model.elmo={name: elmo, hidden_dim: 8}", "unknown key"),
+        ("model.elmo.pretrained=minilm", "these are weights of another model"),
         ("data.preprocessing={name: wordpiece, vocabulary: train}", "the model reads words by their characters"),
     ],
 )

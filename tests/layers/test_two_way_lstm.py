@@ -1,4 +1,4 @@
-"""Two LSTMs in one loop: equal to plain formulas and to Keras's own, blind to padding, to each other and to other texts."""
+"""Two LSTMs in one loop: equal to plain formulas and to Keras's, blind to padding, to each other and other texts."""
 
 import keras
 import numpy as np

@@ -164,7 +164,9 @@ def _fill(tree: Tree, path: KeyPath, model: dict[str, Any]) -> None:
     except ConfigError as error:
         error.where = error.where or place
         raise
-    name = model.get("name", weights.model)
+    is_part = path != ("model",)  # of the class that its key names
+    name = path[-1] if is_part else model.get("name", weights.model)
+    sizes = weights.sizes() if is_part else sizes
     if name in registry.names("models") and not {"name", *keys_of("models", name)}.issuperset(sizes):
         raise ConfigError(
             "these are weights of another model",
@@ -172,7 +174,7 @@ def _fill(tree: Tree, path: KeyPath, model: dict[str, Any]) -> None:
             where=f"{place}: {key_of_model}.pretrained",
             expected=f"those of a `{name}`",
             received=f"{source}, which is a `{weights.model}`",
-            remedy=f"Take other weights, or set `name: {weights.model}`.",
+            remedy="Take other weights." if is_part else f"Take other weights, or set `name: {weights.model}`.",
         )
     if HEADS in sizes and model.get(HEADS, sizes[HEADS]) != sizes[HEADS]:
         raise ConfigError(

@@ -63,8 +63,8 @@ def _headline(metrics: dict[str, float], vocabulary_size: int) -> Headline:
         doubts=[] if is_better else ["It is not better than a guess by how often each word stands in training texts."],
         remarks=[
             f"A guess by how often each word stands in training texts has {number(metrics['baseline_perplexity'])}.",
-            "Perplexities can be compared where texts and words are the same. How good vectors are shows where they are "
-            "used.",
+            "Perplexities can be compared where texts and words are the same. How good vectors are shows where they "
+            "are used.",
         ],
         facts={"words that are told apart": f"{vocabulary_size:,}"},
     )

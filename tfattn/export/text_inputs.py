@@ -142,7 +142,7 @@ class TextInputs(Inputs):
             TOKEN_IDS: tf.where(real, token_ids, 0),
             PADDING_MASK: real,
             SEGMENT_IDS: tf.where(real, segment_ids, 0),
-            **{CHARACTER_IDS: tf.where(real[..., None], ids, 0) for ids in character_ids},
+            **({CHARACTER_IDS: tf.where(real[..., None], character_ids[0], 0)} if character_ids else {}),
         }
 
 

@@ -45,8 +45,8 @@ class CharacterWords(keras.layers.Layer):
     """The vectors of words by their characters: (N, W) int -> (N, P).
 
     Each convolution gives of every filter the largest answer over the places of a word, the empty ones behind it
-    included. Words do not see each other; columns in which all words are empty may be cut, but for as many as the widest
-    filter has.
+    included. Words do not see each other; columns in which all words are empty may be cut, but for as many as the
+    widest filter has.
 
     Args:
         units: P.

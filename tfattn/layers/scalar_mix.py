@@ -10,7 +10,7 @@ from tfattn.ops.normalization import layer_normalization
 
 
 class ScalarMix(keras.layers.Layer):
-    """Mixes L layers by weights that are learnt: g times the sum of softmax(s) over them, L times (B, T, D) -> (B, T, D).
+    """Mixes layers by weights that are learnt: g times the sum of softmax(s) of them, L times (B, T, D) -> (B, T, D).
 
     All weights start equal, and g at 1.
 

@@ -26,8 +26,8 @@ class SegmentPooler(keras.layers.Layer):
         >>> SegmentPooler()(keras.ops.ones((2, 5, 4))).shape
         TensorShape([2, 4])
 
-    Source: Conneau et al. 2017, "Supervised learning of universal sentence representations", section 3.1 and 3.2.3; Wang
-    et al. 2019, "GLUE", section 5.1.
+    Source: Conneau et al. 2017, "Supervised learning of universal sentence representations", section 3.1 and 3.2.3;
+    Wang et al. 2019, "GLUE", section 5.1.
     """
 
     def build(self, input_shape: tuple) -> None:

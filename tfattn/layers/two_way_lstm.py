@@ -41,8 +41,8 @@ class TwoWayLstm(keras.layers.Layer):
         >>> layer(keras.ops.ones((2, 5, 3))).shape
         TensorShape([2, 5, 8])
 
-    Source: as the functions of ops/recurrence.py. Recurrent kernels are drawn as those of layers/recurrent.py, and forget
-    gates start open.
+    Source: as the functions of ops/recurrence.py. Recurrent kernels are drawn as those of layers/recurrent.py, and
+    forget gates start open.
     """
 
     def __init__(

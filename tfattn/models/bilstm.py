@@ -7,7 +7,7 @@ from keras import ops
 from pydantic import PositiveFloat, PositiveInt
 
 from tfattn import features as feature_names
-from tfattn.config.types import Depth, Part, Rate, Size
+from tfattn.config.types import Depth, Rate, Section, Size
 from tfattn.errors import ConfigError
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.embeddings import EmbeddingTable
@@ -34,7 +34,8 @@ class Bilstm(Encoder):
         num_layers: of LSTMs.
         embedding_dim: the width of the vectors of words; null for none, where there is an ELMo.
         trains_embeddings: whether these are trained, or stay as they begin, see `embeddings`.
-        elmo: an `elmo`, such as `{pretrained: saved_models/elmo_small}`, of whose layers a learnt mix is read too.
+        elmo: the keys of an `elmo`, such as `{pretrained: saved_models/elmo_small}`, of whose layers a learnt mix is
+            read too.
         trains_elmo: whether it is trained, or stays as it was.
         normalizes_elmo: whether the vectors of each of its layers are normalized before they are mixed.
         attention: whether each word then attends to those of the other text, or where there is one text to those of
@@ -70,7 +71,7 @@ class Bilstm(Encoder):
         num_layers: Depth = 2,
         embedding_dim: PositiveInt | None = 100,
         trains_embeddings: bool = True,
-        elmo: Part("models") | None = None,
+        elmo: Section("elmo") | None = None,
         trains_elmo: bool = False,
         normalizes_elmo: bool = False,
         attention: bool = False,

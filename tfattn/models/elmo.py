@@ -30,8 +30,8 @@ class Elmo(DirectionalEncoder):
     Every row is read from a state of zeros.
 
     Args:
-        hidden_dim: the width D of all outputs, an even number: each direction has half of it, P, and so have the vectors
-            of words.
+        hidden_dim: the width D of all outputs, an even number: each direction has half of it, P, and so have the
+            vectors of words.
         cell_dim: the cells of each LSTM, whose outputs are projected to P.
         num_layers: the LSTMs above each other, of each direction; those above the first add what they read.
         character_dim: the width of the vector of a character.
@@ -60,8 +60,8 @@ class Elmo(DirectionalEncoder):
         >>> elmo({"character_ids": ops.ones((1, 5, 50), "int32")})["sequence_output"].shape
         TensorShape([1, 5, 8])
 
-    Source: Peters et al. 2018, "Deep contextualized word representations", section 3.1 to 3.3; sizes and clips as in the
-    published weights. There the states go on from batch to batch; here they go on through a record, see docs/elmo.md.
+    Source: Peters et al. 2018, "Deep contextualized word representations", section 3.1 to 3.3; sizes and clips as in
+    the published weights. There the states go on from batch to batch; here they go on through a record: docs/elmo.md.
     """
 
     def __init__(

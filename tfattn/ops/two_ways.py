@@ -1,7 +1,7 @@
 """Two recurrent networks in one loop: one reads sequences from their begin, the other from their end.
 
-What both have, such as states, has a first axis of 2. So a step takes one product of matrices for both, and the loop has
-half as many steps as two loops.
+What both have, such as states, has a first axis of 2. So a step takes one product of matrices for both, and the loop
+has half as many steps as two loops.
 """
 
 from collections.abc import Callable

@@ -50,8 +50,8 @@ class SpelledWords(Preprocessor):
     """The words of one text or a pair of texts, in the graph: their ids, and how they are spelled.
 
     Words are what stands between spaces and around punctuation, as for BERT, in the case of the text. Sequences are
-    <S> text </S>, or <S> first </S> <S> second </S> with segment 1 from the second <S>. A word that is not listed has the
-    id of <UNK>; its spelling is its own. What is not UTF-8 counts as U+FFFD, and so is dropped.
+    <S> text </S>, or <S> first </S> <S> second </S> with segment 1 from the second <S>. A word that is not listed has
+    the id of <UNK>; its spelling is its own. What is not UTF-8 counts as U+FFFD, and so is dropped.
 
     Args:
         vocabulary_size: the most words, <S>, </S> and <UNK> included, of which the most frequent ones are kept; by

@@ -55,8 +55,8 @@ def split(texts: tf.Tensor, characters: Characters) -> Words:
 def places_of(words: Words) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Return where words stand in their texts: three tensors (words,) int32.
 
-    They are the number of the word in its text, from 1, its first character and the one behind its last, counted in code
-    points.
+    They are the number of the word in its text, from 1, its first character and the one behind its last, counted in
+    code points.
     """
     first, last = words.characters.row_starts(), words.characters.row_limits() - 1
     words_of_text = words.row_splits[1:] - words.row_splits[:-1]

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from tfattn.errors import CheckpointError
-from tfattn.preprocessing.spelling import LONGEST
 from tfattn.pretrained import hdf5_file
 from tfattn.pretrained.contract import Pretrained, read_json
 
 OPTIONS, WEIGHTS = "options.json", "weights.hdf5"
+LONGEST = 50  # numbers of a word, as preprocessing/spelling.py has them; which TensorFlow runs
 LONGEST_SENTENCE = 512  # words; nothing limits it but memory
 CHARACTERS = "char_embed"
 CELL = "RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"

@@ -31,8 +31,8 @@ class BidirectionalLanguageModeling(Task):
     """Teaches an ELMo to tell each word of a text from those before it, and from those behind it.
 
     Records hold texts that are laid end to end, each between two marks. The loss is the sum of two means: forward over
-    all words and the marks of ends, backward over all words and the marks of begins; both share the vectors of the words
-    that they tell. A word that comes more than once in a batch is read by its characters once.
+    all words and the marks of ends, backward over all words and the marks of begins; both share the vectors of the
+    words that they tell. A word that comes more than once in a batch is read by its characters once.
 
     Args:
         model: an `elmo`.
