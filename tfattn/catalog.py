@@ -37,7 +37,9 @@ PARTS = ("targets", "examples", "served", "report")
 CATALOGS: dict[str, dict[str, str | Kind]] = {
     "models": {
         "bert": "tfattn.models.bert:Bert",
+        "bilstm": "tfattn.models.bilstm:Bilstm",
         "cbow": "tfattn.models.word_vectors:Cbow",
+        "elmo": "tfattn.models.elmo:Elmo",
         "feature_map_transformer": "tfattn.models.feature_map_transformer:FeatureMapTransformer",
         "feature_tokenizer_transformer": "tfattn.models.feature_tokenizer_transformer:FeatureTokenizerTransformer",
         "gpt": "tfattn.models.gpt:Gpt",
@@ -53,6 +55,12 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
             examples="tfattn.data.sentence_pairs:SentencePairs",
             served="tfattn.export.fill_mask:FillMask",
             report="tfattn.evaluation.pretraining:report",
+        ),
+        "bidirectional_language_modeling": Kind(
+            task="tfattn.tasks.bidirectional_language_modeling:BidirectionalLanguageModeling",
+            examples="tfattn.data.word_windows:WordWindows",
+            served="tfattn.export.word_features:WordFeatures",
+            report="tfattn.evaluation.bidirectional_language_modeling:report",
         ),
         "chat": Kind(
             task="tfattn.tasks.language_modeling:LanguageModeling",
@@ -173,6 +181,7 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "corpus_words": "tfattn.preprocessing.corpus_words:CorpusWords",
         "images": "tfattn.preprocessing.images:Images",
         "sentencepiece": "tfattn.preprocessing.sentencepiece:SentencePiece",
+        "spelled_words": "tfattn.preprocessing.spelled_words:SpelledWords",
         "table": "tfattn.preprocessing.table:TableColumns",
         "wordpiece": "tfattn.preprocessing.wordpiece:WordPiece",
         "words": "tfattn.preprocessing.whole_tokens:WordTokens",
@@ -202,6 +211,7 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "keras_hub_gpt2": "tfattn.pretrained.keras_hub_gpt2:KerasHubGpt2",
         "google_bert": "tfattn.pretrained.google_bert:GoogleBert",
         "gguf": "tfattn.pretrained.gguf_llama:GgufLlama",
+        "allennlp_elmo": "tfattn.pretrained.allennlp_elmo:AllenNlpElmo",
         "own_export": "tfattn.pretrained.own_export:OwnExport",
     },
     "samples": {
@@ -239,6 +249,7 @@ SECTIONS: dict[str, str] = {
     "ensemble": "tfattn.runs.ensemble:Ensemble",
     "early_stopping": "tfattn.training.callbacks:EarlyStopping",
     "comparison": "tfattn.runs.comparison:Comparison",
+    "elmo": "tfattn.models.elmo:Elmo",
     "decoding": "tfattn.tasks.decoding:Decoding",
     "generation": "tfattn.tasks.generation:Generation",
     "export": "tfattn.export.section:Export",

@@ -34,6 +34,7 @@ def check(config: Config) -> Config:
     stated = config.values["model"]
     sizes = {key: stated.get(key, size) for key, size in preprocessor.sizes.items()}
     model = outline(lambda: build(config, "model", **sizes))
+    _check_spelling(model, preprocessor)
     task = outline(lambda: build_task(config, model, preprocessor, data.targets.facts))
     if (beginning := stated.get(EMBEDDINGS)) is not None:
         with located(config, "model"):
@@ -93,6 +94,17 @@ def _check_length(config: Config, preprocessor: Preprocessor, model: Any) -> Non
     with located(config):
         for problem in broken(constructor("sections", config.section).relations, limits):
             raise problem
+
+
+def _check_spelling(model: Any, preprocessor: Preprocessor) -> None:
+    """Refuse texts that are not spelled, where the model reads characters."""
+    if getattr(model, "reads_spelling", False) and not preprocessor.spells:
+        raise ConfigError(
+            "the model reads words by their characters",
+            key="data.preprocessing",
+            expected="spelled_words",
+            received=type(preprocessor).__name__,
+        )
 
 
 def _check_measuring(config: Config, data: Data) -> None:

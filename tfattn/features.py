@@ -11,6 +11,7 @@ TOKEN_IDS = "token_ids"  # (B, T) int32, 0 where padded; where a row is several 
 SEGMENT_IDS = "segment_ids"  # (B, T) int32, 0 for the first segment, 1 for the second
 PADDING_MASK = "padding_mask"  # (B, T) bool, True at real tokens
 SEQUENCE_IDS = "sequence_ids"  # (B, T) int32, which of the packed texts each token belongs to, from 1; 0 where padded
+CHARACTER_IDS = "character_ids"  # (B, T, 50) int32, how each word is spelled; 0 where padded
 LOSS_MASK = "loss_mask"  # (B, T) bool, which tokens are to be predicted, given those before them
 
 # What a model of word vectors reads beside its words.

@@ -142,9 +142,10 @@ def _train(member: Member, runtime: Runtime) -> None:
             return
         with seeded(member.training_seed), runtime.scope():
             task = member.task(member.preprocessor())
-            source = member.config.values["model"].get("pretrained")
-            if source is not None:
-                pretrained.open(source).load_into(task.model, task.optional_layers).show()
+            for path, source in member.config.published.items():
+                model = functools.reduce(getattr, path[1:], task.model)
+                optional = task.optional_layers if model is task.model else [model.pooler]
+                pretrained.open(source).load_into(model, optional).show()
             if (beginning := member.config.values["model"].get(EMBEDDINGS)) is not None:
                 begin(task.model, member.preprocessor(), beginning["from"]).show()
         records = _encoded(member, task, runtime) if task.encoder_is_frozen else member.prepared

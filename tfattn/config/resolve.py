@@ -145,32 +145,42 @@ def _override(tree: Tree, override: str) -> None:
 
 
 def _fill_from_pretrained(tree: Tree) -> None:
+    """Fill in the sizes of the model, and of models that are parts of it, where they start from published weights."""
     model = tree.values.get("model")
-    if not isinstance(model, dict) or not isinstance(model.get("pretrained"), str):
+    if not isinstance(model, dict):
         return
-    source = model["pretrained"]
-    place = tree.place(("model", "pretrained"))
+    inner = [(("model", key), value) for key, value in model.items() if isinstance(value, dict)]
+    for path, section in [(("model",), model), *inner]:
+        if isinstance(section.get("pretrained"), str):
+            _fill(tree, path, section)
+
+
+def _fill(tree: Tree, path: KeyPath, model: dict[str, Any]) -> None:
+    source, key_of_model = model["pretrained"], ".".join(path)
+    place = tree.place((*path, "pretrained"))
     try:
         weights = registry.find("sections", "pretrained")(source)
         sizes = {"name": weights.model, **weights.sizes()}
     except ConfigError as error:
         error.where = error.where or place
         raise
-    name = model.get("name", weights.model)
+    is_part = path != ("model",)  # of the class that its key names
+    name = path[-1] if is_part else model.get("name", weights.model)
+    sizes = weights.sizes() if is_part else sizes
     if name in registry.names("models") and not {"name", *keys_of("models", name)}.issuperset(sizes):
         raise ConfigError(
             "these are weights of another model",
-            key="model.pretrained",
-            where=f"{place}: model.pretrained",
+            key=f"{key_of_model}.pretrained",
+            where=f"{place}: {key_of_model}.pretrained",
             expected=f"those of a `{name}`",
             received=f"{source}, which is a `{weights.model}`",
-            remedy=f"Take other weights, or set `name: {weights.model}`.",
+            remedy="Take other weights." if is_part else f"Take other weights, or set `name: {weights.model}`.",
         )
     if HEADS in sizes and model.get(HEADS, sizes[HEADS]) != sizes[HEADS]:
         raise ConfigError(
             "the weights are those of another number of heads, although their shapes are the same",
-            key=f"model.{HEADS}",
-            where=f"{tree.place(('model', HEADS))}: model.{HEADS}",
+            key=f"{key_of_model}.{HEADS}",
+            where=f"{tree.place((*path, HEADS))}: {key_of_model}.{HEADS}",
             expected=f"{sizes[HEADS]}, as {source} has them",
             received=repr(model[HEADS]),
             remedy="Remove it: sizes that are not given are those of the weights.",
@@ -178,7 +188,7 @@ def _fill_from_pretrained(tree: Tree) -> None:
     for key, value in sizes.items():
         if key not in model:
             model[key] = value
-            tree.places[("model", key)] = f"pretrained {source}"
+            tree.places[(*path, key)] = f"pretrained {source}"
 
 
 def _started(values: dict[str, Any]) -> list[tuple[KeyPath, dict[str, Any]]]:

@@ -19,17 +19,19 @@ EMBEDDINGS = "embeddings"
 # A mapping of one key, which no constructor could have as an argument.
 Beginning = Annotated[dict[Literal["from"], Annotated[str, Field(min_length=1)]], Field(min_length=1)]
 
-# Keys that every entry of a catalog takes beside its constructor's arguments: the program acts on them.
+PRETRAINED = Argument(
+    name="pretrained",
+    annotation=Annotated[str | None, Field(min_length=1)],
+    default=None,
+    help="published weights to start from: `minilm`, `smollm2`, or a folder; sizes come from there too.",
+    nested=None,
+    given=None,
+)
+# Keys that every entry of a catalog takes beside its constructor's arguments, or one alone, which is then named: the
+# program acts on them.
 SHARED_KEYS: dict[str, dict[str, Argument]] = {
     "models": {
-        "pretrained": Argument(
-            name="pretrained",
-            annotation=Annotated[str | None, Field(min_length=1)],
-            default=None,
-            help="published weights to start from: `minilm`, `smollm2`, or a folder; sizes come from there too.",
-            nested=None,
-            given=None,
-        ),
+        "pretrained": PRETRAINED,
         EMBEDDINGS: Argument(
             name=EMBEDDINGS,
             annotation=Beginning | None,
@@ -38,7 +40,8 @@ SHARED_KEYS: dict[str, dict[str, Argument]] = {
             nested=None,
             given=None,
         ),
-    }
+    },
+    "sections.elmo": {"pretrained": PRETRAINED},
 }
 
 # Keys of older pipeline files, and where they stand now.
@@ -70,6 +73,17 @@ class Config:
             value = value[key]
         return value
 
+    @property
+    def published(self) -> dict[KeyPath, str]:
+        """The published weights that the model starts from, and those of models that are parts of it, by key path."""
+        model = self.values["model"]
+        inner = {("model", key): part["pretrained"] for key, part in model.items() if _is_published(part)}
+        return ({("model",): model["pretrained"]} if _is_published(model) else {}) | inner
+
+
+def _is_published(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("pretrained") is not None
+
 
 def check(tree: Tree, section: str, problems: Sequence[ConfigError] = (), unread: Collection[KeyPath] = ()) -> Config:
     """Hold a tree against the constructor of a section.
@@ -92,7 +106,8 @@ def check(tree: Tree, section: str, problems: Sequence[ConfigError] = (), unread
 
 def keys_of(kind: str, name: str) -> dict[str, Argument]:
     """List every key that the section of an entry of a catalog may hold, its own name aside."""
-    found = {**constructor(kind, name).arguments, **SHARED_KEYS.get(kind, {})}
+    shared = SHARED_KEYS.get(kind, {}) | SHARED_KEYS.get(f"{kind}.{name}", {})
+    found = {**constructor(kind, name).arguments, **shared}
     return {key: argument for key, argument in found.items() if argument.in_file}
 
 

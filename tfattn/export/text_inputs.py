@@ -10,10 +10,11 @@ from tfattn.export.attention import with_segments
 from tfattn.export.lengths import one_of_each_length
 from tfattn.export.served import Columns
 from tfattn.export.served_rows import Features, Inputs, ServedRows
-from tfattn.features import ENCODED, EXAMPLE_ROWS, PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
+from tfattn.features import CHARACTER_IDS, ENCODED, EXAMPLE_ROWS, PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
 from tfattn.formats.columns import even
 from tfattn.ops.segments import mean_by_row
 from tfattn.preprocessing.padding import padded
+from tfattn.preprocessing.spelling import LONGEST
 from tfattn.preprocessing.token_labels import labels_of
 from tfattn.trained.ensemble import TrainedEnsemble
 
@@ -25,8 +26,9 @@ class TextInputs(Inputs):
 
         features   as serving_default -> encoded (B, D) float32, what the head reads; of several members, one after the
                    other
-        tokens     token_ids, padding_mask, segment_ids, each (B, T) int32 -> the outputs of serving_default but
-                   `truncated`; more tokens than the model takes are refused
+        tokens     token_ids, padding_mask, segment_ids, each (B, T) int32, and of words that are spelled character_ids
+                   (B, T, 50) int32 -> the outputs of serving_default but `truncated`; more tokens than the model takes
+                   are refused
 
     Where each row has several texts (B, N) of the last input, an empty one is none, `encoded` is (B, N, D), and tokens
     are (B, N, T).
@@ -94,15 +96,22 @@ class TextInputs(Inputs):
             rows = features[0].get(EXAMPLE_ROWS)
             return {ENCODED: encoded if rows is None else mean_by_row(encoded, rows, tf.size(texts[0]))}
 
-        def answer(token_ids: tf.Tensor, padding_mask: tf.Tensor, segment_ids: tf.Tensor) -> dict[str, tf.Tensor]:
-            features = self.of_tokens(token_ids, padding_mask, segment_ids)
-            return served.answered(self._for_each(features), tf.shape(token_ids)[0])
+        def answer(*tokens: tf.Tensor) -> dict[str, tf.Tensor]:
+            return served.answered(self._for_each(self.of_tokens(*tokens)), tf.shape(tokens[0])[0])
 
-        tokens = [tf.TensorSpec([None] * (2 + len(self.lists)), tf.int32, name=name) for name in TOKENS]
         return {
             "features": tf.function(encode, input_signature=self.specs, autograph=False),
-            "tokens": tf.function(answer, input_signature=tokens, autograph=False),
+            "tokens": tf.function(answer, input_signature=self.token_specs, autograph=False),
         }
+
+    @property
+    def token_specs(self) -> list[tf.TensorSpec]:
+        """What `of_tokens` takes, in order."""
+        shape = [None] * (2 + len(self.lists))
+        specs = [tf.TensorSpec(shape, tf.int32, name=name) for name in TOKENS]
+        if self.preprocessors[0].spells:
+            specs.append(tf.TensorSpec([*shape, LONGEST], tf.int32, name=CHARACTER_IDS))
+        return specs
 
     def warm_up_signatures(self, columns: Columns) -> Iterator[tuple[str, Columns]]:
         yield "features", columns
@@ -111,7 +120,7 @@ class TextInputs(Inputs):
     def tokens(self, fields: Columns) -> dict[str, tf.Tensor]:
         """Raw fields, B values each, as the signature `tokens` takes them, each (B, T) int32."""
         features = self._features({name: tf.constant(fields[name], tf.string) for name in self.names})
-        return {name: tf.cast(features[name], tf.int32) for name in TOKENS}
+        return {spec.name: tf.cast(features[spec.name], tf.int32) for spec in self.token_specs}
 
     def _lengths(self, fields: Columns) -> np.ndarray:
         """Count the tokens of each row, those of all of its windows; of several texts those of the longest."""
@@ -127,7 +136,9 @@ class TextInputs(Inputs):
     def _for_each(self, features: Features) -> list[Features]:
         return [features] * self._models
 
-    def of_tokens(self, token_ids: tf.Tensor, padding_mask: tf.Tensor, segment_ids: tf.Tensor) -> Features:
+    def of_tokens(
+        self, token_ids: tf.Tensor, padding_mask: tf.Tensor, segment_ids: tf.Tensor, *character_ids: tf.Tensor
+    ) -> Features:
         """Turn the inputs of the signature `tokens` into features; more than the model takes fail."""
         length = tf.shape(token_ids)[-1]
         first = token_ids[..., :1]
@@ -143,6 +154,7 @@ class TextInputs(Inputs):
             TOKEN_IDS: tf.where(real, token_ids, 0),
             PADDING_MASK: real,
             SEGMENT_IDS: tf.where(real, segment_ids, 0),
+            **({CHARACTER_IDS: tf.where(real[..., None], character_ids[0], 0)} if character_ids else {}),
         }
 
 

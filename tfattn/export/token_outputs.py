@@ -6,7 +6,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfattn.export.served import Columns, Served
-from tfattn.export.text_inputs import TOKENS, TextInputs
+from tfattn.export.text_inputs import TextInputs
 from tfattn.features import LOGITS
 from tfattn.trained.ensemble import TrainedEnsemble
 
@@ -28,16 +28,15 @@ class ServedTokens(Served):
         raise NotImplementedError
 
     def logits(self, *tokens: tf.Tensor) -> dict[str, tf.Tensor]:
-        """Compute the logits of tokens: what TOKENS names, (B, T) each."""
+        """Compute the logits of tokens, as `TextInputs.token_specs` lists them."""
         raise NotImplementedError
 
     def signatures(self) -> dict[str, Any]:
         texts = [tf.TensorSpec([None], tf.string, name=name) for name in self.inputs]
-        tokens = [tf.TensorSpec([None, None], tf.int32, name=name) for name in TOKENS]
         of_texts = {
             name: tf.function(find, input_signature=texts, autograph=False) for name, find in self.found().items()
         }
-        logits = tf.function(self.logits, input_signature=tokens, autograph=False)
+        logits = tf.function(self.logits, input_signature=self._inputs.token_specs, autograph=False)
         return {**of_texts, LOGITS: logits, **self.views()}
 
     def views(self) -> dict[str, Any]:

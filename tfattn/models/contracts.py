@@ -61,12 +61,14 @@ class Encoder(keras.Model):
         hidden_dim: the width D of all outputs.
         num_layers: how many layers are among `hidden_states`, beside the embeddings; 0 where there are none.
         max_sequence_length: the longest T that it takes, in tokens.
+        reads_spelling: whether it reads `character_ids` (B, T, 50) too.
         pooler: the layer that makes `pooled_output`; a task that does not read it freezes it.
     """
 
     hidden_dim: int
     num_layers: int = 0
     max_sequence_length: int
+    reads_spelling: bool = False
     pooler: keras.layers.Layer
 
     @abstractmethod
@@ -92,6 +94,26 @@ class PretrainableEncoder(Encoder):
     head_activation: str
     layer_norm_epsilon: float
     initializer_range: float
+
+
+class DirectionalEncoder(Encoder):
+    """An Encoder of words that reads by characters and in two directions, neither of which sees the other.
+
+    Of the D numbers of a vector the first half follows from what stands up to the word, the second from what stands
+    from it on.
+    """
+
+    reads_spelling = True
+
+    @abstractmethod
+    def word_vectors(self, character_ids: Any) -> Any:
+        """Compute the vectors of words, whatever stands around them: (N, 50) int -> (N, P)."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def layers_of(self, words: Any, padding_mask: Any, segment_ids: Any = None, training: bool = False) -> list[Any]:
+        """Compute all layers of sequences of words: (B, T, P) -> `num_layers` + 1 times (B, T, D)."""
+        raise NotImplementedError
 
 
 class WordPredictor(keras.Model):

@@ -41,6 +41,17 @@ def mean(x: Any, padding_mask: Any = None) -> Any:
     return total / ops.maximum(ops.sum(real, axis=1, keepdims=True), 1.0)
 
 
+def largest(x: Any, mask: Any) -> Any:
+    """Return the largest number of each column at the places of a mask: (B, T, D) and (B, T) bool -> (B, D).
+
+    Returns:
+        (B, D), in the type of x; zeros for a row in which the mask has no place.
+    """
+    mask = ops.cast(mask, "bool")[..., None]
+    found = ops.max(ops.where(mask, x, ops.cast(-1e4, x.dtype)), axis=1)
+    return ops.where(ops.any(mask, axis=1), found, ops.zeros_like(found))
+
+
 def pooled(x: Any, padding_mask: Any = None, *, by: Literal["cls", "mean"]) -> Any:
     """Return one vector of each sequence, in float32: the first token's, or the mean: (B, T, D) -> (B, D)."""
     return ops.cast(first(x), "float32") if by == "cls" else mean(x, padding_mask)

@@ -56,6 +56,41 @@ def lstm(inputs: Any, recurrent: Any, state: tuple) -> tuple:
     return ops.sigmoid(input_o + recurrent_o) * ops.tanh(c), c
 
 
+def projected_lstm(
+    inputs: Any,
+    recurrent: Any,
+    state: tuple,
+    projection: Any,
+    *,
+    cell_clip: float | None = None,
+    projection_clip: float | None = None,
+) -> tuple:
+    """Take one step of an LSTM whose output is projected to P numbers, which alone are read again.
+
+    With gates i, f and o, c' = clip(f c + i g) and h' = clip(P o tanh(c')).
+
+    Args:
+        inputs: (..., 4 D), x W + b for i, f, g and o side by side.
+        recurrent: (..., 4 D), h U for the same.
+        state: of two tensors, h (..., P) and c (..., D), float32.
+        projection: (..., D, P), in the type of the products.
+        cell_clip: the largest size of a number in c; None for no limit.
+        projection_clip: the same for h.
+
+    Returns:
+        the new state, as it was.
+
+    Source: Sak et al. 2014, "Long short-term memory recurrent neural network architectures for large scale acoustic
+    modeling", section 2.2, without peepholes; clipped as in Peters et al. 2018, "Deep contextualized word
+    representations".
+    """
+    _, c = state
+    i, f, g, o = ops.split(ops.cast(inputs, "float32") + ops.cast(recurrent, "float32"), 4, axis=-1)
+    c = _clipped(ops.sigmoid(f) * c + ops.sigmoid(i) * ops.tanh(g), cell_clip)
+    h = ops.matmul(ops.cast(ops.sigmoid(o) * ops.tanh(c), projection.dtype), projection)
+    return _clipped(ops.cast(h, "float32"), projection_clip), c
+
+
 def scan(
     step: Callable[[Any, Any], Any], state: Any, inputs: Any, padding_mask: Any = None, reverse: bool = False
 ) -> Any:
@@ -92,6 +127,10 @@ def scan(
 def _parts(gates: Any, count: int) -> list:
     # Split, not sliced: the gradient of a slice is an array of the whole size for each.
     return ops.split(ops.cast(gates, "float32"), count, axis=-1)
+
+
+def _clipped(x: Any, limit: float | None) -> Any:
+    return x if limit is None else ops.clip(x, -limit, limit)
 
 
 def _swap(x: Any) -> Any:

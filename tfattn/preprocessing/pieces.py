@@ -5,7 +5,7 @@ import tensorflow_text as tf_text
 
 from tfattn.preprocessing.characters import Characters
 from tfattn.preprocessing.vocabulary import LONGEST_WORD, UNKNOWN, Vocabulary
-from tfattn.preprocessing.words import Words, split
+from tfattn.preprocessing.words import Words, places_of, split
 
 _BYTES = 4  # of the longest character in UTF-8
 _TOO_LONG = "x" * (LONGEST_WORD * _BYTES + 1)
@@ -78,16 +78,10 @@ class Pieces(tf.Module):
         `spans` counts them; 0 at the other pieces.
         """
         words, ids, _ = self._split(texts)
-        first, last = words.characters.row_starts(), words.characters.row_limits() - 1
-        words_of_text = words.row_splits[1:] - words.row_splits[:-1]
-        text_starts = tf.repeat(words.text_starts, words_of_text)
-        numbers = tf.ragged.range(words_of_text).values + 1
-        begins, ends = tf.gather(words.sources, first) - text_starts, tf.gather(words.sources, last) + 1 - text_starts
         # The other pieces of a word come after its first.
         places, size = ids.row_starts()[:, None], tf.shape(ids.values, tf.int64)
         numbers, begins, ends = (
-            _by_text(tf.scatter_nd(places, tf.cast(values, tf.int32), size), ids.row_splits, words)
-            for values in (numbers, begins, ends)
+            _by_text(tf.scatter_nd(places, values, size), ids.row_splits, words) for values in places_of(words)
         )
         return numbers, begins, ends
 

@@ -29,6 +29,7 @@ class Preprocessor(tf.Module):
             they are roles, such as `text`, for which the source names a column, and rows without a value are excluded.
         max_length: the longest sequence that it makes, in tokens; None where it makes no sequences.
         needs_pretrained: whether `adopt` has to be called first.
+        spells: whether it also tells how each token, which is then a word, is spelled: `character_ids`.
         fits_on_all_rows: whether `fit` reads all training rows, because it counts; else of very many a sample.
     """
 
@@ -37,6 +38,7 @@ class Preprocessor(tf.Module):
     reads_columns: bool = False
     max_length: int | None = None
     needs_pretrained: bool = False
+    spells: bool = False
     fits_on_all_rows: bool = False
 
     @property

@@ -71,7 +71,7 @@ class Layout:
         Returns:
             ragged (B, (T)).
         """
-        pool = tf.concat([*texts, tf.constant(specials, texts[0].dtype)], 0)
+        pool = tf.concat([*texts, tf.convert_to_tensor(specials, texts[0].dtype)], 0)
         return self._places.with_values(tf.gather(pool, self._places.values))
 
     def max_context(self) -> tf.RaggedTensor:

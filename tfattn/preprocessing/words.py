@@ -50,3 +50,17 @@ def split(texts: tf.Tensor, characters: Characters) -> Words:
         row_splits=tf.searchsorted(tf.gather(sources, word_starts), texts.row_splits, out_type=tf.int64),
         text_starts=text_starts,
     )
+
+
+def places_of(words: Words) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Return where words stand in their texts: three tensors (words,) int32.
+
+    They are the number of the word in its text, from 1, its first character and the one behind its last, counted in
+    code points.
+    """
+    first, last = words.characters.row_starts(), words.characters.row_limits() - 1
+    words_of_text = words.row_splits[1:] - words.row_splits[:-1]
+    text_starts = tf.repeat(words.text_starts, words_of_text)
+    numbers = tf.ragged.range(words_of_text).values + 1
+    begins, ends = tf.gather(words.sources, first) - text_starts, tf.gather(words.sources, last) + 1 - text_starts
+    return tuple(tf.cast(values, tf.int32) for values in (numbers, begins, ends))

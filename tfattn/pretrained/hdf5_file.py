@@ -1,4 +1,4 @@
-"""The weights of a preset of KerasHub: an HDF5 file, read as plain arrays.
+"""Weights in an HDF5 file, such as that of a preset of KerasHub, read as plain arrays.
 
 It is not loaded as a Keras model, which could run code.
 """
@@ -16,7 +16,7 @@ from tfattn.errors import CheckpointError
 WEIGHTS = "model.weights.h5"
 
 
-def shapes(folder: Path) -> dict[str, tuple[int, ...]]:
+def shapes(folder: Path, file_name: str = WEIGHTS) -> dict[str, tuple[int, ...]]:
     """Read the shapes of all arrays, by name.
 
     Raises:
@@ -29,26 +29,25 @@ def shapes(folder: Path) -> dict[str, tuple[int, ...]]:
         if isinstance(item, h5py.Dataset) and not item.is_virtual and not item.external:
             found[name] = item.shape
 
-    with _reading(folder) as file:
+    with _reading(folder / file_name) as file:
         file.visititems(visit)
     return found
 
 
-def arrays(folder: Path, names: Iterable[str]) -> dict[str, np.ndarray]:
+def arrays(folder: Path, names: Iterable[str], file_name: str = WEIGHTS) -> dict[str, np.ndarray]:
     """Read some arrays, by name.
 
     Raises:
         CheckpointError: as `shapes`.
     """
-    with _reading(folder) as file:
+    with _reading(folder / file_name) as file:
         return {name: np.asarray(file[name]) for name in names}
 
 
 @contextmanager
-def _reading(folder: Path) -> Iterator[h5py.File]:
-    path = folder / WEIGHTS
+def _reading(path: Path) -> Iterator[h5py.File]:
     if not path.is_file():
-        raise CheckpointError("a file is missing", where=str(folder), expected=WEIGHTS)
+        raise CheckpointError("a file is missing", where=str(path.parent), expected=path.name)
     try:
         with h5py.File(path, "r") as file:
             yield file

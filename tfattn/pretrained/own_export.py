@@ -9,7 +9,7 @@ import numpy as np
 
 from tfattn import files
 from tfattn.config.read import read_yaml
-from tfattn.config.schema import SHARED_KEYS
+from tfattn.config.schema import SHARED_KEYS, keys_of
 from tfattn.errors import CheckpointError
 from tfattn.formats.training_file import TrainingFile
 from tfattn.preprocessing.byte_vocabulary import ByteVocabulary, in_order
@@ -23,6 +23,7 @@ TOKENIZER = "assets/tokenizer_config.json"
 VOCABULARIES = {
     "wordpiece": "assets/vocab.txt",
     "byte_bpe": "assets/vocab.json",
+    "spelled_words": "assets/vocab.json",
     "characters": "assets/vocab.json",
     "words": "assets/vocab.json",
 }
@@ -49,6 +50,8 @@ class OwnExport(Pretrained):
 
     def sizes(self) -> dict[str, Any]:
         given = {key: value for key, value in self._model.items() if key not in ("name", *SHARED_KEYS["models"])}
+        if "vocabulary_size" not in keys_of("models", self.model):
+            return given  # it reads characters
         if self.preprocessor == "wordpiece":
             tokens = self._vocabulary.read_text(encoding="utf-8").split("\n")[:-1]
         else:

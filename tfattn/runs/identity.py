@@ -52,8 +52,8 @@ def inputs_of(config: Config, data: Data) -> Inputs:
     of_data = data.fingerprints() | {what: files.sha256(path) for what, path in read.items()}
     of_data |= data.preprocessing.adopted
     of_training = {}
-    if (source := config.values["model"].get("pretrained")) is not None:
-        of_training["pretrained"] = pretrained.open(source).fingerprint()
+    for path, source in config.published.items():
+        of_training[".".join([*path[1:], "pretrained"])] = pretrained.open(source).fingerprint()
     if (source := config.values["model"].get(EMBEDDINGS)) is not None:
         path = Path(source["from"])
         of_training[EMBEDDINGS] = (

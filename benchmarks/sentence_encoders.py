@@ -1,0 +1,123 @@
+"""Encoders of sentences beside each other: `python -m benchmarks.sentence_encoders ELMO PIPELINE:METRIC ...`.
+
+A bidirectional LSTM, with attention, over an ELMo, a BERT from nothing, and MiniLM fine-tuned as the pipeline says. All
+get the same rows; recipes are fixed, and the rows that measure choose nothing. ELMO is an export, or a published
+folder.
+
+    python -m benchmarks.sentence_encoders saved_models/elmo_small pipelines/sst2.yaml:accuracy \\
+        pipelines/cola.yaml:matthews_correlation pipelines/mrpc.yaml:f1/1 pipelines/rte.yaml:accuracy
+
+With `--tagging PIPELINE` also frozen features of the ELMo beside frozen vectors of words, `--vectors`, under one head:
+
+    python -m benchmarks.sentence_encoders saved_models/elmo_small --tagging pipelines/conll2003_ner_bilstm.yaml \\
+        --vectors words.vec
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import results, runs
+from benchmarks.paired import ahead
+from benchmarks.results import Table
+from tfattn.config.resolve import resolve
+
+TRAINING = (
+    "training.epochs=6",
+    "training.optimizer={name: adamw, learning_rate: 1e-3, weight_decay: 0.01}",
+    "training.averaging=null",
+    "runtime.precision=float32",
+)
+BILSTM = (
+    "{{name: bilstm, hidden_dim: 256, num_layers: 2, embedding_dim: 100, dropout: 0.3, max_sequence_length: 512{more}}}"
+)
+BERT = (
+    "{name: bert, hidden_dim: 128, num_layers: 2, num_heads: 2, intermediate_dim: 512, max_sequence_length: 512, "
+    "dropout: 0.2}"
+)
+POOLED = "task={name: text_classification, pooling: pooler}"
+
+
+def encoders(pipeline: str, elmo: str) -> dict[str, list[str]]:
+    """Return the overrides of a pipeline that fine-tunes MiniLM, by the name of what it then trains."""
+    given = resolve(pipeline, ["data.preprocessing.vocabulary=train"]).at("data", "preprocessing")
+    kept = f"max_length: {given['max_length']}, fields: [{', '.join(given['fields'])}]"
+    words = [f"data.preprocessing={{name: spelled_words, {kept}}}", POOLED, *TRAINING]
+    pieces = [f"data.preprocessing={{name: wordpiece, vocabulary: train, vocabulary_size: 8000, {kept}}}", *TRAINING]
+
+    def bilstm(more: str = "") -> list[str]:
+        return [f"model={BILSTM.format(more=more)}", *words]
+
+    below = f", elmo: {{pretrained: {elmo}}}"
+    return {
+        "BiLSTM": bilstm(),
+        "+ attention": bilstm(", attention: true"),
+        "+ ELMo": bilstm(below),
+        "+ attention, ELMo": bilstm(f", attention: true{below}"),
+        "BERT from nothing": [f"model={BERT}", *pieces],
+        "MiniLM": [],
+    }
+
+
+def sentences(arguments: argparse.Namespace) -> Table:
+    """Train every encoder on every pipeline, with one seed after the other."""
+    columns: dict[str, list[str]] = {}
+    for named in arguments.pipelines:
+        pipeline, _, metric = named.partition(":")
+        for name, overrides in encoders(pipeline, arguments.elmo).items():
+            found = _measured(pipeline, [*overrides, *arguments.set], metric, arguments.seeds)
+            columns.setdefault(name, []).append(f"{found.mean():.4f} ({found.min():.4f} to {found.max():.4f})")
+    names = [
+        f"{Path(pipeline).stem}, {metric}"
+        for pipeline, _, metric in (one.partition(":") for one in arguments.pipelines)
+    ]
+    rows = [[name, *values] for name, values in columns.items()]
+    return Table(title=f"Encoders of sentences, {arguments.seeds} seeds", columns=["", *names], rows=rows)
+
+
+def words(arguments: argparse.Namespace) -> Table:
+    """Train one head over frozen features of words, of an ELMo and of a table of vectors."""
+    features = {
+        "ELMo": ["model.embedding_dim=null", f"model.elmo={{pretrained: {arguments.elmo}}}"],
+        "vectors of words": [f"model.embeddings={{from: {arguments.vectors}}}", "model.trains_embeddings=false"],
+    }
+    found = {
+        name: _measured(arguments.tagging, [*overrides, *arguments.set], "f1", arguments.seeds)
+        for name, overrides in features.items()
+    }
+    own, other = found.values()
+    row = [Path(arguments.tagging).stem, f"{own.mean():.4f}", f"{other.mean():.4f}", ahead(own, other)]
+    columns = ["f1, frozen features under one head", *found, "ahead by (95 % interval)"]
+    return Table(title=f"Frozen features of words, {arguments.seeds} seeds", columns=columns, rows=[row])
+
+
+def _measured(pipeline: str, overrides: list[str], metric: str, seeds: int) -> np.ndarray:
+    """Run a pipeline with some seeds; return the metric of each."""
+    found = []
+    for seed in range(1, seeds + 1):
+        with runs.evaluated(pipeline, [*overrides, f"seed={seed}"]) as run:
+            found.append(float(runs.metrics_of(run)[metric]))
+        print(f"{pipeline}, {overrides[:1]}, seed {seed}: {found[-1]:.4f}", flush=True)
+    return np.array(found)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return what reads the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.sentence_encoders", description=__doc__.splitlines()[0])
+    parser.add_argument("elmo", help="an export of an ELMo, or a published folder")
+    parser.add_argument("pipelines", nargs="*", metavar="PIPELINE:METRIC")
+    parser.add_argument("--tagging", metavar="PIPELINE", help="a pipeline of a tagger on a bilstm")
+    parser.add_argument("--vectors", help="vectors of words for it, of the width of its `embedding_dim`")
+    parser.add_argument("--seeds", type=int, default=3, help="how many runs of each")
+    parser.add_argument("--set", action="append", default=[], help="an override of all runs, as of tfattn")
+    results.add_option(parser)
+    return parser
+
+
+if __name__ == "__main__":
+    given = parser().parse_args()
+    if given.tagging and not given.vectors:
+        parser().error("--tagging needs --vectors")
+    tables = ([sentences(given)] if given.pipelines else []) + ([words(given)] if given.tagging else [])
+    results.publish(tables, command=results.own_command(), record=given.record)

@@ -1,0 +1,127 @@
+"""Vectors of words out of their characters: convolutions, highways, a projection."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+from keras import ops
+
+from tfattn.layers.embeddings import EmbeddingTable
+from tfattn.layers.projection import Projection
+
+NUM_CHARACTERS = 262  # 256 bytes, five marks, and 0 for nothing
+BEYOND = 261  # the character behind a word's last
+
+
+class Highway(keras.layers.Layer):
+    """A layer that passes on part of what it reads: (..., D) -> (..., D).
+
+    With a gate g = sigmoid(x W_g + b_g), y = g relu(x W + b) + (1 - g) x. The gate starts nearly shut.
+
+    Example:
+        >>> Highway()(keras.ops.ones((2, 8))).shape
+        TensorShape([2, 8])
+
+    Source: Srivastava et al. 2015, "Highway networks", eq. 3.
+    """
+
+    def build(self, input_shape: tuple) -> None:
+        common = {"units": input_shape[-1], "initializer_range": None, "dtype": self.dtype_policy}
+        self.transform = Projection(name="transform", **common)
+        self.gate = Projection(name="gate", **common)
+        for layer in (self.transform, self.gate):
+            layer.build(input_shape)
+        self.gate.bias.assign(ops.full((input_shape[-1],), -2.0))
+
+    def call(self, x: Any) -> Any:
+        gate = ops.sigmoid(self.gate(x))
+        return gate * ops.relu(self.transform(x)) + (1 - gate) * x
+
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
+        return input_shape
+
+
+class CharacterWords(keras.layers.Layer):
+    """The vectors of words by their characters: (N, W) int -> (N, P).
+
+    Each convolution gives of every filter the largest answer over the places of a word, the empty ones behind it
+    included. Words do not see each other; columns in which all words are empty may be cut, but for as many as the
+    widest filter has.
+
+    Args:
+        units: P.
+        character_dim: the width of the vector of a character.
+        filters: pairs of the width of filters, in characters, and how many there are.
+        num_highways: the highway layers behind them.
+        activation: of the convolutions: relu or tanh.
+
+    Call arguments:
+        character_ids: (N, W) int, W at least the widest filter; 0 stands for nothing, as 261 does.
+
+    Example:
+        >>> layer = CharacterWords(units=8, character_dim=4, filters=[[1, 4], [2, 6]], num_highways=1)
+        >>> layer(keras.ops.ones((3, 5), "int32")).shape
+        TensorShape([3, 8])
+
+    Source: Kim et al. 2016, "Character-aware neural language models", section 2.2; Peters et al. 2018, "Deep
+    contextualized word representations".
+    """
+
+    def __init__(
+        self,
+        *,
+        units: int,
+        character_dim: int,
+        filters: Sequence[Sequence[int]],
+        num_highways: int,
+        activation: str = "relu",
+        **kwargs: Any,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        self.units = units
+        self.character_dim = character_dim
+        self.filters = [list(pair) for pair in filters]
+        self.num_highways = num_highways
+        self.activation = activation
+
+    def build(self, input_shape: tuple | None = None) -> None:
+        policy = {"dtype": self.dtype_policy}
+        # In every window of seven characters a filter adds up their vectors, so these are larger than a token's.
+        self.characters = EmbeddingTable(
+            num_rows=NUM_CHARACTERS, width=self.character_dim, initializer_range=0.5, name="characters"
+        )
+        self.characters.build()
+        uniform = keras.initializers.GlorotUniform
+        self.kernels, self.biases = [], []
+        for number, (width, count) in enumerate(self.filters):
+            shape = (width, self.character_dim, count)
+            self.kernels.append(self.add_weight(name=f"kernel_{number}", shape=shape, initializer=uniform()))
+            self.biases.append(self.add_weight(name=f"bias_{number}", shape=(count,), initializer="zeros"))
+        total = sum(count for _, count in self.filters)
+        self.highways = [Highway(name=f"highway_{number}", **policy) for number in range(self.num_highways)]
+        for layer in self.highways:
+            layer.build((None, total))
+        self.projection = Projection(units=self.units, initializer_range=None, name="projection", **policy)
+        self.projection.build((None, total))
+
+    def call(self, character_ids: Any) -> Any:
+        ids = ops.where(character_ids == 0, BEYOND, character_ids)
+        characters = ops.cast(self.characters(ids), self.compute_dtype)  # (N, W) -> (N, W, C)
+        activation = getattr(ops, self.activation)
+        found = []
+        for kernel, bias in zip(self.kernels, self.biases, strict=True):
+            kernel, bias = ops.cast(kernel, self.compute_dtype), ops.cast(bias, self.compute_dtype)
+            # The activation rises, so that of the largest is the largest: (N, W - width + 1, F) -> (N, F)
+            largest = ops.max(ops.conv(characters, kernel, padding="valid"), axis=1)
+            found.append(activation(largest + bias))
+        x = ops.concatenate(found, axis=-1)
+        for layer in self.highways:
+            x = layer(x)
+        return self.projection(x)
+
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
+        return (input_shape[0], self.units)
+
+    def get_config(self) -> dict[str, Any]:
+        names = ("units", "character_dim", "filters", "num_highways", "activation")
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}

@@ -1,0 +1,128 @@
+"""Two LSTMs, one in each direction, in one loop; their outputs may be projected and clipped."""
+
+from collections.abc import Callable
+from typing import Any
+
+import keras
+from keras import ops
+
+from tfattn.ops import two_ways
+from tfattn.ops.recurrence import lstm, projected_lstm
+
+DIRECTIONS = ("forward", "backward")
+
+
+class TwoWayLstm(keras.layers.Layer):
+    """An LSTM that reads from the first position and one that reads from the last, side by side:
+    (B, T, F) -> (B, T, 2 P).
+
+    The inputs of all positions are projected at once, before the loop, and each step takes one product for both.
+
+    Masks: at a padded position the states stay as they are. Where `sequence_ids` change, both begin anew.
+
+    Args:
+        units: D, of the cells of each.
+        projection_dim: P, to which outputs are projected, and which alone are read again; None for the outputs
+            themselves, P = D.
+        cell_clip: the largest size of a number in a cell; with a projection alone.
+        projection_clip: the same for projected outputs.
+        reads_halves: whether one reads the first half of each vector and the other the second; else both read all.
+
+    Call arguments:
+        x: (B, T, F).
+        padding_mask: (B, T) bool, True at real tokens; None stands for all.
+        sequence_ids: (B, T) int, of which sequence each position is; None stands for one in each row.
+
+    Returns:
+        (B, T, 2 P), of the one that reads forward and the one that reads backward.
+
+    Example:
+        >>> layer = TwoWayLstm(units=8, projection_dim=4)
+        >>> layer(keras.ops.ones((2, 5, 3))).shape
+        TensorShape([2, 5, 8])
+
+    Source: as the functions of ops/recurrence.py. Recurrent kernels are drawn as those of layers/recurrent.py, and
+    forget gates start open.
+    """
+
+    def __init__(
+        self,
+        *,
+        units: int,
+        projection_dim: int | None = None,
+        cell_clip: float | None = None,
+        projection_clip: float | None = None,
+        reads_halves: bool = False,
+        **kwargs: Any,
+    ):
+        # The states stay float32 whatever the policy.
+        super().__init__(autocast=False, **kwargs)
+        self.units = units
+        self.projection_dim = projection_dim
+        self.cell_clip = cell_clip
+        self.projection_clip = projection_clip
+        self.reads_halves = reads_halves
+
+    def build(self, input_shape: tuple) -> None:
+        width, output = input_shape[-1] // (2 if self.reads_halves else 1), self.projection_dim or self.units
+        self._pair("kernel", (width, 4 * self.units), keras.initializers.GlorotUniform)
+        self._pair("recurrent_kernel", (output, 4 * self.units), lambda: self._orthogonal)
+        self._pair("bias", (4 * self.units,), lambda: self._open)
+        if self.projection_dim:
+            self._pair("projection", (self.units, output), keras.initializers.GlorotUniform)
+
+    def call(self, x: Any, padding_mask: Any = None, sequence_ids: Any = None) -> Any:
+        x = ops.cast(x, self.compute_dtype)
+        inputs = ops.stack(ops.split(x, 2, axis=-1) if self.reads_halves else [x, x])
+        states = two_ways.in_place(self._states(inputs, padding_mask, sequence_ids))
+        return ops.cast(ops.concatenate(ops.unstack(states, 2, axis=0), axis=-1), self.compute_dtype)
+
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
+        return (*input_shape[:-1], 2 * (self.projection_dim or self.units))
+
+    def get_config(self) -> dict[str, Any]:
+        names = ("units", "projection_dim", "cell_clip", "projection_clip", "reads_halves")
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
+
+    def _states(self, x: Any, padding_mask: Any, sequence_ids: Any) -> Any:
+        """Return h after each position, in reading order: (2, B, T, F) -> (T, 2, B, P)."""
+        x = two_ways.in_reading_order(x)
+        kernel, recurrent_kernel, bias = (self.both(name) for name in ("kernel", "recurrent_kernel", "bias"))
+        projection = self.both("projection") if self.projection_dim else None
+        length, _, rows, width = ops.shape(x)
+        # One product for all positions: (T, 2, B, F) -> (2, T B, 4 D) -> (T, 2, B, 4 D)
+        inputs = ops.matmul(ops.reshape(ops.swapaxes(x, 0, 1), (2, -1, width)), kernel)
+        inputs = inputs + bias[:, None]
+        inputs = ops.swapaxes(ops.reshape(inputs, (2, length, rows, 4 * self.units)), 0, 1)
+
+        def step(state: tuple, inputs: Any) -> tuple:
+            recurrent = ops.matmul(ops.cast(state[0], self.compute_dtype), recurrent_kernel)
+            if not self.projection_dim:
+                return lstm(inputs, recurrent, state)
+            clips = {"cell_clip": self.cell_clip, "projection_clip": self.projection_clip}
+            return projected_lstm(inputs, recurrent, state, projection, **clips)
+
+        empty = tuple(
+            ops.zeros((2, rows, units), "float32") for units in (self.projection_dim or self.units, self.units)
+        )
+        real = None if padding_mask is None else ops.stack([ops.cast(padding_mask, "bool")] * 2)
+        begins = None if sequence_ids is None else two_ways.begins_of(sequence_ids)
+        masks = [None if mask is None else two_ways.in_reading_order(mask) for mask in (real, begins)]
+        return two_ways.scan(step, empty, inputs, *masks)[0]
+
+    def both(self, name: str) -> Any:
+        """Return a weight of both directions, (2, ...), in the type that products are computed in."""
+        return ops.stack([ops.cast(getattr(self, f"{way}_{name}"), self.compute_dtype) for way in DIRECTIONS])
+
+    def _pair(self, name: str, shape: tuple, initializer: Callable[[], Any]) -> None:
+        for direction in DIRECTIONS:
+            weight = self.add_weight(name=f"{direction}_{name}", shape=shape, initializer=initializer())
+            setattr(self, f"{direction}_{name}", weight)
+
+    def _orthogonal(self, shape: tuple, dtype: str) -> Any:
+        # An initializer draws the same each time it is called: one for each gate.
+        gate = (shape[0], self.units)
+        return ops.concatenate([keras.initializers.Orthogonal()(gate, dtype) for _ in range(4)], axis=1)
+
+    def _open(self, shape: tuple, dtype: str) -> Any:
+        return ops.repeat(ops.convert_to_tensor([0.0, 1.0, 0.0, 0.0], dtype), self.units)

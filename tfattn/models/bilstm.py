@@ -1,0 +1,199 @@
+"""Bidirectional LSTMs over vectors of words: those of a table, those of an ELMo, or both."""
+
+from typing import Any
+
+import keras
+from keras import ops
+from pydantic import PositiveFloat, PositiveInt
+
+from tfattn import features as feature_names
+from tfattn.config.types import Depth, Rate, Section, Size
+from tfattn.errors import ConfigError
+from tfattn.layers.dropout import Dropout
+from tfattn.layers.embeddings import EmbeddingTable
+from tfattn.layers.scalar_mix import ScalarMix
+from tfattn.layers.segment_pooler import SegmentPooler
+from tfattn.layers.two_way_lstm import TwoWayLstm
+from tfattn.models.contracts import Encoder
+from tfattn.models.elmo import Elmo
+from tfattn.ops.attention import scaled_dot_product_attention
+
+
+class Bilstm(Encoder):
+    """LSTMs in both directions, the next layer on what both directions of the one below say of a word.
+
+    Its weights are made by the constructor, under names such as `bilstm/lstm_0/forward_kernel`; those of an ELMo keep
+    theirs.
+
+    Masks: what stands at padded positions changes nothing at real ones. The two texts of a pair are read apart; with
+    attention each word sees the other text.
+
+    Args:
+        vocabulary_size: the number of token ids; known from the preprocessing.
+        hidden_dim: the width D of all outputs, an even number: each direction has half of it.
+        num_layers: of LSTMs.
+        embedding_dim: the width of the vectors of words; null for none, where there is an ELMo.
+        trains_embeddings: whether these are trained, or stay as they begin, see `embeddings`.
+        elmo: the keys of an `elmo`, such as `{pretrained: saved_models/elmo_small}`, of whose layers a learnt mix is
+            read too.
+        trains_elmo: whether it is trained, or stays as it was.
+        normalizes_elmo: whether the vectors of each of its layers are normalized before they are mixed.
+        attention: whether each word then attends to those of the other text, or where there is one text to those of
+            its own, and one more layer reads both.
+        max_sequence_length: the longest sequence in tokens.
+        dropout: the part of what each layer reads that is dropped while training.
+        initializer_range: the standard deviation with which vectors of words begin.
+
+    Call arguments:
+        features: `token_ids` (B, T) int; optional `padding_mask` (B, T) bool, True at real tokens, `segment_ids` (B, T)
+            int, 1 at the second text of a pair; with an ELMo `character_ids` (B, T, 50) int.
+
+    Returns:
+        a dictionary of `sequence_output` (B, T, D), and `pooled_output` (B, D), of the largest numbers of each text.
+
+    Raises:
+        ConfigError: there are neither vectors of words nor an ELMo, or what is given as an ELMo is another model.
+
+    Example:
+        >>> bilstm = Bilstm(vocabulary_size=100, hidden_dim=8, embedding_dim=4)
+        >>> bilstm({"token_ids": ops.ones((1, 5), "int32")})["sequence_output"].shape
+        TensorShape([1, 5, 8])
+
+    Source: Wang et al. 2019, "GLUE", section 5.1; ELMo as features: Peters et al. 2018, section 3.3. There attention is
+    for pairs alone.
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary_size: Size[int],
+        hidden_dim: PositiveInt = 256,
+        num_layers: Depth = 2,
+        embedding_dim: PositiveInt | None = 100,
+        trains_embeddings: bool = True,
+        elmo: Section("elmo") | None = None,
+        trains_elmo: bool = False,
+        normalizes_elmo: bool = False,
+        attention: bool = False,
+        max_sequence_length: PositiveInt = 512,
+        dropout: Rate = 0.2,
+        initializer_range: PositiveFloat = 0.25,
+    ):
+        super().__init__(name="bilstm")
+        self.vocabulary_size = vocabulary_size
+        self.hidden_dim = hidden_dim
+        self.depth = num_layers
+        self.embedding_dim = embedding_dim
+        self.trains_embeddings = trains_embeddings
+        self.trains_elmo = trains_elmo
+        self.normalizes_elmo = normalizes_elmo
+        self.attention = attention
+        self.max_sequence_length = max_sequence_length
+        self.dropout = dropout
+        self.initializer_range = initializer_range
+        _check(hidden_dim, embedding_dim, elmo)
+        self.elmo = elmo
+        self.build()
+
+    def build(self, input_shape: Any = None) -> None:
+        self.token = self.mix = None
+        width = 0
+        if self.embedding_dim is not None:
+            self.token = EmbeddingTable(
+                num_rows=self.vocabulary_size,
+                width=self.embedding_dim,
+                initializer_range=self.initializer_range,
+                name="token",
+            )
+            self.token.build()
+            self.token.trainable = self.trains_embeddings
+            width += self.embedding_dim
+        if self.elmo is not None:
+            self.elmo.trainable = self.trains_elmo
+            self.elmo.pooler.trainable = False  # nobody reads it
+            self.mix = ScalarMix(num_layers=self.elmo.num_layers + 1, normalize=self.normalizes_elmo, name="mix")
+            self.mix.build()
+            width += self.elmo.hidden_dim
+        widths = [width, *[self.hidden_dim] * (self.depth - 1), *([2 * self.hidden_dim] if self.attention else [])]
+        self.lstms = [TwoWayLstm(units=self.hidden_dim // 2, name=f"lstm_{index}") for index in range(len(widths))]
+        self.dropouts = [Dropout(self.dropout, name=f"dropout_{index}") for index in range(len(widths))]
+        for lstm, dropout, width in zip(self.lstms, self.dropouts, widths, strict=True):
+            lstm.build((None, None, width))
+            dropout.build((None, None, width))
+        self.pooler = SegmentPooler(name="pooler")
+        self.pooler.build((None, None, self.hidden_dim))
+
+    @property
+    def reads_spelling(self) -> bool:
+        return self.elmo is not None
+
+    @property
+    def token_embeddings(self) -> EmbeddingTable | None:
+        return self.token
+
+    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        mask, segments = (features.get(name) for name in (feature_names.PADDING_MASK, feature_names.SEGMENT_IDS))
+        x = self._vectors(features, training)
+        for number, (lstm, dropout) in enumerate(zip(self.lstms, self.dropouts, strict=True)):
+            if number == self.depth:
+                x = ops.concatenate([x, _attended(x, mask, segments)], axis=-1)
+            x = lstm(dropout(x, training=training), mask, segments)
+        pooled = self.pooler(x, mask, segments)
+        return {feature_names.SEQUENCE_OUTPUT: x, feature_names.POOLED_OUTPUT: pooled}
+
+    def depth_groups(self) -> list[list[keras.Variable]]:
+        below = [] if self.elmo is None else self.elmo.depth_groups()
+        tables = [layer for layer in (self.token, self.mix) if layer is not None]
+        groups = [[variable for layer in tables for variable in layer.trainable_variables]]
+        groups += [layer.trainable_variables for layer in (*self.lstms, self.pooler)]
+        return [group for group in (*below, *groups) if group]
+
+    def get_config(self) -> dict[str, Any]:
+        names = (
+            "vocabulary_size hidden_dim embedding_dim trains_embeddings trains_elmo normalizes_elmo attention "
+            "max_sequence_length dropout initializer_range"
+        )
+        return {"num_layers": self.depth, **{name: getattr(self, name) for name in names.split()}}
+
+    def _vectors(self, features: dict[str, Any], training: bool) -> Any:
+        """Return what the first layer reads, (B, T, F)."""
+        found = []
+        if self.token is not None:
+            found.append(ops.cast(self.token(features[feature_names.TOKEN_IDS]), self.compute_dtype))
+        if self.elmo is not None:
+            layers = self.elmo(features, training=training and self.trains_elmo)[feature_names.HIDDEN_STATES]
+            found.append(ops.cast(self.mix(layers), self.compute_dtype))
+        return found[0] if len(found) == 1 else ops.concatenate(found, axis=-1)
+
+
+def _attended(x: Any, padding_mask: Any, segment_ids: Any) -> Any:
+    """Return what each token finds in the other text of its row, or where that has one in all of it: (B, T, D)."""
+    rows, length, _ = ops.shape(x)
+    seen = ops.ones((rows, 1, length), "bool") if padding_mask is None else ops.cast(padding_mask, "bool")[:, None]
+    if segment_ids is not None:
+        is_pair = ops.any(segment_ids > 0, axis=1)[:, None, None]
+        is_other = segment_ids[:, :, None] != segment_ids[:, None, :]
+        seen = ops.logical_and(seen, ops.logical_or(is_other, ops.logical_not(is_pair)))
+    heads = x[:, None]  # one
+    return scaled_dot_product_attention(heads, heads, heads, mask=seen[:, None])[0][:, 0]
+
+
+def _check(hidden_dim: int, embedding_dim: int | None, elmo: Any) -> None:
+    if hidden_dim % 2:
+        raise ConfigError(
+            "the width cannot be halved for the two directions",
+            key="hidden_dim",
+            expected="an even number",
+            received=str(hidden_dim),
+        )
+    if elmo is not None and not isinstance(elmo, Elmo):
+        raise ConfigError(
+            "its layers are no vectors of words", key="elmo", expected="an elmo", received=f"a {elmo.name}"
+        )
+    if embedding_dim is None and elmo is None:
+        raise ConfigError(
+            "there is nothing that words are read by",
+            key="embedding_dim",
+            expected="a width, or an `elmo`",
+            received="null",
+        )

@@ -1,0 +1,180 @@
+"""ELMo: vectors of words by their characters, and of words in their sentences by two stacks of LSTMs."""
+
+from typing import Any, Literal
+
+import keras
+from keras import ops
+from pydantic import NonNegativeInt, PositiveFloat, PositiveInt
+
+from tfattn import features as feature_names
+from tfattn.config.types import Depth, Rate
+from tfattn.errors import ConfigError
+from tfattn.layers.character_words import BEYOND, CharacterWords
+from tfattn.layers.dropout import Dropout
+from tfattn.layers.segment_pooler import SegmentPooler
+from tfattn.layers.two_way_lstm import TwoWayLstm
+from tfattn.models.contracts import DirectionalEncoder
+
+MOST_CHARACTERS = 50  # of a word
+# Widths of filters, in characters, and how many there are of each, as published.
+FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
+
+
+class Elmo(DirectionalEncoder):
+    """Reads words by their characters, and sentences word by word, in both directions that do not see each other.
+
+    Sizes are by default the published ones. Its weights are made by the constructor, under names such as
+    `elmo/words/kernel_0` and `elmo/lstm_1/forward_kernel`.
+
+    Masks: what stands at padded positions changes nothing at real ones; the two texts of a pair do not see each other.
+    Every row is read from a state of zeros.
+
+    Args:
+        hidden_dim: the width D of all outputs, an even number: each direction has half of it, P, and so have the
+            vectors of words.
+        cell_dim: the cells of each LSTM, whose outputs are projected to P.
+        num_layers: the LSTMs above each other, of each direction; those above the first add what they read.
+        character_dim: the width of the vector of a character.
+        filters: pairs of a width, in characters, and how many convolutions have it.
+        num_highways: the highway layers above the convolutions.
+        activation: of the convolutions.
+        cell_clip: the largest size of a number in a cell; null for no limit.
+        projection_clip: the same for a projected output.
+        max_sequence_length: the longest sequence in words, marks of the begin and the end included.
+        dropout: the part of the inputs and outputs of each LSTM that is dropped while training.
+
+    Call arguments:
+        features: `character_ids` (B, T, 50) int; optional `padding_mask` (B, T) bool, True at real words, and
+            `segment_ids` (B, T) int.
+
+    Returns:
+        a dictionary of `sequence_output` (B, T, D), the topmost of `hidden_states`, which begin with the vectors of
+        words, twice side by side, and hold those of each LSTM, (B, T, D) each: forward, then backward; and
+        `pooled_output` (B, D).
+
+    Raises:
+        ConfigError: hidden_dim is odd, or a filter is wider than a word.
+
+    Example:
+        >>> elmo = Elmo(hidden_dim=8, cell_dim=16, character_dim=4, filters=[[1, 4], [2, 8]])
+        >>> elmo({"character_ids": ops.ones((1, 5, 50), "int32")})["sequence_output"].shape
+        TensorShape([1, 5, 8])
+
+    Source: Peters et al. 2018, "Deep contextualized word representations", section 3.1 to 3.3; sizes and clips as in
+    the published weights. There the states go on from batch to batch; here they go on through a record: docs/elmo.md.
+    """
+
+    def __init__(
+        self,
+        *,
+        hidden_dim: PositiveInt = 1024,
+        cell_dim: PositiveInt = 4096,
+        num_layers: Depth = 2,
+        character_dim: PositiveInt = 16,
+        filters: tuple[tuple[PositiveInt, PositiveInt], ...] = FILTERS,
+        num_highways: NonNegativeInt = 2,
+        activation: Literal["relu", "tanh"] = "relu",
+        cell_clip: PositiveFloat | None = 3.0,
+        projection_clip: PositiveFloat | None = 3.0,
+        max_sequence_length: PositiveInt = 512,
+        dropout: Rate = 0.1,
+    ):
+        super().__init__(name="elmo")
+        self.hidden_dim = hidden_dim
+        self.cell_dim = cell_dim
+        self.num_layers = num_layers
+        self.character_dim = character_dim
+        self.filters = [list(pair) for pair in filters]
+        self.num_highways = num_highways
+        self.activation = activation
+        self.cell_clip = cell_clip
+        self.projection_clip = projection_clip
+        self.max_sequence_length = max_sequence_length
+        self.dropout = dropout
+        self._check()
+        self.build()
+
+    def build(self, input_shape: Any = None) -> None:
+        self.words = CharacterWords(
+            units=self.hidden_dim // 2,
+            character_dim=self.character_dim,
+            filters=self.filters,
+            num_highways=self.num_highways,
+            activation=self.activation,
+            name="words",
+        )
+        self.lstms = [
+            TwoWayLstm(
+                units=self.cell_dim,
+                projection_dim=self.hidden_dim // 2,
+                cell_clip=self.cell_clip,
+                projection_clip=self.projection_clip,
+                reads_halves=True,
+                name=f"lstm_{index}",
+            )
+            for index in range(self.num_layers)
+        ]
+        self.dropouts = [Dropout(self.dropout, name=f"dropout_{index}") for index in range(self.num_layers + 1)]
+        self.pooler = SegmentPooler(name="pooler")
+        self.words.build()
+        for layer in (*self.lstms, *self.dropouts, self.pooler):
+            layer.build((None, None, self.hidden_dim))
+
+    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        character_ids = features[feature_names.CHARACTER_IDS]
+        rows, length, room = ops.shape(character_ids)
+        words = self.word_vectors(ops.reshape(character_ids, (-1, room)))
+        words = ops.reshape(words, (rows, length, self.hidden_dim // 2))
+        mask, segments = (features.get(name) for name in (feature_names.PADDING_MASK, feature_names.SEGMENT_IDS))
+        layers = self.layers_of(words, mask, segments, training=training)
+        return {
+            feature_names.SEQUENCE_OUTPUT: layers[-1],
+            feature_names.POOLED_OUTPUT: self.pooler(layers[-1], mask, segments),
+            feature_names.HIDDEN_STATES: layers,
+        }
+
+    def word_vectors(self, character_ids: Any) -> Any:
+        """Compute the vectors of words, whatever stands around them: (N, 50) int -> (N, P)."""
+        # Behind the longest word as many empty places as the widest filter has say all that more of them would.
+        used = ops.max(ops.sum(ops.cast((character_ids > 0) & (character_ids < BEYOND), "int32"), axis=1), initial=0)
+        room = ops.minimum(used + max(width for width, _ in self.filters), ops.shape(character_ids)[1])
+        return self.words(character_ids[:, :room])
+
+    def layers_of(self, words: Any, padding_mask: Any, segment_ids: Any = None, training: bool = False) -> list[Any]:
+        """Compute all layers of sequences of words: (B, T, P) -> num_layers + 1 times (B, T, D)."""
+        x = ops.concatenate([words, words], axis=-1)
+        layers = [x]
+        x = self.dropouts[0](x, training=training)
+        for number, (lstm, dropout) in enumerate(zip(self.lstms, self.dropouts[1:], strict=True)):
+            above = dropout(lstm(x, padding_mask, segment_ids), training=training)
+            x = above if number == 0 else above + x
+            layers.append(x)
+        return layers
+
+    def depth_groups(self) -> list[list[keras.Variable]]:
+        top = self.pooler.trainable_variables
+        groups = [layer.trainable_variables for layer in (self.words, *self.lstms)]
+        return [*groups, top] if top else groups
+
+    def get_config(self) -> dict[str, Any]:
+        names = (
+            "hidden_dim cell_dim num_layers character_dim filters num_highways activation cell_clip projection_clip "
+            "max_sequence_length dropout"
+        )
+        return {name: getattr(self, name) for name in names.split()}
+
+    def _check(self) -> None:
+        if self.hidden_dim % 2:
+            raise ConfigError(
+                "the width cannot be halved for the two directions",
+                key="hidden_dim",
+                expected="an even number",
+                received=str(self.hidden_dim),
+            )
+        if not self.filters or max(width for width, _ in self.filters) > MOST_CHARACTERS:
+            raise ConfigError(
+                "these are no filters of words",
+                key="filters",
+                expected=f"pairs of a width, up to {MOST_CHARACTERS} characters, and a number",
+                received=repr(self.filters),
+            )

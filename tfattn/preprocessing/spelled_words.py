@@ -1,0 +1,301 @@
+"""Words, each with an id and its spelling: for models that read characters, and for those that know words."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+from pydantic import PositiveInt
+
+from tfattn import files
+from tfattn.errors import ConfigError, DataError, TfattnError
+from tfattn.features import (
+    CHARACTER_IDS,
+    ENDS,
+    EXAMPLE_ROWS,
+    MAX_CONTEXT,
+    SEGMENT_IDS,
+    STARTS,
+    TEXT,
+    TOKEN_IDS,
+    WORD_NUMBERS,
+)
+from tfattn.preprocessing import spelling
+from tfattn.preprocessing.characters import Characters
+from tfattn.preprocessing.passages import batches_of, counted
+from tfattn.preprocessing.preprocessor import Located, Preprocessor
+from tfattn.preprocessing.reference import Reference, check_reference, reference_of
+from tfattn.preprocessing.segments import Layout
+from tfattn.preprocessing.spelling import END, START, UNKNOWN
+from tfattn.preprocessing.unknown import Unknown
+from tfattn.preprocessing.words import Words, places_of, split
+
+SPECIAL = (START, END, UNKNOWN)
+_VOCABULARY = "vocab.json"
+_SETTINGS = "tokenizer_config.json"
+
+
+class Settings(Reference):
+    """The content of tokenizer_config.json."""
+
+    tokenizer_class: str
+    model_max_length: int
+    do_lower_case: bool
+    doc_stride: int | None
+    located: Located | None
+    fields: list[str]
+
+
+class SpelledWords(Preprocessor):
+    """The words of one text or a pair of texts, in the graph: their ids, and how they are spelled.
+
+    Words are what stands between spaces and around punctuation, as for BERT, in the case of the text. Sequences are
+    <S> text </S>, or <S> first </S> <S> second </S> with segment 1 from the second <S>. A word that is not listed has
+    the id of <UNK>; its spelling is its own. What is not UTF-8 counts as U+FFFD, and so is dropped.
+
+    Args:
+        vocabulary_size: the most words, <S>, </S> and <UNK> included, of which the most frequent ones are kept; by
+            default every word of the training rows.
+        lower_case: whether to fold case.
+        max_length: the longest sequence in words, marks included. Of a pair, the longer text is cut first.
+        doc_stride: read a longer text as several sequences, each of which begins so many words further on in it than
+            the one before. Without it the rest is cut.
+        fields: the names of one text field or two.
+
+    Raises:
+        ConfigError: there are no fields or more than two, or max_length leaves no room for text.
+
+    Example:
+        words = SpelledWords()
+        words.fit([{"text": "To be or not to be"}])
+        words({"text": tf.constant(["To bee"])})["character_ids"].shape  # ragged (1, (T), 50): <S>, To, bee, </S>
+
+    Source: Peters et al. 2018, "Deep contextualized word representations", section 3.3; characters as published.
+    """
+
+    spells = True
+
+    def __init__(
+        self,
+        *,
+        vocabulary_size: PositiveInt | None = None,
+        lower_case: bool = False,
+        max_length: PositiveInt = 128,
+        doc_stride: PositiveInt | None = None,
+        fields: tuple[str, ...] = (TEXT,),
+    ):
+        super().__init__()
+        if not 1 <= len(fields) <= 2:
+            raise ConfigError(
+                "a sequence is made of one text or two", key="fields", expected="1 or 2 names", received=repr(fields)
+            )
+        shortest = 3 * len(fields)
+        if max_length < shortest:
+            raise ConfigError(
+                "there is no room for text",
+                key="max_length",
+                expected=f"at least {shortest}, <S> and </S> included",
+                received=str(max_length),
+            )
+        if doc_stride is not None and doc_stride > max_length // len(fields) - 2:
+            raise ConfigError(
+                "there would be words between two windows",
+                key="doc_stride",
+                expected=f"at most {max_length // len(fields) - 2} for max_length {max_length}",
+                received=str(doc_stride),
+            )
+        self.vocabulary_size = vocabulary_size
+        self.lower_case = lower_case
+        self.max_length = max_length
+        self.doc_stride = doc_stride
+        self.fields = fields
+        self.located: Located | None = None
+        self._words: list[str] | None = None
+
+    def fit(self, rows: Iterable[dict[str, str]]) -> None:
+        """List the words of the rows, the most frequent first.
+
+        Raises:
+            DataError: there are none.
+        """
+        self._characters = Characters(lower_case=self.lower_case, strip_accents=False)
+        texts = (row[name] for row in rows for name in self.fields)
+        counts = counted(texts, lambda some: _strings(split(some, self._characters)))
+        found = [word.decode() for word in sorted(counts, key=lambda word: (-counts[word], word))]
+        if not found:
+            raise DataError(
+                "there are no words to list",
+                expected="texts",
+                received="none, or only empty ones",
+                remedy="Check the source's `fields`.",
+            )
+        room = None if self.vocabulary_size is None else max(self.vocabulary_size - len(SPECIAL), 0)
+        self._use([*SPECIAL, *found[:room]])
+
+    def save(self, folder: Path) -> None:
+        """Write vocab.json, which gives the id of each word, and tokenizer_config.json."""
+        files.write_json(Path(folder) / _VOCABULARY, {word: number for number, word in enumerate(self._fitted)})
+        settings: Settings = {
+            "tokenizer_class": type(self).__name__,
+            "model_max_length": self.max_length,
+            "do_lower_case": self.lower_case,
+            "doc_stride": self.doc_stride,
+            "located": self.located,
+            "fields": list(self.fields),
+            **reference_of(self._characters.fingerprint),
+        }
+        files.write_json(Path(folder) / _SETTINGS, settings)
+
+    def load(self, folder: Path) -> None:
+        """Read what `save` wrote; the saved settings replace those of the constructor.
+
+        Raises:
+            DataError: a file is missing or damaged, or the installed `tokenizers` treats characters differently.
+        """
+        remedy = "Prepare the data again."
+        settings = files.read_json(Path(folder) / _SETTINGS, Settings, remedy=remedy)
+        ids = files.read_json(Path(folder) / _VOCABULARY, dict[str, int], remedy=remedy)
+        self.max_length, self.doc_stride = settings["model_max_length"], settings["doc_stride"]
+        self.lower_case, self.located = settings["do_lower_case"], settings["located"]
+        self.fields = tuple(settings["fields"])
+        self._characters = Characters(lower_case=self.lower_case, strip_accents=False)
+        check_reference(settings, self._characters.fingerprint, where=str(Path(folder) / _SETTINGS))
+        self._use(sorted(ids, key=ids.__getitem__))
+
+    def locate(self, what: Located) -> None:
+        self.located = what
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {"vocabulary_size": len(self._words) if self._words else self.vocabulary_size or len(SPECIAL)}
+
+    @property
+    def max_tokens(self) -> int | None:
+        return self.max_length if self.doc_stride is None else None
+
+    @property
+    def tokens(self) -> list[str]:
+        """The words, in the order of their ids."""
+        return list(self._fitted)
+
+    @property
+    def spellings(self) -> np.ndarray:
+        """How each word is spelled, in the order of their ids: (V, 50) int32."""
+        return np.concatenate([np.array(spelling.marks(), np.int32), spelling.table(self._fitted[2:])])
+
+    def sentences(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
+        """Yield the ids of each text between its marks, (T,) int32, however long it is; not in a graph."""
+        _ = self._fitted
+        parts: list[np.ndarray] = []
+        current = 0
+        start, end = (np.array([mark], np.int32) for mark in self._marks)
+        for batch in batches_of(texts):
+            found = _strings(self._split(tf.constant(batch.passages)))
+            ids = self._table.lookup(found.values).numpy()
+            for number, part in zip(batch.texts, np.split(ids, found.row_splits.numpy()[1:-1]), strict=True):
+                if number > current:
+                    yield np.concatenate([start, *parts, end])
+                    parts, current = [], number
+                parts.append(part)
+        if parts:
+            yield np.concatenate([start, *parts, end])
+
+    def __call__(self, fields: dict[str, tf.Tensor]) -> dict[str, tf.RaggedTensor]:
+        """Find and spell words.
+
+        Args:
+            fields: for each name of `self.fields` the texts (B,), UTF-8.
+
+        Returns:
+            `token_ids` and `segment_ids`, ragged (B, (T)) int32, and `character_ids`, ragged (B, (T), 50) int32; with a
+            doc_stride (E, (T)), of as many sequences as that takes, and `example_rows` (E,) int64. After `locate`, also
+            where words of the last text stand in it, ragged as these: `word_numbers`, `starts`, `ends`, `max_context`.
+        """
+        _ = self._fitted
+        words = [self._split(fields[name]) for name in self.fields]
+        strings = tf.concat([_strings(one).values for one in words], 0)
+        # All words, the start and the end stand in pools; a sequence is a choice of places in them.
+        pools = {
+            TOKEN_IDS: tf.concat([self._table.lookup(strings), self._marks], 0),
+            CHARACTER_IDS: tf.concat([spelling.spelled(strings), spelling.marks()], 0),
+            **self._places(words),
+        }
+        layout, texts = self._arranged(words)
+        count = tf.size(strings)
+        places = layout.fill([text.values for text in texts], [count, count + 1, count + 1])
+        segments = [tf.fill(tf.shape(text.values), number) for number, text in enumerate(texts)]
+        return {
+            **{name: places.with_values(tf.gather(pool, places.values)) for name, pool in pools.items()},
+            SEGMENT_IDS: layout.fill(segments, [0, 0, 1]),
+            **({} if self.doc_stride is None else {EXAMPLE_ROWS: layout.rows}),
+            **({} if self.located is None else {MAX_CONTEXT: layout.max_context()}),
+        }
+
+    def words(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """Return the words of texts (B,) as strings, ragged (B, (T))."""
+        return _strings(self._split(texts))
+
+    def truncated(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
+        """Find rows that are longer than max_length and are cut: (B,) bool."""
+        return self._arranged([self._split(fields[name]) for name in self.fields])[0].is_cut
+
+    def unknown(self, fields: dict[str, tf.Tensor]) -> dict[str, Unknown]:
+        """Count the words, and those that are <UNK>."""
+        found = {}
+        for name in self.fields:
+            words = _strings(self._split(fields[name])).values
+            is_unknown = self._table.lookup(words) == SPECIAL.index(UNKNOWN)
+            found[name] = Unknown.of(tf.size(words), words[is_unknown].numpy())
+        return found
+
+    @property
+    def unknown_remedy(self) -> str:
+        return "Raise `vocabulary_size`, or take a model that reads characters, to which no word is unknown."
+
+    @property
+    def _fitted(self) -> list[str]:
+        if self._words is None:
+            raise TfattnError("the words are not listed yet", remedy="Call `fit` or `load` first.")
+        return self._words
+
+    def _use(self, words: list[str]) -> None:
+        self._words = words
+        listed = words[len(SPECIAL) :]  # no text has marks
+        numbers = range(len(SPECIAL), len(words))
+        entries = tf.lookup.KeyValueTensorInitializer(listed, list(numbers), tf.string, tf.int32)
+        self._table = tf.lookup.StaticHashTable(entries, SPECIAL.index(UNKNOWN))
+        self._marks = [SPECIAL.index(START), SPECIAL.index(END)]
+
+    def _split(self, texts: tf.Tensor) -> Words:
+        _ = self._fitted
+        return split(texts, self._characters)
+
+    def _places(self, words: Sequence[Words]) -> dict[str, tf.Tensor]:
+        """Find where the words of the last text stand in it, as pools."""
+        if self.located is None:
+            return {}
+        names = (WORD_NUMBERS, STARTS, ENDS) if self.located == "words" else (STARTS, ENDS)
+        others = sum((one.row_splits[-1:] for one in words[:-1]), tf.zeros(1, tf.int64))
+        found = zip(names, places_of(words[-1])[-len(names) :], strict=True)
+        return {name: tf.concat([tf.zeros(others, tf.int32), values, [0, 0]], 0) for name, values in found}
+
+    def _arranged(self, words: Sequence[Words]) -> tuple[Layout, list[tf.RaggedTensor]]:
+        """Arrange texts in sequences; of each, ragged (B, (T)), the places of its words among those of all texts.
+
+        The second text begins with the start, whose place is behind all words, as the first does anyway.
+        """
+        sizes = [tf.cast(one.row_splits[-1], tf.int32) for one in words]
+        texts, begin = [], 0
+        for one, size in zip(words, sizes, strict=True):
+            texts.append(tf.RaggedTensor.from_row_splits(tf.range(begin, begin + size), one.row_splits, validate=False))
+            begin += size
+        if len(texts) == 2:
+            starts = tf.fill([texts[1].nrows(tf.int32), 1], begin)
+            texts[1] = tf.concat([starts, texts[1]], axis=1)
+        return Layout(texts, max_length=self.max_length, doc_stride=self.doc_stride), texts
+
+
+def _strings(words: Words) -> tf.RaggedTensor:
+    """Return words as strings, ragged (B, (T))."""
+    strings = tf.strings.unicode_encode(words.characters, "UTF-8")
+    return tf.RaggedTensor.from_row_splits(strings, words.row_splits, validate=False)

@@ -1,0 +1,128 @@
+"""A published ELMo: options.json and weights.hdf5, in the layout of AllenNLP."""
+
+import re
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tfattn.errors import CheckpointError
+from tfattn.pretrained import hdf5_file
+from tfattn.pretrained.contract import Pretrained, read_json
+
+OPTIONS, WEIGHTS = "options.json", "weights.hdf5"
+LONGEST = 50  # numbers of a word, as preprocessing/spelling.py has them; which TensorFlow runs
+LONGEST_SENTENCE = 512  # words; nothing limits it but memory
+CHARACTERS = "char_embed"
+CELL = "RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
+DIRECTIONS = {"forward": 0, "backward": 1}
+
+# Our weights of an LSTM and AllenNLP's; what it reads and its own output are parts of one matrix there.
+LSTM = {"kernel": "W_0[inputs]", "recurrent_kernel": "W_0[states]", "bias": "B", "projection": "W_P_0"}
+HIGHWAY = {"transform": "transform", "gate": "carry"}
+LETTERS = {"kernel": "W", "bias": "b"}
+
+
+class AllenNlpElmo(Pretrained):
+    """Weights as AllenNLP and bilm-tf publish them.
+
+    Gates stand in another order there, and 1 is added to those that forget as they are run; the character 0, which
+    stands for nothing, has no row.
+    """
+
+    looks_like = f"{OPTIONS} with `char_cnn` and {WEIGHTS} (ELMo of AllenNLP)"
+    weights = (WEIGHTS, OPTIONS)
+    model = "elmo"
+    preprocessor = "spelled_words"
+
+    @classmethod
+    def matches(cls, folder: Path) -> bool:
+        return (folder / OPTIONS).is_file() and "char_cnn" in read_json(folder / OPTIONS)
+
+    def sizes(self) -> dict[str, Any]:
+        options = self._json(OPTIONS)
+        lstm, words = (self._setting(options, name, OPTIONS) for name in ("lstm", "char_cnn"))
+        places = self._setting(words, "max_characters_per_token", OPTIONS)
+        if places != LONGEST:
+            raise CheckpointError(
+                "words have another number of characters",
+                where=str(self.folder / OPTIONS),
+                expected=f"max_characters_per_token {LONGEST}",
+                received=str(places),
+            )
+        if not lstm.get("use_skip_connections", False):
+            raise CheckpointError(
+                "not supported", where=str(self.folder / OPTIONS), expected="use_skip_connections", received="none"
+            )
+        return {
+            "hidden_dim": 2 * self._setting(lstm, "projection_dim", OPTIONS),
+            "cell_dim": self._setting(lstm, "dim", OPTIONS),
+            "num_layers": self._setting(lstm, "n_layers", OPTIONS),
+            "character_dim": self._setting(words, "embedding", OPTIONS)["dim"],
+            "filters": [list(pair) for pair in self._setting(words, "filters", OPTIONS)],
+            "num_highways": self._setting(words, "n_highway", OPTIONS),
+            "activation": self._setting(words, "activation", OPTIONS, {"relu": "relu", "tanh": "tanh"}),
+            "cell_clip": lstm.get("cell_clip"),
+            "projection_clip": lstm.get("proj_clip"),
+        }
+
+    def tokenization(self) -> dict[str, Any]:
+        return {}  # any word can be spelled
+
+    @property
+    def max_length(self) -> int:
+        return LONGEST_SENTENCE
+
+    def stored_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Read the shapes of the tensors; of those that are taken apart, of each part."""
+        found = {}
+        for name, shape in hdf5_file.shapes(self.folder, WEIGHTS).items():
+            if name.endswith("/W_0"):
+                width = shape[0] // 2
+                found |= {f"{name}[inputs]": (width, shape[1]), f"{name}[states]": (shape[0] - width, shape[1])}
+            else:
+                found[name] = shape
+        return found
+
+    def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
+        if path == "words/characters/embeddings":
+            return (CHARACTERS,)
+        if found := re.fullmatch(r"words/(kernel|bias)_(\d+)", path):
+            return (f"CNN/{LETTERS[found[1]]}_cnn_{found[2]}",)
+        if found := re.fullmatch(r"words/highway_(\d+)/(transform|gate)/(kernel|bias)", path):
+            return (f"CNN_high_{found[1]}/{LETTERS[found[3]]}_{HIGHWAY[found[2]]}",)
+        if found := re.fullmatch(r"words/projection/(kernel|bias)", path):
+            return (f"CNN_proj/{LETTERS[found[1]]}_proj",)
+        if found := re.fullmatch(r"lstm_(\d+)/(forward|backward)_(\w+)", path):
+            cell = CELL.format(direction=DIRECTIONS[found[2]], layer=found[1])
+            return (f"{cell}/{LSTM[found[3]]}",)
+        return (path,)  # there is none, as of the pooler
+
+    def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
+        names = list(names)
+        arrays = hdf5_file.arrays(self.folder, {name.partition("[")[0] for name in names}, WEIGHTS)
+        return {name: _laid_out(name, arrays[name.partition("[")[0]]) for name in names}
+
+
+def _laid_out(name: str, value: np.ndarray) -> np.ndarray:
+    """Lay a tensor out as our variable."""
+    if name == CHARACTERS:
+        return np.concatenate([np.zeros_like(value[:1]), value])
+    if re.fullmatch(r"CNN/W_cnn_\d+", name):
+        return value[0]  # (1, width, C, F), a convolution of pictures
+    last = name.rpartition("/")[2]
+    if last == "W_0[inputs]":
+        return _gates(value[: len(value) // 2])
+    if last == "W_0[states]":
+        return _gates(value[len(value) // 2 :])
+    if last == "B":
+        i, f, g, o = np.split(_gates(value), 4)
+        return np.concatenate([i, f + 1, g, o])
+    return value
+
+
+def _gates(value: np.ndarray) -> np.ndarray:
+    """Bring gates into our order: i, g, f, o become i, f, g, o."""
+    i, g, f, o = np.split(value, 4, axis=-1)
+    return np.concatenate([i, f, g, o], axis=-1)
