@@ -32,7 +32,7 @@ KINDS = pytest.mark.parametrize("kind", OPTIONS, ids=lambda kind: kind.__name__)
 
 def test_no_model_with_such_blocks_is_missing_here():
     found = (registry.find("models", name) for name in catalog.CATALOGS["models"])
-    having = [kind for kind in found if "activation" in inspect.signature(kind.__init__).parameters]
+    having = [kind for kind in found if "normalization" in inspect.signature(kind.__init__).parameters]
     assert {kind.__name__ for kind in having} == {kind.__name__ for kind in OPTIONS}
 
 

@@ -101,8 +101,11 @@ class Member:
         decoders = examples.decoders(preprocessor)
         if not is_training:
             return decoders
-        augmentation: Augmentation | None = build(self.config, "data", "augmentation")
-        return [*decoders, *examples.transforms(preprocessor), *(augmentation.transforms() if augmentation else ())]
+        transforms = [*decoders, *examples.transforms(preprocessor)]
+        if self.config.at("data", "augmentation") is None:
+            return transforms
+        augmentation: Augmentation = build(self.config, "data", "augmentation")
+        return [*transforms, *augmentation.transforms()]
 
     def task(self, preprocessor: Preprocessor) -> Task:
         """Build the model, untrained, of the sizes that the data need, and the task on it.
