@@ -82,7 +82,7 @@ def test_a_pipeline_names_them(sources, tmp_path):
         ("data.source.sources.notes.pth=a.txt", r"data.source.sources.notes.pth: unknown key. Did you mean `path`"),
         (
             "data.source.sources.notes.name=docs",
-            "notes.name: unknown name in sources: expected .*csv, documents",
+            "notes.name: unknown name in sources: expected .*csv, csv_images, documents",
         ),
         ("data.source.sources=[a.txt]", r"data.source.sources: not parts: expected a mapping of a name to each part"),
         ("data.source.sources={}", r"data.source.sources: not parts: expected a mapping of a name to each part"),

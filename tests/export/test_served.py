@@ -72,6 +72,7 @@ def ensemble(name, model, folder, models):
 APART = {
     "bert_pretraining": "fill_mask",
     "chat": "generation",
+    "image_classification": "image",
     "language_modeling": "generation",
     "masked_lm": "fill_mask",
     "multiple_choice": "multiple_choice",

@@ -20,8 +20,8 @@ class ImageInputs(Inputs):
                    other
 
     Images are decoded, made to fit and scaled in the graph, as they were in training. What is no image, or larger than
-    the preprocessing allows, is refused by its header, before anything is decoded, and one that is damaged as it is
-    decoded; the message numbers the image, from 1.
+    the preprocessing allows, is refused by its header with its number, from 1, before anything of it is decoded. One
+    that is damaged further on fails as it is decoded, and the request with it; a server then tries the others alone.
 
     Args:
         ensemble: the trained models, which read images of the same size.

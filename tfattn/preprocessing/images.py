@@ -97,7 +97,7 @@ class Images(Preprocessor):
         """Decode images and fit them: (B,) strings to (B, Y, X, 3) uint8.
 
         Raises, as the graph runs:
-            tf.errors.InvalidArgumentError: one is no image, too large, or damaged; names it, from 1.
+            tf.errors.InvalidArgumentError: one is no image or too large, by its number from 1; or it is damaged.
         """
         return self._pixels(images)
 

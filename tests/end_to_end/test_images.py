@@ -1,0 +1,72 @@
+"""From a folder of photographs to a model that labels others, by the command line alone."""
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.data.small_images import encoded
+
+PIPELINE = """\
+name: shades
+data:
+  source: {name: image_folder, path: photos, damaged: leave_out}
+  split: {validation: 0.25}
+  preprocessing: {name: images, size: 8}
+  batching: {batch_size: 8}
+  augmentation: {shift: 1, flip: alternating, cutout: 2, mixup: 0.2}
+model: {name: vit, patch_size: 4, hidden_dim: 16, num_layers: 1, num_heads: 2, intermediate_dim: 32}
+task: {name: image_classification}
+training: {epochs: 6, optimizer: {name: adamw, learning_rate: 1e-2}}
+runtime: {precision: float32}
+"""
+
+
+def write_photos(folder, *, each=16):
+    """Dark photographs and bright ones, and one that is none."""
+    random = np.random.default_rng(0)
+    for label, low in (("dark", 0), ("bright", 160)):
+        (folder / label).mkdir(parents=True)
+        for number in range(each):
+            pixels = random.integers(low, low + 90, (9, 12, 3), np.uint8)
+            (folder / label / f"{number}.jpg").write_bytes(encoded(Image.fromarray(pixels)))
+    (folder / "dark/none.jpg").write_text("no image")
+
+
+@pytest.fixture(scope="module")
+def trained(run_once):
+    def write(folder):
+        write_photos(folder / "photos")
+        (folder / "shades.yaml").write_text(PIPELINE)
+
+    return run_once("shades", write, "shades.yaml")
+
+
+def test_a_folder_of_photographs_becomes_a_model(trained, command, monkeypatch):
+    project, answer = trained
+    assert answer.status == 0, answer.errors
+    assert "left out: no image that can be read" in answer.errors and "dark/none.jpg" not in answer.output
+    monkeypatch.chdir(project)
+    metrics = json.loads((project / "runs/shades/latest/metrics.json").read_text())
+    assert metrics["accuracy"] == 1.0
+    page = (project / "runs/shades/latest/report.html").read_text()
+    assert "What it is trained on" in page and "data:image/png;base64," in page
+
+    answer = command("predict", "shades", "--input", "photos/*/1.jpg")
+    assert answer.status == 0, answer.errors
+    rows = [json.loads(line) for line in answer.output.splitlines()]
+    assert [(row["image"], row["label"]) for row in rows] == [
+        ("photos/bright/1.jpg", "bright"),
+        ("photos/dark/1.jpg", "dark"),
+    ]
+    answer = command("predict", "shades", "--input", "photos/dark")
+    lines = [json.loads(line) for line in answer.output.splitlines()]
+    assert answer.status == 1 and len(lines) == 17 and "no image that can be read" in lines[-1]["error"]
+
+
+def test_what_changes_images_is_no_part_of_the_prepared_data(trained, command, monkeypatch):
+    project, _ = trained
+    monkeypatch.chdir(project)
+    answer = command("prepare", "shades.yaml", "--set", "data.augmentation={flip: random}")
+    assert answer.status == 0 and "nothing has changed" in answer.errors
