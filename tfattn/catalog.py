@@ -209,6 +209,7 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "hugging_face_vit": "tfattn.pretrained.hugging_face_vit:HuggingFaceVit",
         "keras_hub": "tfattn.pretrained.keras_hub:KerasHubBert",
         "keras_hub_gpt2": "tfattn.pretrained.keras_hub_gpt2:KerasHubGpt2",
+        "keras_hub_vit": "tfattn.pretrained.keras_hub_vit:KerasHubVit",
         "google_bert": "tfattn.pretrained.google_bert:GoogleBert",
         "gguf": "tfattn.pretrained.gguf_llama:GgufLlama",
         "allennlp_elmo": "tfattn.pretrained.allennlp_elmo:AllenNlpElmo",

@@ -2,19 +2,16 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tfattn.errors import CheckpointError
 from tfattn.pretrained import safetensors_file
-from tfattn.pretrained.contract import Pretrained, read_json
+from tfattn.pretrained.contract import read_json
 from tfattn.pretrained.decoder_names import DecoderNames
-from tfattn.pretrained.grids import resampled
 from tfattn.pretrained.safetensors_file import WEIGHTS
-
-if TYPE_CHECKING:
-    import keras
+from tfattn.pretrained.vit import CLASS_TOKEN, POSITIONS, PublishedVit
 
 CONFIG, PIXELS = "config.json", "preprocessor_config.json"
 PREFIX = "vit."  # of all names but the head's, where the model has its head
@@ -39,9 +36,8 @@ USUAL = {"num_channels": 3, "qkv_bias": True}
 # Of its processor of images: pixels are from 0 to 1, and then scaled.
 USUAL_PIXELS = {"do_rescale": True, "rescale_factor": 1 / 255}
 
-POSITIONS = "positions/position/embeddings"
 # Our variables that are no layer's of theirs.
-TABLES = {"class_token/vector": "embeddings.cls_token", POSITIONS: "embeddings.position_embeddings"}
+TABLES = {CLASS_TOKEN: "embeddings.cls_token", POSITIONS: "embeddings.position_embeddings"}
 NAMES = DecoderNames(
     outer={"tokens/projection": "embeddings.patch_embeddings.projection", "norm": "layernorm"},
     block="encoder.layer.{}.",
@@ -56,17 +52,11 @@ NAMES = DecoderNames(
 )
 
 
-class HuggingFaceVit(Pretrained):
-    """Weights as transformers' ViTModel saves them, alone or inside ViTForImageClassification.
-
-    ViTModel's pooler and the classifier are left out: the model's vector of an image is that of the class token, as a
-    classifier reads it. A model for images of another size gets position vectors between those of the file.
-    """
+class HuggingFaceVit(PublishedVit):
+    """Weights as transformers' ViTModel saves them, alone or inside ViTForImageClassification."""
 
     looks_like = f"{CONFIG} with model_type vit and {WEIGHTS} (Hugging Face)"
     weights = (WEIGHTS,)
-    model = "vit"
-    preprocessor = "images"
 
     @classmethod
     def matches(cls, folder: Path) -> bool:
@@ -83,9 +73,6 @@ class HuggingFaceVit(Pretrained):
             **self._pixels(),
         }
 
-    def tokenization(self) -> dict[str, Any]:
-        return {}
-
     def stored_shapes(self) -> dict[str, tuple[int, ...]]:
         return safetensors_file.shapes(self.folder)
 
@@ -96,15 +83,6 @@ class HuggingFaceVit(Pretrained):
 
     def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
         return {name: _as_ours(value) for name, value in safetensors_file.tensors(self.folder, names).items()}
-
-    def adapted(self, values: dict[str, list[np.ndarray]], model: "keras.Model") -> dict[str, list[np.ndarray]]:
-        side, patch = (self.sizes()[name] for name in ("image_size", "patch_size"))
-        height, width = (side, side) if isinstance(side, int) else side
-        grid, (table,) = (height // patch, width // patch), values[POSITIONS]
-        if grid == model.patch_grid or len(table) != 1 + grid[0] * grid[1]:
-            return values
-        places = resampled(table[1:], grid, model.patch_grid)
-        return {**values, POSITIONS: [np.concatenate([table[:1], places])]}
 
     def _pixels(self) -> dict[str, Any]:
         """Read how pixels are scaled, where the folder says it."""

@@ -1,0 +1,109 @@
+"""A ViT preset folder of KerasHub: config.json, model.weights.h5, image_converter.json."""
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tfattn.errors import CheckpointError
+from tfattn.pretrained import hdf5_file
+from tfattn.pretrained.contract import read_json
+from tfattn.pretrained.hdf5_file import WEIGHTS
+from tfattn.pretrained.keras_hub_layers import ORDER
+from tfattn.pretrained.vit import CLASS_TOKEN, POSITIONS, PublishedVit
+
+CONFIG, PIXELS = "config.json", "image_converter.json"
+SIZES = {
+    "hidden_dim": "hidden_dim",
+    "num_layers": "num_layers",
+    "num_heads": "num_heads",
+    "intermediate_dim": "mlp_dim",
+    "dropout": "dropout_rate",
+    "attention_dropout": "attention_dropout",
+    "layer_norm_epsilon": "layer_norm_epsilon",
+}
+USUAL = {"use_class_token": True, "use_patch_bias": True, "use_mha_bias": True, "use_mlp_bias": True}
+
+# Our layers and KerasHub's.
+EMBEDDING, ENCODER = "layers/vi_t_patching_and_embedding", "layers/vi_t_encoder"
+OUTER = {
+    CLASS_TOKEN: f"{EMBEDDING}/vars/0",
+    POSITIONS: f"{EMBEDDING}/position_embedding/vars/0",
+    "tokens/projection/kernel": f"{EMBEDDING}/patch_embedding/vars/0",
+    "tokens/projection/bias": f"{EMBEDDING}/patch_embedding/vars/1",
+    "norm/gamma": f"{ENCODER}/layer_norm/vars/0",
+    "norm/beta": f"{ENCODER}/layer_norm/vars/1",
+}
+BLOCK = {
+    "attention_norm": ("layer_norm_1",),
+    "attention/qkv": ("mha/query_dense", "mha/key_dense", "mha/value_dense"),
+    "attention/output": ("mha/output_dense",),
+    "feed_forward_norm": ("layer_norm_2",),
+    "feed_forward/intermediate": ("mlp/dense_1",),
+    "feed_forward/output": ("mlp/dense_2",),
+}
+
+
+class KerasHubVit(PublishedVit):
+    """Weights as `save_to_preset` of KerasHub's ViTBackbone writes them."""
+
+    looks_like = f"{CONFIG} of a ViTBackbone and {WEIGHTS} (KerasHub)"
+    weights = (WEIGHTS,)
+
+    @classmethod
+    def matches(cls, folder: Path) -> bool:
+        return (folder / CONFIG).is_file() and read_json(folder / CONFIG).get("class_name") == "ViTBackbone"
+
+    def sizes(self) -> dict[str, Any]:
+        config = self._setting(self._json(CONFIG), "config", CONFIG)
+        self._refuse(config, USUAL, CONFIG)
+        *sides, channels = self._setting(config, "image_shape", CONFIG)
+        patch = self._setting(config, "patch_size", CONFIG)
+        if channels != 3 or len(sides) != 2 or len(set(patch)) != 1:
+            raise CheckpointError(
+                "not supported",
+                where=str(self.folder / CONFIG),
+                expected="images of 3 colours and square patches",
+                received=f"image_shape {[*sides, channels]}, patch_size {patch}",
+            )
+        return {
+            "image_size": sides[0] if sides[0] == sides[1] else sides,
+            "patch_size": patch[0],
+            **{ours: self._setting(config, theirs, CONFIG) for ours, theirs in SIZES.items()},
+            "activation": "gelu",  # ViTBackbone has no argument for it
+            **self._pixels(),
+        }
+
+    def stored_shapes(self) -> dict[str, tuple[int, ...]]:
+        return hdf5_file.shapes(self.folder)
+
+    def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
+        if path in OUTER:
+            return (OUTER[path],)
+        block, _, rest = path.partition("/")
+        part, _, kind = rest.rpartition("/")
+        index = block.removeprefix("block_")
+        below = f"{ENCODER}/encoder_layers/vi_t_encoder_block{f'_{index}' if index != '0' else ''}"
+        return tuple(f"{below}/{name}/vars/{ORDER[kind]}" for name in BLOCK.get(part, ())) or (path,)
+
+    def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
+        return {name: _as_ours(name, value) for name, value in hdf5_file.arrays(self.folder, names).items()}
+
+    def _pixels(self) -> dict[str, Any]:
+        """Read how pixels are scaled, where the folder says it: x 255 scale + offset is (x - mean) / deviation."""
+        if not (self.folder / PIXELS).is_file():
+            return {}
+        config = self._setting(self._json(PIXELS), "config", PIXELS)
+        scale = np.broadcast_to(1.0 if config.get("scale") is None else config["scale"], 3)
+        offset = np.broadcast_to(0.0 if config.get("offset") is None else config["offset"], 3)
+        deviation = 1 / (255 * scale)
+        return {"pixel_mean": (-offset * deviation).tolist(), "pixel_deviation": deviation.tolist()}
+
+
+def _as_ours(name: str, value: np.ndarray) -> np.ndarray:
+    if name == OUTER[CLASS_TOKEN] or (value.ndim == 2 and "/mha/" in name):
+        return value.reshape(-1)  # (1, 1, D), or of heads (H, K)
+    if value.ndim == 4 or (value.ndim == 3 and "/output_dense/" in name):
+        return value.reshape(-1, value.shape[-1])  # patches (P, P, C, D), or heads (H, K, D)
+    return value.reshape(len(value), -1) if value.ndim == 3 else value  # (D, H, K) -> (D, D)
