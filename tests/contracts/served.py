@@ -74,8 +74,8 @@ def check_served(
     # The warm-up asks every signature that anybody waits for, with inputs that it takes.
     requests = list(served.warm_up(rows))
     assert {name for name, _ in requests} == set(functions) - set(served.views())
-    for name in functions:
-        _called(loaded, name, next(inputs for signature, inputs in reversed(requests) if signature == name))
+    for name, inputs in dict(requests).items():
+        _called(loaded, name, inputs)
 
     # What is said of it speaks of inputs and outputs that it has, entry by entry.
     about = served.about()
