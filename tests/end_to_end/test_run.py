@@ -85,16 +85,16 @@ def test_features_of_an_export_are_those_that_its_head_reads(command):
     np.testing.assert_allclose(np.load("vectors.npy"), expected, atol=1e-5)
 
 
-def test_a_classifier_has_no_attention_to_a_source(command):
-    answer = command("attention", "tiny", "--text", "Sorter blows fuses.")
-    assert answer.status == 1 and len(answer.errors.splitlines()) == 1
-    assert "saved_models/tiny/" in answer.errors and "expected a translator whose model attends" in answer.errors
+def test_what_a_classifier_looks_at_is_a_page(command, tmp_path):
+    answer = command("attention", "tiny", "--text", "Sorter blows fuses.", "--output", str(tmp_path / "look.html"))
+    assert answer.status == 0, answer.errors
+    assert 'id="data"' in (tmp_path / "look.html").read_text(encoding="utf-8")
 
 
 def test_a_picture_of_another_kind_is_refused_before_the_model_is_looked_for(command):
-    answer = command("attention", "no such model", "--text", "a", "--output", "a.html")
+    answer = command("attention", "no such model", "--text", "a", "--output", "a.txt")
     assert answer.status == 2
-    assert "a.html: the suffix stands for no format: expected one of .png, .svg, .pdf" in answer.errors
+    assert "a.txt: the suffix stands for no format: expected one of .html, .png, .svg, .pdf" in answer.errors
 
 
 def test_the_configuration_of_a_run_is_a_pipeline_itself(command):

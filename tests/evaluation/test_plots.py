@@ -35,6 +35,8 @@ def test_curves_without_validation_or_with_metrics_of_other_scales():
     assert list(map(_title, plots.training_curves([{"epoch": 1, "loss": 2.0}]))) == ["Loss"]
     lines = [{"epoch": 1, "loss": 2.0, "validation_bleu": 31.9, "validation_accuracy": 0.5}]
     assert list(map(_title, plots.training_curves(lines))) == ["Loss", "Validation", "bleu"]
+    lines = [{"epoch": 1, "loss": 0.1, "validation_bits_per_byte": 0.2}]  # below 1, and no fraction
+    assert list(map(_title, plots.training_curves(lines))) == ["Loss", "bits per byte"]
 
 
 def test_curves_run_over_the_steps_where_an_epoch_has_several_lines():

@@ -17,7 +17,7 @@ def preprocessor(said):
         (folder / "learned.json").write_text(said)
         (folder / "words.txt").write_text(said.upper())
 
-    return SimpleNamespace(fields=("a", "b"), save=save)
+    return SimpleNamespace(fields=("a", "b"), tokens=("pump",), save=save)
 
 
 def task(compute_dtype="float32", labels=("no", "ja, ß")):

@@ -101,20 +101,15 @@ def test_a_soft_cap_bounds_logits():
     np.testing.assert_allclose(capped, 0.5 * np.tanh(free / 0.5), atol=1e-5)
 
 
-def embedded(model, ids, *, training):
-    vectors = model.vectors_of({"token_ids": ids})
-    return model._embedded(vectors, ids, np.arange(ids.shape[1])[None], training=training)
-
-
 def test_tokens_that_are_dropped_are_dropped_wherever_they_stand():
     keras.utils.set_random_seed(1)
     model = Gpt(**{**SIZES, "vocabulary_size": 200}, token_dropout=0.5, positions="rotary")
     ids = np.arange(200, dtype="int32").reshape(-1, 10)
-    x = keras.ops.convert_to_numpy(embedded(model, np.concatenate([ids, ids]), training=True))
+    x = keras.ops.convert_to_numpy(model._embedded(np.concatenate([ids, ids]), np.arange(10)[None], training=True))
     first, second = np.split(x, 2)
     np.testing.assert_array_equal(first, second)
     assert 0.3 < (first == 0).all(axis=-1).mean() < 0.7
-    untouched = keras.ops.convert_to_numpy(embedded(model, ids, training=False))
+    untouched = keras.ops.convert_to_numpy(model._embedded(ids, np.arange(10)[None], training=False))
     assert not (untouched == 0).all(axis=-1).any()
 
 

@@ -118,7 +118,14 @@ TASKS = {
     "translation": [(translator, {"preprocessor": Words()}, TEXTS | WRITTEN)],
 }
 # Those whose targets are places in texts, or whose rows are several, are held to the contract in files of their own.
-APART = ("image_classification", "multiple_choice", "question_answering", "token_classification", "word2vec")
+APART = (
+    "bidirectional_language_modeling",
+    "image_classification",
+    "multiple_choice",
+    "question_answering",
+    "token_classification",
+    "word2vec",
+)
 CASES = [(name, *case) for name in registry.names("tasks") if name not in APART for case in TASKS[name]]
 
 

@@ -18,6 +18,7 @@ MOST_CONFUSED = 19  # labels that a confusion chart shows one by one
 MOST_WRITTEN = 12  # labels whose fractions a confusion chart writes; of more, it shows a scale
 MOST_BARS = 25
 FRACTIONS = "Validation"  # the title of the metrics between 0 and 1
+NO_FRACTIONS = ("_per_byte", "_error", "perplexity")  # how metrics end that are none even where they are below 1
 
 
 def plain_numbers() -> FuncFormatter:
@@ -67,6 +68,7 @@ def _panels(history: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
     metrics = [name for name in names if name.startswith("validation_") and name not in losses]
     metrics = [name for name in metrics if not name.endswith(("_low", "_high"))]  # the ends of intervals
     fractions = [name for name in metrics if all(0 <= line.get(name, 0) <= 1 for line in history)]
+    fractions = [name for name in fractions if not name.endswith(NO_FRACTIONS)]
     panels = {"Loss": losses, FRACTIONS: fractions[: len(SERIES)]}
     panels |= {name.removeprefix("validation_"): [name] for name in metrics if name not in fractions}
     panels["Learning rate"] = [name for name in names if name == "learning_rate"]

@@ -72,12 +72,14 @@ class TokenLabels(tf.Module):
 
 
 def labels_of(preprocessor: Preprocessor) -> TokenLabels:
-    """Return the labels of the tokens that a preprocessor makes, of a translator's those of sources."""
+    """Return the labels of the tokens that a preprocessor makes, of a translator's those of sources; else their ids."""
     if isinstance(preprocessor, Language):
         return _of_language(preprocessor)
     if isinstance(preprocessor, SentencePiece):
         return _of_pieces(preprocessor.tokens, preprocessor.source_special_ids)
-    names = preprocessor.tokens  # type: ignore[attr-defined]
+    names = getattr(preprocessor, "tokens", None)
+    if names is None:  # of a user's own
+        names = [str(number) for number in range(preprocessor.sizes["vocabulary_size"])]
     texts = [name.removeprefix(CONTINUES).encode() for name in names]
     begins = [not name.startswith(CONTINUES) for name in names]
     return TokenLabels(names, texts, begins, [number for number, name in enumerate(names) if name in (START, END)])

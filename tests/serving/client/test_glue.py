@@ -10,7 +10,8 @@ from tfattn.serving.client import glue, local
 class Number:
     """A model of pairs that predicts a number."""
 
-    trained_on, numeric, writes_text = TrainingFile(columns={"text_a": "1", "text_b": "2"}), frozenset(), False
+    trained_on, writes_text = TrainingFile(columns={"text_a": "1", "text_b": "2"}), False
+    numeric = files = frozenset()
 
     def predict(self, rows):
         return [{"prediction": float(row["text_b"])} for row in rows]
