@@ -1,12 +1,18 @@
 """From a folder of photographs to a model that labels others, by the command line alone."""
 
+import io
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from PIL import Image
 
 from tests.data.small_images import encoded
+from tfattn.attention.looking import look
+from tfattn.stages import open_run
+from tfattn.trained.ensemble import load
 
 PIPELINE = """\
 name: shades
@@ -70,3 +76,37 @@ def test_what_changes_images_is_no_part_of_the_prepared_data(trained, command, m
     monkeypatch.chdir(project)
     answer = command("prepare", "shades.yaml", "--set", "data.augmentation={flip: random}")
     assert answer.status == 0 and "nothing has changed" in answer.errors
+
+
+def test_what_it_looks_at_lies_over_the_image(trained, command, monkeypatch, tmp_path):
+    project, _ = trained
+    monkeypatch.chdir(project)
+    answer = command("attention", "shades", "--image", "photos/bright/1.jpg", "--output", tmp_path / "looks.html")
+    assert answer.status == 0, answer.errors
+    views = look("shades", image="photos/bright/1.jpg")
+    (tokens,) = views.sequences
+    assert list(tokens.names) == ["[CLS]", "1, 1", "1, 2", "2, 1", "2, 2"] and tokens.grid == (2, 2)
+    assert tokens.special == [True, False, False, False, False]
+    assert views.attributions.scored == "bright" and views.part("encoder").weights.shape == (1, 2, 5, 5)
+    ensemble = load(open_run(Path("shades.yaml"), None))
+    images = ensemble.preprocessor({"image": tf.constant([Path("photos/bright/1.jpg").read_bytes()])})
+    expected = np.asarray(ensemble.task.model.attention(images)["encoder"].weights)[0]
+    np.testing.assert_allclose(views.part("encoder").weights, expected, atol=1e-5)
+    seen = np.asarray(Image.open(io.BytesIO(tokens.image)))
+    np.testing.assert_allclose(seen / 255, images["images"][0], atol=1 / 255)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--text", "bright"], "--text: the model reads no such input: expected --image"),
+        ([], "there is no image: expected the file of one: --image"),
+        (["--image", "photos/none.jpg"], "photos/none.jpg: the file is missing"),
+        (["--image", "shades.yaml"], "is no JPEG, PNG, GIF or BMP"),
+    ],
+)
+def test_an_image_that_cannot_be_looked_at_is_refused(trained, command, monkeypatch, tmp_path, arguments, said):
+    project, _ = trained
+    monkeypatch.chdir(project)
+    answer = command("attention", "shades", *arguments, "--output", tmp_path / "looks.html")
+    assert answer.status and said in answer.errors and not (tmp_path / "looks.html").exists()

@@ -3,7 +3,7 @@
 import csv
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,14 @@ from tfattn.attention.views import Views, of_outputs
 from tfattn.drawing.figures import FORMATS
 from tfattn.errors import ConfigError, DataError, ServingError
 from tfattn.export.attention import ATTENTION, ATTRIBUTIONS, VECTORS
-from tfattn.features import TARGET, TEXT
+from tfattn.features import IMAGE, TARGET, TEXT
 
 SAVED_MODELS = Path("saved_models")
 PAGE = ".html"
+SEEN = "image_bytes"  # of an image, a file of it as the model sees it
 HAVE = (
-    "a model with attention: BERT, GPT, the Transformer, a recurrent one that aligns, FT-Transformer; alone, not an "
-    "ensemble"
+    "a model with attention: BERT, GPT, the Transformer, a recurrent one that aligns, FT-Transformer, ViT; alone, not "
+    "an ensemble"
 )
 
 
@@ -33,6 +34,7 @@ def look(
     *,
     target: str | None = None,
     row: str | Mapping[str, Any] | None = None,
+    image: Path | None = None,
     folder: Path = SAVED_MODELS,
     token_file: Path | None = None,
 ) -> Views:
@@ -45,6 +47,7 @@ def look(
         text_b: the second, where it reads pairs.
         target: of a translator, what it is to write; by default what it writes by itself.
         row: of a model of tables, the columns by name, or as JSON, or as a line of csv in their order.
+        image: of a model of images, the file of one.
         folder: that of all exports.
         token_file: a file with the bearer token, where a server asks for one.
 
@@ -67,8 +70,8 @@ def look(
             received=f"the signatures {', '.join(asked.signatures) or '(none)'}",
             remedy="An export of an earlier version: export the model again.",
         )
-    reads_texts = {*asked.inputs} <= {*TEXTS}
-    given = _texts(asked, text, text_b, target, row) if reads_texts else _row(asked, row)
+    said = {"text": text, "text_b": text_b, "target": target, "row": row, "image": image}
+    given = _given(asked, {name: value for name, value in said.items() if value is not None})
     found = asked.ask(ATTENTION, given)
     if np.any(found.get("truncated", False)):
         raise DataError(
@@ -78,7 +81,7 @@ def look(
             remedy="Shorten it, so that all of it can be shown.",
         )
     others = {name: asked.ask(name, given) if name in asked.signatures else None for name in (VECTORS, ATTRIBUTIONS)}
-    return of_outputs(asked.title, found, others[VECTORS], others[ATTRIBUTIONS])
+    return of_outputs(asked.title, found, others[VECTORS], others[ATTRIBUTIONS], image=found.get(SEEN))
 
 
 def check(output: Path, *, layer: int | None = None, head: int | None = None) -> None:
@@ -112,31 +115,46 @@ def write(views: Views, output: Path, *, layer: int | None = None, head: int | N
     console.note(f"attention: {output}")
 
 
-def _texts(
-    asked: Opened, text: str | None, text_b: str | None, target: str | None, row: str | Mapping[str, Any] | None
-) -> dict[str, str]:
-    """Give each text its input; a translator that is told no target writes one."""
+def _given(asked: Opened, said: Mapping[str, Any]) -> dict[str, Any]:
+    """Give each input of a model what is said, by the names of options."""
+    if not {*asked.inputs} <= {*TEXTS}:
+        option = "image" if {*asked.inputs} == {IMAGE} else "row"
+        _refuse_others(asked, said, [option])
+        return _image(asked, said.get(option)) if option == "image" else _row(asked, said.get(option))
     fields = [name for name in asked.inputs if name != TARGET]
-    options = {"text": text, **({"text_b": text_b} if len(fields) == 2 else {})}
-    extra = {"text_b": None if len(fields) == 2 else text_b, "target": None if TARGET in asked.inputs else target}
-    for name, value in {**extra, "row": row}.items():
-        if value is not None:
-            raise ConfigError(
-                "the model reads no such input",
-                where=f"{asked.where}: --{name.replace('_', '-')}",
-                expected=" and ".join(f"--{name.replace('_', '-')}" for name in options),
-            )
-    for name, value in options.items():
-        if value is None or not value.strip():
+    options = ["text", "text_b"][: len(fields)]
+    _refuse_others(asked, said, [*options, *([TARGET] if TARGET in asked.inputs else [])])
+    for name in options:
+        if not said.get(name, "").strip():
             raise DataError(
-                "there is no text" if value is None else "the text is empty",
+                "the text is empty" if name in said else "there is no text",
                 where=asked.where,
-                expected=f"a text: --{name.replace('_', '-')}",
+                expected=f"a text: {_option(name)}",
             )
-    given = dict(zip(fields, options.values(), strict=True))
+    given = {field: said[name] for field, name in zip(fields, options, strict=True)}
     if TARGET not in asked.inputs:
         return given
-    return given | {TARGET: _written(asked, given) if target is None else target}
+    return given | {TARGET: said[TARGET] if TARGET in said else _written(asked, given)}
+
+
+def _refuse_others(asked: Opened, said: Mapping[str, Any], options: Sequence[str]) -> None:
+    for name in said:
+        if name not in options:
+            raise ConfigError(
+                "the model reads no such input",
+                where=f"{asked.where}: {_option(name)}",
+                expected=" and ".join(map(_option, options)),
+            )
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _image(asked: Opened, path: Path | None) -> dict[str, bytes]:
+    if path is None:
+        raise DataError("there is no image", where=asked.where, expected="the file of one: --image")
+    return {IMAGE: files.read_bytes(path, remedy="Check `--image`.")}
 
 
 def _written(asked: Opened, given: Mapping[str, str]) -> str:

@@ -162,6 +162,7 @@ def attention(
     row: Annotated[
         str | None, typer.Option("--row", help="A row of a table: JSON, or a line of csv in the model's order.")
     ] = None,
+    image: Annotated[Path | None, typer.Option("--image", help="Of a model of images, the file of one.")] = None,
     output: Annotated[
         Path, typer.Option("--output", help=".html for a page; .png, .svg or .pdf for one picture.")
     ] = Path("attention.html"),
@@ -173,7 +174,7 @@ def attention(
     """Show what a model looks at: a page with all layers and heads, or one picture."""
     looking = loading.with_tensorflow("tfattn.attention.looking")
     looking.check(output, layer=layer, head=head)
-    options = {"target": target, "row": row, "folder": folder, "token_file": token_file}
+    options = {"target": target, "row": row, "image": image, "folder": folder, "token_file": token_file}
     looking.write(looking.look(model, text, text_b, **options), output, layer=layer, head=head)
 
 

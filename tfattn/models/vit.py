@@ -16,13 +16,14 @@ from tfattn.layers.grid_positions import GridPositions
 from tfattn.layers.image_tokens import ConvolutionalTokens, PatchTokens
 from tfattn.layers.norm import normalization
 from tfattn.layers.pre_norm_block import PreNormBlock
-from tfattn.models.contracts import ImageEncoder
+from tfattn.models.contracts import Attends, ImageEncoder
+from tfattn.ops.attention_record import ENCODER, AttentionRecord, recorded
 from tfattn.ops.pooling import pooled
 
 CHANNELS = 3
 
 
-class Vit(ImageEncoder):
+class Vit(Attends, ImageEncoder):
     """A stack of pre-norm encoder blocks over the patches of an image, by default with a class token before them.
 
     With `num_convolutions` in place of `patch_size` and pooling by attention it is a Compact Convolutional Transformer.
@@ -60,6 +61,7 @@ class Vit(ImageEncoder):
 
     Call arguments:
         features: `images` (B, Y, X, 3) float32, from 0 to 1.
+        record: told what each layer attends to, see `AttentionRecord`.
         only_pooled: whether `pooled_output` is all that is wanted: of the last block, only the class token is then
             computed, where there is one.
 
@@ -186,14 +188,20 @@ class Vit(ImageEncoder):
         """Y and X of the images."""
         return (self.image_size, self.image_size) if isinstance(self.image_size, int) else tuple(self.image_size)
 
-    def call(self, features: dict[str, Any], training: bool = False, only_pooled: bool = False) -> dict[str, Any]:
-        x = self.tokens(self._scaled(features[feature_names.IMAGES]))
-        x = x if self.class_token is None else self.class_token(x)
-        hidden_states = [self.grid_positions(x, training=training)]
+    def call(
+        self,
+        features: dict[str, Any],
+        training: bool = False,
+        only_pooled: bool = False,
+        record: AttentionRecord | None = None,
+    ) -> dict[str, Any]:
+        hidden_states = [self.grid_positions(self.token_vectors(features), training=training)]
+        told = recorded(record, ENCODER)
         for block in self.blocks:
             is_read_in_part = only_pooled and self.num_prefix_tokens and block is self.blocks[-1]
             num_queries = self.num_prefix_tokens if is_read_in_part else None
-            hidden_states.append(block(hidden_states[-1], num_queries=num_queries, training=training))
+            x = block(hidden_states[-1], num_queries=num_queries, record=told, training=training)
+            hidden_states.append(x)
         hidden_states[-1] = self.final_norm(hidden_states[-1])
         pooled_output = {feature_names.POOLED_OUTPUT: self._pooled(hidden_states[-1])}
         if only_pooled:
@@ -203,6 +211,10 @@ class Vit(ImageEncoder):
             **pooled_output,
             feature_names.HIDDEN_STATES: hidden_states,
         }
+
+    def vectors_of(self, features: dict[str, Any]) -> Any:
+        x = self.tokens(self._scaled(features[feature_names.IMAGES]))
+        return x if self.class_token is None else self.class_token(x)
 
     def _scaled(self, images: Any) -> Any:
         """Scale the pixels, in float32, and refuse images of another size."""

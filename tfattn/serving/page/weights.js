@@ -83,7 +83,7 @@ function sequenceOf(outputs, prefix) {
   const length = outputs[`${prefix}segments`].filter((segment) => segment >= 0).length;
   const names = { tokens: "tokens", words: "words", wordTexts: "word_texts", segments: "segments", special: "is_special" };
   const known = Object.entries(names).map(([name, output]) => [name, outputs[`${prefix}${output}`].slice(0, length)]);
-  return { ...Object.fromEntries(known), grid: outputs.grid };
+  return { ...Object.fromEntries(known), grid: outputs.grid, image: outputs.image_bytes?.b64 };
 }
 
 function plainPart(name, from, to, weights, queries, keys) {
