@@ -53,7 +53,7 @@ class ImageInputs(Inputs):
         names = [CLASS_TOKEN] * first + [f"{row + 1}, {column + 1}" for row in range(rows) for column in range(columns)]
         each = {
             "tokens": names,
-            "words": range(len(names)),
+            "words": [*range(len(names))],
             "word_texts": names,
             "segments": [0] * len(names),
             "is_special": [number < first for number in range(len(names))],
