@@ -82,7 +82,10 @@ def opened(model: str, *, pair: bool, folder: Path, token_file: Path | None = No
 
 def _remote(address: str, token_file: Path | None) -> Opened:
     model = RemoteModel(address, token_file=token_file)
-    ask = lambda signature, row: model.predict([row], signature=signature)[0]  # noqa: E731
+
+    def ask(signature: str, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        return model.predict([row], signature=signature)[0]
+
     return Opened(Path(address).name, address, _inputs(model), model.signatures, ask)
 
 

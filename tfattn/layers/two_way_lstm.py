@@ -6,6 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfattn.errors import ConfigError
 from tfattn.ops import two_ways
 from tfattn.ops.recurrence import lstm, projected_lstm
 
@@ -126,3 +127,18 @@ class TwoWayLstm(keras.layers.Layer):
 
     def _open(self, shape: tuple, dtype: str) -> Any:
         return ops.repeat(ops.convert_to_tensor([0.0, 1.0, 0.0, 0.0], dtype), self.units)
+
+
+def check_halves(hidden_dim: int) -> None:
+    """Refuse a width of which the two directions cannot have a half each.
+
+    Raises:
+        ConfigError: it is odd.
+    """
+    if hidden_dim % 2:
+        raise ConfigError(
+            "the width cannot be halved for the two directions",
+            key="hidden_dim",
+            expected="an even number",
+            received=str(hidden_dim),
+        )

@@ -13,7 +13,7 @@ from tfattn.layers.dropout import Dropout
 from tfattn.layers.embeddings import EmbeddingTable
 from tfattn.layers.scalar_mix import ScalarMix
 from tfattn.layers.segment_pooler import SegmentPooler
-from tfattn.layers.two_way_lstm import TwoWayLstm
+from tfattn.layers.two_way_lstm import TwoWayLstm, check_halves
 from tfattn.models.contracts import Encoder
 from tfattn.models.elmo import Elmo
 from tfattn.ops.attention import scaled_dot_product_attention
@@ -179,13 +179,7 @@ def _attended(x: Any, padding_mask: Any, segment_ids: Any) -> Any:
 
 
 def _check(hidden_dim: int, embedding_dim: int | None, elmo: Any) -> None:
-    if hidden_dim % 2:
-        raise ConfigError(
-            "the width cannot be halved for the two directions",
-            key="hidden_dim",
-            expected="an even number",
-            received=str(hidden_dim),
-        )
+    check_halves(hidden_dim)
     if elmo is not None and not isinstance(elmo, Elmo):
         raise ConfigError(
             "its layers are no vectors of words", key="elmo", expected="an elmo", received=f"a {elmo.name}"

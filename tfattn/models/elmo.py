@@ -12,7 +12,7 @@ from tfattn.errors import ConfigError
 from tfattn.layers.character_words import BEYOND, CharacterWords
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.segment_pooler import SegmentPooler
-from tfattn.layers.two_way_lstm import TwoWayLstm
+from tfattn.layers.two_way_lstm import TwoWayLstm, check_halves
 from tfattn.models.contracts import DirectionalEncoder
 
 MOST_CHARACTERS = 50  # of a word
@@ -164,13 +164,7 @@ class Elmo(DirectionalEncoder):
         return {name: getattr(self, name) for name in names.split()}
 
     def _check(self) -> None:
-        if self.hidden_dim % 2:
-            raise ConfigError(
-                "the width cannot be halved for the two directions",
-                key="hidden_dim",
-                expected="an even number",
-                received=str(self.hidden_dim),
-            )
+        check_halves(self.hidden_dim)
         if not self.filters or max(width for width, _ in self.filters) > MOST_CHARACTERS:
             raise ConfigError(
                 "these are no filters of words",

@@ -30,10 +30,22 @@ class WordModel(WordPredictor):
         subword_buckets: how many n-grams have vectors.
         hidden_dim: D, the width of the vectors.
         block: L, how many words are computed together.
+
+    Attributes:
+        kind: the name of the model.
     """
 
-    def __init__(self, *, vocabulary_size: int, subword_buckets: int, hidden_dim: int, block: int, name: str):
-        super().__init__(name=name, autocast=False)
+    kind: str
+
+    def __init__(
+        self,
+        *,
+        vocabulary_size: Size[int],
+        subword_buckets: Size[NonNegativeInt] = 0,
+        hidden_dim: PositiveInt = 100,
+        block: Block = 32,
+    ):
+        super().__init__(name=self.kind, autocast=False)
         self.vocabulary_size = vocabulary_size
         self.subword_buckets = subword_buckets
         self.hidden_dim = hidden_dim
@@ -81,16 +93,7 @@ class SkipGram(WordModel):
     of n-grams Bojanowski et al. 2017, "Enriching word vectors with subword information", with the mean for the sum.
     """
 
-    def __init__(
-        self,
-        *,
-        vocabulary_size: Size[int],
-        subword_buckets: Size[NonNegativeInt] = 0,
-        hidden_dim: PositiveInt = 100,
-        block: Block = 32,
-    ):
-        sizes = {"vocabulary_size": vocabulary_size, "subword_buckets": subword_buckets}
-        super().__init__(**sizes, hidden_dim=hidden_dim, block=block, name="skip_gram")
+    kind = "skip_gram"
 
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
         return {SEQUENCE_OUTPUT: self.vectors_of(features)}
@@ -123,16 +126,7 @@ class Cbow(WordModel):
     the words.
     """
 
-    def __init__(
-        self,
-        *,
-        vocabulary_size: Size[int],
-        subword_buckets: Size[NonNegativeInt] = 0,
-        hidden_dim: PositiveInt = 100,
-        block: Block = 32,
-    ):
-        sizes = {"vocabulary_size": vocabulary_size, "subword_buckets": subword_buckets}
-        super().__init__(**sizes, hidden_dim=hidden_dim, block=block, name="cbow")
+    kind = "cbow"
 
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
         return {SEQUENCE_OUTPUT: _mean(ops.cast(self.near(features), "float32"), self.vectors_of(features))}
