@@ -15,7 +15,8 @@ CHARACTER_IDS = "character_ids"  # (B, T, 50) int32, how each word is spelled; 0
 LOSS_MASK = "loss_mask"  # (B, T) bool, which tokens are to be predicted, given those before them
 
 # What a model of word vectors reads beside its words.
-WINDOWS = "windows"  # (B, T) int32, how many words on each side belong to a word's window
+WORDS_BEFORE = "words_before"  # (B, T) int32, how many words before a word belong to its window
+WORDS_AFTER = "words_after"  # (B, T) int32, how many behind it; both end with the text
 NOISE_IDS = "noise_ids"  # (B, ceil(T / 2)) int32, words drawn at random: one for every two words
 
 # What a model may be given in place of the vectors of its tokens, to see what each of them does.

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from tfattn.data.transforms import integers, seeds_of
-from tfattn.data.word_drawing import WordDrawing, alias_table, kept
+from tfattn.data.word_drawing import WordDrawing, alias_table, kept, others_of_text
 
 COUNTS = np.array([400, 100, 50, 10, 1])
 MANY = 20_000
@@ -41,27 +41,35 @@ def drawn(records, *, epoch=0, seed=7, **options):
 
 def test_windows_are_even_and_noise_is_drawn_by_powers_of_counts():
     found = drawn([3])
-    windows = np.bincount(found["windows"][0], minlength=6) / MANY
-    np.testing.assert_allclose(windows, [0] + [0.2] * 5, atol=4 * math.sqrt(0.2 * 0.8 / MANY))
+    for side in ("words_before", "words_after"):
+        windows = np.bincount(found[side][0], minlength=6) / MANY
+        np.testing.assert_allclose(windows, [0] + [0.2] * 5, atol=4 * math.sqrt(0.2 * 0.8 / MANY))
+    assert found["words_before"][0, :2].numpy().tolist() == [0, 1] and found["words_after"][0, -1] == 0
     expected = COUNTS**0.75 / (COUNTS**0.75).sum()
     noise = np.bincount(found["noise_ids"][0], minlength=5) / (MANY / 2)
     assert found["noise_ids"].shape == (1, MANY // 2)
     assert (np.abs(noise - expected) < 4 * np.sqrt(expected * (1 - expected) / (MANY / 2)) + 1e-9).all()
 
 
+def test_windows_end_with_texts():
+    before, after = others_of_text(tf.constant([[1, 1, 1, 2, 2], [1, 2, 3, 3, 0]]))
+    assert before.numpy().tolist() == [[0, 1, 2, 0, 1], [0, 0, 0, 1, 0]]
+    assert after.numpy().tolist() == [[2, 1, 0, 1, 0], [0, 0, 1, 0, 0]]
+
+
 def test_words_are_left_out_without_a_gap():
     found, fractions = drawn([3], sample=0.01), kept(COUNTS, 0.01)
     count = np.bincount(found["token_ids"][0], minlength=5) / (MANY / 5)
     assert (np.abs(count - fractions) < 4 * np.sqrt(fractions * (1 - fractions) / (MANY / 5)) + 1e-9).all()
-    assert found["padding_mask"].numpy().all() and found["windows"].shape == found["token_ids"].shape
+    assert found["padding_mask"].numpy().all() and found["words_before"].shape == found["token_ids"].shape
 
 
 def test_what_is_drawn_follows_from_seed_epoch_and_record_alone():
     alone, together = drawn([9], sample=0.1), drawn([4, 9], sample=0.1)
-    half = together["windows"].shape[1]
-    assert alone["windows"][0, :half].numpy().tolist() == together["windows"][1].numpy().tolist()
+    half = together["words_before"].shape[1]
+    assert alone["words_before"][0, :half].numpy().tolist() == together["words_before"][1].numpy().tolist()
     for other in (drawn([9], epoch=1), drawn([9], seed=8), drawn([8])):
-        assert other["windows"].numpy().tolist() != drawn([9])["windows"].numpy().tolist()
+        assert other["words_before"].numpy().tolist() != drawn([9])["words_before"].numpy().tolist()
 
 
 def test_whole_numbers_are_even_below_their_bound():

@@ -36,7 +36,7 @@ def test_records_have_every_word_once_and_say_which_text_it_is_of(words):
     assert [len(values["input_ids"]) for _, values in examples] == [5, 5, 5, 2]
     texts = [(row + values["sequence_ids"] - 1).tolist() for row, values in examples]
     assert sum(texts, []) == [0] * 5 + [2] * 6 + [3] * 6  # of the second no word is left
-    assert all(min(values["sequence_ids"]) == 1 and len(values["windows"]) == 0 for _, values in examples)
+    assert all(min(values["sequence_ids"]) == 1 and len(values["words_before"]) == 0 for _, values in examples)
 
 
 def test_records_that_measure_are_drawn_once(words):
@@ -45,7 +45,7 @@ def test_records_that_measure_are_drawn_once(words):
     assert len(first) == 4 and all(0 < len(values["input_ids"]) <= 5 for _, values in first)
     for (_, one), (_, same) in zip(first, again, strict=True):
         assert {name: value.tolist() for name, value in one.items()} == {k: v.tolist() for k, v in same.items()}
-        assert len(one["windows"]) == len(one["input_ids"]) == len(one["sequence_ids"])
+        assert len(one["words_before"]) == len(one["words_after"]) == len(one["input_ids"]) == len(one["sequence_ids"])
         assert len(one["noise_ids"]) == -(-len(one["input_ids"]) // 2)
     assert [v["input_ids"].tolist() for _, v in first] != [v["input_ids"].tolist() for _, v in other]
 

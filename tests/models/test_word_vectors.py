@@ -11,8 +11,8 @@ pytestmark = pytest.mark.every_backend
 V, D, L = 7, 3, 4
 FEATURES = {
     "token_ids": np.array([[1, 2, 3, 4, 5, 6]], "int32"),
-    "sequence_ids": np.array([[1, 1, 1, 1, 1, 2]], "int32"),
-    "windows": np.array([[1, 2, 1, 3, 5, 5]], "int32"),
+    "words_before": np.array([[0, 1, 1, 3, 4, 0]], "int32"),
+    "words_after": np.array([[1, 2, 1, 1, 0, 0]], "int32"),
 }
 
 
@@ -42,7 +42,7 @@ def test_cbow_gives_the_mean_of_the_window_to_predict_the_word():
     for place, others in enumerate([[2], [1, 3, 4], [2, 4], [1, 2, 3]]):
         np.testing.assert_allclose(vectors[0, 0, place], table[others].mean(axis=0), atol=1e-6)
     assert not vectors[0, 1].any()
-    assert array(model.pairs(FEATURES))[0, :, :, 0].tolist() == [[True] * L, [False] * L]
+    assert array(model.pairs(FEATURES))[0, :, :, 0].tolist() == [[1] * L, [0] * L]
     outputs = np.random.default_rng(1).normal(size=(1, 2, L, 2, D)).astype("float32")
     scores = array(model.scores(ops.convert_to_tensor(vectors), ops.convert_to_tensor(outputs)))
     np.testing.assert_allclose(scores[:, :, :, 0], np.einsum("bnld,bnlmd->bnlm", vectors, outputs), atol=1e-6)

@@ -15,7 +15,12 @@ def test_rows_are_cut_into_blocks_the_last_of_which_is_filled_up():
     assert in_blocks(ops.ones((2, 6, 4)), 3).shape == (2, 2, 3, 4)
 
 
-def test_windows_reach_as_far_as_they_say_and_end_with_texts():
-    windows, texts = np.array([[[1, 2, 9, 1, 1]], [[1, 1, 1, 2, 0]]], "int32")
-    found = np.array(near(ops.convert_to_tensor(windows), ops.convert_to_tensor(texts)))[0]
-    assert [np.flatnonzero(row).tolist() for row in found] == [[1], [0, 2], [0, 1], [], []]
+def test_windows_reach_as_far_as_they_say_and_end_with_blocks():
+    before, after = (
+        np.array([[[0, 1, 2, 9]], [[0, 0, 1, 0]]], "int32"),
+        np.array([[[9, 1, 0, 1]], [[1, 0, 1, 0]]], "int32"),
+    )
+    found = np.array(near(ops.convert_to_tensor(before), ops.convert_to_tensor(after)))
+    assert [np.flatnonzero(row).tolist() for row in found[0, 0]] == [[1, 2, 3], [0, 2], [0, 1], [0, 1, 2]]
+    assert [np.flatnonzero(row).tolist() for row in found[1, 0]] == [[1], [], [1, 3], []]
+    assert set(np.unique(found)) == {0.0, 1.0}

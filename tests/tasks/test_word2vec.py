@@ -25,9 +25,9 @@ def batch(rows=4, length=6, seed=1):
     draw = np.random.default_rng(seed)
     return {
         "token_ids": draw.integers(0, V, (rows, length)).astype("int32"),
-        "sequence_ids": np.repeat([[1, 1, 1, 2, 2, 2]], rows, axis=0).astype("int32"),
         "padding_mask": np.ones((rows, length), bool),
-        "windows": draw.integers(1, 3, (rows, length)).astype("int32"),
+        "words_before": np.minimum(draw.integers(1, 3, (rows, length)), [0, 1, 2] * 2).astype("int32"),
+        "words_after": np.minimum(draw.integers(1, 3, (rows, length)), [2, 1, 0] * 2).astype("int32"),
         "noise_ids": draw.integers(0, V, (rows, length // 2)).astype("int32"),
         "weights": np.ones(rows, "float32"),
     }

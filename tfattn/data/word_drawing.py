@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfattn.data.transforms import Batch, Transform, integers, uniform
-from tfattn.features import NOISE_IDS, PADDING_MASK, SEQUENCE_IDS, TOKEN_IDS, WINDOWS
+from tfattn.features import NOISE_IDS, PADDING_MASK, SEQUENCE_IDS, TOKEN_IDS, WORDS_AFTER, WORDS_BEFORE
 from tfattn.ops.neighbors import WORDS_PER_NOISE
 
 LEFT_OUT, WINDOW, NOISE, EITHER = range(4)  # draws of a record
@@ -24,7 +24,7 @@ class WordDrawing(Transform):
         noise_power: words are drawn by their counts to the power of this.
     """
 
-    targets = (WINDOWS, NOISE_IDS)
+    targets = (WORDS_BEFORE, WORDS_AFTER, NOISE_IDS)
 
     def __init__(self, counts: np.ndarray, *, window: int, sample: float | None, noise_power: float):
         self._window = window
@@ -44,11 +44,14 @@ class WordDrawing(Transform):
             )
             mask = tf.sequence_mask(left)
         width = tf.shape(mask)[1]
+        windows = 1 + integers(seeds, width, below=self._window, draw=WINDOW)
+        before, after = (tf.where(mask, tf.minimum(windows, others), 0) for others in others_of_text(sequences))
         drawn = {
             TOKEN_IDS: token_ids,
             SEQUENCE_IDS: sequences,
             PADDING_MASK: mask,
-            WINDOWS: 1 + integers(seeds, width, below=self._window, draw=WINDOW),
+            WORDS_BEFORE: before,
+            WORDS_AFTER: after,
             NOISE_IDS: self._noise(seeds, -(-width // WORDS_PER_NOISE)),
         }
         return {**batch, **drawn}
@@ -58,6 +61,25 @@ class WordDrawing(Transform):
         words = integers(seeds, count, below=self._size, draw=NOISE)
         is_other = uniform(seeds, count, draw=EITHER) >= tf.gather(self._chances, words)
         return tf.where(is_other, tf.gather(self._others, words), words)
+
+
+def others_of_text(sequences: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Count how many words of its text stand before each word, and behind it.
+
+    Args:
+        sequences: (B, T) int32, which text each word is of; those of a text stand together.
+
+    Returns:
+        (B, T) int32 each.
+    """
+    begins = tf.reshape(tf.pad(sequences[:, 1:] != sequences[:, :-1], [[0, 0], [1, 0]], constant_values=True), [-1])
+    places = tf.range(tf.size(sequences))
+    first = tf.boolean_mask(places, begins)  # of all texts
+    bounds = tf.concat([first, [tf.size(sequences)]], axis=0)
+    text = tf.cumsum(tf.cast(begins, tf.int32)) - 1
+    before = places - tf.gather(bounds, text)
+    after = tf.gather(bounds, text + 1) - 1 - places
+    return tf.reshape(before, tf.shape(sequences)), tf.reshape(after, tf.shape(sequences))
 
 
 def kept(counts: Sequence[int], sample: float) -> np.ndarray:

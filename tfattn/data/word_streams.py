@@ -15,7 +15,7 @@ from tfattn.data.targets import Target
 from tfattn.data.transforms import Transform
 from tfattn.data.word_drawing import WordDrawing
 from tfattn.errors import ConfigError
-from tfattn.features import NOISE_IDS, PADDING_MASK, SEQUENCE_IDS, TEXT, TOKEN_IDS, WINDOWS
+from tfattn.features import PADDING_MASK, SEQUENCE_IDS, TEXT, TOKEN_IDS
 from tfattn.preprocessing.corpus_words import CorpusWords
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.unknown import Unknown
@@ -78,7 +78,7 @@ class WordStreams(Examples):
     def features(self, row: Row, preprocessor: CorpusWords, targets: Target) -> dict[str, Feature]:
         sequence = Feature("int64", (None,))
         drawn = Feature("int64", (None,), mask=None, role="target")
-        return {STORED: sequence, SEQUENCE_IDS: sequence, WINDOWS: drawn, NOISE_IDS: drawn}
+        return {STORED: sequence, SEQUENCE_IDS: sequence, **dict.fromkeys(WordDrawing.targets, drawn)}
 
     def of(
         self, rows: Sequence[Row], preprocessor: CorpusWords, targets: Target, drawing: Drawing
@@ -91,7 +91,8 @@ class WordStreams(Examples):
         for begin in range(0, len(words), self.length):
             part = slice(begin, begin + self.length)
             row = int(owners[begin])
-            values = {STORED: words[part], SEQUENCE_IDS: owners[part] - row + 1, WINDOWS: none, NOISE_IDS: none}
+            values = {STORED: words[part], SEQUENCE_IDS: owners[part] - row + 1}
+            values |= dict.fromkeys(WordDrawing.targets, none)
             if draw:
                 values = draw(values, drawing.seeds[row] + np.uint64(begin))
             if len(values[STORED]):

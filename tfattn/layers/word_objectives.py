@@ -9,6 +9,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from tfattn.ops.logistic_loss import logistic_loss
 from tfattn.ops.look_up import look_up
 
 FORK_LIMIT = 50.0  # decisions; at a rate of 0.025 more of them at once would go too far
@@ -78,8 +79,8 @@ class NegativeSampling(WordObjective):
     def loss(self, predictor: Predictor, vectors: Any, token_ids: Any, pairs: Any, noise_ids: Any) -> Any:
         scores = self._scores(predictor, vectors, token_ids)
         noise = ops.matmul(vectors, ops.swapaxes(look_up(self.outputs, noise_ids), 2, 3))  # (B, N, L, K)
-        of_noise = self.negatives * ops.mean(ops.softplus(noise), axis=-1)
-        return ops.sum(ops.softplus(-scores) * pairs, axis=-1) + of_noise * ops.sum(pairs, axis=-1)
+        of_noise = self.negatives * ops.mean(logistic_loss(-noise), axis=-1)
+        return ops.sum(logistic_loss(scores) * pairs, axis=-1) + of_noise * ops.sum(pairs, axis=-1)
 
 
 class HierarchicalSoftmax(WordObjective):
@@ -117,7 +118,7 @@ class HierarchicalSoftmax(WordObjective):
         forks = forks * fraction + ops.stop_gradient(forks * (1.0 - fraction))
         scores = predictor.scores(vectors, forks)  # (B, N, L, C, P)
         turns = predictor.predicted(turns)
-        return ops.sum(ops.sum(ops.softplus(-turns * scores) * ops.abs(turns), axis=-1) * pairs, axis=-1)
+        return ops.sum(ops.sum(logistic_loss(turns * scores) * ops.abs(turns), axis=-1) * pairs, axis=-1)
 
     def _fractions(self, paths: Any, turns: Any, pairs: Any) -> Any:
         """Compute how much of the gradient of each fork counts: (B, N, L, P), from 0 to 1."""

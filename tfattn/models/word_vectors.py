@@ -7,7 +7,7 @@ from keras import ops
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from tfattn.config.types import Size
-from tfattn.features import SEQUENCE_IDS, SEQUENCE_OUTPUT, SUBWORD_IDS, TOKEN_IDS, WINDOWS
+from tfattn.features import SEQUENCE_OUTPUT, SUBWORD_IDS, TOKEN_IDS, WORDS_AFTER, WORDS_BEFORE
 from tfattn.layers.word_table import WordTable
 from tfattn.models.contracts import WordPredictor
 from tfattn.ops.neighbors import WORDS_PER_NOISE, in_blocks, near
@@ -75,8 +75,8 @@ class WordModel(WordPredictor):
         return ops.squeeze(_mean(is_there, self.words(ops.maximum(rows, 0))), -2)  # (..., 1 + M, D) -> (..., D)
 
     def near(self, features: dict[str, Any]) -> Any:
-        """Tell which words of its block stand in the window of each word: (B, N, L, L) bool."""
-        return near(*(in_blocks(features[name], self.block) for name in (WINDOWS, SEQUENCE_IDS)))
+        """Tell which words of its block stand in the window of each word: (B, N, L, L), 1 or 0."""
+        return near(*(in_blocks(features[name], self.block) for name in (WORDS_BEFORE, WORDS_AFTER)))
 
 
 class SkipGram(WordModel):
@@ -99,7 +99,7 @@ class SkipGram(WordModel):
         return {SEQUENCE_OUTPUT: self.vectors_of(features)}
 
     def pairs(self, features: dict[str, Any]) -> Any:
-        """Each word and those in its window: (B, N, L, L) bool."""
+        """Each word and those in its window: (B, N, L, L), 1 or 0."""
         return self.near(features)
 
     def predicted(self, x: Any) -> Any:
@@ -129,11 +129,11 @@ class Cbow(WordModel):
     kind = "cbow"
 
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
-        return {SEQUENCE_OUTPUT: _mean(ops.cast(self.near(features), "float32"), self.vectors_of(features))}
+        return {SEQUENCE_OUTPUT: _mean(self.near(features), self.vectors_of(features))}
 
     def pairs(self, features: dict[str, Any]) -> Any:
-        """Each word alone, if there are others in its window: (B, N, L, 1) bool."""
-        return ops.any(self.near(features), axis=-1, keepdims=True)
+        """Each word alone, if there are others in its window: (B, N, L, 1), 1 or 0."""
+        return ops.max(self.near(features), axis=-1, keepdims=True)
 
     def predicted(self, x: Any) -> Any:
         return ops.expand_dims(x, 3)

@@ -19,7 +19,7 @@ from tfattn.runs.ensemble import ensemble_of
 
 OWN_PACKAGE = __name__.partition(".")[0]
 # Increased when prepared data or checkpoints of an older version can no longer be used.
-FORMAT = 7
+FORMAT = 8
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ class Word2Vec(Task):
         negatives: how many words drawn at random stand against each word that is near, in negative sampling.
 
     Call arguments:
-        features: `token_ids`, `sequence_ids` and `windows` (B, T).
+        features: `token_ids`, `words_before` and `words_after` (B, T).
 
     Returns:
         `sequence_output` (B, N, L, D), the vectors that predict, in blocks.
@@ -115,8 +115,8 @@ class Word2Vec(Task):
 
     def _pairs(self, batch: dict[str, Any]) -> Any:
         """1 for words to predict, (B, N, L, C) float32; none in rows that fill the batch."""
-        is_real = batch[WEIGHTS] > 0
-        return ops.cast(self.model.pairs(batch) & is_real[:, None, None, None], "float32")
+        is_real = ops.cast(batch[WEIGHTS] > 0, "float32")
+        return self.model.pairs(batch) * is_real[:, None, None, None]
 
 
 def _objective(name: str, model: WordPredictor, preprocessor: WordCounter, negatives: int) -> WordObjective:
