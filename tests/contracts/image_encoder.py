@@ -35,6 +35,12 @@ def check_image_encoder(make: Callable[[], ImageEncoder], *, folder: Path) -> No
     assert len(states) == model.num_layers + 1
     np.testing.assert_array_equal(keras.ops.convert_to_numpy(states[-1]), outputs["sequence_output"])
 
+    # One vector of an image is a mean of those of its tokens, weighted as it tells.
+    fractions = keras.ops.convert_to_numpy(model.pooled_fractions(outputs))
+    np.testing.assert_allclose(fractions.sum(axis=1), np.ones(3), rtol=1e-5)
+    means = np.einsum("bt,btd->bd", fractions, outputs["sequence_output"])
+    np.testing.assert_allclose(means, outputs["pooled_output"], atol=1e-5)
+
     # What is read alone is what stands beside the rest.
     alone = model({"images": images}, only_pooled=True)
     assert list(alone) == ["pooled_output"]

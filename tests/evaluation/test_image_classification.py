@@ -14,6 +14,7 @@ from tests.data.small_images import as_array, encoded, picture
 from tfattn.evaluation import image_classification
 from tfattn.evaluation.report import Gallery
 from tfattn.features import IMAGES, LABEL_IDS
+from tfattn.models.vit import Vit
 from tfattn.preprocessing.images import Images
 
 LABELS = ["cat", "<b>dog</b>", "ship"]
@@ -39,7 +40,8 @@ def trained_on(split):
 
 @pytest.fixture(scope="module")
 def findings(predictions):
-    ensemble = SimpleNamespace(labels=LABELS, preprocessor=Images(size=8))
+    model = Vit(image_size=8, patch_size=4, hidden_dim=8, num_layers=2, num_heads=2, intermediate_dim=16)
+    ensemble = SimpleNamespace(labels=LABELS, preprocessor=Images(size=8), task=SimpleNamespace(model=model))
     values = {"label_ids": SCORES.argmax(axis=1), "scores": SCORES}
     predicted = predictions(ROWS, values, {"label_ids": TRUE}, split="validation")
     return image_classification.report(ensemble, dataclasses.replace(predicted, reader=trained_on))
@@ -51,11 +53,13 @@ def galleries(findings, title):
 
 
 def test_the_worst_mistakes_are_seen_as_the_model_sees_them(findings):
-    [gallery] = galleries(findings, "The worst mistakes")
+    gallery, lit = galleries(findings, "The worst mistakes")
     words = [one for _, one in gallery.images]
     assert words == ["cat → <b>dog</b>, 95.0%", "cat → <b>dog</b>, 70.0%", "<b>dog</b> → cat, 50.0%"]
     expected = Images(size=8).pixels(tf.constant([ROWS[2]["image"]])).numpy()[0]
     np.testing.assert_array_equal(as_array(gallery.images[0][0]), expected)
+    assert [one for _, one in lit.images] == words
+    assert (as_array(lit.images[0][0]) <= expected).all() and as_array(lit.images[0][0]).shape == expected.shape
 
 
 def test_confused_pairs_and_training_images_have_pictures_too(findings):
@@ -76,7 +80,7 @@ def test_the_page_holds_its_pictures_and_escapes_labels(findings, write, tmp_pat
     folder = write(tmp_path, findings, split="validation")
     page = (folder / "report.html").read_text()
     found = re.findall(r'<img src="data:image/png;base64,([^"]+)"', page)
-    assert len(found) == 3 + 3 + 8
+    assert len(found) == 2 * 3 + 3 + 8
     assert all(base64.b64decode(one, validate=True).startswith(b"\x89PNG") for one in found)
     assert "<b>dog" not in page and "&lt;b&gt;dog" in page
     assert "img-src data:" in page and "which label does an image get?" in page

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tfattn.attention.rollout import rollout
+from tfattn.ops.rollout import rollout
 from tfattn.errors import ServingError
 from tfattn.ops.attention_record import CROSS, DECODER, ENCODER
 

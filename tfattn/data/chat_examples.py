@@ -13,8 +13,9 @@ from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, DataError, listed
 from tfattn.features import ANSWER, LOSS_MASK, MESSAGES, PROMPT, SEQUENCE_IDS, TOKEN_IDS
-from tfattn.formats.chat_template import ASSISTANT, ChatTemplate, Message, Piece, Role
+from tfattn.formats.chat_template import ASSISTANT, ChatTemplate, Message, Role
 from tfattn.preprocessing.byte_bpe import ByteBpe
+from tfattn.preprocessing.chat_ids import piece_ids
 from tfattn.preprocessing.preprocessor import TRAIN, Preprocessor
 from tfattn.preprocessing.unknown import Unknown
 
@@ -96,13 +97,7 @@ class ChatExamples(Examples):
     def _written(self, rows: Sequence[Row], preprocessor: ByteBpe) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the ids of each chat, and which of them are of answers."""
         chats = [self.template.pieces(self._chat(row), is_answered=True) for row in rows]
-        texts = preprocessor.ids_of(piece.text for pieces in chats for piece in pieces if not piece.is_special)
-
-        def ids_of(piece: Piece) -> np.ndarray:
-            return np.array([preprocessor.id_of(piece.text)], np.int32) if piece.is_special else next(texts)
-
-        for pieces in chats:
-            ids = [ids_of(piece) for piece in pieces]
+        for pieces, ids in zip(chats, piece_ids(preprocessor, chats), strict=True):
             is_answer = np.repeat([piece.is_answer for piece in pieces], [len(some) for some in ids])
             yield np.concatenate(ids), is_answer.astype(np.int32)
 

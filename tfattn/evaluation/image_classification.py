@@ -8,9 +8,11 @@ import tensorflow as tf
 from tfattn.evaluation.chosen import WORST_MISTAKES
 from tfattn.evaluation.classification import PredictedRows, measured
 from tfattn.evaluation.evaluate import Findings
+from tfattn.evaluation.lit_images import lit_images
 from tfattn.evaluation.report import Gallery, Section, Text
 from tfattn.evaluation.wording import count, percent, shown_of
 from tfattn.features import IMAGE, IMAGES, LABEL_IDS
+from tfattn.models.contracts import Attends
 from tfattn.preprocessing.images import Images
 from tfattn.tasks.image_classification import TOP
 from tfattn.trained.ensemble import TrainedEnsemble
@@ -21,6 +23,10 @@ SHOWN_OF_PAIR = 8
 SHOWN_EPOCHS = 2
 SHOWN_OF_EPOCH = 16
 MOST_SIDE = 96  # pixels, of an image in the report
+LIT = (
+    "The same, the brighter where the model looked: attention through all layers (rollout). Of several models it is the "
+    "first. It tells what was read, not why the label was given."
+)
 
 
 def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
@@ -34,7 +40,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         findings whose metrics are those of classification.report, and of more than five labels `top_5_accuracy`.
     """
     predicted = PredictedRows.of(ensemble, predictions, thing="image")
-    mistakes = [_worst(predicted, ensemble.preprocessor), *_pairs(predicted, ensemble.preprocessor)]
+    mistakes = [_worst(predicted, ensemble), *_pairs(predicted, ensemble.preprocessor)]
     sections = [*mistakes, _training(predictions, ensemble.labels)]
     return measured(predicted, predictions, mistakes=sections, more=_top(predicted))
 
@@ -46,7 +52,7 @@ def _top(predicted: PredictedRows) -> dict[str, float]:
     return {f"top_{TOP}_accuracy": float((best == predicted.true[:, None]).any(axis=1).mean())}
 
 
-def _worst(predicted: PredictedRows, preprocessor: Images) -> Section:
+def _worst(predicted: PredictedRows, ensemble: TrainedEnsemble) -> Section:
     worst = predicted.wrong[:WORST_MISTAKES]
     if not len(worst):
         return Section("The worst mistakes", [Text("There are none: every image got the right label.")])
@@ -54,7 +60,13 @@ def _worst(predicted: PredictedRows, preprocessor: Images) -> Section:
         f"{shown_of(len(worst), len(predicted.wrong))}, the most certain first, as the model sees them: at times it is "
         "the folder that is wrong."
     )
-    return Section("The worst mistakes", [words, _gallery(predicted, worst, preprocessor)])
+    parts = [words, _gallery(predicted, worst, ensemble.preprocessor)]
+    model = ensemble.task.model
+    if isinstance(model, Attends):
+        lit = lit_images(model, _pixels(predicted, worst, ensemble.preprocessor))
+        parts.append(Text(LIT))
+        parts.append(Gallery(list(zip(_pngs(lit), _words(predicted, worst), strict=True))))
+    return Section("The worst mistakes", parts)
 
 
 def _pairs(predicted: PredictedRows, preprocessor: Images) -> list[Section]:
@@ -81,13 +93,20 @@ def _training(predictions: SplitPredictions, labels: Sequence[str]) -> Section:
 
 
 def _gallery(predicted: PredictedRows, numbers: Sequence[int], preprocessor: Images) -> Gallery:
-    files = tf.constant([predicted.rows[number][IMAGE] for number in numbers])
-    words = [
+    images = _pngs(_pixels(predicted, numbers, preprocessor))
+    return Gallery(list(zip(images, _words(predicted, numbers), strict=True)))
+
+
+def _pixels(predicted: PredictedRows, numbers: Sequence[int], preprocessor: Images) -> np.ndarray:
+    return preprocessor({IMAGE: tf.constant([predicted.rows[number][IMAGE] for number in numbers])})[IMAGES].numpy()
+
+
+def _words(predicted: PredictedRows, numbers: Sequence[int]) -> list[str]:
+    return [
         f"{predicted.labels[predicted.true[number]]} → {predicted.labels[predicted.given[number]]}, "
         f"{percent(predicted.confidence[number])}"
         for number in numbers
     ]
-    return Gallery(list(zip(_pngs(preprocessor({IMAGE: files})[IMAGES].numpy()), words, strict=True)))
 
 
 def _pngs(images: np.ndarray) -> Iterable[bytes]:

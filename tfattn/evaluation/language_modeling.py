@@ -12,15 +12,17 @@ from tfattn.evaluation.report import Headline, Section, Table
 from tfattn.evaluation.token_frequencies import counted, surprise
 from tfattn.evaluation.wording import count, number
 from tfattn.features import TEXT, WEIGHTS
+from tfattn.formats.chat_template import ChatTemplate
 from tfattn.tasks.language_modeling import CROSS_ENTROPY, LanguageModeling
 from tfattn.tasks.text_metrics import perplexity
-from tfattn.trained.continued_texts import Continuing, questions
+from tfattn.trained.continued_texts import Continuing, answered, questions
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions
 from tfattn.training.losses import LOSS
 
 BITS = "bits_per_byte"
 MOST_SHOWN = 8
+ANSWER_TOKENS = 32
 
 
 def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
@@ -100,8 +102,22 @@ def _beside(metrics: dict[str, float]) -> Section:
 
 
 def _continued(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Section:
-    """Show how some texts go on, by the model's likeliest tokens."""
+    """Show how some texts go on, by the model's likeliest tokens; of chats, what it answers."""
+    if TEXT not in predictions.rows[0]:
+        return _answers(ensemble, predictions)
     asked = questions(predictions.rows, most=MOST_SHOWN)
     written = Continuing(ensemble).texts(asked)
     rows = [[one["row"], one[TEXT], text] for one, text in zip(asked, written, strict=True)]
     return Section("How it goes on, with the likeliest token each time", [Table(["", "text", "goes on"], rows)])
+
+
+def _answers(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Section:
+    chats = answered(predictions.rows, most=MOST_SHOWN)
+    template = ChatTemplate(system=ensemble.task.generation.system)
+    written = Continuing(ensemble, most_tokens=ANSWER_TOKENS).answers([said for _, said, _ in chats], template)
+    rows = [
+        [row, said[-1].content if said else "", text, right]
+        for (row, said, right), text in zip(chats, written, strict=True)
+    ]
+    title = f"What it answers, with the likeliest token each time, {ANSWER_TOKENS} at most"
+    return Section(title, [Table(["", "asked", "its answer", "the answer given"], rows)])

@@ -39,8 +39,11 @@ class AttentionPooling(keras.layers.Layer):
 
     def call(self, x: Any) -> Any:
         x = ops.cast(x, "float32")
-        weights = ops.softmax(self.score(x), axis=1)  # (B, T, 1)
-        return ops.cast(ops.matmul(ops.swapaxes(weights, 1, 2), x)[:, 0], self.compute_dtype)
+        return ops.cast(ops.matmul(self.fractions(x)[:, None], x)[:, 0], self.compute_dtype)
+
+    def fractions(self, x: Any) -> Any:
+        """Compute how much each vector counts: (B, T, D) -> (B, T) float32, which sum to 1."""
+        return ops.softmax(self.score(ops.cast(x, "float32"))[..., 0], axis=1)
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
         return (input_shape[0], input_shape[-1])

@@ -226,6 +226,18 @@ class ImageEncoder(keras.Model):
     num_prefix_tokens: int
 
     @abstractmethod
+    def pooled_fractions(self, outputs: dict[str, Any]) -> Any:
+        """Tell how much each token counts in `pooled_output`, which is their mean weighted so.
+
+        Args:
+            outputs: what `call` returns.
+
+        Returns:
+            (B, T) float32, which sum to 1.
+        """
+        raise NotImplementedError
+
+    @abstractmethod
     def depth_groups(self) -> list[list[keras.Variable]]:
         """Group the trainable variables from the input upwards (tokens, block 1, ..., top) for layer-wise rates."""
         raise NotImplementedError

@@ -235,6 +235,14 @@ class Vit(Attends, ImageEncoder):
             return self.attention_pooling(x)
         return pooled(x, by="cls" if self.num_prefix_tokens else "mean")
 
+    def pooled_fractions(self, outputs: dict[str, Any]) -> Any:
+        x = outputs[feature_names.SEQUENCE_OUTPUT]
+        if self.attention_pooling is not None:
+            return self.attention_pooling.fractions(x)
+        size = x.shape[1]
+        weights = ops.eye(size)[0] if self.num_prefix_tokens else ops.ones(size) / size
+        return ops.broadcast_to(weights, (ops.shape(x)[0], size))
+
     def depth_groups(self) -> list[list[keras.Variable]]:
         below = [layer for layer in (self.tokens, self.class_token, self.grid_positions) if layer is not None]
         above = [layer for layer in (self.final_norm, self.attention_pooling) if layer is not None]

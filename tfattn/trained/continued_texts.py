@@ -8,8 +8,9 @@ import tensorflow as tf
 
 from tfattn.decoding.generation import Penalties
 from tfattn.decoding.sampling import Sampling
-from tfattn.features import MESSAGES, PROMPT, TEXT
-from tfattn.formats.chat_template import ASSISTANT
+from tfattn.features import ANSWER, MESSAGES, PROMPT, TEXT
+from tfattn.formats.chat_template import ASSISTANT, ChatTemplate, Message
+from tfattn.preprocessing.chat_ids import piece_ids
 from tfattn.preprocessing.language import Language
 from tfattn.tasks.generation import sampled
 from tfattn.trained.ensemble import TrainedEnsemble
@@ -25,25 +26,37 @@ class Continuing:
 
     Args:
         ensemble: the model, one alone.
+        most_tokens: how many tokens it writes at most.
 
     Attributes:
         language: makes tokens of texts.
         model: what it computes, as functions of the graph.
     """
 
-    def __init__(self, ensemble: TrainedEnsemble):
+    def __init__(self, ensemble: TrainedEnsemble, *, most_tokens: int = MOST_TOKENS):
         (self.language,), (task,) = ensemble.preprocessors, ensemble.tasks
+        self._most_tokens = most_tokens
         self.model = SharedDecoder(task.model)
         self._written = compiled(self._write)
 
     def predict(self, rows: Sequence[Mapping[str, str]]) -> dict[str, np.ndarray]:
         """Continue N prompts, all at once: `token_ids` (N, L) int32, `lengths` and `scores` (N,)."""
-        written = self._written(prompts(self.language, tf.constant([row[TEXT] for row in rows])))
-        return {name: np.asarray(values) for name, values in written.items()}
+        return self._continued(prompts(self.language, tf.constant([row[TEXT] for row in rows])))
 
     def texts(self, rows: Sequence[Mapping[str, str]]) -> list[str]:
         """Continue N prompts, as texts."""
-        written = self.predict(rows)
+        return self._joined(self.predict(rows))
+
+    def answers(self, chats: Sequence[Sequence[Message]], template: ChatTemplate) -> list[str]:
+        """Write what the assistant says next in N chats."""
+        pieces = [template.pieces(chat, is_answered=False) for chat in chats]
+        token_ids = tf.ragged.stack([np.concatenate(ids) for ids in piece_ids(self.language, pieces)])
+        return self._joined(self._continued(padded(token_ids)))
+
+    def _continued(self, read: tuple[tf.Tensor, tf.Tensor]) -> dict[str, np.ndarray]:
+        return {name: np.asarray(values) for name, values in self._written(read).items()}
+
+    def _joined(self, written: Mapping[str, np.ndarray]) -> list[str]:
         found = joined(self.language, written["token_ids"], written["lengths"])
         return [text.decode("utf-8", "replace") for text in found.numpy()]
 
@@ -57,7 +70,7 @@ class Continuing:
             padding_mask,
             end_id=self.language.end_id,
             suppressed_ids=self.language.suppressed_ids,
-            max_new_tokens=tf.fill([rows], MOST_TOKENS),
+            max_new_tokens=tf.fill([rows], self._most_tokens),
             sampling=Sampling.of_rows(rows, seed=0, temperature=0.0, top_k=0, top_p=1.0, min_p=0.0),
             penalties=Penalties(repetition=still[1], presence=still[0], frequency=still[0]),
         )
@@ -74,7 +87,11 @@ def prompts(language: Language, texts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]
     begin = tf.RaggedTensor.from_row_lengths(
         tf.fill([tf.math.count_nonzero(is_empty)], language.end_id), tf.cast(is_empty, tf.int64), validate=False
     )
-    token_ids = tf.concat([begin, token_ids], axis=1)
+    return padded(tf.concat([begin, token_ids], axis=1))
+
+
+def padded(token_ids: tf.RaggedTensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Fill token ids up at their ends: (B, P) int32, and which are real (B, P) bool."""
     dense = token_ids.to_tensor()
     return dense, tf.sequence_mask(token_ids.row_lengths(), tf.shape(dense)[1])
 
@@ -94,6 +111,21 @@ def questions(rows: Sequence[Mapping[str, str]], *, most: int) -> list[dict[str,
         for line in _evenly(_asked(row).splitlines(), most)
     ]
     return _evenly([line for line in lines if line[TEXT]], most) or [{TEXT: "", "row": ""}]
+
+
+def answered(rows: Sequence[Mapping[str, Any]], *, most: int) -> list[tuple[str, list[Message], str]]:
+    """Take the last answer of some chats, evenly: the name of the row, what was said before, and the answer."""
+    found = []
+    for row in rows:
+        said = [Message(one["role"], one["content"]) for one in row[MESSAGES]] if MESSAGES in row else _pair(row)
+        places = [place for place, message in enumerate(said) if message.role == ASSISTANT]
+        if places:
+            found.append((row.get("row", ""), said[: places[-1]], said[places[-1]].content))
+    return _evenly(found, most)
+
+
+def _pair(row: Mapping[str, str]) -> list[Message]:
+    return [Message("user", row[PROMPT]), Message(ASSISTANT, row[ANSWER])]
 
 
 def _asked(row: Mapping[str, Any]) -> str:

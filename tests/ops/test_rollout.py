@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tfattn.attention.rollout import rollout
+from tfattn.ops.rollout import rollout
 
 
 def drawn(layers, heads, length, *, is_causal=False):

@@ -1,0 +1,35 @@
+"""Images lit where a model looked at them."""
+
+import numpy as np
+import tensorflow as tf
+from keras import ops
+
+from tfattn.features import IMAGES
+from tfattn.models.contracts import ImageEncoder
+from tfattn.ops.attention_record import ENCODER, AttentionRecord
+from tfattn.ops.rollout import rollout
+
+DARKEST = 0.15  # of what was not looked at, of its brightness
+
+
+def lit_images(model: ImageEncoder, images: np.ndarray) -> np.ndarray:
+    """Darken what a model looked at less.
+
+    How much of each patch is in the vector that the label follows from: the attention of all layers, multiplied
+    (`rollout`), and how much each token counts in that vector.
+
+    Args:
+        model: of images, which attends.
+        images: (N, Y, X, 3) float32, from 0 to 1.
+
+    Returns:
+        (N, Y, X, 3) float32; where an image was looked at most, it is as bright as ever.
+    """
+    record = AttentionRecord()
+    outputs = model({IMAGES: ops.convert_to_tensor(images)}, record=record)
+    counts = ops.convert_to_numpy(model.pooled_fractions(outputs))
+    weights = ops.convert_to_numpy(record.stacked()[ENCODER].weights)
+    seen = np.stack([one @ rollout(layers)[-1, 0] for one, layers in zip(counts, weights, strict=True)])
+    patches = seen[:, model.num_prefix_tokens :].reshape(-1, *model.patch_grid, 1)
+    brightness = patches / patches.max(axis=(1, 2), keepdims=True)
+    return images * (DARKEST + (1 - DARKEST) * tf.image.resize(brightness, images.shape[1:3]).numpy())
