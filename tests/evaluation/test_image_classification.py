@@ -38,10 +38,14 @@ def trained_on(split):
     return SimpleNamespace(dataset=lambda epoch: [batches[epoch]])
 
 
+def ensemble_of(labels):
+    model = Vit(image_size=8, patch_size=4, hidden_dim=8, num_layers=2, num_heads=2, intermediate_dim=16)
+    return SimpleNamespace(labels=labels, preprocessor=Images(size=8), task=SimpleNamespace(model=model))
+
+
 @pytest.fixture(scope="module")
 def findings(predictions):
-    model = Vit(image_size=8, patch_size=4, hidden_dim=8, num_layers=2, num_heads=2, intermediate_dim=16)
-    ensemble = SimpleNamespace(labels=LABELS, preprocessor=Images(size=8), task=SimpleNamespace(model=model))
+    ensemble = ensemble_of(LABELS)
     values = {"label_ids": SCORES.argmax(axis=1), "scores": SCORES}
     predicted = predictions(ROWS, values, {"label_ids": TRUE}, split="validation")
     return image_classification.report(ensemble, dataclasses.replace(predicted, reader=trained_on))
@@ -96,6 +100,6 @@ def test_top_5_is_measured_where_it_says_something(predictions, findings):
     true = np.arange(6)
     rows = [{**row, "label": labels[number]} for number, row in enumerate(ROWS)]
     predicted = predictions(rows, {"label_ids": scores.argmax(axis=1), "scores": scores}, {"label_ids": true})
-    ensemble = SimpleNamespace(labels=labels, preprocessor=Images(size=8))
+    ensemble = ensemble_of(labels)
     metrics = image_classification.report(ensemble, dataclasses.replace(predicted, reader=trained_on)).metrics
     assert np.isclose(metrics["top_5_accuracy"], 5 / 6) and np.isclose(metrics["accuracy"], 1 / 6)

@@ -40,9 +40,9 @@ def test_last_answers_are_told_from_what_was_said_before():
 
 
 def test_chats_are_answered_behind_their_template():
+    keras.utils.set_random_seed(3)
     learning = ByteBpe(vocabulary_size=280, special_tokens=ChatTemplate().special_tokens)
     learning.fit([{"text": "user assistant Hello! Hello! user assistant"}])
-    keras.utils.set_random_seed(3)
     sizes = {"hidden_dim": 16, "num_layers": 1, "num_heads": 2, "intermediate_dim": 32, "max_sequence_length": 64}
     task = LanguageModeling(model=Gpt(vocabulary_size=280, **sizes), preprocessor=learning)
     continuing = Continuing(TrainedEnsemble([(learning, task)]), most_tokens=5)
@@ -57,7 +57,7 @@ def test_chats_are_answered_behind_their_template():
         expected = []
         while len(expected) < 5 and learning.end_id not in expected:
             batch = {"token_ids": np.array([ids]), "padding_mask": np.ones((1, len(ids)), bool)}
-            logits = np.array(task(batch)["logits"])[0, -1]
+            logits = np.array(task.model(batch)["logits"])[0, -1]
             logits[list(learning.suppressed_ids)] = -np.inf
             expected.append(int(logits.argmax()))
             ids.append(expected[-1])

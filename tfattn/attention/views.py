@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tfattn.ops.rollout import rollout
 from tfattn.errors import ServingError
 from tfattn.ops.attention_record import CROSS, DECODER, ENCODER
+from tfattn.ops.rollout import rollout
 
 ROLLOUT = "rollout"
 TARGET, WRITTEN = "target_", "written_"  # begin the names of what is known of the tokens of a target

@@ -24,8 +24,8 @@ SHOWN_EPOCHS = 2
 SHOWN_OF_EPOCH = 16
 MOST_SIDE = 96  # pixels, of an image in the report
 LIT = (
-    "The same, the brighter where the model looked: attention through all layers (rollout). Of several models it is the "
-    "first. It tells what was read, not why the label was given."
+    "The same, the brighter where the model looked, of several models the first: attention through all layers (rollout). "
+    "It tells what was read, not why the label was given."
 )
 
 
