@@ -24,7 +24,7 @@ SHOWN_EPOCHS = 2
 SHOWN_OF_EPOCH = 16
 MOST_SIDE = 96  # pixels, of an image in the report
 LIT = (
-    "The same, the brighter where the model looked, of several models the first: attention through all layers (rollout). "
+    "The same, the brighter where the model (of several, the first) looked: attention through all layers (rollout). "
     "It tells what was read, not why the label was given."
 )
 
