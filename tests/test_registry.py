@@ -18,7 +18,7 @@ MODULES = {
     "    def __init__(self, *, width: int = 3):\n        pass\n1 / 0\n",
     "own_kind": "from tfattn.catalog import Kind\n"
     "MINE = Kind(task='own_task:Mine', targets='tfattn.data.number_targets:Numbers')\n",
-    "own_late": "from tfattn.models.contracts import Encoder\n"
+    "own_late": "from tfattn.models.contracts.encoder import Encoder\n"
     "class Mine(Encoder):\n    def __init__(self, *, width: int = 3):\n        pass\n1 / 0\n",
 }
 

@@ -11,7 +11,7 @@ from tfattn.errors import ConfigError
 from tfattn.export import saved_model
 from tfattn.export.generation import Generator
 from tfattn.export.section import Export
-from tfattn.models.contracts import Decoder
+from tfattn.models.contracts.decoder import Decoder
 from tfattn.preprocessing.language import Language
 from tfattn.pretrained.contract import Pretrained
 from tfattn.tasks.language_modeling import LanguageModeling

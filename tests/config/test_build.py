@@ -7,7 +7,7 @@ from tfattn.config.build import build
 from tfattn.config.schema import Config
 from tfattn.config.types import Size
 from tfattn.errors import ConfigError
-from tfattn.models.contracts import Encoder
+from tfattn.models.contracts.encoder import Encoder
 
 TEXT_MODEL = {
     "name": "bert",
@@ -85,7 +85,7 @@ def test_a_model_that_does_not_keep_its_contract_says_what_it_lacks(monkeypatch)
         build(parts, "task", model=build(parts, "model", **TEXTS), targets={"labels": None, "counts": [1] * 2})
     assert str(caught.value) == (
         "x.yaml:4:1: task.model: the model does not keep its contract: expected all that "
-        "tfattn.models.contracts.Encoder asks for, received Half without `max_sequence_length`, `pooler`, "
+        "tfattn.models.contracts.encoder.Encoder asks for, received Half without `max_sequence_length`, `pooler`, "
         "`depth_groups()`"
     )
 

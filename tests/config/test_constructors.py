@@ -36,7 +36,7 @@ LATE = 3
 from own_parts.base import MOST, Base, Chosen
 from own_parts.base import Base as Same
 from tfattn.config.types import Given, Part, Size
-from tfattn.models.contracts import Encoder
+from tfattn.models.contracts.encoder import Encoder
 
 with contextlib.suppress(ImportError):
     from os import sep as Sometimes

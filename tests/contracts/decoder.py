@@ -17,7 +17,7 @@ from tests.contracts.logits import (
     logits_of,
 )
 from tfattn.features import LOGITS, PADDING_MASK, SEQUENCE_IDS, TOKEN_IDS
-from tfattn.models.contracts import Decoder
+from tfattn.models.contracts.decoder import Decoder
 
 LENGTHS = np.array([7, 4, 2])
 BATCH, LENGTH = 3, 7

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from tfattn.models.contracts import Encoder
+from tfattn.models.contracts.encoder import Encoder
 
 
 def check_encoder(model: Encoder, features: dict[str, np.ndarray]) -> None:

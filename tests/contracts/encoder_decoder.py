@@ -16,7 +16,7 @@ from tests.contracts.logits import (
     logits_of,
 )
 from tfattn.features import LOGITS, PADDING_MASK, TARGET_IDS, TARGET_PADDING_MASK, TOKEN_IDS
-from tfattn.models.contracts import EncoderDecoder
+from tfattn.models.contracts.encoder_decoder import EncoderDecoder
 
 SOURCE_LENGTHS, TARGET_LENGTHS = np.array([7, 4, 2]), np.array([4, 6, 3])
 BATCH, SOURCE, TARGET, BEAMS = 3, 7, 6, 3

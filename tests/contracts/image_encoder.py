@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tfattn.errors import ConfigError
-from tfattn.models.contracts import ImageEncoder
+from tfattn.models.contracts.image_encoder import ImageEncoder
 
 OUTPUTS = ("sequence_output", "pooled_output")
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfattn.models.contracts import EncoderDecoder
+from tfattn.models.contracts.encoder_decoder import EncoderDecoder
 from tfattn.tasks.decoding import Decoding
 from tfattn.tasks.translation import Translation
 

@@ -22,7 +22,8 @@ from tfattn.features import (
     TEXT_B,
     TOKEN_IDS,
 )
-from tfattn.models.contracts import Decoder, Encoder
+from tfattn.models.contracts.decoder import Decoder
+from tfattn.models.contracts.encoder import Encoder
 from tfattn.preprocessing.padding import padded
 from tfattn.preprocessing.token_labels import labels_of
 from tfattn.pretrained.contract import Pretrained

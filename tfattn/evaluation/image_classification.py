@@ -12,7 +12,7 @@ from tfattn.evaluation.lit_images import lit_images
 from tfattn.evaluation.report import Gallery, Section, Text
 from tfattn.evaluation.wording import count, percent, shown_of
 from tfattn.features import IMAGE, IMAGES, LABEL_IDS
-from tfattn.models.contracts import Attends
+from tfattn.models.contracts.attends import Attends
 from tfattn.preprocessing.images import Images
 from tfattn.tasks.image_classification import TOP
 from tfattn.trained.ensemble import TrainedEnsemble

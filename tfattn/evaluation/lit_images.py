@@ -5,7 +5,7 @@ import tensorflow as tf
 from keras import ops
 
 from tfattn.features import IMAGES
-from tfattn.models.contracts import ImageEncoder
+from tfattn.models.contracts.image_encoder import ImageEncoder
 from tfattn.ops.attention_record import ENCODER, AttentionRecord
 from tfattn.ops.rollout import rollout
 

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfattn.export.attributions import integrated_gradients
 from tfattn.features import TARGET_IDS, TOKEN_IDS, TOKEN_VECTORS
-from tfattn.models.contracts import Attends
+from tfattn.models.contracts.attends import Attends
 
 ATTENTION, VECTORS, ATTRIBUTIONS = "attention", "attention_vectors", "attributions"
 SEGMENTS = "segments"

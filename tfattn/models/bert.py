@@ -12,7 +12,8 @@ from tfattn.layers.embeddings import Embeddings, EmbeddingTable
 from tfattn.layers.encoder_block import EncoderBlock
 from tfattn.layers.norm import normalization
 from tfattn.layers.pooler import Pooler
-from tfattn.models.contracts import Attends, PretrainableEncoder
+from tfattn.models.contracts.attends import Attends
+from tfattn.models.contracts.encoder import PretrainableEncoder
 from tfattn.ops import masks
 from tfattn.ops.activations import ACTIVATIONS
 from tfattn.ops.attention_record import ENCODER, AttentionRecord, recorded

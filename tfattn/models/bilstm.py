@@ -14,7 +14,7 @@ from tfattn.layers.embeddings import EmbeddingTable
 from tfattn.layers.scalar_mix import ScalarMix
 from tfattn.layers.segment_pooler import SegmentPooler
 from tfattn.layers.two_way_lstm import TwoWayLstm, check_halves
-from tfattn.models.contracts import Encoder
+from tfattn.models.contracts.encoder import Encoder
 from tfattn.models.elmo import Elmo
 from tfattn.ops.attention import scaled_dot_product_attention
 

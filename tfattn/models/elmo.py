@@ -13,7 +13,7 @@ from tfattn.layers.character_words import BEYOND, CharacterWords
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.segment_pooler import SegmentPooler
 from tfattn.layers.two_way_lstm import TwoWayLstm, check_halves
-from tfattn.models.contracts import DirectionalEncoder
+from tfattn.models.contracts.encoder import DirectionalEncoder
 
 MOST_CHARACTERS = 50  # of a word
 # Widths of filters, in characters, and how many there are of each, as published.

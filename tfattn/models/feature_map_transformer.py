@@ -11,7 +11,7 @@ from tfattn.errors import ConfigError
 from tfattn.features import ESSENTIAL_FEATURES, NUMERIC, POOLED_OUTPUT
 from tfattn.layers.embeddings import EmbeddingTable
 from tfattn.layers.encoder_block import EncoderBlock
-from tfattn.models.contracts import TableEncoder
+from tfattn.models.contracts.table_encoder import TableEncoder
 from tfattn.ops.feature_maps import feature_map, side
 
 CHANNELS = 64

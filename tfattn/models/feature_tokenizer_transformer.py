@@ -14,7 +14,8 @@ from tfattn.layers.column_tokens import CategoryTokens, ClassToken, MissingToken
 from tfattn.layers.encoder_block import EncoderBlock
 from tfattn.layers.norm import normalization
 from tfattn.layers.numeric_tokens import LinearTokens, PeriodicTokens, PiecewiseLinearTokens
-from tfattn.models.contracts import Attends, TableEncoder
+from tfattn.models.contracts.attends import Attends
+from tfattn.models.contracts.table_encoder import TableEncoder
 from tfattn.ops.attention_record import ENCODER, AttentionRecord, recorded
 
 LAYER_NORM_EPSILON = 1e-5

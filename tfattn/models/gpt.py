@@ -17,7 +17,8 @@ from tfattn.layers.norm import normalization
 from tfattn.layers.positions import check_heads
 from tfattn.layers.pre_norm_block import PreNormBlock
 from tfattn.layers.token_tables import logits
-from tfattn.models.contracts import Attends, Decoder
+from tfattn.models.contracts.attends import Attends
+from tfattn.models.contracts.decoder import Decoder
 from tfattn.ops import masks
 from tfattn.ops.attention_record import DECODER, AttentionRecord, recorded
 from tfattn.ops.positions import BASE, restarting, sinusoidal

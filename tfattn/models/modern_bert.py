@@ -14,7 +14,8 @@ from tfattn.layers.norm import normalization
 from tfattn.layers.pooler import Pooler
 from tfattn.layers.positions import check_heads
 from tfattn.layers.pre_norm_block import PreNormBlock
-from tfattn.models.contracts import Attends, PretrainableEncoder
+from tfattn.models.contracts.attends import Attends
+from tfattn.models.contracts.encoder import PretrainableEncoder
 from tfattn.ops import masks
 from tfattn.ops.attention_record import ENCODER, AttentionRecord, recorded
 from tfattn.ops.positions import BASE, restarting

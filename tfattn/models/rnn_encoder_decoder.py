@@ -16,7 +16,8 @@ from tfattn.layers.luong_decoder import InputFeedingDecoder, LuongDecoder
 from tfattn.layers.recurrent import Bidirectional
 from tfattn.layers.recurrent_decoder import PlainDecoder
 from tfattn.layers.token_tables import logits, token_tables
-from tfattn.models.contracts import Attends, EncoderDecoder
+from tfattn.models.contracts.attends import Attends
+from tfattn.models.contracts.encoder_decoder import EncoderDecoder
 from tfattn.ops.attention_record import CROSS, AttentionRecord, recorded
 
 WIRINGS = {

@@ -16,7 +16,8 @@ from tfattn.layers.encoder_block import EncoderBlock
 from tfattn.layers.norm import normalization
 from tfattn.layers.positions import Positions, check_heads
 from tfattn.layers.token_tables import logits, token_tables
-from tfattn.models.contracts import Attends, EncoderDecoder
+from tfattn.models.contracts.attends import Attends
+from tfattn.models.contracts.encoder_decoder import EncoderDecoder
 from tfattn.ops import masks
 from tfattn.ops.attention_record import ENCODER, AttentionRecord, recorded
 

@@ -16,7 +16,8 @@ from tfattn.layers.grid_positions import GridPositions
 from tfattn.layers.image_tokens import ConvolutionalTokens, PatchTokens
 from tfattn.layers.norm import normalization
 from tfattn.layers.pre_norm_block import PreNormBlock
-from tfattn.models.contracts import Attends, ImageEncoder
+from tfattn.models.contracts.attends import Attends
+from tfattn.models.contracts.image_encoder import ImageEncoder
 from tfattn.ops.attention_record import ENCODER, AttentionRecord, recorded
 from tfattn.ops.pooling import pooled
 

@@ -9,7 +9,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 from tfattn.config.types import Size
 from tfattn.features import SEQUENCE_OUTPUT, SUBWORD_IDS, TOKEN_IDS, WORDS_AFTER, WORDS_BEFORE
 from tfattn.layers.word_table import WordTable
-from tfattn.models.contracts import WordPredictor
+from tfattn.models.contracts.word_predictor import WordPredictor
 from tfattn.ops.neighbors import WORDS_PER_NOISE, in_blocks, near
 
 # So that each has a whole number of the words drawn at random, which are cut into as many blocks.

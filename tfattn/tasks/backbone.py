@@ -6,7 +6,8 @@ import keras
 
 from tfattn.features import COLUMN_ATTENTION, ENCODED, ESSENTIAL_FEATURES, POOLED_OUTPUT
 from tfattn.layers.dropout import Dropout
-from tfattn.models.contracts import ImageEncoder, TableEncoder
+from tfattn.models.contracts.image_encoder import ImageEncoder
+from tfattn.models.contracts.table_encoder import TableEncoder
 
 # What a model may say about how it came to its prediction.
 EXPLANATIONS = (ESSENTIAL_FEATURES, COLUMN_ATTENTION)

@@ -8,7 +8,7 @@ from keras import ops
 
 from tfattn.config.types import Given
 from tfattn.features import NEXT_SENTENCE_LABELS, POOLED_OUTPUT, WEIGHTS
-from tfattn.models.contracts import PretrainableEncoder
+from tfattn.models.contracts.encoder import PretrainableEncoder
 from tfattn.ops.cross_entropy import smoothed_cross_entropy
 from tfattn.tasks.masked_lm_head import MASKED_LM, MASKED_LM_LOGITS, MaskedLmHead
 from tfattn.tasks.task import Task

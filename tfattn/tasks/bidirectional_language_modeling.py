@@ -11,7 +11,7 @@ from pydantic import PositiveInt
 from tfattn.config.types import Given
 from tfattn.features import PADDING_MASK, TOKEN_IDS, WEIGHTS
 from tfattn.layers.word_softmax import WordSoftmax
-from tfattn.models.contracts import DirectionalEncoder
+from tfattn.models.contracts.encoder import DirectionalEncoder
 from tfattn.tasks.task import Task
 from tfattn.tasks.text_metrics import perplexity
 

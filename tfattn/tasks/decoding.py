@@ -9,7 +9,7 @@ from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 from tfattn.decoding.beam import beam_search
 from tfattn.decoding.loop import Decoded
 from tfattn.features import PADDING_MASK
-from tfattn.models.contracts import EncoderDecoder
+from tfattn.models.contracts.encoder_decoder import EncoderDecoder
 
 
 class Decoding:

@@ -15,7 +15,7 @@ from tfattn.decoding.loop import Decoded
 from tfattn.decoding.rounds import LoopState
 from tfattn.decoding.rows import pick
 from tfattn.decoding.sampling import Sampling
-from tfattn.models.contracts import Decoder
+from tfattn.models.contracts.decoder import Decoder
 
 OpenAiPenalty = Annotated[float, Field(ge=-2.0, le=2.0)]
 

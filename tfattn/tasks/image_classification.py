@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import PositiveFloat
 
 from tfattn.config.types import Fraction, Given, Rate
-from tfattn.models.contracts import ImageEncoder
+from tfattn.models.contracts.image_encoder import ImageEncoder
 from tfattn.tasks.backbone import ImageBackbone
 from tfattn.tasks.multi_class_head import MultiClassHead
 from tfattn.tasks.row_task import RowTask

@@ -11,7 +11,7 @@ from keras import ops
 from tfattn.config.types import Fraction, Given, Section
 from tfattn.decoding.rows import pick
 from tfattn.features import LOGITS, LOSS_MASK, PADDING_MASK, SEQUENCE_IDS, TOKEN_IDS, WEIGHTS
-from tfattn.models.contracts import Decoder
+from tfattn.models.contracts.decoder import Decoder
 from tfattn.ops.cross_entropy import smoothed_cross_entropy
 from tfattn.tasks.generation import Generation
 from tfattn.tasks.task import Task

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 
 from tfattn.config.types import Given
-from tfattn.models.contracts import PretrainableEncoder
+from tfattn.models.contracts.encoder import PretrainableEncoder
 from tfattn.tasks.masked_lm_head import MASKED_LM, MASKED_LM_LOGITS, MaskedLmHead
 from tfattn.tasks.task import Task
 

@@ -9,7 +9,7 @@ from tfattn.features import MASKED_LM_IDS, MASKED_LM_POSITIONS, MASKED_LM_WEIGHT
 from tfattn.layers.norm import LayerNormalization
 from tfattn.layers.projection import Projection
 from tfattn.layers.token_tables import logits
-from tfattn.models.contracts import PretrainableEncoder
+from tfattn.models.contracts.encoder import PretrainableEncoder
 from tfattn.ops.activations import ACTIVATIONS
 from tfattn.ops.cross_entropy import smoothed_cross_entropy
 from tfattn.ops.pooling import at

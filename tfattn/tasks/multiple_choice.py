@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import PositiveInt
 
 from tfattn.config.types import Given, Rate
-from tfattn.models.contracts import Encoder
+from tfattn.models.contracts.encoder import Encoder
 from tfattn.tasks.choice_head import ChoiceHead
 from tfattn.tasks.row_task import RowTask
 from tfattn.tasks.several_texts_backbone import SeveralTextsBackbone

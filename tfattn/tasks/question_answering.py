@@ -18,7 +18,7 @@ from tfattn.features import (
     STARTS,
     WEIGHTS,
 )
-from tfattn.models.contracts import Encoder
+from tfattn.models.contracts.encoder import Encoder
 from tfattn.ops.spans import NEVER, best_spans
 from tfattn.tasks.answer_metrics import Units
 from tfattn.tasks.answer_threshold import choose

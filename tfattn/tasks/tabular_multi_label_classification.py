@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import PositiveFloat
 
 from tfattn.config.types import Fraction, Given
-from tfattn.models.contracts import TableEncoder
+from tfattn.models.contracts.table_encoder import TableEncoder
 from tfattn.tasks.backbone import TableBackbone
 from tfattn.tasks.multi_label_head import MultiLabelHead
 from tfattn.tasks.row_task import RowTask

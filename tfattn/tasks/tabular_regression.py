@@ -3,7 +3,7 @@
 from typing import Any
 
 from tfattn.config.types import Given
-from tfattn.models.contracts import TableEncoder
+from tfattn.models.contracts.table_encoder import TableEncoder
 from tfattn.tasks.backbone import TableBackbone
 from tfattn.tasks.regression_head import Loss, RegressionHead
 from tfattn.tasks.row_task import RowTask

@@ -7,7 +7,7 @@ from keras import ops
 from tfattn.errors import ConfigError
 from tfattn.features import ENCODED, HIDDEN_STATES, PADDING_MASK, POOLED_OUTPUT, SEQUENCE_OUTPUT
 from tfattn.layers.dropout import Dropout
-from tfattn.models.contracts import Encoder
+from tfattn.models.contracts.encoder import Encoder
 from tfattn.ops import pooling as pool
 from tfattn.ops.normalization import layer_normalization
 from tfattn.tasks.backbone import Backbone

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import PositiveFloat, PositiveInt
 
 from tfattn.config.types import Fraction, Given, Rate
-from tfattn.models.contracts import Encoder
+from tfattn.models.contracts.encoder import Encoder
 from tfattn.tasks.multi_label_head import MultiLabelHead
 from tfattn.tasks.row_task import RowTask
 from tfattn.tasks.text_backbone import TextBackbone

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import PositiveInt
 
 from tfattn.config.types import Given, Rate
-from tfattn.models.contracts import Encoder
+from tfattn.models.contracts.encoder import Encoder
 from tfattn.tasks.regression_head import Loss, RegressionHead
 from tfattn.tasks.row_task import RowTask
 from tfattn.tasks.text_backbone import TextBackbone

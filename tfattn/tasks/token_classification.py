@@ -18,7 +18,7 @@ from tfattn.features import (
     WEIGHTS,
     WORD_NUMBERS,
 )
-from tfattn.models.contracts import Encoder
+from tfattn.models.contracts.encoder import Encoder
 from tfattn.ops import entities
 from tfattn.ops.cross_entropy import smoothed_cross_entropy
 from tfattn.tasks.label_metrics import LabelCounts, counts_of

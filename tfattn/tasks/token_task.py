@@ -7,7 +7,7 @@ from keras import ops
 
 from tfattn.features import ENDS, LOGITS, MAX_CONTEXT, SEQUENCE_OUTPUT, STARTS, WORD_NUMBERS
 from tfattn.layers.dropout import Dropout
-from tfattn.models.contracts import Encoder
+from tfattn.models.contracts.encoder import Encoder
 from tfattn.tasks.task import Task
 
 # What a preprocessor says of where tokens stand, which predictions need and the encoder does not read.

@@ -10,7 +10,7 @@ from keras import ops
 from tfattn.config.types import Fraction, Given, Section
 from tfattn.decoding.loop import Decoded
 from tfattn.features import LOGITS, PADDING_MASK, TARGET_IDS, TARGET_PADDING_MASK, TOKEN_IDS, WEIGHTS
-from tfattn.models.contracts import EncoderDecoder
+from tfattn.models.contracts.encoder_decoder import EncoderDecoder
 from tfattn.ops.cross_entropy import smoothed_cross_entropy
 from tfattn.tasks import text_metrics
 from tfattn.tasks.decoding import Decoding

@@ -12,7 +12,7 @@ from pydantic import PositiveInt
 from tfattn.config.types import Given
 from tfattn.features import NOISE_IDS, SEQUENCE_OUTPUT, SUBWORD_IDS, TOKEN_IDS, WEIGHTS
 from tfattn.layers.word_objectives import FullSoftmax, HierarchicalSoftmax, NegativeSampling, WordObjective
-from tfattn.models.contracts import WordPredictor
+from tfattn.models.contracts.word_predictor import WordPredictor
 from tfattn.ops.neighbors import WORDS_PER_NOISE, in_blocks
 from tfattn.tasks.task import Task
 

@@ -6,7 +6,7 @@ import tensorflow as tf
 from keras import tree
 
 from tfattn.decoding.cache import Cache
-from tfattn.models.contracts import Decoder
+from tfattn.models.contracts.decoder import Decoder
 
 
 class SharedDecoder:

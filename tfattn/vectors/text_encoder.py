@@ -13,7 +13,7 @@ from tfattn import pretrained, registry
 from tfattn.data.batching import Batching
 from tfattn.errors import CheckpointError, ConfigError
 from tfattn.features import HIDDEN_STATES, PADDING_MASK, POOLED_OUTPUT, SEGMENT_IDS, SEQUENCE_OUTPUT, TOKEN_IDS
-from tfattn.models.contracts import Encoder
+from tfattn.models.contracts.encoder import Encoder
 from tfattn.ops import pooling as pool
 from tfattn.preprocessing.padding import padded
 from tfattn.preprocessing.wordpiece import WordPiece

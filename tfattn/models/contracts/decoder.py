@@ -1,0 +1,88 @@
+"""The contract of models that write on."""
+
+from abc import abstractmethod
+from typing import Any
+
+import keras
+from keras import ops
+
+from tfattn.decoding.cache import Cache
+from tfattn.decoding.rows import pick
+
+
+class Decoder(keras.Model):
+    """A model that reads a text from left to right and tells at each token what comes next.
+
+    `call(features, training=False)` takes `token_ids` (B, T) and, where they are there, `padding_mask` (B, T), which
+    is True at real tokens, and `sequence_ids` (B, T), where several texts share a row: each is then read by itself. It
+    returns `logits` (B, T, V) of the next token at each one. What comes later, and what stands at padded positions,
+    changes nothing.
+
+    To write, `prefill` reads the prompts and `step` one token after the other; the logits are those of `call`. Caches
+    grow where they are settled.
+
+    Attributes:
+        vocabulary_size: V, the number of token ids.
+        max_sequence_length: the longest text in tokens.
+    """
+
+    vocabulary_size: int
+    max_sequence_length: int
+
+    @abstractmethod
+    def empty_cache(self, batch_size: Any) -> Cache:
+        """Return the cache of texts of which nothing was read."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def read(self, token_ids: Any, cache: Cache, padding_mask: Any = None) -> tuple[Any, Cache]:
+        """Read more tokens of each text, padded at their ends.
+
+        Args:
+            token_ids: (B, T) int.
+            cache: of what was read before.
+            padding_mask: (B, T), True at real tokens; None stands for all.
+
+        Returns:
+            vectors (B, T, D), of each token, for `next_logits`; and the cache, with T more recent positions.
+        """
+        raise NotImplementedError
+
+    @abstractmethod
+    def next_logits(self, x: Any) -> Any:
+        """Compute the logits of the tokens that come next: (..., D) -> (..., V) float32."""
+        raise NotImplementedError
+
+    def prefill(self, token_ids: Any, padding_mask: Any, cache: Cache | None = None) -> tuple[Any, Cache]:
+        """Read prompts, or more of them.
+
+        Args:
+            token_ids: (B, T) int.
+            padding_mask: (B, T), True at real tokens, of which each row has one at least.
+            cache: of what stands before them; None for nothing.
+
+        Returns:
+            the logits (B, V) float32 after the last token of each, and the cache.
+        """
+        cache = self.empty_cache(ops.shape(token_ids)[0]) if cache is None else cache
+        x, cache = self.read(token_ids, cache, padding_mask)
+        last = ops.sum(ops.cast(padding_mask, "int32"), axis=1, keepdims=True) - 1
+        return self.next_logits(pick(x, last)[:, 0]), cache
+
+    def step(self, token_ids: Any, cache: Cache) -> tuple[Any, Cache]:
+        """Read one token of each text, in a loop: the shapes of the cache stay.
+
+        Args:
+            token_ids: (B,) int.
+            cache: a settled one, with a position that is free.
+
+        Returns:
+            the logits (B, V) float32 of the next token, and the cache.
+        """
+        x, cache = self.read(token_ids[:, None], cache)
+        return self.next_logits(x[:, 0]), cache.without_oldest(1)
+
+    @abstractmethod
+    def depth_groups(self) -> list[list[keras.Variable]]:
+        """Group the trainable variables from the input upwards for layer-wise rates."""
+        raise NotImplementedError

@@ -1,0 +1,25 @@
+"""The contract of encoders of rows of tables."""
+
+from abc import abstractmethod
+
+import keras
+
+
+class TableEncoder(keras.Model):
+    """A model that reads the columns of a table's row and returns one vector for the row.
+
+    `call(features, training=False)` takes, as the model needs them, `numeric` (B, N), `piecewise` (B, N Q), `missing`
+    (B, N) and `category_ids` (B, M); it returns `pooled_output` (B, D) and, where the model has them, explanations:
+    `essential_features` (B, E), the few numbers from which everything else is computed, and `column_attention`
+    (B, N + M), the attention to each column, which sums to 1. A row's outputs do not depend on the other rows.
+
+    Attributes:
+        hidden_dim: the width D of `pooled_output`.
+    """
+
+    hidden_dim: int
+
+    @abstractmethod
+    def depth_groups(self) -> list[list[keras.Variable]]:
+        """Group the trainable variables from the input upwards (tokens, block 1, ..., top) for layer-wise rates."""
+        raise NotImplementedError
