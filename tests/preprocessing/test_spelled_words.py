@@ -105,7 +105,7 @@ def test_the_most_frequent_words_are_kept():
     ("settings", "told"),
     [
         ({"max_length": 2}, "max_length: there is no room for text"),
-        ({"max_length": 10, "doc_stride": 9}, "doc_stride: there would be words between two windows"),
+        ({"max_length": 10, "doc_stride": 9}, "doc_stride: there would be text between two windows"),
         ({"fields": ("a", "b", "c")}, "fields: a sequence is made of one text or two"),
     ],
 )

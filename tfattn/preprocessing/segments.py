@@ -4,6 +4,52 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
+from tfattn.errors import ConfigError
+
+
+def check_limits(
+    fields: Sequence[str],
+    *,
+    max_length: int,
+    doc_stride: int | None,
+    num_marks: int,
+    marks: str,
+    max_query_length: int | None = None,
+) -> None:
+    """Refuse limits that leave no room for text, or text between two windows.
+
+    Args:
+        fields: the names of the texts of a sequence.
+        max_length, doc_stride, max_query_length: see `Layout`.
+        num_marks: how many tokens of a sequence are no text, and
+        marks: what messages call them.
+
+    Raises:
+        ConfigError: limits that do not fit, or neither one text nor two.
+    """
+    if not 1 <= len(fields) <= 2:
+        raise ConfigError(
+            "a sequence is made of one text or two", key="fields", expected="1 or 2 names", received=repr(fields)
+        )
+    left = max_length - num_marks
+    if left < len(fields):
+        raise ConfigError(
+            "there is no room for text",
+            key="max_length",
+            expected=f"at least {num_marks + len(fields)}, {marks} included",
+            received=str(max_length),
+        )
+    # What is left for windows of the last text when the first of a pair has all that it may have.
+    first = min(left // 2, left if max_query_length is None else max_query_length)
+    room = left - first * (len(fields) - 1)
+    if doc_stride is not None and doc_stride > room:
+        raise ConfigError(
+            "there would be text between two windows",
+            key="doc_stride",
+            expected=f"at most {room} for max_length {max_length}",
+            received=str(doc_stride),
+        )
+
 
 class Layout:
     """The layout of a batch of sequences: from which text each token comes.

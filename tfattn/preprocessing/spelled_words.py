@@ -8,7 +8,7 @@ import tensorflow as tf
 from pydantic import PositiveInt
 
 from tfattn import files
-from tfattn.errors import ConfigError, DataError, TfattnError
+from tfattn.errors import DataError, TfattnError
 from tfattn.features import (
     CHARACTER_IDS,
     ENDS,
@@ -25,7 +25,7 @@ from tfattn.preprocessing.characters import Characters
 from tfattn.preprocessing.passages import batches_of, counted
 from tfattn.preprocessing.preprocessor import Located, Preprocessor
 from tfattn.preprocessing.reference import Reference, check_reference, reference_of
-from tfattn.preprocessing.segments import Layout
+from tfattn.preprocessing.segments import Layout, check_limits
 from tfattn.preprocessing.spelling import END, START, UNKNOWN
 from tfattn.preprocessing.unknown import Unknown
 from tfattn.preprocessing.words import Words, places_of, split
@@ -85,25 +85,9 @@ class SpelledWords(Preprocessor):
         fields: tuple[str, ...] = (TEXT,),
     ):
         super().__init__()
-        if not 1 <= len(fields) <= 2:
-            raise ConfigError(
-                "a sequence is made of one text or two", key="fields", expected="1 or 2 names", received=repr(fields)
-            )
-        shortest = 3 * len(fields)
-        if max_length < shortest:
-            raise ConfigError(
-                "there is no room for text",
-                key="max_length",
-                expected=f"at least {shortest}, <S> and </S> included",
-                received=str(max_length),
-            )
-        if doc_stride is not None and doc_stride > max_length // len(fields) - 2:
-            raise ConfigError(
-                "there would be words between two windows",
-                key="doc_stride",
-                expected=f"at most {max_length // len(fields) - 2} for max_length {max_length}",
-                received=str(doc_stride),
-            )
+        check_limits(
+            fields, max_length=max_length, doc_stride=doc_stride, num_marks=2 * len(fields), marks="<S> and </S>"
+        )
         self.vocabulary_size = vocabulary_size
         self.lower_case = lower_case
         self.max_length = max_length

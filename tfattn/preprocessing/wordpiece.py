@@ -13,7 +13,7 @@ from tfattn.features import ENDS, EXAMPLE_ROWS, MAX_CONTEXT, SEGMENT_IDS, STARTS
 from tfattn.preprocessing import wordpiece_files
 from tfattn.preprocessing.pieces import Pieces
 from tfattn.preprocessing.preprocessor import PRETRAINED, TRAIN, Located, Preprocessor
-from tfattn.preprocessing.segments import Layout
+from tfattn.preprocessing.segments import Layout, check_limits
 from tfattn.preprocessing.several_texts import SeveralTexts
 from tfattn.preprocessing.unknown import Unknown
 from tfattn.preprocessing.vocabulary import END, START, Vocabulary
@@ -74,28 +74,14 @@ class WordPiece(Preprocessor):
         fields: tuple[str, ...] = (TEXT,),
     ):
         super().__init__()
-        if not 1 <= len(fields) <= 2:
-            raise ConfigError(
-                "a sequence is made of one text or two", key="fields", expected="1 or 2 names", received=repr(fields)
-            )
-        shortest = 2 * len(fields) + 1
-        if max_length < shortest:
-            raise ConfigError(
-                "there is no room for text",
-                key="max_length",
-                expected=f"at least {shortest}, [CLS] and [SEP]s included",
-                received=str(max_length),
-            )
-        # What is left for windows of the last text when the first of a pair has all that it may have.
-        first = (max_length - 3) // 2 if max_query_length is None else min(max_query_length, (max_length - 3) // 2)
-        room = max_length - len(fields) - 1 - first * (len(fields) - 1)
-        if doc_stride is not None and doc_stride > room:
-            raise ConfigError(
-                "there would be tokens between two windows",
-                key="doc_stride",
-                expected=f"at most {room} for max_length {max_length}",
-                received=str(doc_stride),
-            )
+        check_limits(
+            fields,
+            max_length=max_length,
+            doc_stride=doc_stride,
+            max_query_length=max_query_length,
+            num_marks=len(fields) + 1,
+            marks="[CLS] and [SEP]s",
+        )
         self.vocabulary = vocabulary
         self.vocabulary_size = vocabulary_size
         self.lower_case = lower_case
