@@ -37,7 +37,7 @@ def folder(tmp_path_factory) -> Path:
     save(reports, folder / "reports/7", serving_default=reports.serve, classify=reports.classify)
     save(numbers, folder / "numbers/1", serving_default=numbers.serve)
     save(customers, folder / "customers/1", serving_default=customers.serve)
-    save(greetings, folder / "greetings/1767355200", serving_default=greetings.serve, alignment=greetings.align)
+    save(greetings, folder / "greetings/1767355200", serving_default=greetings.serve)
     save(prices, folder / "prices/1", serving_default=prices.predict)
     save(prices, folder / "tags/1", serving_default=prices.tags)
     looks = Looks()

@@ -111,12 +111,6 @@ class Greetings(tf.Module):
         greeting = tf.strings.join(["שלום ", tf.strings.substr(text, 0, 5, unit="UTF8_CHAR")])
         return {"text": greeting, "score": -0.25 * tf.ones_like(length, tf.float32), "truncated": length > 5}
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
-    def align(self, text):
-        tokens = tf.stack([tf.fill(tf.shape(text), "שלום"), text], axis=1)
-        weights = tf.tile([[[0.25, 0.75], [1.0, 0.0]]], [tf.shape(text)[0], 1, 1])
-        return {"text": text, "source_tokens": tokens[:, ::-1], "tokens": tokens, "alignment": weights}
-
 
 class Prices(tf.Module):
     """A house of so many rooms costs a third of a million more for each, and half of it is known by its tags."""

@@ -1,7 +1,6 @@
 // The page at /: asks a model what is typed, as any client would, and shows what it answers.
 
 import { named, showAnswer } from "./answer.js";
-import { offerAttention } from "./attention.js";
 import { isDoubtful, line, quality } from "./card.js";
 import { chatWith, writingOf } from "./chat.js";
 import { element, part, show } from "./elements.js";
@@ -119,13 +118,11 @@ async function send() {
   const nears = NEIGHBORS in signatures;
   const masks = byRows && ALL_MASKS in signatures ? ALL_MASKS : undefined;
   const body = nears ? neighborsRequest(fields) : requestOf(fields, byRows, masks);
-  const aligns = byRows && "alignment" in signatures;
   showCommand(`${path}:predict`, body, fields.flatMap(({ file }) => (file ? [file()] : [])));
   part("answer").classList.add("stale");
   const answer = await ask(`${path}:predict`, body);
   const given = nears ? onlyRow(answer.value.outputs) : byRows ? answer.value.predictions[0] : answer.value.outputs;
   const row = outputs.length === 1 ? { [outputs[0]]: given } : given;
-  offerAttention(`${path}:predict`, aligns ? requestOf(fields, byRows, "alignment") : null);
   const texts = Object.fromEntries(fields.filter(({ isText }) => isText).map(({ name, control }) => [name, control.value]));
   offerViews(asked.name, `${path}:predict`, signatures, fields, row);
   const pictures = fields.flatMap(({ picture }) => picture?.() ?? []);
