@@ -4,8 +4,10 @@ A bidirectional LSTM, with attention, over an ELMo, a BERT from nothing, and Min
 get the same rows; recipes are fixed, and the rows that measure choose nothing. ELMO is an export, or a published
 folder.
 
+    python -m benchmarks.sentence_encoders saved_models/elmo_small pipelines/cola.yaml:matthews_correlation \\
+        pipelines/mrpc.yaml:f1/1 pipelines/rte.yaml:accuracy
     python -m benchmarks.sentence_encoders saved_models/elmo_small pipelines/sst2.yaml:accuracy \\
-        pipelines/cola.yaml:matthews_correlation pipelines/mrpc.yaml:f1/1 pipelines/rte.yaml:accuracy
+        --set data.source.path=data/SST-2/whole_sentences.tsv
 
 With `--tagging PIPELINE` also frozen features of the ELMo beside frozen vectors of words, `--vectors`, under one head:
 

@@ -6,7 +6,8 @@ one of them:
 
     python -m benchmarks.sst2 data/SST-2
 
-writes sentences.tsv, whose column `part` says `train` or `test`, and validation.tsv, to choose a recipe on.
+writes sentences.tsv, whose column `part` says `train` or `test`; validation.tsv, to choose a recipe on; and
+whole_sentences.tsv, the same as the first without the phrases, for models that are trained from nothing.
 """
 
 import csv
@@ -56,6 +57,8 @@ def divide(source: Path, target: Path) -> None:
     train = [row for row in phrases if _words(row[0]) and _words(row[0]) not in apart]
     tested = [spelled[words] for words in test]
     _write(target / "sentences.tsv", {"train": train, "test": tested})
+    whole = [spelled[words] for words in sentences[2 * KEPT_ASIDE :]]
+    _write(target / "whole_sentences.tsv", {"train": whole, "test": tested})
     _write(target / "validation.tsv", {"validation": [spelled[words] for words in validation]})
     print(f"{target}: {len(train)} training rows, {len(validation)} and {len(test)} sentences that share none of them")
 
