@@ -27,3 +27,6 @@ def test_no_training_row_is_a_part_of_a_sentence_that_is_kept_aside(tmp_path, mo
     for text in {*SENTENCES, *PHRASES}:
         is_part = any(f" {' '.join(sst2._words(text))} " in sentence for sentence in words)
         assert (text in train) != is_part, text
+    whole = rows(tmp_path / "made/whole_sentences.tsv")
+    assert {text for text, _, part in whole if part == "train"} == set(SENTENCES) - set(aside)
+    assert [text for text, _, part in whole if part == "test"] == aside[:1]
