@@ -12,6 +12,7 @@ from tfattn.ops.attention import attention_to_parts, scaled_dot_product_attentio
 from tfattn.ops.attention_record import Record
 from tfattn.ops.pooling import leading
 from tfattn.ops.positions import rotary
+from tfattn.ops.shapes import inferred
 
 
 class GroupedQueryAttention(keras.layers.Layer):
@@ -119,7 +120,7 @@ class GroupedQueryAttention(keras.layers.Layer):
         num_queries: int | None = None,
         training: bool = False,
     ) -> Any:
-        rows, length, width = ops.shape(x)
+        rows, length, width = inferred(x)
         query, key, value = self._heads(x, positions)
         if num_queries is not None:
             query, length = leading(query, num_queries), num_queries
@@ -143,17 +144,19 @@ class GroupedQueryAttention(keras.layers.Layer):
 
     def _heads(self, x: Any, positions: Any) -> tuple[Any, Any, Any]:
         """Return the queries (B, H, S, K), and the keys and values (B, G, S, K)."""
-        rows, length, width = ops.shape(x)
+        rows, length, width = inferred(x)
         each = width // self.num_heads
         heads = ops.reshape(self.qkv(x), (rows, length, self.num_heads + 2 * self.num_groups, each))
         heads = ops.transpose(heads, (0, 2, 1, 3))  # (B, H + 2 G, S, K)
         # Split, not sliced: the gradient of each slice is an array of the whole size, and that of a split one copy.
-        query, key, value = ops.split(heads, (self.num_heads, self.num_heads + self.num_groups), axis=1)
+        turned, value = ops.split(heads, (self.num_heads + self.num_groups,), axis=1)
         if self.norms:
-            query, key = (norm(x) for norm, x in zip(self.norms, (query, key), strict=True))
+            parts = ops.split(turned, (self.num_heads,), axis=1)
+            turned = ops.concatenate([norm(x) for norm, x in zip(self.norms, parts, strict=True)], axis=1)
         if self.rotary_base is not None:
             positions = ops.expand_dims(positions, -2)  # the same for all heads
-            query, key = (rotary(x, positions, base=self.rotary_base) for x in (query, key))
+            turned = rotary(turned, positions, base=self.rotary_base)
+        query, key = ops.split(turned, (self.num_heads,), axis=1)
         return query, key, value
 
     @property

@@ -5,6 +5,8 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfattn.ops.shapes import inferred
+
 
 class Projection(keras.layers.Layer):
     """A linear map of the last axis: (..., D) -> (..., units).
@@ -54,7 +56,7 @@ class Projection(keras.layers.Layer):
             self.bias = self.add_weight(name="bias", shape=(self.units,), initializer="zeros")
 
     def call(self, x: Any) -> Any:
-        shape = ops.shape(x)
+        shape = inferred(x)
         x = ops.matmul(ops.reshape(x, (-1, shape[-1])), self.kernel)
         x = x + self.bias if self.use_bias else x
         return ops.reshape(x, (*shape[:-1], self.units))

@@ -4,6 +4,8 @@ from typing import Any
 
 from keras import ops
 
+from tfattn.ops.shapes import inferred
+
 
 def layer_normalization(x: Any, gamma: Any, beta: Any, *, epsilon: float) -> Any:
     """Normalize every vector to mean 0 and variance 1, then scale and shift its components.
@@ -45,7 +47,7 @@ def layer_normalization(x: Any, gamma: Any, beta: Any, *, epsilon: float) -> Any
 
         return ops.cast(normal * gamma + beta, rows.dtype), gradients
 
-    shape = ops.shape(x)
+    shape = inferred(x)
     return ops.reshape(normalize(ops.reshape(x, (-1, shape[-1])), gamma, beta), shape)
 
 
@@ -85,5 +87,5 @@ def rms_normalization(x: Any, gamma: Any, *, epsilon: float) -> Any:
 
         return ops.cast(normal * gamma, rows.dtype), gradients
 
-    shape = ops.shape(x)
+    shape = inferred(x)
     return ops.reshape(normalize(ops.reshape(x, (-1, shape[-1])), gamma), shape)
