@@ -67,6 +67,5 @@ def test_highways_start_by_passing_on():
         np.testing.assert_array_equal(array(highway.gate.bias), -2.0)
 
 
-@pytest.mark.every_backend
 def test_contract(tmp_path):
     check_layer(CharacterWords, ARGUMENTS, WORDS, output_shape=(4, 5), folder=tmp_path)
