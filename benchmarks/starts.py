@@ -42,8 +42,10 @@ def main(arguments: argparse.Namespace) -> Table:
 def starts_of(export: Path) -> dict[str, list[str]]:
     """Return the overrides of each start, which differ in the weights alone."""
     source = pretrained.open(str(export))
-    sizes = {name: value for name, value in source.sizes().items() if name != "vocabulary_size"}
-    settings = [f"model={json.dumps(sizes)}", f"data.preprocessing.vocabulary={source.vocabulary.absolute()}"]
+    model = {"name": source.model, **source.sizes()}
+    del model["vocabulary_size"]
+    vocabulary = Path(source.tokenization()["vocabulary"]).absolute()
+    settings = [f"model={json.dumps(model)}", f"data.preprocessing.vocabulary={vocabulary}"]
     return {NOTHING: settings, EXPORT: [*settings, f"model.pretrained={export.absolute()}"]}
 
 
