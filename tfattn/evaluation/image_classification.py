@@ -60,12 +60,10 @@ def _worst(predicted: PredictedRows, ensemble: TrainedEnsemble) -> Section:
         f"{shown_of(len(worst), len(predicted.wrong))}, the most certain first, as the model sees them: at times it is "
         "the folder that is wrong."
     )
-    parts = [words, _gallery(predicted, worst, ensemble.preprocessor)]
-    model = ensemble.task.model
+    images, model = _pixels(predicted, worst, ensemble.preprocessor), ensemble.task.model
+    parts = [words, _gallery(predicted, worst, images)]
     if isinstance(model, Attends):
-        lit = lit_images(model, _pixels(predicted, worst, ensemble.preprocessor))
-        parts.append(Text(LIT))
-        parts.append(Gallery(list(zip(_pngs(lit), _words(predicted, worst), strict=True))))
+        parts += [Text(LIT), _gallery(predicted, worst, lit_images(model, images))]
     return Section("The worst mistakes", parts)
 
 
@@ -75,7 +73,7 @@ def _pairs(predicted: PredictedRows, preprocessor: Images) -> list[Section]:
         is_such = (predicted.true == true) & (predicted.given == given)
         shown = [number for number in predicted.wrong if is_such[number]][:SHOWN_OF_PAIR]
         parts.append(Text(f"{predicted.labels[true]}, taken for {predicted.labels[given]}: {count(times, 'image')}."))
-        parts.append(_gallery(predicted, shown, preprocessor))
+        parts.append(_gallery(predicted, shown, _pixels(predicted, shown, preprocessor)))
     return [Section("What is confused most, in pictures", parts)] if parts else []
 
 
@@ -92,21 +90,17 @@ def _training(predictions: SplitPredictions, labels: Sequence[str]) -> Section:
     return Section("What it is trained on", parts)
 
 
-def _gallery(predicted: PredictedRows, numbers: Sequence[int], preprocessor: Images) -> Gallery:
-    images = _pngs(_pixels(predicted, numbers, preprocessor))
-    return Gallery(list(zip(images, _words(predicted, numbers), strict=True)))
-
-
-def _pixels(predicted: PredictedRows, numbers: Sequence[int], preprocessor: Images) -> np.ndarray:
-    return preprocessor({IMAGE: tf.constant([predicted.rows[number][IMAGE] for number in numbers])})[IMAGES].numpy()
-
-
-def _words(predicted: PredictedRows, numbers: Sequence[int]) -> list[str]:
-    return [
+def _gallery(predicted: PredictedRows, numbers: Sequence[int], images: np.ndarray) -> Gallery:
+    words = [
         f"{predicted.labels[predicted.true[number]]} → {predicted.labels[predicted.given[number]]}, "
         f"{percent(predicted.confidence[number])}"
         for number in numbers
     ]
+    return Gallery(list(zip(_pngs(images), words, strict=True)))
+
+
+def _pixels(predicted: PredictedRows, numbers: Sequence[int], preprocessor: Images) -> np.ndarray:
+    return preprocessor({IMAGE: tf.constant([predicted.rows[number][IMAGE] for number in numbers])})[IMAGES].numpy()
 
 
 def _pngs(images: np.ndarray) -> Iterable[bytes]:

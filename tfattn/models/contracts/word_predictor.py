@@ -42,7 +42,7 @@ class WordPredictor(keras.Model):
 
     @abstractmethod
     def pairs(self, features: dict[str, Any]) -> Any:
-        """Tell which of the C words the vector at each place is to predict: (B, N, L, C) bool."""
+        """Tell which of the C words the vector at each place is to predict: (B, N, L, C), 1 or 0."""
         raise NotImplementedError
 
     @abstractmethod
