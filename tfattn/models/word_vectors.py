@@ -11,6 +11,7 @@ from tfattn.features import SEQUENCE_OUTPUT, SUBWORD_IDS, TOKEN_IDS, WORDS_AFTER
 from tfattn.layers.word_table import WordTable
 from tfattn.models.contracts.word_predictor import WordPredictor
 from tfattn.ops.neighbors import WORDS_PER_NOISE, in_blocks, near
+from tfattn.ops.upstream import handed_over
 
 # So that each has a whole number of the words drawn at random, which are cut into as many blocks.
 Block = Annotated[int, Field(gt=0, multiple_of=WORDS_PER_NOISE)]
@@ -158,8 +159,7 @@ def _mean(is_near: Any, vectors: Any) -> Any:
         fraction = 1.0 / ops.maximum(ops.sum(is_near, axis=-1, keepdims=True), 1.0)
 
         def gradient(*arguments: Any, upstream: Any = None) -> Any:
-            # Keras's backends differ in how they hand it over.
-            outer = arguments[0] if upstream is None else upstream
+            outer = handed_over(arguments, upstream)
             return ops.matmul(ops.swapaxes(is_near, -1, -2), outer)
 
         return ops.matmul(is_near, vectors) * fraction, gradient

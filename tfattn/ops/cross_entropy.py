@@ -4,6 +4,8 @@ from typing import Any
 
 from keras import ops
 
+from tfattn.ops.upstream import handed_over
+
 SMALLEST = 1.2e-38  # about the smallest normal number of float32; a target that is less likely counts as this likely
 
 
@@ -44,8 +46,7 @@ def smoothed_cross_entropy(logits: Any, target_ids: Any, *, smoothing: float) ->
             loss = loss + smoothing * (logit - ops.mean(ops.cast(logits, "float32"), axis=-1))
 
         def gradient(*arguments: Any, upstream: Any = None) -> Any:
-            # Keras's backends differ in how they hand it over.
-            outer = arguments[0] if upstream is None else upstream
+            outer = handed_over(arguments, upstream)
             by_token = ops.cast((weights - everywhere if smoothing else weights) * outer[:, None], logits.dtype)
             of_target = ops.cast((weight - everywhere - (1 - smoothing)) * outer, logits.dtype)
             flat = ops.scatter_update(ops.reshape(by_token, (-1,)), at_target[:, None], of_target)

@@ -4,6 +4,8 @@ from typing import Any
 
 from keras import ops
 
+from tfattn.ops.upstream import handed_over
+
 SMALLEST = 1e-37  # whose logarithm is still finite in float32
 
 
@@ -24,8 +26,7 @@ def logistic_loss(scores: Any) -> Any:
         probabilities = ops.sigmoid(scores)
 
         def gradient(*arguments: Any, upstream: Any = None) -> Any:
-            # Keras's backends differ in how they hand it over.
-            outer = arguments[0] if upstream is None else upstream
+            outer = handed_over(arguments, upstream)
             return outer * (probabilities - 1.0)
 
         return -ops.log(ops.maximum(probabilities, SMALLEST)), gradient
