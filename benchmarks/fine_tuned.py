@@ -1,9 +1,10 @@
 """Fine-tuning beside transformers: `python -m benchmarks.fine_tuned PIPELINE:METRIC ... [--seeds 3] [--set KEY=VALUE]`.
 
 The peer gets the same rows, encoder, rate, schedule and number of epochs, and nothing is chosen on the rows that
-measure. METRIC is accuracy, f1/1, matthews_correlation or pearson, where the pipelines classify texts or pairs, or
-predict a number of them; or f1, of entities, where they tag words. The interval is that of the mean of the differences,
-each of two runs of the same seed. How fast they are is a matter of training alone.
+measure. METRIC is accuracy, f1/1 or matthews_correlation, where the pipelines classify texts or pairs; pearson, where
+they predict a number of them; f1, of entities, where they tag words; f1 or exact_match, where they answer questions,
+whose contexts the peer divides into windows that overlap by doc_stride. The interval is that of the mean of the
+differences, each of two runs of the same seed. How fast they are is a matter of training alone.
 
     TORCH_PYTHON=... python -m benchmarks.fine_tuned pipelines/cola.yaml:matthews_correlation pipelines/mrpc.yaml:f1/1
 """
@@ -12,6 +13,7 @@ import argparse
 import json
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +22,7 @@ from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
 from benchmarks import peers, results, runs
 from benchmarks.accuracy import divided
+from benchmarks.fine_tuned_scripts import BEGIN, QUESTIONS, TAGS, TEXTS, TRAINING
 from benchmarks.paired import ahead
 from benchmarks.results import Table
 from tfattn import files, pretrained
@@ -27,8 +30,9 @@ from tfattn.config.build import build
 from tfattn.config.resolve import resolve
 from tfattn.data.section import Data
 from tfattn.data.source import Row
-from tfattn.data.split import TRAIN, VALIDATION
+from tfattn.data.split import VALIDATION
 from tfattn.data.tag_schemes import spans, to_iob2
+from tfattn.tasks import answer_metrics
 
 
 def entity_f1(true: Sequence[Sequence[str]], found: Sequence[Sequence[str]]) -> float:
@@ -40,101 +44,52 @@ def entity_f1(true: Sequence[Sequence[str]], found: Sequence[Sequence[str]]) -> 
     return 2 * len(right & told) / (len(right) + len(told))
 
 
-ENTITIES = "f1"  # of taggers
-METRICS: dict[str, Callable[[Sequence, Sequence], float]] = {
+@dataclass(frozen=True)
+class Kind:
+    """What the peer runs for pipelines of one kind, what it reads of a row, and what can be measured."""
+
+    script: str
+    read: Callable[[Data, Row], tuple[object, object]]
+    metrics: dict[str, Callable[[Sequence, Sequence], float]]
+
+
+def _words(data: Data, row: Row) -> tuple[list[str], list[str]]:
+    return row.fields["text"].split(" "), row.fields["tags"]
+
+
+def _question(data: Data, row: Row) -> tuple[list[str], list[dict]]:
+    return [row.fields["question"], row.fields["context"]], row.fields["answers"]
+
+
+def _texts(data: Data, row: Row) -> tuple[list[str], str]:
+    return [row.fields[name] for name in data.preprocessing.fields], row.fields["label"]
+
+
+def _number(data: Data, row: Row) -> tuple[list[str], float]:
+    return [row.fields[name] for name in data.preprocessing.fields], float(row.fields["target"])
+
+
+def answered(score: Callable[[str, Sequence[str]], float]) -> Callable[[Sequence, Sequence], float]:
+    """Return the mean of a score of answers, each beside those that are right."""
+    return lambda true, found: float(
+        np.mean([score(one, [answer["text"] for answer in right]) for right, one in zip(true, found, strict=True)])
+    )
+
+
+CLASSES = {
     "accuracy": accuracy_score,
     "f1/1": lambda true, found: f1_score(true, found, pos_label="1"),
     "matthews_correlation": matthews_corrcoef,
-    "pearson": lambda true, found: pearsonr(true, found).statistic,
-    ENTITIES: entity_f1,
+}
+KINDS = {
+    "question_answering": Kind(
+        QUESTIONS, _question, {"f1": answered(answer_metrics.f1), "exact_match": answered(answer_metrics.exact_match)}
+    ),
+    "token_classification": Kind(TAGS, _words, {"f1": entity_f1}),
+    "text_regression": Kind(TEXTS, _number, {"pearson": lambda true, found: pearsonr(true, found).statistic}),
+    "text_classification": Kind(TEXTS, _texts, CLASSES),
 }
 ENCODER = "minilm"
-
-# In bfloat16 as far as torch.autocast goes, batches of about as many tokens, padded to their longest. What
-# stands between the beginning and the training makes `head`, `lengths`, `loss_of` and `predicted`.
-BEGIN = """
-import json, sys, time, torch, transformers
-rows, folder, options = json.load(open(sys.argv[1])), sys.argv[2], json.loads(sys.argv[3])
-torch.manual_seed(options["seed"])
-tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-encoder = transformers.AutoModel.from_pretrained(folder)
-(texts, targets), (asked, _) = rows["train"], rows["validation"]
-dropout = torch.nn.Dropout(0.1)
-"""
-# Mean pooling.
-TEXTS = """
-classes = None if options["regression"] else sorted(set(targets))
-y = torch.tensor([t if classes is None else classes.index(t) for t in targets])
-head = torch.nn.Linear(encoder.config.hidden_size, len(classes) if classes else 1)
-lengths = [len(ids) for ids in tokenizer(*map(list, zip(*texts)))["input_ids"]]
-
-def logits(texts):
-    inputs = tokenizer(*map(list, zip(*texts)), padding=True, truncation=True,
-                       max_length=options["max_length"], return_tensors="pt")
-    mask = inputs["attention_mask"][:, :, None]
-    x = encoder(**inputs).last_hidden_state.float()
-    return head(dropout((x * mask).sum(1) / mask.sum(1)))
-
-def loss_of(chosen):
-    found = logits([texts[row] for row in chosen]).float()
-    if classes is None:
-        return torch.nn.functional.mse_loss(found[:, 0], y[chosen])
-    return torch.nn.functional.cross_entropy(found, y[chosen])
-
-def predicted(texts):
-    found = logits(texts)
-    return found[:, 0].tolist() if classes is None else [classes[one] for one in found.argmax(1)]
-"""
-# The first piece of each word tells its tag.
-TAGS = """
-classes = sorted({tag for tags in targets for tag in tags})
-head = torch.nn.Linear(encoder.config.hidden_size, len(classes))
-lengths = [len(ids) for ids in tokenizer(texts, is_split_into_words=True)["input_ids"]]
-
-def read(texts):
-    inputs = tokenizer(texts, is_split_into_words=True, padding=True, truncation=True,
-                       max_length=options["max_length"], return_tensors="pt")
-    firsts = []
-    for row in range(len(texts)):
-        words = inputs.word_ids(row)
-        firsts.append([place for place, word in enumerate(words) if word is not None and word != words[place - 1]])
-    x = encoder(**inputs).last_hidden_state.float()
-    return head(dropout(x)), firsts
-
-def loss_of(chosen):
-    found, firsts = read([texts[row] for row in chosen])
-    told = torch.cat([one[places] for one, places in zip(found, firsts)])
-    right = [classes.index(tag) for row, places in zip(chosen, firsts) for tag in targets[row][:len(places)]]
-    return torch.nn.functional.cross_entropy(told.float(), torch.tensor(right))
-
-def predicted(texts):
-    found, firsts = read(texts)
-    tags = [[classes[one] for one in row[places].argmax(1)] for row, places in zip(found, firsts)]
-    return [row + ["O"] * (len(words) - len(row)) for row, words in zip(tags, texts)]
-"""
-TRAINING = """
-size = max(1, round(options["max_tokens"] / (sum(lengths) / len(lengths))))
-weights = [*encoder.parameters(), *head.parameters()]
-optimizer = torch.optim.AdamW(weights, lr=options["learning_rate"], weight_decay=0.01)
-steps = options["epochs"] * -(-len(texts) // size)
-schedule = transformers.get_linear_schedule_with_warmup(optimizer, steps // 10, steps)
-encoder.train()
-started = time.perf_counter()
-for _ in range(options["epochs"]):
-    for chosen in torch.randperm(len(texts)).split(size):
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            loss = loss_of(chosen.tolist())
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(weights, 1.0)
-        optimizer.step()
-        schedule.step()
-seconds = time.perf_counter() - started
-encoder.eval(), dropout.eval()
-with torch.no_grad():
-    found = [one for start in range(0, len(asked), 64) for one in predicted(asked[start:start + 64])]
-print(json.dumps({"predictions": found, "seconds": seconds}))
-"""
 
 
 def main(arguments: argparse.Namespace) -> Table:
@@ -166,33 +121,27 @@ def ours(pipeline: str, overrides: Sequence[str], metric: str) -> tuple[float, f
 def of_peer(pipeline: str, overrides: Sequence[str], metric: str, seed: int) -> tuple[float, float]:
     """Return the same of the peer, on the same rows."""
     config = resolve(pipeline, [*overrides, "data.preprocessing.vocabulary=train"])
-    data, training = build(config, "data"), config.values["training"]
-    rows = {split: _read(data, metric, of_split) for split, of_split in divided(data, seed).items()}
+    data, training, kind = build(config, "data"), config.values["training"], KINDS[config.at("task", "name")]
+    rows = {
+        split: list(zip(*(kind.read(data, row) for row in of_split), strict=True))
+        for split, of_split in divided(data, seed).items()
+    }
     options = {
         "seed": seed,
-        "regression": metric == "pearson",
+        "regression": config.at("task", "name") == "text_regression",
         "epochs": training["epochs"],
         "learning_rate": training["optimizer"]["learning_rate"],
         "max_length": data.preprocessing.max_length,
+        "doc_stride": getattr(data.preprocessing, "doc_stride", None),
+        "max_answer_length": config.at("task").get("max_answer_length", 30),
         "max_tokens": config.values["data"]["batching"]["max_tokens"],
     }
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.json"
-        path.write_text(json.dumps({split: rows[split] for split in (TRAIN, VALIDATION)}))
-        weights = pretrained.open(ENCODER).folder
-        script = BEGIN + (TAGS if metric == ENTITIES else TEXTS) + TRAINING
-        said = json.loads(peers.last_line(script, path, weights, json.dumps(options)))
-    return float(METRICS[metric](rows[VALIDATION][1], said["predictions"])), said["seconds"]
-
-
-def _read(data: Data, metric: str, rows: Sequence[Row]) -> tuple[list, list]:
-    """Return what is read of each row, and what is to be told."""
-    if metric == ENTITIES:
-        return [row.fields["text"].split(" ") for row in rows], [row.fields["tags"] for row in rows]
-    texts = [[row.fields[name] for name in data.preprocessing.fields] for row in rows]
-    if metric == "pearson":
-        return texts, [float(row.fields["target"]) for row in rows]
-    return texts, [row.fields["label"] for row in rows]
+        path.write_text(json.dumps(rows))
+        script = BEGIN + kind.script + TRAINING
+        said = json.loads(peers.last_line(script, path, pretrained.open(ENCODER).folder, json.dumps(options)))
+    return float(kind.metrics[metric](rows[VALIDATION][1], said["predictions"])), said["seconds"]
 
 
 if __name__ == "__main__":
