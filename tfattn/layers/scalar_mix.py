@@ -35,8 +35,8 @@ class ScalarMix(keras.layers.Layer):
         self.normalize = normalize
 
     def build(self, input_shape: Any = None) -> None:
-        self.scalars = self.add_weight(name="scalars", shape=(self.num_layers,), initializer="zeros")
-        self.scale = self.add_weight(name="scale", shape=(1,), initializer="ones")
+        self.scalars = self.add_weight(name="scalars", shape=(self.num_layers,), initializer="zeros", autocast=False)
+        self.scale = self.add_weight(name="scale", shape=(1,), initializer="ones", autocast=False)
 
     def call(self, layers: Sequence[Any]) -> Any:
         weights = ops.unstack(ops.softmax(self.scalars), self.num_layers) if self.num_layers > 1 else [1.0]
