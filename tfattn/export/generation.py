@@ -65,7 +65,7 @@ class Generator(Served):
         (task,), (self._language,) = ensemble.tasks, ensemble.preprocessors
         self._labels = labels_of(self._language)
         continuing = Continuing(ensemble)
-        steps = DecodingSteps(self._language, continuing.model)
+        steps = DecodingSteps(self._language, continuing.single_steps)
         # Not as attributes: see Served.
         self._continuing, self._steps = lambda: continuing, lambda: steps
         self._generation = task.generation

@@ -30,13 +30,15 @@ class Continuing:
 
     Attributes:
         language: makes tokens of texts.
-        model: what it computes, as functions of the graph.
+        model: what it computes, as functions of the graph, for loops over tokens.
+        single_steps: the same for what is computed once.
     """
 
     def __init__(self, ensemble: TrainedEnsemble, *, most_tokens: int = MOST_TOKENS):
         (self.language,), (task,) = ensemble.preprocessors, ensemble.tasks
         self._most_tokens = most_tokens
-        self.model = SharedDecoder(task.model)
+        self.single_steps = SharedDecoder(task.model, inlined=True)
+        self.model = SharedDecoder(self.single_steps)
         self._written = compiled(self._write)
 
     def predict(self, rows: Sequence[Mapping[str, str]]) -> dict[str, np.ndarray]:
