@@ -46,6 +46,22 @@ def test_curves_run_over_the_steps_where_an_epoch_has_several_lines():
     assert list(figure.axes[0].lines[0].get_xdata()) == [5, 10]
 
 
+@pytest.mark.parametrize("steps", [1, 12, 90, 360, 4_500, 60_000, 1_250_000])
+def test_numbers_of_steps_do_not_lie_over_each_other(steps):
+    lines = [{"epoch": 1, "step": round(steps * part / 5), "loss": 2.0 / part} for part in range(1, 6)]
+    (figure,) = plots.training_curves(lines)
+    figure.canvas.draw()
+    labels = [label for label in figure.axes[0].get_xticklabels() if label.get_text()]
+    inside = [
+        label
+        for label in labels
+        if figure.axes[0].get_xlim()[0] <= label.get_position()[0] <= figure.axes[0].get_xlim()[1]
+    ]
+    boxes = [label.get_window_extent() for label in inside]
+    assert len(boxes) >= 1
+    assert all(left.x1 < right.x0 for left, right in zip(boxes, boxes[1:], strict=False))
+
+
 def test_the_ends_of_intervals_are_no_curves():
     lines = [{"epoch": 1, **{f"validation_accuracy{end}": 0.5 for end in ("", "_low", "_high")}}]
     (figure,) = plots.training_curves(lines)

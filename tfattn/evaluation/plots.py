@@ -17,6 +17,7 @@ from tfattn.tasks.intervals import wilson
 MOST_CONFUSED = 19  # labels that a confusion chart shows one by one
 MOST_WRITTEN = 12  # labels whose fractions a confusion chart writes; of more, it shows a scale
 MOST_BARS = 25
+CHARACTERS = 24  # of the numbers below a curve, with a space behind each
 FRACTIONS = "Validation"  # the title of the metrics between 0 and 1
 NO_FRACTIONS = ("_per_byte", "_error", "perplexity")  # how metrics end that are none even where they are below 1
 
@@ -54,7 +55,8 @@ def _curves(
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1) if title == FRACTIONS else plain_numbers())
     axes.set_title(title.replace("_", " "))
     axes.set_xlabel(axis)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8, min_n_ticks=1))
+    beside = CHARACTERS // (1 + len(str(max(places))))  # so many numbers have room
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=min(8, max(2, beside)), min_n_ticks=1))
     if len(places) == 1:
         axes.set_xlim(places[0] - 1, places[0] + 1)
     if len(axes.lines) > 1 or title == FRACTIONS:
