@@ -3,8 +3,8 @@
 
 PYTHON ?= python3.11
 BIN := .venv/bin
-# More processes than cores: some tests wait for servers.
-PARALLEL := --numprocesses $(shell expr $$(nproc) + 2) --maxprocesses 4 --dist worksteal
+# A process more than cores: some tests wait for servers.
+PARALLEL := --numprocesses $(shell expr $$(nproc) + 1) --maxprocesses 4 --dist worksteal
 WITH_JAX := KERAS_BACKEND=jax JAX_DISABLE_MOST_OPTIMIZATIONS=1
 
 .PHONY: demo test test-tensorflow test-jax lint browser slow clean
