@@ -129,13 +129,6 @@ LAYERS = [
         (3, 5, 8),
         id="embeddings without positions",
     ),
-    pytest.param(
-        Embeddings,
-        {"vocabulary_size": 11, "hidden_dim": 8, "max_sequence_length": 7, "num_segments": 0, "dropout": 0.0},
-        [IDS, SEGMENTS],
-        (3, 5, 8),
-        id="embeddings without segments",
-    ),
 ]
 
 

@@ -136,12 +136,3 @@ def test_bfloat16_is_about_the_same():
     half.set_weights(model.get_weights())
     answer = keras.ops.cast(half(FEATURES)["sequence_output"], "float32")
     np.testing.assert_allclose(keras.ops.convert_to_numpy(answer)[REAL], run(model)[REAL], atol=0.15)
-
-
-def test_without_segments_texts_of_a_pair_are_told_apart_by_their_tokens_alone():
-    model = modern(num_segments=0)
-    assert not any("segment" in weight.path for weight in model.weights)
-    one = {**FEATURES, "segment_ids": np.zeros_like(FEATURES["segment_ids"])}
-    np.testing.assert_array_equal(run(model), run(model, one))
-    with_segments = modern()
-    assert np.abs(run(with_segments) - run(with_segments, one)).max() > 1e-3

@@ -58,7 +58,7 @@ class Embeddings(keras.layers.Layer):
         vocabulary_size: the number of token ids.
         hidden_dim: D.
         max_sequence_length: the number of positions, the longest T.
-        num_segments: the number of segment ids; 0 gives them no vectors.
+        num_segments: the number of segment ids.
         positions: "learned", or "rotary" for none here: attention then rotates its queries and keys.
         normalization: as the function `normalization` takes it.
         dropout: the fraction of the result that is dropped while training.
@@ -112,9 +112,7 @@ class Embeddings(keras.layers.Layer):
             if self.positions == "learned"
             else None
         )
-        self.segment = (
-            EmbeddingTable(num_rows=self.num_segments, name="segment", **tables) if self.num_segments else None
-        )
+        self.segment = EmbeddingTable(num_rows=self.num_segments, name="segment", **tables)
         self.norm = normalization(
             self.normalization, epsilon=self.layer_norm_epsilon, name="norm", dtype=self.dtype_policy
         )
@@ -135,9 +133,9 @@ class Embeddings(keras.layers.Layer):
         if self.position is not None:
             length = ops.shape(token_ids)[1]
             x = x + (self.position.embeddings[None, :length] if indices is None else self.position(indices))
-        if self.segment is not None and segment_ids is None:
+        if segment_ids is None:
             x = x + self.segment.embeddings[0]
-        elif self.segment is not None:
+        else:
             # So few rows are picked by a product with one-hot vectors: its gradient is a product too, and not a sum
             # over B x T scattered rows.
             x = x + ops.matmul(ops.one_hot(segment_ids, self.num_segments, dtype=x.dtype), self.segment.embeddings)

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 import keras
 from keras import ops
-from pydantic import NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import PositiveFloat, PositiveInt
 
 from tfattn import features as feature_names
 from tfattn.config.relations import Divides
@@ -36,8 +36,7 @@ class ModernBert(Attends, PretrainableEncoder):
         intermediate_dim: the width inside the feed-forward networks. A gated one has half as many weights again as
             another of the same width: 8 / 3 of hidden_dim makes it as large as BERT's.
         max_sequence_length: the longest sequence in tokens, [CLS] and [SEP] included.
-        num_segments: the number of segment ids (a text pair has two); 0 gives them no vectors. Texts of a pair are then
-            told apart by [SEP] alone, which single texts teach too: vectors of a second text they leave untrained.
+        num_segments: the number of segment ids (a text pair has two).
         activation: geglu, swiglu, reglu or glu, by which one half of the first map gates the other; or gelu,
             gelu_approximate, relu, relu_squared, silu (Swish), sigmoid, tanh.
         positions: "rotary" rotates queries and keys; "learned" adds a table's rows, as BERT does.
@@ -63,7 +62,7 @@ class ModernBert(Attends, PretrainableEncoder):
         TensorShape([1, 5, 8])
 
     Source: Portes et al. 2023, "MosaicBERT"; Geiping and Goldstein 2022, "Cramming"; Warner et al. 2024, "Smarter,
-    better, faster, longer" (ModernBERT). It is none of them: segments may stay, and every layer sees the whole text.
+    better, faster, longer" (ModernBERT). It is none of them: segments stay, and every layer sees the whole text.
     """
 
     head_activation = "gelu"
@@ -77,7 +76,7 @@ class ModernBert(Attends, PretrainableEncoder):
         num_heads: Annotated[PositiveInt, Divides("hidden_dim")],
         intermediate_dim: PositiveInt,
         max_sequence_length: PositiveInt = 512,
-        num_segments: NonNegativeInt = 2,
+        num_segments: PositiveInt = 2,
         activation: Activation = "geglu",
         positions: Literal["rotary", "learned"] = "rotary",
         normalization: Normalization = "rms_norm",
