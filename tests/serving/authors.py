@@ -18,7 +18,7 @@ TEXTS = ["To be, or not to be, that is the question", "whether it is nobler in t
 CHAT = ("<|im_start|>", "<|im_end|>")
 
 
-SIGNATURES = ("serving_default", "score", "tokenize", "prefill", "decode_step")
+SIGNATURES = ("serving_default", "score", "tokenize", "prefill", "decode_step", "attention")
 
 
 class Author(Generator):

@@ -24,6 +24,7 @@ from tfattn.features import (
 )
 from tfattn.models.contracts.decoder import Decoder
 from tfattn.models.contracts.encoder import Encoder
+from tfattn.preprocessing.chat_ids import ids_of_written
 from tfattn.preprocessing.padding import padded
 from tfattn.preprocessing.token_labels import labels_of
 from tfattn.pretrained.contract import Pretrained
@@ -145,7 +146,7 @@ def _decoder(source: Pretrained) -> Shown:
     labels = labels_of(language)
 
     def read(text: tf.Tensor) -> tuple[dict, dict]:
-        ids, most = language.split(text), task.model.max_sequence_length
+        ids, most = ids_of_written(language, text), task.model.max_sequence_length
         return padded({TOKEN_IDS: ids[:, :most]}), {"truncated": ids.row_lengths() > most}
 
     def labelled(features: Mapping[str, tf.Tensor]) -> dict:

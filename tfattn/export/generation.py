@@ -18,6 +18,7 @@ from tfattn.export.served import Columns, Comparison, Served
 from tfattn.export.written_text import before_stop, ends_with_stop, whole_characters
 from tfattn.features import PADDING_MASK, TEXT, TOKEN_IDS
 from tfattn.formats.chat_template import ChatTemplate
+from tfattn.preprocessing.chat_ids import special_of
 from tfattn.preprocessing.token_labels import labels_of
 from tfattn.tasks.generation import length_limit, sampled, searched
 from tfattn.trained.continued_texts import MOST_TOKENS, Continuing, joined, prompts, questions
@@ -148,14 +149,13 @@ class Generator(Served):
         """Write the preprocessor's files, and what a program has to know that writes step by step."""
         super().save_assets(folder)
         template = ChatTemplate(system=self._generation.system)
-        special = {name: self._language.id_of(name) for name in template.special_tokens}
-        has_chat = None not in special.values()
+        special = special_of(self._language, template)
         known = {
             "context": self._model.max_sequence_length,
             "end_ids": [self._language.end_id],
             **self._steps().sizes,
-            "special_tokens": special if has_chat else {},
-            "chat_template": dataclasses.asdict(template) if has_chat else None,
+            "special_tokens": special,
+            "chat_template": dataclasses.asdict(template) if special else None,
             "defaults": self._settings.defaults,
         }
         files.write_json(folder / "generation.json", known)
@@ -247,7 +247,7 @@ class Generator(Served):
         return token_ids, padding_mask, limit
 
     def _read(self, text: tf.Tensor) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
-        token_ids, padding_mask = prompts(self._language, text)
+        token_ids, padding_mask = prompts(self._language, text, written_chats=True)
         with tf.control_dependencies([self._fits(tf.reduce_sum(tf.cast(padding_mask, tf.int32), axis=1))]):
             return {TOKEN_IDS: tf.identity(token_ids), PADDING_MASK: padding_mask}, {}
 

@@ -18,6 +18,11 @@ def asked(page) -> dict:
     return json.loads(page.told("Network.requestWillBeSent")[-1]["request"]["postData"])
 
 
+def asked_of(page, path: str) -> list[dict]:
+    requests = [one["request"] for one in page.told("Network.requestWillBeSent")]
+    return [json.loads(one["postData"]) for one in requests if one["url"].endswith(path)]
+
+
 def say(page, text: str) -> None:
     page.run("document.querySelector('#input-0').focus()")
     page.type(text)
@@ -53,6 +58,24 @@ def test_messages_and_answers_are_shown_and_sent_with_the_next(page):
     assert page.text("#curl").startswith("curl -d '") and page.text("#curl").endswith("/v1/chat/completions")
     page.click("#anew")
     page.wait(is_done(0))
+
+
+def test_what_the_model_looked_at_is_shown_of_the_whole_chat(page):
+    assert page.run("document.querySelector('#looked').hidden")
+    page.run("document.querySelector('#setting-max_tokens').value = '8'")
+    say(page, "To be?")
+    page.wait(is_done(2))
+    answer = page.run("document.querySelector('#messages .assistant p').textContent")
+    page.click("#looked summary")
+    page.wait("document.querySelector('#looked-views .tokens li')")
+    page.run("document.querySelector('#view-special').checked || document.querySelector('#view-special').click()")
+    shown = page.texts("#looked-views .tokens.rows li")
+    assert [shown.count(mark) for mark in authors.CHAT] == [2, 1]
+    request = next(one for one in asked_of(page, ":predict") if one["signature_name"] == "attention")
+    user, assistant = f"{authors.CHAT[0]}user\nTo be?{authors.CHAT[1]}\n", f"{authors.CHAT[0]}assistant\n{answer}"
+    assert request["instances"] == [{"text": user + assistant}]
+    page.click("#anew")
+    page.wait("document.querySelector('#looked').hidden")
 
 
 def test_a_text_that_is_stopped_stays_as_far_as_it_came(page, server):

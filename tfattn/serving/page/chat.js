@@ -17,8 +17,11 @@ export async function writingOf(name, number) {
   return (await ask(`texts/${encodeURIComponent(name)}/${number}.json`)).value;
 }
 
-/** Lays out a chat with a model; returns its control and what to do with it. */
-export function chatWith(model, { chat_template: template, defaults, context }) {
+/**
+ * Lays out a chat with a model; returns its control and what to do with it. `offer` hears of the whole text whenever the
+ * model has written, and of null when there is none.
+ */
+export function chatWith(model, { chat_template: template, defaults, context }, offer) {
   const isChat = template !== null;
   const said = []; // {role, content}
   const control = element("textarea", { id: "input-0", rows: 3, dir: "auto", spellcheck: true, enterKeyHint: "send" });
@@ -41,6 +44,7 @@ export function chatWith(model, { chat_template: template, defaults, context }) 
 
   function anew() {
     said.length = 0;
+    offer(null);
     part("messages").replaceChildren();
     part("messages").hidden = part("anew").hidden = true;
     control.focus();
@@ -54,9 +58,20 @@ export function chatWith(model, { chat_template: template, defaults, context }) 
       const most = values.max_tokens ?? defaults.max_new_tokens;
       return { path: "v1/completions", document: { model, prompt: content, stream: true, ...values, max_tokens: most } };
     }
-    const begin = system.control.value ? [{ role: "system", content: system.control.value }] : [];
-    const messages = [...begin, ...said, { role: "user", content }];
+    const messages = [...begins(), ...said, { role: "user", content }];
     return { path: "v1/chat/completions", document: { model, messages, stream: true, ...values } };
+  }
+
+  function begins() {
+    return system.control.value ? [{ role: "system", content: system.control.value }] : [];
+  }
+
+  /** All that has been said, as the model read and wrote it. */
+  function transcript() {
+    const { begin, end, system: usual } = template;
+    const first = begins().length || usual === null ? begins() : [{ role: "system", content: usual }];
+    const messages = [...first, ...said].map(({ role, content }) => `${begin}${role}\n${content}`);
+    return messages.join(`${end}\n`);
   }
 
   /** Sends what is typed and shows the answer as it is written; `tell` hears of the request. */
@@ -84,6 +99,7 @@ export function chatWith(model, { chat_template: template, defaults, context }) 
     } finally {
       part("stop").hidden = true;
       if (written && isChat) said.push({ role: "user", content }, { role: "assistant", content: written });
+      if (written) offer(isChat ? transcript() : content + written);
     }
     control.focus();
   }

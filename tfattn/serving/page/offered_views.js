@@ -20,7 +20,12 @@ export function offerViews(title, path, signatures, fields, row) {
     return [name, `{"signature_name": "${name}", "instances": [${rowOf(given)}]}`];
   });
   question = bodies.some(([name]) => name === "attention") ? { title, path, bodies } : null;
+  hideViews();
   part("looked").hidden = question === null;
+}
+
+export function hideViews() {
+  part("looked").hidden = true;
   part("looked").open = false;
   part("looked-views").replaceChildren();
 }

@@ -7,7 +7,7 @@ import { element, part, show } from "./elements.js";
 import { fieldsOf, hasRows, hint, requestOf, rowOf } from "./form.js";
 import { ALL_MASKS } from "./masks.js";
 import { ask, begin, hasToken, useToken } from "./server.js";
-import { offerViews } from "./offered_views.js";
+import { hideViews, offerViews } from "./offered_views.js";
 import { NEIGHBORS, neighborsRequest, onlyRow } from "./words.js";
 
 let asked = null; // what the form asks: {name, path, card, fields, outputs, byRows, signatures}, or {chat}
@@ -65,6 +65,7 @@ function clear() {
   part("messages").replaceChildren();
   const parts = ["failure", "notice", "answer", "command", "example", "messages", "options", "stop", "anew"];
   for (const id of parts) part(id).hidden = true;
+  hideViews();
 }
 
 async function showForm(name, version, number, card) {
@@ -72,9 +73,9 @@ async function showForm(name, version, number, card) {
   part("quality").textContent = quality(card);
   part("quality").className = isDoubtful(card) ? "warning" : "hint";
   const writing = number === undefined ? null : await writingOf(name, number);
-  if (writing) return showChat(`${name}${decodeURIComponent(version)}`, writing);
   const path = `v1/models/${encodeURIComponent(name)}${version}`;
   const signatures = (await ask(`${path}/metadata`)).value.metadata.signature_def.signature_def;
+  if (writing) return showChat(`${name}${decodeURIComponent(version)}`, writing, `${path}:predict`, signatures);
   if (!signatures.serving_default) throw new Error(`${name} has no signature serving_default.`);
   const { inputs, outputs } = signatures.serving_default;
   const byRows = [...Object.values(inputs), ...Object.values(outputs)].every(hasRows);
@@ -87,8 +88,11 @@ async function showForm(name, version, number, card) {
   fields[0].control.focus();
 }
 
-function showChat(model, writing) {
-  const chat = chatWith(model, writing);
+function showChat(model, writing, path, signatures) {
+  const chat = chatWith(model, writing, (text) => {
+    if (text === null) return hideViews();
+    offerViews(model, path, signatures, [{ name: "text", json: () => JSON.stringify(text) }], {});
+  });
   asked = { chat };
   part("inputs").replaceChildren(chat.field);
   part("hint").textContent = "Enter sends, Shift+Enter starts a new line";
@@ -181,6 +185,7 @@ function showFailure(error) {
   part("failure-title").textContent = error.status ? `The server answered ${error.status}` : "This did not work";
   part("failure-message").textContent = said(error.message);
   part("answer").hidden = true;
+  hideViews();
   show("failure");
   if (error.status !== 401) return;
   part("access").hidden = false;
