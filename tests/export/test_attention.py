@@ -83,6 +83,12 @@ def test_a_sequence_that_would_fill_the_memory_is_refused(served, monkeypatch):
         served.signatures()["attention"](tf.constant(TEXTS))
 
 
+def test_more_weights_than_a_response_should_have_are_refused(served, monkeypatch):
+    monkeypatch.setattr(attention, "MOST_WEIGHTS", 40)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="at most 40 weights: ask for fewer or shorter texts"):
+        served.signatures()["attention"](tf.constant(TEXTS))
+
+
 def test_columns_are_the_tokens_of_a_table(table_members):
     served = TabularClassifier(TrainedEnsemble(table_members[:1]))
     row = {"age": [30.0], "hours-per-week": [40.0], "Score.BG": [1.0], "work_class": ["private"]}

@@ -14,6 +14,8 @@ ATTENTION, VECTORS, ATTRIBUTIONS = "attention", "attention_vectors", "attributio
 SEGMENTS = "segments"
 # Of a sequence: weights grow with its square, for every layer and head, and a server should not die of one request.
 MOST_TOKENS = 1024
+# Of a request, of all layers and heads: those of 512 tokens in 12 layers of 12 heads, 400 MB as JSON.
+MOST_WEIGHTS = 40_000_000
 
 Tensors = dict[str, tf.Tensor]
 
@@ -51,7 +53,7 @@ def signatures(shown: Shown) -> dict[str, Any]:
                            score, see `integrated_gradients`; `score` and `baseline_score` (B,), that score and the one
                            of no tokens; `scored` (B,) string, what it is the score of
 
-    Longer sequences than MOST_TOKENS are refused.
+    Longer sequences than MOST_TOKENS are refused, and requests for more than MOST_WEIGHTS weights.
 
     Args:
         shown: of one model.
@@ -65,6 +67,10 @@ def signatures(shown: Shown) -> dict[str, Any]:
     def attention(*inputs: tf.Tensor) -> Tensors:
         features, about = _read(shown, inputs)
         weights = {name: value for name, value in look(features).items() if name.endswith("_weights")}
+        said = f"attention is shown of at most {MOST_WEIGHTS:,} weights: ask for fewer or shorter texts"
+        count = tf.add_n([tf.size(value, tf.int64) for value in weights.values()])
+        with tf.control_dependencies([tf.debugging.assert_less_equal(count, tf.cast(MOST_WEIGHTS, tf.int64), said)]):
+            weights = {name: tf.identity(value) for name, value in weights.items()}
         return {**shown.labels(features), **about, **weights}
 
     def vectors(*inputs: tf.Tensor) -> Tensors:
