@@ -1,12 +1,11 @@
-"""Encoders of sentences beside each other: `python -m benchmarks.sentence_encoders ELMO PIPELINE:METRIC ...`.
+"""Encoders of sentences beside each other: `python -m benchmarks.sentence_encoders ELMO TASK:METRIC ...`.
 
-A bidirectional LSTM, with attention, over an ELMo, a BERT from nothing, and MiniLM fine-tuned as the pipeline says. All
-get the same rows; recipes are fixed, and the rows that measure choose nothing. ELMO is an export, or a published
-folder.
+A bidirectional LSTM, `pipelines/TASK_bilstm.yaml`, with attention, over an ELMo, a BERT from nothing, and MiniLM
+fine-tuned as `pipelines/TASK.yaml` says. All get the same rows; recipes are fixed, and the rows that measure choose
+nothing. ELMO is an export, or a published folder.
 
-    python -m benchmarks.sentence_encoders saved_models/elmo_small pipelines/cola.yaml:matthews_correlation \\
-        pipelines/mrpc.yaml:f1/1 pipelines/rte.yaml:accuracy
-    python -m benchmarks.sentence_encoders saved_models/elmo_small pipelines/sst2.yaml:accuracy \\
+    python -m benchmarks.sentence_encoders saved_models/elmo_small cola:matthews_correlation mrpc:f1/1 rte:accuracy
+    python -m benchmarks.sentence_encoders saved_models/elmo_small sst2:accuracy \\
         --set data.source.path=data/SST-2/whole_sentences.tsv
 
 With `--tagging PIPELINE` also frozen features of the ELMo beside frozen vectors of words, `--vectors`, under one head:
@@ -16,6 +15,7 @@ With `--tagging PIPELINE` also frozen features of the ELMo beside frozen vectors
 """
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -23,59 +23,40 @@ import numpy as np
 from benchmarks import results, runs
 from benchmarks.paired import ahead
 from benchmarks.results import Table
-from tfattn.config.resolve import resolve
 
-TRAINING = (
-    "training.epochs=6",
-    "training.optimizer={name: adamw, learning_rate: 1e-3, weight_decay: 0.01}",
-    "training.averaging=null",
-    "runtime.precision=float32",
-)
-BILSTM = (
-    "{{name: bilstm, hidden_dim: 256, num_layers: 2, embedding_dim: 100, dropout: 0.3, max_sequence_length: 512{more}}}"
-)
 BERT = (
-    "{name: bert, hidden_dim: 128, num_layers: 2, num_heads: 2, intermediate_dim: 512, max_sequence_length: 512, "
-    "dropout: 0.2}"
+    "model={name: bert, hidden_dim: 128, num_layers: 2, num_heads: 2, intermediate_dim: 512, max_sequence_length: 512, "
+    "dropout: 0.2}",
+    "data.preprocessing.name=wordpiece",
+    "data.preprocessing.vocabulary=train",
+    "data.preprocessing.vocabulary_size=8000",
+    "task.pooling=mean",
 )
-POOLED = "task={name: text_classification, pooling: pooler}"
 
 
-def encoders(pipeline: str, elmo: str) -> dict[str, list[str]]:
-    """Return the overrides of a pipeline that fine-tunes MiniLM, by the name of what it then trains."""
-    given = resolve(pipeline, ["data.preprocessing.vocabulary=train"]).at("data", "preprocessing")
-    kept = f"max_length: {given['max_length']}, fields: [{', '.join(given['fields'])}]"
-    words = [f"data.preprocessing={{name: spelled_words, {kept}}}", POOLED, *TRAINING]
-    pieces = [f"data.preprocessing={{name: wordpiece, vocabulary: train, vocabulary_size: 8000, {kept}}}", *TRAINING]
-
-    def bilstm(more: str = "") -> list[str]:
-        return [f"model={BILSTM.format(more=more)}", *words]
-
-    below = f", elmo: {{pretrained: {elmo}}}"
+def encoders(task: str, elmo: str) -> dict[str, tuple[str, Sequence[str]]]:
+    """Return what trains each encoder, by its name: a pipeline, and what is set in it."""
+    bilstm, attention, below = f"pipelines/{task}_bilstm.yaml", "model.attention=true", f"model.elmo.pretrained={elmo}"
     return {
-        "BiLSTM": bilstm(),
-        "+ attention": bilstm(", attention: true"),
-        "+ ELMo": bilstm(below),
-        "+ attention, ELMo": bilstm(f", attention: true{below}"),
-        "BERT from nothing": [f"model={BERT}", *pieces],
-        "MiniLM": [],
+        "BiLSTM": (bilstm, []),
+        "+ attention": (bilstm, [attention]),
+        "+ ELMo": (bilstm, [below]),
+        "+ attention, ELMo": (bilstm, [attention, below]),
+        "BERT from nothing": (bilstm, BERT),
+        "MiniLM": (f"pipelines/{task}.yaml", []),
     }
 
 
 def sentences(arguments: argparse.Namespace) -> Table:
-    """Train every encoder on every pipeline, with one seed after the other."""
-    columns: dict[str, list[str]] = {}
-    for named in arguments.pipelines:
-        pipeline, _, metric = named.partition(":")
-        for name, overrides in encoders(pipeline, arguments.elmo).items():
+    """Train every encoder for every task, with one seed after the other."""
+    rows: dict[str, list[str]] = {}
+    for named in arguments.tasks:
+        task, _, metric = named.partition(":")
+        for name, (pipeline, overrides) in encoders(task, arguments.elmo).items():
             found = _measured(pipeline, [*overrides, *arguments.set], metric, arguments.seeds)
-            columns.setdefault(name, []).append(f"{found.mean():.4f} ({found.min():.4f} to {found.max():.4f})")
-    names = [
-        f"{Path(pipeline).stem}, {metric}"
-        for pipeline, _, metric in (one.partition(":") for one in arguments.pipelines)
-    ]
-    rows = [[name, *values] for name, values in columns.items()]
-    return Table(title=f"Encoders of sentences, {arguments.seeds} seeds", columns=["", *names], rows=rows)
+            rows.setdefault(name, [name]).append(f"{found.mean():.4f} ({found.min():.4f} to {found.max():.4f})")
+    columns = ["", *(named.replace(":", ", ") for named in arguments.tasks)]
+    return Table(title=f"Encoders of sentences, {arguments.seeds} seeds", columns=columns, rows=[*rows.values()])
 
 
 def words(arguments: argparse.Namespace) -> Table:
@@ -94,7 +75,7 @@ def words(arguments: argparse.Namespace) -> Table:
     return Table(title=f"Frozen features of words, {arguments.seeds} seeds", columns=columns, rows=[row])
 
 
-def _measured(pipeline: str, overrides: list[str], metric: str, seeds: int) -> np.ndarray:
+def _measured(pipeline: str, overrides: Sequence[str], metric: str, seeds: int) -> np.ndarray:
     """Run a pipeline with some seeds; return the metric of each."""
     found = []
     for seed in range(1, seeds + 1):
@@ -108,7 +89,7 @@ def parser() -> argparse.ArgumentParser:
     """Return what reads the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.sentence_encoders", description=__doc__.splitlines()[0])
     parser.add_argument("elmo", help="an export of an ELMo, or a published folder")
-    parser.add_argument("pipelines", nargs="*", metavar="PIPELINE:METRIC")
+    parser.add_argument("tasks", nargs="*", metavar="TASK:METRIC", help="such as cola:matthews_correlation")
     parser.add_argument("--tagging", metavar="PIPELINE", help="a pipeline of a tagger on a bilstm")
     parser.add_argument("--vectors", help="vectors of words for it, of the width of its `embedding_dim`")
     parser.add_argument("--seeds", type=int, default=3, help="how many runs of each")
@@ -121,5 +102,5 @@ if __name__ == "__main__":
     given = parser().parse_args()
     if given.tagging and not given.vectors:
         parser().error("--tagging needs --vectors")
-    tables = ([sentences(given)] if given.pipelines else []) + ([words(given)] if given.tagging else [])
+    tables = ([sentences(given)] if given.tasks else []) + ([words(given)] if given.tagging else [])
     results.publish(tables, command=results.own_command(), record=given.record)
