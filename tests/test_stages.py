@@ -22,7 +22,7 @@ ensemble: {seeds: 3}
 """
 
 
-@pytest.mark.parametrize("stage", [stages.evaluate, stages.export])
+@pytest.mark.parametrize("stage", ["evaluate", "export"])
 def test_a_stage_that_has_to_train_first_says_so(tmp_path, monkeypatch, capsys, stage):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tiny.yaml").write_text(PIPELINE)
@@ -31,7 +31,9 @@ def test_a_stage_that_has_to_train_first_says_so(tmp_path, monkeypatch, capsys, 
         raise Stopped(130)
 
     monkeypatch.setattr(stages, "train", interrupted)
+    monkeypatch.setattr(stages, "prepare", lambda run, **options: False)
+    monkeypatch.setattr(stages, "check_prepared", lambda members: None)
     with pytest.raises(Stopped):
-        stage(Run(resolve("tiny.yaml"), inputs=Inputs(data={}, training={}), runtime=Runtime()))
+        stages.run(Run(resolve("tiny.yaml"), inputs=Inputs(data={}, training={}), runtime=Runtime()), stage)
     said = " ".join(capsys.readouterr().err.split())
-    assert "evaluate needs trained weights: it trains first (epochs: 40, models: 3); Ctrl-C stops it" in said
+    assert f"{stage} needs trained weights: it trains first (epochs: 40, models: 3); Ctrl-C stops it" in said

@@ -1,6 +1,7 @@
 """What can be known to be wrong before anything long begins: of a configuration, then of it and the data."""
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tfattn import registry
@@ -11,6 +12,7 @@ from tfattn.config.schema import EMBEDDINGS, Config
 from tfattn.data.section import Data
 from tfattn.errors import ConfigError, ConfigProblems
 from tfattn.preprocessing.preprocessor import Preprocessor
+from tfattn.runs.data import data_of
 from tfattn.runs.ensemble import ensemble_of
 from tfattn.runs.member import Member, build_task, check_labels
 from tfattn.tasks.task import Task
@@ -19,9 +21,14 @@ from tfattn.training.trainer import Trainer
 from tfattn.vectors.token_embeddings import check_beginning
 
 
-def check(config: Config) -> Config:
-    """Find all that can be known to be wrong before data are read."""
-    parts = _built(config, "data", "training", "export", "runtime")
+def check(config: Config) -> Data:
+    """Find all that can be known to be wrong before data are read.
+
+    Returns:
+        the built `data` section.
+    """
+    sections = {name: functools.partial(build, config, name) for name in ("training", "export", "runtime")}
+    parts = _built({"data": lambda: data_of(config), **sections})
     data: Data = parts["data"]
     preprocessor = data.preprocessing
     name = config.values["task"]["name"]
@@ -43,24 +50,23 @@ def check(config: Config) -> Config:
     _check_task(config, task, parts["training"], sizes)
     _check_length(config, preprocessor, model)
     _check_ensemble(config, task, data)
-    return config
+    return data
 
 
 def check_prepared(members: Sequence[Member]) -> None:
     """Find what the data say to be wrong, before anything is trained: true sizes, and labels that they do not have."""
     check_labels(members)
     for member in {member.prepared: member for member in members}.values():
-        preprocessor = member.preprocessor()
-        task = outline(lambda member=member, preprocessor=preprocessor: member.task(preprocessor))
-        _check_task(member.config, task, build(member.config, "training"), preprocessor.sizes)
+        sizes = member.preprocessor.sizes  # fitted before the outline, which would have no values of tables
+        _check_task(member.config, outline(member.task), member.trainer, sizes)
 
 
-def _built(config: Config, *sections: str) -> dict[str, Any]:
-    """Build sections, by their names; all that is wrong with any of them is said at once."""
+def _built(sections: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
+    """Build sections, by their names; report all problems of all sections at once."""
     built, problems = {}, []
-    for section in sections:
+    for name, make in sections.items():
         try:
-            built[section] = build(config, section)
+            built[name] = make()
         except ConfigError as error:
             problems.append(error)
     if problems:

@@ -13,7 +13,6 @@ from tfattn.config.resolve import resolve, resolve_section
 from tfattn.errors import ConfigError, TrainingError
 from tfattn.evaluation.comparison import Outcome, write
 from tfattn.runs.comparison import Comparison, Planned
-from tfattn.runs.data import data_of
 from tfattn.runs.identity import inputs_of
 from tfattn.runs.run import Run
 from tfattn.training.runtime import Runtime
@@ -55,7 +54,7 @@ def compare(path: Path, overrides: Sequence[str] | None = None) -> Path:
 def _run_of(comparison: Comparison, planned: Planned) -> Path:
     """Return the folder of a run."""
     config = resolve(comparison.pipeline, planned.overrides)
-    return Run(config, inputs=inputs_of(config, data_of(check(config))), runtime=Runtime()).folder
+    return Run(config, inputs=inputs_of(config, check(config)), runtime=Runtime()).folder
 
 
 def _outcome(planned: Planned, comparison: Comparison, run: Path, *, log: Path) -> Outcome:

@@ -1,12 +1,11 @@
-"""The stages of a pipeline, each a few lines of glue: what to read, what to build, what to call, what to keep.
-
-A stage first calls the one before it, which says that it is done or does its work.
-"""
+"""The stages of a pipeline, each a few lines of glue: what to read, what to build, what to call, what to keep."""
 
 import dataclasses
 import functools
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Literal, get_args
 
 from tfattn import console, files, pretrained, registry
 from tfattn.checks import check, check_prepared
@@ -44,42 +43,61 @@ from tfattn.training.seeding import seeded
 from tfattn.training.workers import start_workers
 from tfattn.vectors.token_embeddings import begin
 
+Stage = Literal["prepare", "train", "evaluate", "export"]
+STAGES: tuple[Stage, ...] = get_args(Stage)  # each needs those before it
+
 
 def open_run(pipeline: Path, overrides: list[str] | None) -> Run:
-    """Resolve and check a pipeline file, take the devices and find the folders of the run."""
+    """Resolve and check a pipeline file, start the devices and find the folders of the run."""
     config = resolve(pipeline, overrides)
-    # First of all: devices can only be divided, and other processes be met, before TensorFlow computes anything.
+    # Before TensorFlow computes anything: devices can be divided, and other workers be met, only then.
     runtime: Runtime = build(config, "runtime").start()
-    return Run(config, inputs=inputs_of(config, data_of(check(config))), runtime=runtime)
+    return Run(config, inputs=inputs_of(config, check(config)), runtime=runtime)
 
 
-def run(run: Run, *, force: bool = False, workers: int = 1) -> None:
-    """Run all stages."""
-    prepare(run, force=force)
-    train(run, force=force, workers=workers)
-    evaluate(run, force=force, workers=workers)
-    export(run, force=force)
+def run(run: Run, stage: Stage | None = None, *, force: bool = False, workers: int = 1) -> None:
+    """Run a stage, and before it the stages that it needs. A stage whose inputs have not changed is skipped.
+
+    Args:
+        run: the run.
+        stage: the last stage; None runs all.
+        force: whether to run `stage`, or all stages, even if nothing has changed.
+        workers: the number of local processes that train together.
+    """
+    needed = STAGES[: STAGES.index(stage) + 1] if stage else STAGES
+    forced = {name: force and stage in (None, name) for name in STAGES}
+    trains = "train" in needed and (forced["train"] or not _is_trained(run))
+    if prepare(run, force=forced["prepare"]) or trains:
+        check_prepared(run.members)
+    if trains and stage in ("evaluate", "export"):
+        extent = f"{run.members[0].trainer.length}, models: {len(run.members)}"
+        console.note(f"{stage} needs trained weights: it trains first ({extent}); Ctrl-C stops it, nothing is lost")
+    if "train" in needed:
+        train(run, force=forced["train"], workers=workers)
+    ensemble = functools.cache(lambda: load(run))
+    if "evaluate" in needed and run.runtime.is_chief:
+        evaluate(run, ensemble, force=forced["evaluate"])
+    if "export" in needed and run.runtime.is_chief:
+        export(run, ensemble, force=forced["export"])
 
 
-def prepare(run: Run, *, force: bool = False) -> None:
-    """Turn raw rows into checked, divided records."""
+def prepare(run: Run, *, force: bool = False) -> bool:
+    """Turn raw rows into checked, divided records; return whether any had to be prepared."""
+    prepared = False
     for member in run.datasets:
         with member.preparation(force=force) as needed:
             if needed:
                 make = functools.partial(data_of, member.config)
                 prepare_data(make(), member.prepared, member.seed, make=make, identity=member.prepared.name)
-        if needed:
-            check_prepared([member])
+                prepared = True
+    return prepared
 
 
 def train(run: Run, *, force: bool = False, workers: int = 1) -> None:
-    """Trains each model on its records, from the last checkpoint where there is one."""
-    prepare(run)
-    if force or not _is_trained(run):
-        check_prepared(run.members)
+    """Train each model on its records, from the last checkpoint if there is one."""
     if force:
         for member in run.members:
-            member.records.forget("train", "checkpoints")
+            member.stage_log.forget("train", "checkpoints")
     if workers > 1 and not _is_trained(run):
         _train_in_workers(run, workers)
         return
@@ -87,40 +105,30 @@ def train(run: Run, *, force: bool = False, workers: int = 1) -> None:
         _train(member, run.runtime)
 
 
-def evaluate(run: Run, *, force: bool = False, workers: int = 1) -> None:
-    """Measures the best weights, in float32 as the export has them: metrics, plots and a report."""
-    if not _is_trained(run):
-        extent = f"{build(run.config, 'training').length}, models: {len(run.members)}"
-        console.note(f"evaluate needs trained weights: it trains first ({extent}); Ctrl-C stops it, nothing is lost")
-    train(run, workers=workers)
-    if not run.runtime.is_chief:
-        return
+def evaluate(run: Run, ensemble: Callable[[], TrainedEnsemble], *, force: bool = False) -> None:
+    """Measure the best weights, in float32 as the export has them: metrics, plots and a report."""
     inputs = identity.of_evaluation(run.config, _weights(run))
-    with run.records.stage("evaluate", force=force, inputs=inputs, leaves=(OPERATING_POINT, *LEFT)) as needed:
+    with run.stage_log.stage("evaluate", force=force, inputs=inputs, outputs=(OPERATING_POINT, *LEFT)) as needed:
         if needed:
-            ensemble = load(run)
-            choose_operating_point(run, ensemble)
-            predicted = predict_split(run, ensemble, measuring_split(run))
+            choose_operating_point(run, ensemble())
+            predicted = predict_split(run, ensemble(), measuring_split(run))
             report = registry.find("report", run.config.values["task"]["name"])
-            write_evaluation(report(ensemble, predicted), run, split=predicted.split, chosen=_chosen(run, ensemble))
+            chosen = _chosen(run, ensemble())
+            write_evaluation(report(ensemble(), predicted), run, split=predicted.split, chosen=chosen)
 
 
-def export(run: Run, *, force: bool = False) -> None:
+def export(run: Run, ensemble: Callable[[], TrainedEnsemble], *, force: bool = False) -> None:
     """Write the best weights as a SavedModel that predicts as they do."""
-    evaluate(run)
-    if not run.runtime.is_chief:
-        return
     section = build(run.config, "export")
     inputs = identity.of_export(run.config, _weights(run))
-    made_of = run.records.digest(inputs)
+    made_of = run.stage_log.digest(inputs)
     version = None if force else exported(run.name, section, made_of)
-    with run.records.stage("export", force=version is None, inputs=inputs) as needed:
+    with run.stage_log.stage("export", force=version is None, inputs=inputs) as needed:
         if needed and version is not None:  # an export was killed after its version had appeared
             finish(version, section)
         elif needed:
-            ensemble = load(run)
-            served = registry.find("served", run.config.values["task"]["name"])(ensemble)
-            rows, expected = predict_for_parity(run, ensemble, served)
+            served = registry.find("served", run.config.values["task"]["name"])(ensemble())
+            rows, expected = predict_for_parity(run, ensemble(), served)
             write_export(
                 served,
                 name=run.name,
@@ -136,18 +144,18 @@ def export(run: Run, *, force: bool = False) -> None:
 
 
 def _train(member: Member, runtime: Runtime) -> None:
-    left = ("history.jsonl", ENVIRONMENT, "checkpoints/*/*")
-    with member.records.stage("train", leaves=left) as needed, telling_out_of_memory():
+    outputs = ("history.jsonl", ENVIRONMENT, "checkpoints/*/*")
+    with member.stage_log.stage("train", outputs=outputs) as needed, telling_out_of_memory():
         if not needed:
             return
         with seeded(member.training_seed), runtime.scope():
-            task = member.task(member.preprocessor())
+            task = member.task()
             for path, source in member.config.published.items():
                 model = functools.reduce(getattr, path[1:], task.model)
                 optional = task.optional_layers if model is task.model else [model.pooler]
                 pretrained.open(source).load_into(model, optional).show()
             if (beginning := member.config.values["model"].get(EMBEDDINGS)) is not None:
-                begin(task.model, member.preprocessor(), beginning["from"]).show()
+                begin(task.model, member.preprocessor, beginning["from"]).show()
         records = _encoded(member, task, runtime) if task.encoder_is_frozen else member.prepared
         train, validation = (member.reader(split, folder=records) for split in (TRAIN, VALIDATION))
         trained_on = environment_of(runtime, task)
@@ -156,7 +164,7 @@ def _train(member: Member, runtime: Runtime) -> None:
             files.write_json(member.folder / ENVIRONMENT, dataclasses.asdict(trained_on))
         if (waste := train.waste(0)) > 0:
             console.note(f"padding: {waste:.1%} of all tokens in the first epoch")
-        build(member.config, "training").train(
+        member.trainer.train(
             task,
             train,
             validation,
@@ -168,7 +176,7 @@ def _train(member: Member, runtime: Runtime) -> None:
 
 
 def _is_trained(run: Run) -> bool:
-    return all(member.records.is_done("train") for member in run.members)
+    return all(member.stage_log.is_done("train") for member in run.members)
 
 
 def _weights(run: Run) -> list[str]:
@@ -177,7 +185,7 @@ def _weights(run: Run) -> list[str]:
 
 
 def _chosen(run: Run, ensemble: TrainedEnsemble) -> list[str]:
-    """Says what the validation rows chose."""
+    """List what the validation rows chose."""
     chosen = {
         "which epoch to keep": run.config.at("training", "selection") == "best_epoch",
         "the operating point": ensemble.operating_point is not None,
@@ -199,7 +207,7 @@ def _trained_on(run: Run, served: Served) -> TrainingFile:
 
 def _train_in_workers(run: Run, workers: int) -> None:
     plugins = [word for plugin in registry.PLUGINS for word in ("--plugin", plugin)]
-    command = [sys.executable, "-m", "tfattn", "train", str(run.records.write_config()), *plugins]
+    command = [sys.executable, "-m", "tfattn", "train", str(run.stage_log.write_config()), *plugins]
     status = start_workers(workers, command)
     if status:
         sys.exit(status)
@@ -208,7 +216,7 @@ def _train_in_workers(run: Run, workers: int) -> None:
 def _encoded(member: Member, task: Task, runtime: Runtime) -> Path:
     """Compute the vectors of a frozen encoder once, and keep them with the member."""
     folder = member.folder / "encoded"
-    if not _stands(folder):
+    if not _is_intact(folder):
         splits = {}
         for split in (TRAIN, VALIDATION):
             encoded, targets = encode(task, member.reader(split), runtime)
@@ -221,7 +229,7 @@ def _encoded(member: Member, task: Task, runtime: Runtime) -> Path:
     return folder
 
 
-def _stands(folder: Path) -> bool:
+def _is_intact(folder: Path) -> bool:
     if folder.exists():
         try:
             files.verify(folder)

@@ -65,8 +65,7 @@ def test_a_published_decoder_is_asked_for_answers(opened, tmp_path):
     run = opened("pretrained: tiny.gguf", "byte_bpe", "chat", fields, length)
     stages.prepare(run)
     (member,) = run.members
-    preprocessor = member.preprocessor()
-    task = member.task(preprocessor)
+    preprocessor, task = member.preprocessor, member.task()
     pretrained.open(tmp_path / "tiny.gguf").load_into(task.model)
     statistics = [task.statistics(task(batch), batch) for batch in member.reader("train").dataset(0)]
     assert sum(float(each["num_bytes"]) for each in statistics) == 4 * len("pump")

@@ -39,7 +39,7 @@ def run(tmp_path, monkeypatch):
 def test_a_single_model_is_trained_in_the_folder_of_the_run(run, ensemble):
     alone = run(f"ensemble={ensemble}")
     (member,) = alone.members
-    assert (member.folder, member.id, member.records) == (alone.folder, alone.id, alone.records)
+    assert (member.folder, member.id, member.stage_log) == (alone.folder, alone.id, alone.stage_log)
     assert alone.id == run().id
     assert run("training.seed=3").members[0].training_seed == 3
 
@@ -66,7 +66,7 @@ def test_seeds_share_the_data_of_their_fold(run):
 
 def test_a_member_trains_the_same_if_it_is_run_alone(run, tmp_path):
     for member in run("ensemble.folds=2", "ensemble.seeds=2").members:
-        alone = Run(resolve(member.records.write_config()), inputs=INPUTS, runtime=Runtime())
+        alone = Run(resolve(member.stage_log.write_config()), inputs=INPUTS, runtime=Runtime())
         (again,) = alone.members
         assert (again.id, again.prepared, again.training_seed) == (member.id, member.prepared, member.training_seed)
     assert not (tmp_path / "runs/tiny/latest").exists()
@@ -110,7 +110,7 @@ def test_any_seed_may_be_that_of_training(run, seed, training_seed):
 
 def test_the_newest_run_is_the_one_whose_stage_began_last(run, tmp_path):
     for one in (run(), run("seed=8"), run()):
-        with one.records.stage("train", force=True):
+        with one.stage_log.stage("train", force=True):
             pass
         assert (tmp_path / "runs/tiny/latest").resolve() == (tmp_path / one.folder)
 

@@ -44,7 +44,7 @@ def open_run(tmp_path_factory):
         for member in run.members:
             if not (member.folder / "checkpoints").exists():
                 with seeded(member.training_seed):
-                    task = member.task(member.preprocessor())
+                    task = member.task()
                 kept = Checkpoints(member.folder / "checkpoints", writes=True)
                 kept.save_frozen(frozen(task))
                 kept.save(1, {"weights": trained(task)}, {"step": 1, "best": None})

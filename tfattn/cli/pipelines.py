@@ -27,7 +27,7 @@ def run(
 def prepare(pipeline: Pipeline, set: Overrides = None, force: Force = False, plugin: Plugins = None) -> None:
     """Read and check the raw data, split it, make the vocabulary, write TFRecords."""
     stages = loading.stages(plugin)
-    stages.prepare(stages.open_run(pipeline, set), force=force)
+    stages.run(stages.open_run(pipeline, set), "prepare", force=force)
 
 
 @app.command()
@@ -36,14 +36,14 @@ def train(
 ) -> None:
     """Train, from the last checkpoint where there is one."""
     stages = loading.stages(plugin)
-    stages.train(stages.open_run(pipeline, set), force=force, workers=workers)
+    stages.run(stages.open_run(pipeline, set), "train", force=force, workers=workers)
 
 
 @app.command()
 def evaluate(pipeline: Pipeline, set: Overrides = None, force: Force = False, plugin: Plugins = None) -> None:
     """Measure the best checkpoint: metrics.json, plots, report.html."""
     stages = loading.stages(plugin)
-    stages.evaluate(stages.open_run(pipeline, set), force=force)
+    stages.run(stages.open_run(pipeline, set), "evaluate", force=force)
 
 
 @app.command()
@@ -63,4 +63,4 @@ def compare(
 def export(pipeline: Pipeline, set: Overrides = None, force: Force = False, plugin: Plugins = None) -> None:
     """Write the SavedModel and prove that it answers as the trained model does."""
     stages = loading.stages(plugin)
-    stages.export(stages.open_run(pipeline, set), force=force)
+    stages.run(stages.open_run(pipeline, set), "export", force=force)

@@ -1,6 +1,7 @@
 """One model of a run: its configuration, its prepared data and the folder of its weights."""
 
 import contextlib
+import functools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,9 @@ from tfattn.data.transforms import Transform
 from tfattn.errors import DataError
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.runs.ensemble import training_seed
-from tfattn.runs.records import StageRecords, announce
+from tfattn.runs.stage_log import StageLog, announce
 from tfattn.tasks.task import Task
+from tfattn.training.trainer import Trainer
 
 
 class Member:
@@ -31,7 +33,7 @@ class Member:
     Args:
         config: of this model alone.
         prepared: the folder of the prepared data.
-        records: of the folder of its training.
+        stage_log: of the folder of its training.
 
     Attributes:
         folder: of its training, with its checkpoints.
@@ -40,15 +42,14 @@ class Member:
         training_seed: of weights, the order of rows and dropout.
     """
 
-    def __init__(self, config: Config, *, prepared: Path, records: StageRecords):
+    def __init__(self, config: Config, *, prepared: Path, stage_log: StageLog):
         self.config = config
         self.prepared = prepared
-        self.records = records
-        self.id = records.made_of
-        self.folder = records.folder
+        self.stage_log = stage_log
+        self.id = stage_log.made_of
+        self.folder = stage_log.folder
         self.seed: int = config.values["seed"]
         self.training_seed = training_seed(config)
-        self._seen = False  # whether an earlier stage in this process has already prepared the data
 
     @contextlib.contextmanager
     def preparation(self, *, force: bool) -> Iterator[bool]:
@@ -56,9 +57,13 @@ class Member:
         with files.lock(self.prepared.with_name(f".{self.prepared.name}.lock"), wait=True):
             files.remove_leftovers(self.prepared.parent)
             needed = force or not self.prepared.exists()
-            announce("prepare", self.prepared, needed=needed, again=self._seen)
-            self._seen = True
+            announce("prepare", self.prepared, needed=needed)
             yield needed
+
+    @functools.cached_property
+    def trainer(self) -> Trainer:
+        """The `training` section."""
+        return build(self.config, "training")
 
     @property
     def facts(self) -> Facts:
@@ -86,8 +91,9 @@ class Member:
             transforms=self._transforms(is_training) if folder in (None, self.prepared) else (),
         )
 
+    @functools.cached_property
     def preprocessor(self) -> Preprocessor:
-        """Build the preprocessor, as it was fitted."""
+        """The preprocessor, as `prepare` has fitted it."""
         preprocessor: Preprocessor = build(self.config, "data", "preprocessing")
         files.verify(self.prepared, "preprocessing/*", remedy=PREPARE_AGAIN)
         preprocessor.load(self.prepared / "preprocessing")
@@ -97,24 +103,19 @@ class Member:
         examples: Examples = build(self.config, "data", "examples")
         if not is_training and not examples.file_roles:
             return ()
-        preprocessor = self.preprocessor()
-        decoders = examples.decoders(preprocessor)
+        decoders = examples.decoders(self.preprocessor)
         if not is_training:
             return decoders
-        transforms = [*decoders, *examples.transforms(preprocessor)]
+        transforms = [*decoders, *examples.transforms(self.preprocessor)]
         if self.config.at("data", "augmentation") is None:
             return transforms
         augmentation: Augmentation = build(self.config, "data", "augmentation")
         return [*transforms, *augmentation.transforms()]
 
-    def task(self, preprocessor: Preprocessor) -> Task:
-        """Build the model, untrained, of the sizes that the data need, and the task on it.
-
-        Args:
-            preprocessor: as it was fitted.
-        """
-        model = build(self.config, "model", **preprocessor.sizes)
-        return build_task(self.config, model, preprocessor, self.facts["targets"])
+    def task(self) -> Task:
+        """Build the model, untrained, of the sizes that the data need, and the task on it."""
+        model = build(self.config, "model", **self.preprocessor.sizes)
+        return build_task(self.config, model, self.preprocessor, self.facts["targets"])
 
 
 def build_task(config: Config, model: keras.Model, preprocessor: Preprocessor, targets: dict[str, Any]) -> Task:

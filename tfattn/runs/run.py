@@ -7,7 +7,7 @@ from tfattn.runs import identity
 from tfattn.runs.ensemble import configurations
 from tfattn.runs.identity import Inputs
 from tfattn.runs.member import Member
-from tfattn.runs.records import StageRecords
+from tfattn.runs.stage_log import StageLog
 from tfattn.training.runtime import Runtime
 
 
@@ -23,7 +23,7 @@ class Run:
         name: as configured.
         id: the identity of the data and settings of the run.
         folder: of the results of the whole run.
-        records: of the stages of the whole run; training is recorded by each member.
+        stage_log: of the stages of the whole run; training is in the log of each member.
         members: the models. A single one has its files in the run's folder.
 
     Example:
@@ -39,19 +39,19 @@ class Run:
         root = Path(config.values["runs_folder"]) / self.name
         self.id = identity.of_run(config, inputs)
         self.folder = root / self.id
-        self.records = self._records(self.folder, config, self.id, link=root / "latest")
+        self.stage_log = self._stage_log(self.folder, config, self.id, link=root / "latest")
         self.members = []
         configs = configurations(config)
         for one in configs:
             id = identity.of_run(one, inputs)
-            records = self._records(self.folder / "members" / id, one, id) if len(configs) > 1 else self.records
+            log = self._stage_log(self.folder / "members" / id, one, id) if len(configs) > 1 else self.stage_log
             prepared = root / "prepared" / identity.of_data(one, inputs)
-            self.members.append(Member(one, prepared=prepared, records=records))
+            self.members.append(Member(one, prepared=prepared, stage_log=log))
 
     @property
     def datasets(self) -> list[Member]:
         """One member of each folder of prepared data."""
         return list({member.prepared: member for member in self.members}.values())
 
-    def _records(self, folder: Path, config: Config, id: str, *, link: Path | None = None) -> StageRecords:
-        return StageRecords(folder, config, id, link=link, writes=self.runtime.is_chief)
+    def _stage_log(self, folder: Path, config: Config, id: str, *, link: Path | None = None) -> StageLog:
+        return StageLog(folder, config, id, link=link, writes=self.runtime.is_chief)

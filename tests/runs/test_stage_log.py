@@ -4,7 +4,7 @@ import pytest
 
 from tfattn import files
 from tfattn.config.schema import Config
-from tfattn.runs.records import StageRecords
+from tfattn.runs.stage_log import StageLog
 
 CONFIG = Config({"training": {"epochs": 1}})
 
@@ -12,14 +12,14 @@ CONFIG = Config({"training": {"epochs": 1}})
 @pytest.fixture
 def records(tmp_path):
     """Records of one folder, as another process finds them."""
-    return lambda **options: StageRecords(tmp_path / "run", CONFIG, "made of this", **options)
+    return lambda **options: StageLog(tmp_path / "run", CONFIG, "made of this", **options)
 
 
 @pytest.fixture
 def trained(records):
     """A folder in which `train` is done; it left a history."""
     done = records()
-    with done.stage("train", leaves=("history.jsonl",)) as needed:
+    with done.stage("train", outputs=("history.jsonl",)) as needed:
         assert needed
         files.write_text(done.folder / "history.jsonl", "{}\n")
     assert done.is_done("train") and records().is_done("train")
@@ -41,7 +41,7 @@ def test_a_stage_is_done_again_once_what_it_left_is_damaged(name, content, train
     assert not again.is_done("train")
     if content is not None or name == "history.jsonl":  # without its record it was never done
         assert f"train is run again, because of damage: {path}: " in capsys.readouterr().err
-    with again.stage("train", leaves=("history.jsonl",)) as needed:
+    with again.stage("train", outputs=("history.jsonl",)) as needed:
         assert needed
         files.write_text(trained.folder / "history.jsonl", "{}\n")
     assert records().is_done("train")

@@ -1,4 +1,4 @@
-"""Records of the stages that are done, written when a stage has ended well and read before it is run again."""
+"""The log of the stages that are done: written when a stage ends well, read before the stage is run again."""
 
 import contextlib
 import time
@@ -26,15 +26,15 @@ class Done(files.Manifest):
     seconds: float
 
 
-class StageRecords:
-    """The records of stages in a folder, as `stages/<stage>.json`, beside the configuration of the stages.
+class StageLog:
+    """The log of the stages of a folder: `stages/<stage>.json`, next to the configuration.
 
     Args:
         folder: of a run or of a member.
         config: written as `config.yaml`.
         made_of: the identity of the run or member, on which every stage depends.
-        link: a link that is pointed at the folder whenever a stage begins; None for no link.
-        writes: whether this process writes; of several that train together, only the chief does.
+        link: a link that is set to the folder whenever a stage starts; None for no link.
+        writes: whether this process writes; of several workers, only the chief does.
     """
 
     def __init__(self, folder: Path, config: Config, made_of: str, *, link: Path | None = None, writes: bool = True):
@@ -43,63 +43,52 @@ class StageRecords:
         self.made_of = made_of
         self._link = link
         self._writes = writes
-        self._seen: set[str] = set()  # stages that this process has announced
-        self._told: set[str] = set()
-        self._done: dict[str, str] = {}  # stages that this process has found done, and the digest of their inputs
+        # Whether each stage is done with inputs of a digest: SHA-256 of checkpoints takes seconds.
+        self._checked: dict[tuple[str, str], bool] = {}
 
     @contextlib.contextmanager
     def stage(
-        self, name: str, *, force: bool = False, inputs: Any = None, leaves: Sequence[str] = ()
+        self, name: str, *, force: bool = False, inputs: Any = None, outputs: Sequence[str] = ()
     ) -> Iterator[bool]:
         """Yield whether the stage has to run; when the block ends well, record it as done.
 
         Args:
             name: the stage.
             force: whether to run it even if it is done.
-            inputs: what it depends on beside the identity of the run or member.
-            leaves: patterns of the files that it writes into the folder; if one is damaged, the stage is not done.
+            inputs: what it depends on in addition to the identity of the run or member.
+            outputs: patterns of the files that it writes into the folder; if one is damaged, the stage is not done.
         """
         needed = force or not self.is_done(name, inputs=inputs)
         if not (needed and self._writes):
-            self._say(name, needed)
+            announce(name, self.folder, needed=needed)
             if self._writes:
                 self._mend_config()
             yield needed
             return
         with files.lock(self.folder):
-            self._say(name, needed)
+            announce(name, self.folder, needed=needed)
             self._path(name).unlink(missing_ok=True)
             self.write_config()
             started = time.monotonic()
             yield True
             seconds = round(time.monotonic() - started, 1)
-            left = [path for pattern in leaves for path in self.folder.glob(pattern) if path.is_file()]
-            self._done[name] = made_of = self.digest(inputs)
-            files.write_text(self._path(name), files.record(self.folder, left, inputs=made_of, seconds=seconds))
+            written = [path for pattern in outputs for path in self.folder.glob(pattern) if path.is_file()]
+            made_of = self.digest(inputs)
+            files.write_text(self._path(name), files.record(self.folder, written, inputs=made_of, seconds=seconds))
+            self._checked[name, made_of] = True
 
     def is_done(self, stage: str, *, inputs: Any = None) -> bool:
-        """Tell whether a stage has ended well with these inputs and its files are undamaged; note a damaged one."""
-        record, made_of = self._path(stage), self.digest(inputs)
-        if self._done.get(stage) == made_of:
-            return True
-        if not record.exists():
-            return False
-        try:
-            done = files.read_record(record, Done)
-            if done["inputs"] != made_of:
-                return False
-            files.check(self.folder, done["files"])
-        except DataError as error:
-            self._tell(f"{stage} is run again, because of damage: {error.where}: {error.what}")
-            return False
-        self._done[stage] = made_of
-        return True
+        """Return whether a stage has ended well with these inputs and its outputs are intact; note a damaged one."""
+        key = stage, self.digest(inputs)
+        if key not in self._checked:
+            self._checked[key] = self._is_intact(*key)
+        return self._checked[key]
 
     def forget(self, stage: str, *names: str) -> None:
         """Delete the record of a stage and its folders of these names, if this process writes."""
         if not self._writes:
             return
-        self._done.pop(stage, None)
+        self._checked.clear()
         with files.lock(self.folder):
             self._path(stage).unlink(missing_ok=True)
             for name in names:
@@ -121,6 +110,20 @@ class StageRecords:
     def _config_file(self) -> Path:
         return self.folder / "config.yaml"
 
+    def _is_intact(self, stage: str, made_of: str) -> bool:
+        record = self._path(stage)
+        if not record.exists():
+            return False
+        try:
+            done = files.read_record(record, Done)
+            if done["inputs"] != made_of:
+                return False
+            files.check(self.folder, done["files"])
+        except DataError as error:
+            note(f"{stage} is run again, because of damage: {error.where}: {error.what}")
+            return False
+        return True
+
     def _mend_config(self) -> None:
         if not is_sealed(self._config_file):
             note(f"written again, because of damage: {self._config_file}")
@@ -130,19 +133,7 @@ class StageRecords:
     def _path(self, stage: str) -> Path:
         return self.folder / "stages" / f"{stage}.json"
 
-    def _tell(self, sentence: str) -> None:
-        if sentence not in self._told:  # several stages may check whether one is done
-            self._told.add(sentence)
-            note(sentence)
 
-    def _say(self, stage: str, needed: bool) -> None:
-        announce(stage, self.folder, needed=needed, again=stage in self._seen)
-        self._seen.add(stage)
-
-
-def announce(stage: str, folder: Path, *, needed: bool, again: bool = False) -> None:
-    """Tell the user that a stage begins; or that it is skipped, unless this was told before (`again`)."""
-    if needed:
-        note(f"{stage}: {folder}")
-    elif not again:
-        note(f"{stage}: nothing has changed, skipped (--force runs it): {folder}")
+def announce(stage: str, folder: Path, *, needed: bool) -> None:
+    """Note that a stage starts, or that it is skipped."""
+    note(f"{stage}: {folder}" if needed else f"{stage}: nothing has changed, skipped (--force runs it): {folder}")
