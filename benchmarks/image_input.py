@@ -15,7 +15,7 @@ from benchmarks.timing import comparison, medians
 from tfattn.data.augmentation import Augmentation
 from tfattn.data.batching import Batching
 from tfattn.data.class_targets import Classes
-from tfattn.data.image_examples import ImageExamples
+from tfattn.data.examples import Examples
 from tfattn.data.image_folder import ImageFolder
 from tfattn.data.prepare import prepare
 from tfattn.data.reader import Reader
@@ -72,7 +72,7 @@ def reader(photos: Path, keep: str, augmentation: Augmentation) -> Reader:
         batching=batching,
         split=Split(validation=0.1),
         targets=Classes(),
-        examples=ImageExamples(),
+        examples=Examples(),
     )
     folder = photos.parent / keep
     if not folder.exists():

@@ -8,7 +8,7 @@ from tests.data.small_images import write_folder
 from tfattn.data.augmentation import Augmentation
 from tfattn.data.batching import Batching
 from tfattn.data.class_targets import Classes
-from tfattn.data.image_examples import ImageExamples
+from tfattn.data.examples import Examples
 from tfattn.data.image_folder import ImageFolder
 from tfattn.data.image_transforms import ColourJitter, Cutout, Flip, ResizedCrop, Shift
 from tfattn.data.prepare import prepare
@@ -107,7 +107,7 @@ def prepared(tmp_path_factory):
         batching=Batching(batch_size=8),
         split=Split(validation=0.125),
         targets=Classes(),
-        examples=ImageExamples(),
+        examples=Examples(),
     )
     prepare(data, folder / "prepared", 7)
     return data, folder / "prepared"

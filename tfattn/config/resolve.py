@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tfattn import registry
+from tfattn.config.moved import move
 from tfattn.config.read import KeyPath, Tree, parse_yaml, read_yaml
 from tfattn.config.schema import EMBEDDINGS, Config, check, keys_of
 from tfattn.config.wording import shown
@@ -37,6 +38,8 @@ def resolve(path: str | Path, overrides: list[str] | None = None) -> Config:
     for override in overrides or ():
         with _collecting(problems, unread, ()):
             _override(tree, override)
+    with _collecting(problems, unread, ()):
+        move(tree)
     with _collecting(problems, unread, ("model",)):
         _fill_from_pretrained(tree)
     return check(tree, "pipeline", problems, unread)

@@ -44,14 +44,6 @@ SHARED_KEYS: dict[str, dict[str, Argument]] = {
     "sections.elmo": {"pretrained": PRETRAINED},
 }
 
-# Keys of older pipeline files, and where they stand now.
-MOVED_KEYS = {
-    "training.seeds": "ensemble.seeds",
-    "training.folds": "ensemble.folds",
-    "data.labels": "data.targets.labels",
-}
-
-
 @dataclass
 class Config:
     """A checked configuration, whole.
@@ -125,10 +117,7 @@ class _Checker:
             return {}
         keys = keys_of(*entry)
         for unknown in [key for key in values if key not in keys and not (named and key == "name")]:
-            moved = MOVED_KEYS.get(".".join(map(str, (*path, unknown))))
-            what = f"the key is now `{moved}`" if moved else "unknown key"
-            remedy = "" if moved else nearest(unknown, keys) or _offered(keys)
-            self._problem((*path, unknown), what, remedy=remedy)
+            self._problem((*path, unknown), "unknown key", remedy=nearest(unknown, keys) or _offered(keys))
         resolved = {"name": values["name"]} if named else {}
         if named:
             self.origins[(*path, "name")] = self.tree.place((*path, "name"))

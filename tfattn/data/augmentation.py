@@ -30,7 +30,7 @@ class Augmentation:
 
     Example:
         augmentation = Augmentation(shift=4, flip="alternating", cutout=8)
-        reader = Reader(folder, "train", transforms=[*decoders, *augmentation.transforms()], **options)
+        reader = Reader(folder, "train", transforms=[FromRecords(images), *augmentation.transforms()], **options)
     """
 
     resized_crop: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None

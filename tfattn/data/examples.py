@@ -50,14 +50,12 @@ class Examples:
     Attributes:
         stay_together: whether the examples of a row train side by side; else they come anywhere in an epoch.
         list_roles: those of the values that it reads which are lists of texts; the targets check them.
-        file_roles: those which are the bytes of files; the source checks them.
         made_of: what rows need to have for any example to be made of them, for messages.
         ready_made: which of them another tool may have made, see `completed`: none, those that train, or all.
     """
 
     stay_together: bool = True
     list_roles: tuple[str, ...] = ()
-    file_roles: tuple[str, ...] = ()
     made_of: str = "rows"
     ready_made: Literal["none", "training", "all"] = "none"
 
@@ -94,10 +92,10 @@ class Examples:
         fields = fields_of([row], preprocessor)
         inputs = preprocessor({name: fields[name] for name in preprocessor.fields})
         features = {}
-        for name, output in preprocessor(fields).items():
+        for name, output in preprocessor.to_records(fields).items():
             if name == EXAMPLE_ROWS:
                 continue
-            dtype = "int64" if output.dtype.is_integer else "float32"
+            dtype = "int64" if output.dtype.is_integer else "bytes" if output.dtype == tf.string else "float32"
             role = "input" if name in inputs else "target"
             shape = tuple(output.shape[1:])
             features[STORED_NAMES.get(name, name)] = Feature(dtype, shape, MASKS.get(name, PADDING_MASK), role)
@@ -116,7 +114,7 @@ class Examples:
         Raises:
             DataError: a row has a target that cannot be taught; names the place.
         """
-        outputs = preprocessor(fields_of(rows, preprocessor))
+        outputs = preprocessor.to_records(fields_of(rows, preprocessor))
         places = outputs.pop(EXAMPLE_ROWS, tf.range(len(rows))).numpy().tolist()
         columns = {STORED_NAMES.get(name, name): _values(output) for name, output in outputs.items()}
         for number, place in enumerate(places):
@@ -126,10 +124,6 @@ class Examples:
     def completed(self, values: dict[str, Any]) -> dict[str, Any]:
         """Add what an example lacks that another tool has made, where it follows from the rest."""
         return values
-
-    def decoders(self, preprocessor: Preprocessor) -> Sequence[Transform]:
-        """List what is done to every batch as it is read, where records hold the bytes of files: the same each time."""
-        return ()
 
     def transforms(self, preprocessor: Preprocessor) -> Sequence[Transform]:
         """List what is done to training batches as they are read, with another outcome in each epoch."""

@@ -279,7 +279,7 @@ def _tokens(folder: Path, splits: Sequence[str]) -> dict[str, np.ndarray]:
 
 
 def _made_of(data: Data) -> str:
-    return COLUMNS if data.preprocessing.reads_columns else IMAGES if data.examples.file_roles else TEXTS
+    return COLUMNS if data.preprocessing.reads_columns else IMAGES if data.preprocessing.file_fields else TEXTS
 
 
 def _hash(folder: Path) -> str:

@@ -77,7 +77,7 @@ class Data:
         self.examples.require(preprocessing)
         self._check_measured()
         self._check_roles()
-        if augmentation is not None and not self.examples.file_roles:
+        if augmentation is not None and not preprocessing.file_fields:
             raise ConfigError("there are no images to change", key="augmentation", expected="no such key")
         if batching.balanced and not have_classes(targets.features):
             raise ConfigError("there are no classes to balance", key="batching.balanced", expected="false")
@@ -115,7 +115,7 @@ class Data:
     def text_roles(self, key: str) -> tuple[str, ...]:
         """Tell the roles of a source whose values are texts."""
         targets = () if self.sources[key].has_examples else self.targets.text_roles
-        others = (*self.examples.list_roles, *self.examples.file_roles)
+        others = (*self.examples.list_roles, *self.preprocessing.file_fields)
         read = (role for role in self.compared_roles(key) if role not in others)
         return (*read, *targets, *self.split.roles)
 

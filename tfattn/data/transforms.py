@@ -9,6 +9,8 @@ from collections.abc import Mapping
 import numpy as np
 import tensorflow as tf
 
+from tfattn.preprocessing.preprocessor import Preprocessor
+
 Batch = Mapping[str, tf.Tensor]
 
 STREAM = 2**32 - 1  # tells these draws from those of the order of an epoch
@@ -42,6 +44,20 @@ class Transform:
                 TensorFlow's stateless functions.
         """
         raise NotImplementedError
+
+
+class FromRecords(Transform):
+    """Features of what records hold, such as images of the bytes of files.
+
+    Args:
+        preprocessor: makes the features.
+    """
+
+    def __init__(self, preprocessor: Preprocessor):
+        self.preprocessor = preprocessor
+
+    def __call__(self, batch: Batch, seeds: tf.Tensor) -> dict[str, tf.Tensor]:
+        return self.preprocessor.from_records(batch)
 
 
 def seeds_of(records: tf.Tensor, *, seed: int, epoch: int) -> tf.Tensor:

@@ -48,7 +48,7 @@ class Images(Preprocessor):
         images({"image": tf.constant([Path("cat.jpg").read_bytes()])})["images"]  # (1, 32, 32, 3) float32
     """
 
-    fields = (IMAGE,)
+    fields = file_fields = (IMAGE,)
 
     def __init__(
         self,
@@ -111,6 +111,20 @@ class Images(Preprocessor):
             `images` (B, Y, X, 3) float32, from 0 to 1.
         """
         return {IMAGES: as_images(self.pixels(fields[IMAGE]))}
+
+    def to_records(self, fields: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        """Return `images` (B,) strings: the bytes of the pixels, or of the files, as `keep` says."""
+        if self.keep == "files":
+            return {IMAGES: fields[IMAGE]}
+        pixels = self.pixels(fields[IMAGE]).numpy()
+        return {IMAGES: tf.constant([one.tobytes() for one in pixels])}
+
+    def from_records(self, features: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        """Return `images` (B, Y, X, 3) as `__call__` does."""
+        if self.keep == "files":
+            return {**features, **self({IMAGE: features[IMAGES]})}
+        pixels = tf.reshape(tf.io.decode_raw(features[IMAGES], tf.uint8), (-1, *self.height_and_width, 3))
+        return {**features, IMAGES: as_images(pixels)}
 
     def _decoded(self, images: tf.Tensor) -> tf.Tensor:
         def of_one(numbered: tuple[tf.Tensor, tf.Tensor]) -> tf.Tensor:

@@ -31,6 +31,7 @@ class Preprocessor(tf.Module):
         needs_pretrained: whether `adopt` has to be called first.
         spells: whether it also tells how each token, which is then a word, is spelled: `character_ids`.
         fits_on_all_rows: whether `fit` reads all training rows, because it counts; else of very many a sample.
+        file_fields: those of `fields` whose values are the bytes of files.
     """
 
     fields: tuple[str, ...]
@@ -40,6 +41,7 @@ class Preprocessor(tf.Module):
     needs_pretrained: bool = False
     spells: bool = False
     fits_on_all_rows: bool = False
+    file_fields: tuple[str, ...] = ()
 
     @property
     def sizes(self) -> dict[str, Any]:
@@ -137,6 +139,14 @@ class Preprocessor(tf.Module):
         other's, and `example_rows` (E,) says of which row each is.
         """
         raise NotImplementedError
+
+    def to_records(self, fields: dict[str, tf.Tensor]) -> dict[str, Any]:
+        """Turn raw fields into what records hold; by default the features themselves."""
+        return self(fields)
+
+    def from_records(self, features: dict[str, tf.Tensor]) -> dict[str, Any]:
+        """Turn a batch of what records hold into features, in the graph of the reader."""
+        return features
 
     def truncated(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
         """Find rows that are too long and are cut by `__call__`: (B,) bool; by default none."""

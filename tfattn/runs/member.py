@@ -18,7 +18,7 @@ from tfattn.data.raw_rows import read_rows
 from tfattn.data.reader import Reader
 from tfattn.data.records import PREPARE_AGAIN
 from tfattn.data.split import TRAIN
-from tfattn.data.transforms import Transform
+from tfattn.data.transforms import FromRecords, Transform
 from tfattn.errors import DataError
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.runs.ensemble import training_seed
@@ -100,12 +100,10 @@ class Member:
         return preprocessor
 
     def _transforms(self, is_training: bool) -> Sequence[Transform]:
-        examples: Examples = build(self.config, "data", "examples")
-        if not is_training and not examples.file_roles:
-            return ()
-        decoders = examples.decoders(self.preprocessor)
+        decoders = [FromRecords(self.preprocessor)] if self.preprocessor.file_fields else []
         if not is_training:
             return decoders
+        examples: Examples = build(self.config, "data", "examples")
         transforms = [*decoders, *examples.transforms(self.preprocessor)]
         if self.config.at("data", "augmentation") is None:
             return transforms

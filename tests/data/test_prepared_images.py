@@ -13,7 +13,6 @@ from tfattn.data.batching import Batching
 from tfattn.data.class_targets import Classes
 from tfattn.data.csv_files import CsvFile
 from tfattn.data.examples import Examples
-from tfattn.data.image_examples import ImageExamples
 from tfattn.data.image_folder import ImageFolder
 from tfattn.data.local_engine import Local
 from tfattn.data.prepare import prepare
@@ -22,6 +21,7 @@ from tfattn.data.reader import Reader
 from tfattn.data.section import Data
 from tfattn.data.split import Split
 from tfattn.data.summary import read_summary
+from tfattn.data.transforms import FromRecords
 from tfattn.errors import ConfigError
 from tfattn.preprocessing.images import Images
 from tfattn.preprocessing.table import TableColumns
@@ -34,7 +34,7 @@ def section(folder, *, damaged="refuse", keep="pixels", processes=1, **split):
         batching=Batching(batch_size=4),
         split=Split(**split or {"validation": 0.25}),
         targets=Classes(),
-        examples=ImageExamples(),
+        examples=Examples(),
         engine=Local(processes=processes),
     )
 
@@ -51,7 +51,7 @@ def test_batches_are_what_the_preprocessing_makes_of_the_files(tmp_path, keep):
         batching=Batching(batch_size=4),
         seed=1,
         shuffle=False,
-        transforms=data.examples.decoders(data.preprocessing),
+        transforms=[FromRecords(data.preprocessing)],
     )
     [batch] = reader.dataset(0)
     assert reader.inputs == ("images",) and reader.targets == ("label_ids",)
@@ -101,21 +101,15 @@ def test_a_folder_is_kept_aside_for_the_end(tmp_path):
         batching=Batching(batch_size=4),
         split=Split(validation=0.2, hold_out={"folder": ["test"]}),
         targets=Classes(),
-        examples=ImageExamples(),
+        examples=Examples(),
     )
     prepare(data, tmp_path / "prepared", 7)
     assert {row["folder"] for row in read_rows(tmp_path / "prepared", "test")} == {"test"}
     assert read_summary(tmp_path / "prepared")["rows"] == {"train": 8, "validation": 2, "test": 10}
 
 
-def test_what_goes_together_is_checked_when_it_is_built(tmp_path):
-    folder = write_folder(tmp_path / "photos")
+def test_only_images_are_augmented(tmp_path):
     parts = {"batching": Batching(batch_size=4), "split": Split(), "targets": Classes()}
-    with pytest.raises(
-        ConfigError, match="images are read, not texts or tables: expected images, received TableColumns"
-    ):
-        table = TableColumns(categorical=("folder",))
-        Data(source=ImageFolder(path=str(folder)), preprocessing=table, examples=ImageExamples(), **parts)
     with pytest.raises(ConfigError, match="there are no images to change"):
         source = CsvFile(path="none.csv", fields={"a": "a", "label": "b"})
         table = TableColumns(categorical=("a",))
