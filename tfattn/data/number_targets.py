@@ -57,7 +57,7 @@ class Numbers(Target):
         numbers = np.fromiter((read(row.fields[TARGET]) for row in rows), np.float64)
         mean, deviation = float(numbers.mean()), float(numbers.std())
         step = float(np.spacing(np.float32(np.abs(numbers).max())))
-        if 0 < np.ptp(numbers) and deviation < step:
+        if np.ptp(numbers) > 0 and deviation < step:
             raise DataError(
                 "float32 cannot tell the targets apart",
                 expected=f"training rows whose standard deviation is at least {step:.3g}, the distance of neighboring "
