@@ -44,6 +44,13 @@ def test_a_number_that_is_always_the_same_is_nothing_to_learn():
         fitted("5", "5.0", "5")
 
 
+def test_numbers_that_float32_cannot_tell_apart_are_refused():
+    with pytest.raises(DataError, match="float32 cannot tell the targets apart: .* at least 128.*Subtract a constant"):
+        fitted("1700000000", "1700000060", "1700000120")
+    assert fitted("1700000000", "1700030000").facts["deviation"] == pytest.approx(15000, abs=64)
+    assert fitted("1e-35", "2e-35").facts["deviation"] == pytest.approx(5e-36)
+
+
 def test_rows_are_not_told_apart_by_their_number():
     assert Numbers().stratum(row("1")) == Numbers().stratum(row("2")) == "" and not Numbers().is_stratified
     assert list(Numbers().classes(row("1"))) == []

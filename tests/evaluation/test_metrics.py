@@ -108,3 +108,27 @@ def test_intervals_of_numbers_hold_the_metric_and_narrow_with_the_rows():
         assert few[f"{name}_low"] < few[name] < few[f"{name}_high"] and 3 < widths[0] / widths[1] < 15
     assert many["mean_absolute_error"] == pytest.approx(5 * np.sqrt(2 / np.pi), rel=0.05)
     assert many["baseline_root_mean_squared_error"] == pytest.approx(10, rel=0.05)
+
+
+@pytest.mark.parametrize(("shift", "scale"), [(1.7e9, 1), (101_325, 1e-3), (-5, 1e6)])
+def test_metrics_of_numbers_know_no_origin_and_scale_with_the_unit(shift, scale):
+    draw = np.random.default_rng(0)
+    true = draw.normal(40, 10, 50)
+    predicted = true + draw.normal(0, 5, 50)
+    expected = metrics.regression(true, predicted, guess=41.0)
+    found = metrics.regression(scale * (true + shift), scale * (predicted + shift), guess=scale * (41.0 + shift))
+    assert found == pytest.approx(
+        {name: value * (scale if "_error" in name else 1) for name, value in expected.items()}, rel=1e-5
+    )
+
+
+@pytest.mark.parametrize(("shift", "scale"), [(1e6, 1), (0, 1e-6), (-3, 1e6)])
+def test_metrics_of_ranks_know_neither_shift_nor_scale_of_scores(shift, scale):
+    draw = np.random.default_rng(0)
+    true = draw.random((50, 3)) < 0.3
+    scores = draw.random((50, 3)).round(3)
+    moved = scale * (scores + shift)
+    positive = true[:, 0]
+    assert metrics.detection(positive, positive, moved[:, 0]) == metrics.detection(positive, positive, scores[:, 0])
+    expected = metrics.multi_label(true, true, scores, ["a", "b", "c"])
+    assert metrics.multi_label(true, true, moved, ["a", "b", "c"]) == pytest.approx(expected)

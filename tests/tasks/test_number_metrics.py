@@ -1,34 +1,47 @@
-"""Metrics of numbers: sums that add up, correlations as SciPy has them, intervals by hand."""
+"""Metrics of numbers: as SciPy and scikit-learn compute them, whatever the unit and the origin of the numbers."""
 
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
-from tfattn.tasks.number_metrics import NumberSums, fisher, spearman
+from tfattn.tasks.number_metrics import fisher, number_metrics, spearman
 
 DRAW = np.random.default_rng(0)
 TRUE = DRAW.normal(50, 10, 200)
 PREDICTED = 0.5 * TRUE + DRAW.normal(20, 5, 200)
 
 
-def test_sums_of_parts_are_the_sums_of_the_whole():
-    first, second, whole = (
-        vars(NumberSums.of(TRUE[some], PREDICTED[some])) for some in (slice(0, 70), slice(70, None), slice(None))
+def test_metrics_are_those_of_scipy_and_scikit_learn():
+    assert number_metrics(TRUE, PREDICTED) == pytest.approx(
+        {
+            "mean_absolute_error": mean_absolute_error(TRUE, PREDICTED),
+            "root_mean_squared_error": root_mean_squared_error(TRUE, PREDICTED),
+            "r2": r2_score(TRUE, PREDICTED),
+            "pearson": stats.pearsonr(TRUE, PREDICTED)[0],
+        }
     )
-    assert {name: first[name] + second[name] for name in first} == pytest.approx(whole)
-
-
-def test_correlations_are_those_of_scipy():
-    assert NumberSums.of(TRUE, PREDICTED).metrics()["pearson"] == pytest.approx(stats.pearsonr(TRUE, PREDICTED)[0])
     rounded = PREDICTED.round(-1)  # with ties
     assert spearman(TRUE, rounded) == pytest.approx(stats.spearmanr(TRUE, rounded)[0])
 
 
+@pytest.mark.parametrize("scale", [1e-30, 1e-3, 1.0, 1e4, 1e30])
+@pytest.mark.parametrize("shift", [0, -1e3, 101_325, 1.7e9])
+def test_errors_are_in_the_unit_of_the_numbers_and_correlations_know_neither_unit_nor_origin(shift, scale):
+    found = number_metrics(scale * (TRUE + shift), scale * (PREDICTED + shift))
+    expected = number_metrics(TRUE, PREDICTED)
+    for name in ("mean_absolute_error", "root_mean_squared_error"):
+        assert found[name] == pytest.approx(scale * expected[name], rel=1e-6)
+    for name in ("r2", "pearson"):
+        assert found[name] == pytest.approx(expected[name], abs=1e-6)
+
+
 def test_predicting_the_mean_explains_nothing_and_what_never_varies_correlates_with_nothing():
-    metrics = NumberSums.of(TRUE, np.full(200, TRUE.mean())).metrics()
-    assert metrics["r2"] == pytest.approx(0, abs=1e-9) and abs(metrics["pearson"]) < 1e-6
-    same = NumberSums.of(np.full(5, 3.0), np.arange(5.0)).metrics()
-    assert same["r2"] == same["pearson"] == 0 == spearman(np.full(5, 3.0), np.arange(5.0))
+    metrics = number_metrics(TRUE, np.full(200, TRUE.mean()))
+    assert metrics["r2"] == pytest.approx(0, abs=1e-9) and metrics["pearson"] == 0
+    same = np.full(5, 0.1)  # whose computed mean is not 0.1
+    assert number_metrics(same, np.arange(5.0))["r2"] == number_metrics(same, np.arange(5.0))["pearson"] == 0
+    assert spearman(same, np.arange(5.0)) == 0
 
 
 def test_the_interval_of_a_correlation_is_that_of_scipy():

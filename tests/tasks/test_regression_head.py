@@ -46,11 +46,13 @@ def test_several_predict_their_mean():
     np.testing.assert_array_equal(array(head().combined(some)["predictions"]), [2, 5])
 
 
-def test_metrics_are_those_of_scikit_learn_over_the_rows_that_count():
-    statistics = {name: array(value) for name, value in head().statistics({"logits": LOGITS}, BATCH).items()}
-    rows = {name: array(value)[:3] for name, value in head().of_each_row({"logits": LOGITS}, BATCH).items()}
-    true, predicted = BATCH["target_values"][:3], [45.0, 30.0, 60.0]
-    assert head().metrics_from(statistics, rows) == pytest.approx(
+@pytest.mark.parametrize("shift", [0, 1e4, 2**22])  # at the last, float32 holds halves
+def test_metrics_are_those_of_scikit_learn_wherever_the_numbers_lie(shift):
+    some = RegressionHead(width=2, targets={"mean": 40.0 + shift, "deviation": 10.0}, loss="mean_squared_error")
+    batch = {**BATCH, "target_values": BATCH["target_values"].astype("float64") + shift}
+    rows = {name: array(value)[:3] for name, value in some.of_each_row({"logits": LOGITS}, batch).items()}
+    true, predicted = np.array([40.0, 30.0, 35.0]), np.array([45.0, 30.0, 60.0])
+    assert some.metrics_from(some.statistics({"logits": LOGITS}, batch), rows) == pytest.approx(
         {
             "mean_absolute_error": mean_absolute_error(true, predicted),
             "root_mean_squared_error": root_mean_squared_error(true, predicted),

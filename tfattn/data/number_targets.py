@@ -1,6 +1,5 @@
 """A number for each row."""
 
-import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,7 +17,7 @@ from tfattn.formats.numbers import read
 class Numbers(Target):
     """A number for each row, from the role `target`, in the unit of the file.
 
-    It is read as float32; infinity is none. Rows are not stratified by it.
+    It is kept as float32, which has seven digits; infinity is none. Rows are not stratified by it.
     """
 
     roles = text_roles = (TARGET,)
@@ -53,11 +52,20 @@ class Numbers(Target):
         """Learn mean and deviation.
 
         Raises:
-            DataError: all rows have the same number.
+            DataError: all rows have the same number, or float32 cannot tell them apart.
         """
         numbers = np.fromiter((read(row.fields[TARGET]) for row in rows), np.float64)
         mean, deviation = float(numbers.mean()), float(numbers.std())
-        if math.isclose(mean + deviation, mean, rel_tol=1e-9, abs_tol=1e-30):
+        step = float(np.spacing(np.float32(np.abs(numbers).max())))
+        if np.ptp(numbers) > 0 and deviation < step:
+            raise DataError(
+                "float32 cannot tell the targets apart",
+                expected=f"training rows whose standard deviation is at least {step:.3g}, the distance of neighboring "
+                "float32 numbers of this size",
+                received=f"{deviation:.3g}, around {mean:.9g}",
+                remedy="Subtract a constant from the targets, such as the first timestamp.",
+            )
+        if np.ptp(numbers) == 0:
             raise DataError(
                 "there is nothing to predict",
                 expected="training rows whose targets differ",

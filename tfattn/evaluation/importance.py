@@ -9,6 +9,7 @@ from scipy import stats
 from sklearn.metrics import average_precision_score
 
 from tfattn.tasks.label_metrics import roc_auc
+from tfattn.tasks.number_metrics import number_metrics
 
 Row = dict[str, str]
 ScoreEach = Callable[[Sequence[Row]], Sequence[np.ndarray]]
@@ -67,8 +68,8 @@ def of_numbers(deviation: float) -> Measure:
     """Measure predictions (N,) by the right numbers (N,): squared error, in squares of a deviation, and R2."""
 
     def measured(true: np.ndarray, predicted: np.ndarray) -> tuple[float, float]:
-        squared = np.square((predicted - true) / deviation).mean()
-        return squared, 1 - squared * deviation**2 / max(np.var(true), 1e-30)
+        metrics = number_metrics(true, predicted)
+        return (metrics["root_mean_squared_error"] / deviation) ** 2, metrics["r2"]
 
     return Measure("squared error", "R2", measured)
 

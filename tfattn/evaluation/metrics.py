@@ -8,7 +8,7 @@ from sklearn.metrics import average_precision_score, confusion_matrix
 
 from tfattn.tasks.intervals import NORMAL_95
 from tfattn.tasks.label_metrics import LabelCounts, LabelSetCounts, roc_auc
-from tfattn.tasks.number_metrics import NumberSums, fisher, spearman
+from tfattn.tasks.number_metrics import fisher, number_metrics, spearman
 
 SEED, RESAMPLES = 0, 1000  # of the bootstrap: one evaluation of one model always says the same
 
@@ -71,7 +71,7 @@ def detection(positive: np.ndarray, found: np.ndarray, scores: np.ndarray) -> di
 def regression(true: np.ndarray, predicted: np.ndarray, *, guess: float) -> dict[str, float]:
     """Compute the metrics of predicted numbers by flat names.
 
-        mean_absolute_error, root_mean_squared_error, r2, pearson    as NumberSums has them
+        mean_absolute_error, root_mean_squared_error, r2, pearson    as number_metrics has them
         spearman                                                     the rank correlation
         baseline_mean_absolute_error, baseline_root_mean_squared_error    of always predicting the same
 
@@ -85,18 +85,16 @@ def regression(true: np.ndarray, predicted: np.ndarray, *, guess: float) -> dict
 
     Sources: Efron 1979, "Bootstrap methods: another look at the jackknife"; for Fisher's, see number_metrics.fisher.
     """
-    true, predicted = true.astype("float64"), predicted.astype("float64")
-    metrics = {**NumberSums.of(true, predicted).metrics(), "spearman": spearman(true, predicted)}
+    metrics = {**number_metrics(true, predicted), "spearman": spearman(true, predicted)}
     for name in ("pearson", "spearman"):
         metrics[f"{name}_low"], metrics[f"{name}_high"] = fisher(metrics[name], len(true))
-    terms = np.stack(list(NumberSums.terms(true, predicted).values()), axis=1)
     draw = np.random.default_rng(SEED)
-    drawn = [terms[draw.integers(len(true), size=len(true))].sum(axis=0) for _ in range(RESAMPLES)]
-    resampled = [NumberSums(*sums).metrics() for sums in drawn]
+    samples = (draw.integers(len(true), size=len(true)) for _ in range(RESAMPLES))
+    resampled = [number_metrics(true[sample], predicted[sample]) for sample in samples]
     for name in ("mean_absolute_error", "root_mean_squared_error", "r2"):
         low, high = np.percentile([one[name] for one in resampled], (2.5, 97.5))
         metrics[f"{name}_low"], metrics[f"{name}_high"] = float(low), float(high)
-    baseline = NumberSums.of(true, np.full_like(true, guess)).metrics()
+    baseline = number_metrics(true, np.full(len(true), guess))
     names = ("mean_absolute_error", "root_mean_squared_error")
     return metrics | {f"baseline_{name}": baseline[name] for name in names}
 

@@ -1,75 +1,44 @@
-"""Metrics of predicted numbers, from sums which batches, replicas and folds add up."""
+"""Metrics of predicted numbers, the same in training and in reports."""
 
 import math
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from tfattn.tasks.intervals import NORMAL_95
 
 
-@dataclass(frozen=True)
-class NumberSums:
-    """Sums over N rows of what was predicted (p) for them and what would be right (t).
+def number_metrics(true: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
+    """Compute errors and correlation of N predicted numbers.
+
+    Both sides are centered before they are squared: of timestamps or air pressures the mean has more digits than
+    the differences that matter, and sums of uncentered squares would lose these.
 
     Args:
-        rows: N.
-        absolute, squared: of the errors |p - t| and (p - t)^2.
-        true, predicted: of t and p.
-        true_squared, predicted_squared, product: of t^2, p^2 and t p.
+        true: (N,) the targets.
+        predicted: (N,) the predictions.
+
+    Returns:
+        `mean_absolute_error` and `root_mean_squared_error`, in the unit of the targets; `r2`, the fraction of the
+        variance that is explained, below 0 where the mean of the targets would predict better; and `pearson`, the
+        correlation. `r2` is 0 where all targets are the same, and `pearson` where either side is.
+
+    Example:
+        >>> number_metrics(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 6.0]))["mean_absolute_error"]
+        1.0
     """
-
-    rows: float
-    absolute: float
-    squared: float
-    true: float
-    predicted: float
-    true_squared: float
-    predicted_squared: float
-    product: float
-
-    @staticmethod
-    def terms(true: Any, predicted: Any) -> dict[str, Any]:
-        """Compute the terms of each row, by the names of the sums: (N,) each, arrays or tensors."""
-        error = predicted - true
-        return {
-            "rows": error * 0 + 1,
-            "absolute": abs(error),
-            "squared": error * error,
-            "true": true,
-            "predicted": predicted,
-            "true_squared": true * true,
-            "predicted_squared": predicted * predicted,
-            "product": true * predicted,
-        }
-
-    @classmethod
-    def of(cls, true: np.ndarray, predicted: np.ndarray) -> "NumberSums":
-        """Sum the terms of N rows, (N,) and (N,)."""
-        return cls(**{name: float(values.sum()) for name, values in cls.terms(true, predicted).items()})
-
-    def metrics(self, *, unit: float = 1.0) -> dict[str, float]:
-        """Measure all rows together.
-
-        Args:
-            unit: what 1 of the numbers stands for, in the unit of the file.
-
-        Returns:
-            `mean_absolute_error` and `root_mean_squared_error`, in the unit of the file; `r2`, the fraction of the
-            variance that is explained, below 0 where the mean of the rows would predict better; and `pearson`, the
-            correlation. Where all numbers are the same, the last two are 0.
-        """
-        around_mean = self.true_squared - self.true**2 / self.rows
-        spread = self.predicted_squared - self.predicted**2 / self.rows
-        covariance = self.product - self.true * self.predicted / self.rows
-        varies = around_mean > 1e-9 * self.true_squared
-        return {
-            "mean_absolute_error": unit * self.absolute / self.rows,
-            "root_mean_squared_error": unit * math.sqrt(self.squared / self.rows),
-            "r2": 1.0 - self.squared / around_mean if varies else 0.0,
-            "pearson": covariance / math.sqrt(around_mean * spread) if varies and spread > 0 else 0.0,
-        }
+    true, predicted = np.asarray(true, "float64"), np.asarray(predicted, "float64")
+    error = predicted - true
+    squared = np.dot(error, error)
+    centered_true, centered_predicted = true - true.mean(), predicted - predicted.mean()
+    true_norm, predicted_norm = np.linalg.norm(centered_true), np.linalg.norm(centered_predicted)
+    true_varies, predicted_varies = np.ptp(true) > 0, np.ptp(predicted) > 0
+    covariance = np.dot(centered_true, centered_predicted)
+    return {
+        "mean_absolute_error": float(np.abs(error).mean()),
+        "root_mean_squared_error": math.sqrt(squared / len(true)),
+        "r2": float(1 - squared / true_norm**2) if true_varies else 0.0,
+        "pearson": float(covariance / (true_norm * predicted_norm)) if true_varies and predicted_varies else 0.0,
+    }
 
 
 def spearman(true: np.ndarray, predicted: np.ndarray) -> float:
@@ -79,8 +48,7 @@ def spearman(true: np.ndarray, predicted: np.ndarray) -> float:
     """
     from scipy.stats import rankdata  # half a second, for commands that measure nothing
 
-    ranks = NumberSums.of(rankdata(true) - (len(true) + 1) / 2, rankdata(predicted) - (len(true) + 1) / 2)
-    return ranks.metrics()["pearson"]
+    return number_metrics(rankdata(true), rankdata(predicted))["pearson"]
 
 
 def fisher(correlation: float, rows: int) -> tuple[float, float]:

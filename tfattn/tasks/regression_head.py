@@ -8,7 +8,7 @@ from keras import ops
 
 from tfattn.features import LOGITS, PREDICTIONS, TARGET_VALUES, WEIGHTS
 from tfattn.tasks.head import Head, mean_of
-from tfattn.tasks.number_metrics import NumberSums, spearman
+from tfattn.tasks.number_metrics import number_metrics, spearman
 from tfattn.tasks.operating_point import OperatingPoint
 
 Loss = Literal["mean_squared_error", "mean_absolute_error", "huber"]
@@ -59,20 +59,14 @@ class RegressionHead(Head):
         """Average all."""
         return mean_of(predictions)
 
-    def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """Compute the sums of NumberSums, in standard deviations: there squares keep their digits."""
-        counts = ops.cast(batch[WEIGHTS] > 0, "float32")
-        true, predicted = self._standardized(batch), outputs[LOGITS][:, 0]
-        return {name: ops.sum(values * counts) for name, values in NumberSums.terms(true, predicted).items()}
-
     def of_each_row(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """Return targets and predictions, (B,) each: ranks are no sums."""
+        """Return targets and predictions, (B,) each: neither ranks nor centered squares are sums over batches."""
         return {"true": batch[TARGET_VALUES], **self.predictions(outputs)}
 
     def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
-        """Compute the metrics of NumberSums, and the rank correlation `spearman`."""
-        metrics = NumberSums(**{name: float(value) for name, value in statistics.items()}).metrics(unit=self.deviation)
-        return {**metrics, "spearman": spearman(rows["true"], rows[PREDICTIONS])}
+        """Compute `number_metrics`, and the rank correlation `spearman`."""
+        true, predicted = rows["true"], rows[PREDICTIONS]
+        return {**number_metrics(true, predicted), "spearman": spearman(true, predicted)}
 
     def _standardized(self, batch: dict[str, Any]) -> Any:
         return (batch[TARGET_VALUES] - self.mean) / self.deviation
