@@ -12,8 +12,8 @@ from benchmarks import peers
 from benchmarks.results import Table
 from benchmarks.timing import comparison, medians
 from tfattn.models.bert import Bert
+from tfattn.tasks.classification import Classification
 from tfattn.tasks.task import Task
-from tfattn.tasks.text_classification import TextClassification
 from tfattn.training.optimizers import AdamW
 
 SHAPES = {
@@ -49,7 +49,7 @@ def batch() -> tuple[np.ndarray, np.ndarray]:
 
 
 def ours(sizes):
-    task = TextClassification(model=Bert(vocabulary_size=VOCABULARY, **sizes), targets=TARGETS, pooling="pooler")
+    task = Classification(model=Bert(vocabulary_size=VOCABULARY, **sizes), targets=TARGETS, pooling="pooler")
     token_ids, labels = map(tf.constant, batch())
     features = {"token_ids": token_ids, "padding_mask": token_ids > 0, "segment_ids": tf.zeros_like(token_ids)}
     return forward_and_step(task, features, {"label_ids": labels, "weights": tf.ones(BATCH)})

@@ -86,8 +86,8 @@ KINDS = {
         QUESTIONS, _question, {"f1": answered(answer_metrics.f1), "exact_match": answered(answer_metrics.exact_match)}
     ),
     "token_classification": Kind(TAGS, _words, {"f1": entity_f1}),
-    "text_regression": Kind(TEXTS, _number, {"pearson": lambda true, found: pearsonr(true, found).statistic}),
-    "text_classification": Kind(TEXTS, _texts, CLASSES),
+    "regression": Kind(TEXTS, _number, {"pearson": lambda true, found: pearsonr(true, found).statistic}),
+    "classification": Kind(TEXTS, _texts, CLASSES),
 }
 ENCODER = "minilm"
 
@@ -128,7 +128,7 @@ def of_peer(pipeline: str, overrides: Sequence[str], metric: str, seed: int) -> 
     }
     options = {
         "seed": seed,
-        "regression": config.at("task", "name") == "text_regression",
+        "regression": config.at("task", "name") == "regression",
         "epochs": training["epochs"],
         "learning_rate": training["optimizer"]["learning_rate"],
         "max_length": data.preprocessing.max_length,

@@ -21,9 +21,10 @@ from tfattn.data.prepare import prepare
 from tfattn.data.reader import Reader
 from tfattn.data.section import Data
 from tfattn.data.split import Split
+from tfattn.data.transforms import FromRecords
 from tfattn.models.vit import Vit
 from tfattn.preprocessing.images import Images
-from tfattn.tasks.image_classification import ImageClassification
+from tfattn.tasks.classification import Classification
 
 SIDE, EACH, CLASSES, BATCH, ROUNDS, STEPS = 32, 400, 10, 128, 5, 20
 RECIPE = Augmentation(shift=4, flip="alternating", cutout=8)
@@ -77,7 +78,7 @@ def reader(photos: Path, keep: str, augmentation: Augmentation) -> Reader:
     folder = photos.parent / keep
     if not folder.exists():
         prepare(data, folder, 0)
-    transforms = [*data.examples.decoders(data.preprocessing), *augmentation.transforms()]
+    transforms = [FromRecords(data.preprocessing), *augmentation.transforms()]
     return Reader(folder, "train", batching=batching, seed=0, shuffle=True, transforms=transforms)
 
 
@@ -93,7 +94,7 @@ def keras_dataset(photos: Path) -> tf.data.Dataset:
 
 def waiting(readers: Mapping[str, Reader]) -> Table:
     """Train for some steps with each, and time how long they wait for their batches."""
-    task = ImageClassification(
+    task = Classification(
         model=Vit(image_size=SIDE, **VIT),
         targets={"labels": [f"class_{label}" for label in range(CLASSES)], "counts": [EACH] * CLASSES},
     )

@@ -40,7 +40,7 @@ data:
   preprocessing: {{name: wordpiece, vocabulary: {vocabulary}, max_length: 64}}
   batching: {{max_tokens: 4096}}
 model: {{name: bert, hidden_dim: 32, num_layers: 2, num_heads: 2, intermediate_dim: 64, max_sequence_length: 128}}
-task: {{name: text_classification}}
+task: {{name: classification}}
 training: {{epochs: 1}}
 """
 

@@ -13,7 +13,7 @@ from benchmarks.encoder import POLICIES, forward_and_step
 from benchmarks.results import Table
 from benchmarks.timing import comparison, medians
 from tfattn.models.vit import Vit
-from tfattn.tasks.image_classification import ImageClassification
+from tfattn.tasks.classification import Classification
 
 # The sizes, the rows of a batch and the number of classes.
 SHAPES = {
@@ -68,7 +68,7 @@ def batch(sizes, rows: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
 
 def ours(sizes, rows: int, classes: int):
     targets = {"labels": [str(number) for number in range(classes)], "counts": [1] * classes}
-    task = ImageClassification(model=Vit(**sizes), targets=targets)
+    task = Classification(model=Vit(**sizes), targets=targets)
     images, labels = map(tf.constant, batch(sizes, rows, classes))
     return forward_and_step(task, {"images": images}, {"label_ids": labels, "weights": tf.ones(rows)})[1]
 

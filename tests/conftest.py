@@ -31,7 +31,7 @@ data:
   batching: {batch_size: 32}
   split: {validation: 0.2}
 model: {name: bert, hidden_dim: 16, num_layers: 1, num_heads: 2, intermediate_dim: 32, max_sequence_length: 24}
-task: {name: text_classification}
+task: {name: classification}
 training: {epochs: 2, optimizer: {name: adamw, learning_rate: 5e-3}}
 runtime: {precision: float32}
 """

@@ -18,7 +18,7 @@ data:
   batching: {batch_size: 4}
   split: {validation: 0.2}
 model: {name: bert, hidden_dim: 16, num_layers: 1, num_heads: 2, intermediate_dim: 8, max_sequence_length: 16}
-task: {name: text_classification}
+task: {name: classification}
 """
 TABLE = """\
 name: tiny
@@ -28,7 +28,7 @@ data:
   batching: {batch_size: 4}
   split: {validation: 0.5}
 model: {name: feature_tokenizer_transformer, hidden_dim: 8, num_layers: 1, num_heads: 2}
-task: {name: tabular_classification}
+task: {name: classification}
 training: {epochs: 1}
 """
 PERIODIC = TABLE.replace("num_heads: 2", "num_heads: 2, numeric_embedding: periodic")
@@ -136,7 +136,6 @@ def test_what_only_the_data_can_tell_passes(checked, overrides):
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["data.labels=[a, b]"], "--set data.labels: data.labels: the key is now `data.targets.labels`"),
         (["data.targets.lables=[a, b]"], "data.targets.lables: unknown key. Did you mean `labels`?"),
         (["data.targets.labels=[a]"], "data.targets.labels: not a list of classes: expected at least two, each once"),
         (["data.targets.separator=;"], "data.targets.separator: unknown key. It takes: labels."),
@@ -160,8 +159,8 @@ def test_targets_are_held_against_the_task(checked, overrides, message):
 @pytest.mark.parametrize(
     ("task", "role", "more"),
     [
-        ("tabular_regression", "target", ["ensemble={folds: 3}", "training.monitor=spearman"]),
-        ("tabular_multi_label_classification", "labels", ["data.targets.separator=;", "ensemble={seeds: 2}"]),
+        ("regression", "target", ["ensemble={folds: 3}", "training.monitor=spearman"]),
+        ("multi_label_classification", "labels", ["data.targets.separator=;", "ensemble={seeds: 2}"]),
     ],
 )
 def test_a_column_called_label_is_no_target_of_other_tasks(checked, task, role, more):
@@ -245,7 +244,6 @@ FOLDS = "ensemble.folds=3"
             [FOLDS, "data.validation_source={name: csv, path: v.csv, fields: {label: kind}}"],
             "the rows that measure are given twice: expected either `ensemble.folds` or `data.validation_source`",
         ),
-        (TABLE, ["training.folds=3"], "training.folds: the key is now `ensemble.folds`"),
     ],
 )
 def test_an_ensemble_that_cannot_be_is_refused_by_its_key(checked, pipeline, overrides, message):

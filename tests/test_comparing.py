@@ -15,7 +15,7 @@ data:
   preprocessing: {name: table, numeric: [age]}
   batching: {batch_size: 4}
 model: {name: feature_tokenizer_transformer, hidden_dim: 8, num_layers: 1, num_heads: 2}
-task: {name: tabular_classification}
+task: {name: classification}
 training: {epochs: 1, optimizer: {name: sgd, learning_rate: 0.1, momentum: 0}, clip_norm: null}
 runtime: {precision: float32}
 """

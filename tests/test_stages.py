@@ -16,7 +16,7 @@ data:
   preprocessing: {name: table, numeric: [age, height]}
   batching: {batch_size: 4}
 model: {name: feature_tokenizer_transformer, hidden_dim: 8, num_layers: 1, num_heads: 2}
-task: {name: tabular_classification}
+task: {name: classification}
 training: {epochs: 40}
 ensemble: {seeds: 3}
 """

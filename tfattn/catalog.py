@@ -68,12 +68,11 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
             served="tfattn.export.generation:Generator",
             report="tfattn.evaluation.language_modeling:report",
         ),
-        "image_classification": Kind(
-            task="tfattn.tasks.image_classification:ImageClassification",
+        "classification": Kind(
+            task="tfattn.tasks.classification:Classification",
             targets="tfattn.data.class_targets:Classes",
-            examples="tfattn.data.image_examples:ImageExamples",
-            served="tfattn.export.image:ImageClassifier",
-            report="tfattn.evaluation.image_classification:report",
+            served="tfattn.export.row_tasks:Classifier",
+            report="tfattn.evaluation.classifiers:report",
         ),
         "language_modeling": Kind(
             task="tfattn.tasks.language_modeling:LanguageModeling",
@@ -86,6 +85,12 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
             examples="tfattn.data.packed_texts:PackedTexts",
             served="tfattn.export.fill_mask:FillMask",
             report="tfattn.evaluation.pretraining:report",
+        ),
+        "multi_label_classification": Kind(
+            task="tfattn.tasks.multi_label_classification:MultiLabelClassification",
+            targets="tfattn.data.label_targets:LabelSets",
+            served="tfattn.export.row_tasks:MultiLabelClassifier",
+            report="tfattn.evaluation.multi_label:report",
         ),
         "multiple_choice": Kind(
             task="tfattn.tasks.multiple_choice:MultipleChoice",
@@ -101,40 +106,10 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
             served="tfattn.export.question_answering:AnswerFinder",
             report="tfattn.evaluation.question_answering:report",
         ),
-        "tabular_classification": Kind(
-            task="tfattn.tasks.tabular_classification:TabularClassification",
-            targets="tfattn.data.class_targets:Classes",
-            served="tfattn.export.tabular:TabularClassifier",
-            report="tfattn.evaluation.tabular:report",
-        ),
-        "tabular_multi_label_classification": Kind(
-            task="tfattn.tasks.tabular_multi_label_classification:TabularMultiLabelClassification",
-            targets="tfattn.data.label_targets:LabelSets",
-            served="tfattn.export.tabular:TabularMultiLabelClassifier",
-            report="tfattn.evaluation.multi_label:report",
-        ),
-        "tabular_regression": Kind(
-            task="tfattn.tasks.tabular_regression:TabularRegression",
+        "regression": Kind(
+            task="tfattn.tasks.regression:Regression",
             targets="tfattn.data.number_targets:Numbers",
-            served="tfattn.export.tabular:TabularRegressor",
-            report="tfattn.evaluation.regression:report",
-        ),
-        "text_classification": Kind(
-            task="tfattn.tasks.text_classification:TextClassification",
-            targets="tfattn.data.class_targets:Classes",
-            served="tfattn.export.text:TextClassifier",
-            report="tfattn.evaluation.classification:report",
-        ),
-        "text_multi_label_classification": Kind(
-            task="tfattn.tasks.text_multi_label_classification:TextMultiLabelClassification",
-            targets="tfattn.data.label_targets:LabelSets",
-            served="tfattn.export.text:TextMultiLabelClassifier",
-            report="tfattn.evaluation.multi_label:report",
-        ),
-        "text_regression": Kind(
-            task="tfattn.tasks.text_regression:TextRegression",
-            targets="tfattn.data.number_targets:Numbers",
-            served="tfattn.export.text:TextRegressor",
+            served="tfattn.export.row_tasks:Regressor",
             report="tfattn.evaluation.regression:report",
         ),
         "token_classification": Kind(

@@ -57,8 +57,9 @@ def check_prepared(members: Sequence[Member]) -> None:
     """Find what the data say to be wrong, before anything is trained: true sizes, and labels that they do not have."""
     check_labels(members)
     for member in {member.prepared: member for member in members}.values():
-        sizes = member.preprocessor.sizes  # fitted before the outline, which would have no values of tables
-        _check_task(member.config, outline(member.task), member.trainer, sizes)
+        preprocessor = member.preprocessor()
+        task = outline(functools.partial(member.task, preprocessor))
+        _check_task(member.config, task, member.trainer, preprocessor.sizes)
 
 
 def _built(sections: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:

@@ -149,13 +149,14 @@ def _train(member: Member, runtime: Runtime) -> None:
         if not needed:
             return
         with seeded(member.training_seed), runtime.scope():
-            task = member.task()
+            preprocessor = member.preprocessor()
+            task = member.task(preprocessor)
             for path, source in member.config.published.items():
                 model = functools.reduce(getattr, path[1:], task.model)
                 optional = task.optional_layers if model is task.model else [model.pooler]
                 pretrained.open(source).load_into(model, optional).show()
             if (beginning := member.config.values["model"].get(EMBEDDINGS)) is not None:
-                begin(task.model, member.preprocessor, beginning["from"]).show()
+                begin(task.model, preprocessor, beginning["from"]).show()
         records = _encoded(member, task, runtime) if task.encoder_is_frozen else member.prepared
         train, validation = (member.reader(split, folder=records) for split in (TRAIN, VALIDATION))
         trained_on = environment_of(runtime, task)

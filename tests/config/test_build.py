@@ -8,6 +8,7 @@ from tfattn.config.schema import Config
 from tfattn.config.types import Size
 from tfattn.errors import ConfigError
 from tfattn.models.contracts.encoder import Encoder
+from tfattn.models.gpt import Gpt
 
 TEXT_MODEL = {
     "name": "bert",
@@ -30,7 +31,7 @@ def config(model, task):
 
 @pytest.mark.parametrize(
     ("model", "task", "sizes"),
-    [(TEXT_MODEL, "text_classification", TEXTS), (TABLE_MODEL, "tabular_classification", TABLES)],
+    [(TEXT_MODEL, "classification", TEXTS), (TABLE_MODEL, "classification", TABLES)],
 )
 def test_what_belongs_together_is_built(model, task, sizes):
     parts = config(model, task)
@@ -45,26 +46,28 @@ def test_what_belongs_together_is_built(model, task, sizes):
 )
 def test_a_model_does_not_read_what_it_is_not_for(model, sizes, missing):
     with pytest.raises(ConfigError) as caught:
-        build(config(model, "text_classification"), "model", **sizes)
+        build(config(model, "classification"), "model", **sizes)
     assert str(caught.value) == (
         f"x.yaml:3:1: model: nothing tells its `{missing}`: expected something else than {model['name']}, or other "
         "data. Texts and tables are for different models: see `data.preprocessing`."
     )
 
 
-@pytest.mark.parametrize(
-    ("model", "sizes", "task", "expected"),
-    [
-        (TABLE_MODEL, TABLES, "text_classification", "Encoder, received FeatureTokenizerTransformer"),
-        (TEXT_MODEL, TEXTS, "tabular_classification", "TableEncoder, received Bert"),
-    ],
-)
-def test_a_task_does_not_stand_on_a_model_of_another_kind(model, sizes, task, expected):
-    parts = config(model, task)
-    built = build(parts, "model", **sizes)
+def test_a_task_does_not_stand_on_a_model_of_another_kind():
+    parts = config(TABLE_MODEL, "token_classification")
+    built = build(parts, "model", **TABLES)
     with pytest.raises(ConfigError) as caught:
         build(parts, "task", model=built, targets={"labels": None, "counts": [1] * 2})
-    assert str(caught.value).startswith(f"x.yaml:4:1: task.model: the model does not fit: expected {expected}.")
+    expected = "expected Encoder, received FeatureTokenizerTransformer"
+    assert str(caught.value).startswith(f"x.yaml:4:1: task.model: the model does not fit: {expected}.")
+
+
+def test_a_task_of_several_kinds_of_models_names_them():
+    parts = config({"name": "gpt"}, "classification")
+    sizes = {"hidden_dim": 8, "num_layers": 1, "num_heads": 2, "intermediate_dim": 8}
+    built = Gpt(vocabulary_size=9, **sizes)
+    with pytest.raises(ConfigError, match="expected Encoder or TableEncoder or ImageEncoder, received Gpt"):
+        build(parts, "task", model=built, targets={"labels": None, "counts": [1] * 2})
 
 
 class Half(Encoder):
@@ -80,7 +83,7 @@ def test_a_model_that_does_not_keep_its_contract_says_what_it_lacks(monkeypatch)
     monkeypatch.setattr(
         registry, "load", lambda target, listed_by="", load=registry.load: Half if "Half" in target else load(target)
     )
-    parts = config({"name": "half"}, "text_classification")
+    parts = config({"name": "half"}, "classification")
     with pytest.raises(ConfigError) as caught:
         build(parts, "task", model=build(parts, "model", **TEXTS), targets={"labels": None, "counts": [1] * 2})
     assert str(caught.value) == (
@@ -91,6 +94,6 @@ def test_a_model_that_does_not_keep_its_contract_says_what_it_lacks(monkeypatch)
 
 
 def test_what_the_program_knows_need_not_concern_every_model():
-    parts = config({"name": "feature_map_transformer"}, "tabular_classification")
+    parts = config({"name": "feature_map_transformer"}, "classification")
     built = build(parts, "model", num_numeric=14, category_counts=[], num_bins=16)
     assert not hasattr(built, "num_bins")

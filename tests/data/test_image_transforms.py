@@ -15,7 +15,7 @@ from tfattn.data.prepare import prepare
 from tfattn.data.reader import Reader
 from tfattn.data.section import Data
 from tfattn.data.split import Split
-from tfattn.data.transforms import seeds_of
+from tfattn.data.transforms import FromRecords, seeds_of
 from tfattn.preprocessing.images import Images
 
 SIZE = (6, 8)
@@ -116,7 +116,7 @@ def prepared(tmp_path_factory):
 def seen(prepared, *, epoch=1, seed=5, augmentation=ALL, **options):
     """By the number of the record, all that a batch holds of it."""
     data, folder = prepared
-    transforms = [*data.examples.decoders(data.preprocessing), *augmentation.transforms()]
+    transforms = [FromRecords(data.preprocessing), *augmentation.transforms()]
     batching = Batching(batch_size=8)
     reader = Reader(folder, "train", batching=batching, seed=seed, shuffle=True, transforms=transforms)
     found = {}

@@ -20,7 +20,7 @@ data:
   preprocessing: {name: wordpiece}
   batching: {batch_size: 2}
 model: {name: bert, hidden_dim: 8, num_layers: 1, num_heads: 1, intermediate_dim: 8}
-task: {name: text_classification}
+task: {name: classification}
 training: {epochs: 1}
 """
 

@@ -38,7 +38,7 @@ data:
   split: {validation: 0.2}
   batching: {batch_size: 16}
 model: {name: bilstm, hidden_dim: 16, num_layers: 1, embedding_dim: null, elmo: {pretrained: saved_models/small_elmo}}
-task: {name: text_classification, pooling: pooler}
+task: {name: classification, pooling: pooler}
 training: {epochs: 8, optimizer: {name: adamw, learning_rate: 2e-2}}
 runtime: {precision: float32, threads: 1}
 """

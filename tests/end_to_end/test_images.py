@@ -23,7 +23,7 @@ data:
   batching: {batch_size: 8}
   augmentation: {shift: 1, flip: alternating, cutout: 2, mixup: 0.2}
 model: {name: vit, patch_size: 4, hidden_dim: 16, num_layers: 1, num_heads: 2, intermediate_dim: 32}
-task: {name: image_classification}
+task: {name: classification}
 training: {epochs: 6, optimizer: {name: adamw, learning_rate: 1e-2}}
 runtime: {precision: float32}
 """

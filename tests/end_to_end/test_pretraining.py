@@ -113,7 +113,7 @@ def test_an_encoder_that_was_trained_here_is_fine_tuned_by_its_export(project, c
         "  batching: {batch_size: 8}\n"
         "  split: {validation: 0.2}\n"
         "model: {pretrained: saved_models/modern}\n"
-        "task: {name: text_classification}\n"
+        "task: {name: classification}\n"
         "training: {epochs: 1}\n"
         "runtime: {precision: float32}\n"
     )

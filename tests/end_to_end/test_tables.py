@@ -34,7 +34,7 @@ model:
   num_layers: 1
   num_heads: 2
   numeric_embedding: piecewise_linear
-task: {name: tabular_classification, positive: "1", specificity: 0.9}
+task: {name: classification, positive: "1", specificity: 0.9}
 training: {epochs: 2, optimizer: {name: adamw, learning_rate: 1e-2}}
 ensemble: {seeds: 2}
 runtime: {precision: float32}

@@ -16,7 +16,7 @@ data:
   batching: {batch_size: 32}
   split: {validation: 0.2}
 model: {name: bert, hidden_dim: 8, num_layers: 1, num_heads: 2, intermediate_dim: 16, max_sequence_length: 16}
-task: {name: text_regression, encoder: frozen}
+task: {name: regression, encoder: frozen}
 training: {epochs: 2, optimizer: {name: adamw, learning_rate: 1e-2}}
 runtime: {precision: float32}
 """
@@ -28,7 +28,7 @@ data:
   batching: {batch_size: 32}
   split: {validation: 0.2}
 model: {name: feature_tokenizer_transformer, hidden_dim: 8, num_layers: 1, num_heads: 2}
-task: {name: tabular_multi_label_classification}
+task: {name: multi_label_classification}
 training: {epochs: 3, optimizer: {name: adamw, learning_rate: 1e-2}}
 ensemble: {seeds: 2}
 runtime: {precision: float32}

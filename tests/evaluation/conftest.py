@@ -22,7 +22,7 @@ data:
   batching: {batch_size: 4}
   split: {validation: 0.2}
 model: {name: feature_tokenizer_transformer, hidden_dim: 8, num_layers: 1, num_heads: 2}
-task: {name: tabular_classification}
+task: {name: classification}
 """
 
 

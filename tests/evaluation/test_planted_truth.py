@@ -8,7 +8,7 @@ import tensorflow as tf
 from tfattn.evaluation import importance
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
 from tfattn.preprocessing.table import TableColumns
-from tfattn.tasks.tabular_classification import TabularClassification
+from tfattn.tasks.classification import Classification
 
 COLUMNS = [f"Column_{number}" for number in range(14)]
 TRAINING, MEASURED = 1500, 500
@@ -50,7 +50,7 @@ def trained(rows, labels, seed):
     model = FeatureTokenizerTransformer(
         **table.sizes, hidden_dim=16, num_layers=1, num_heads=2, numeric_embedding="piecewise_linear"
     )
-    task = TabularClassification(model=model, targets={"labels": ["0", "1"], "counts": [1, 1]})
+    task = Classification(model=model, targets={"labels": ["0", "1"], "counts": [1, 1]})
     optimizer = keras.optimizers.AdamW(LEARNING_RATE, weight_decay=1e-2)
     optimizer.build(task.trainable_variables)
     variables = [variable.value for variable in task.trainable_variables]

@@ -28,7 +28,7 @@ TEXTS = [{"row": row["row"], "target": row["target"], "text": f"text {row['id']}
 
 def ensemble(fields, *, reads_columns, members=1):
     return SimpleNamespace(
-        task=SimpleNamespace(head=SimpleNamespace(mean=40.0, deviation=8.0)),
+        task=SimpleNamespace(mean=40.0, deviation=8.0),
         preprocessor=SimpleNamespace(fields=fields, reads_columns=reads_columns),
         predict_each=lambda rows: [{"predictions": of_table(rows)}] * members,
     )

@@ -55,7 +55,7 @@ def reported(predictions, num_classes=2, positive=1, scores=(None,), operating_p
     ensemble = SimpleNamespace(
         labels=LABELS[:num_classes],
         operating_point=operating_point,
-        task=SimpleNamespace(head=SimpleNamespace(positive_id=positive)),
+        task=SimpleNamespace(positive_id=positive),
         preprocessor=SimpleNamespace(fields=COLUMNS),
         predict_each=lambda some: [{"scores": (one or plain)(some)} for one in scores],
     )

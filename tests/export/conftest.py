@@ -8,18 +8,16 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfattn.export.row_tasks import Classifier
 from tfattn.export.saved_model import export
 from tfattn.export.section import Export
-from tfattn.export.tabular import TabularClassifier
-from tfattn.export.text import TextClassifier
 from tfattn.formats.training_file import FileFormat, TrainingFile
 from tfattn.models.bert import Bert
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
 from tfattn.preprocessing.preprocessor import Located
 from tfattn.preprocessing.table import TableColumns
 from tfattn.preprocessing.wordpiece import WordPiece
-from tfattn.tasks.tabular_classification import TabularClassification
-from tfattn.tasks.text_classification import TextClassification
+from tfattn.tasks.classification import Classification
 from tfattn.trained.ensemble import TrainedEnsemble
 
 LABELS = ["Leak", "Électronique", "机械"]
@@ -76,9 +74,9 @@ def wordpiece(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def task(small_bert) -> TextClassification:
+def task(small_bert) -> Classification:
     bert = small_bert(WORDS, seed=3, num_layers=2, initializer_range=0.5)
-    task = TextClassification(model=bert, targets={"labels": LABELS, "counts": [1] * len(LABELS)})
+    task = Classification(model=bert, targets={"labels": LABELS, "counts": [1] * len(LABELS)})
     task.head.kernel.assign(np.random.default_rng(3).normal(size=task.head.kernel.shape))
     return task
 
@@ -87,19 +85,19 @@ def task(small_bert) -> TextClassification:
 def classifier(task, wordpiece):
     """Makes an exportable classifier that reads these fields."""
 
-    def classifier(*fields: str, **options) -> TextClassifier:
-        return TextClassifier(TrainedEnsemble([(wordpiece(WORDS, fields=fields, **options), task)]))
+    def classifier(*fields: str, **options) -> Classifier:
+        return Classifier(TrainedEnsemble([(wordpiece(WORDS, fields=fields, **options), task)]))
 
     return classifier
 
 
 @pytest.fixture(scope="session")
-def served(classifier) -> TextClassifier:
+def served(classifier) -> Classifier:
     return classifier("text")
 
 
 @pytest.fixture(scope="session")
-def pair(classifier) -> TextClassifier:
+def pair(classifier) -> Classifier:
     return classifier("text_a", "text_b")
 
 
@@ -150,7 +148,7 @@ TABLE_ROWS = [
 ]
 
 
-def table_member(seed: int, rows=TABLE_ROWS, num_classes: int = 2) -> tuple[TableColumns, TabularClassification]:
+def table_member(seed: int, rows=TABLE_ROWS, num_classes: int = 2) -> tuple[TableColumns, Classification]:
     """A fitted preprocessor and a classifier with weights of its own."""
     table = TableColumns(
         numeric=NUMERIC, categorical=CATEGORICAL, caps={"Score.BG": 5000.0}, bins=4, scaling="quantile"
@@ -161,7 +159,7 @@ def table_member(seed: int, rows=TABLE_ROWS, num_classes: int = 2) -> tuple[Tabl
         **table.sizes, hidden_dim=8, num_layers=1, num_heads=2, numeric_embedding="piecewise_linear"
     )
     labels = ["noise", "real", "unclear"][:num_classes]
-    task = TabularClassification(model=model, targets={"labels": labels, "counts": [1] * num_classes})
+    task = Classification(model=model, targets={"labels": labels, "counts": [1] * num_classes})
     task.head.kernel.assign(np.random.default_rng(seed).normal(scale=3, size=task.head.kernel.shape))
     logits = task(table({name: tf.constant([row[name] for row in TABLE_ROWS]) for name in table.fields}))["logits"]
     task.head.bias.assign(-np.median(logits, axis=0))  # so that every label is given to some
@@ -196,7 +194,7 @@ def exported_table(table_members, ask_members, tmp_path_factory) -> Path:
     """saved_models/people/1: two models, exported and checked in a fresh process."""
     answers = ask_members(table_members, TABLE_ROWS)
     return export(
-        TabularClassifier(TrainedEnsemble(table_members)),
+        Classifier(TrainedEnsemble(table_members)),
         name="people",
         section=Export(folder=str(tmp_path_factory.mktemp("work") / "saved_models"), version="next"),
         rows=TABLE_ROWS,

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from tfattn.export import attention
 from tfattn.export.attributions import integrated_gradients
-from tfattn.export.tabular import TabularClassifier
+from tfattn.export.row_tasks import Classifier
 from tfattn.export.translation import Translator
 from tfattn.features import PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
 from tfattn.models.rnn_encoder_decoder import RnnEncoderDecoder
@@ -90,7 +90,7 @@ def test_more_weights_than_a_response_should_have_are_refused(served, monkeypatc
 
 
 def test_columns_are_the_tokens_of_a_table(table_members):
-    served = TabularClassifier(TrainedEnsemble(table_members[:1]))
+    served = Classifier(TrainedEnsemble(table_members[:1]))
     row = {"age": [30.0], "hours-per-week": [40.0], "Score.BG": [1.0], "work_class": ["private"]}
     inputs = [tf.constant(row[name]) for name in served.inputs]
     found = served.signatures()["attention"](*inputs)

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from tfattn.export import card
-from tfattn.export.tabular import TabularClassifier
+from tfattn.export.row_tasks import Classifier
 from tfattn.serving.page import card as serving_card
 from tfattn.trained.ensemble import TrainedEnsemble
 
@@ -50,7 +50,7 @@ def test_examples_are_rows_that_a_person_can_read(served, rows, write):
 def test_a_table_says_what_may_be_missing_what_was_seen_and_which_categories_there_are(
     table_members, table_rows, write
 ):
-    served = TabularClassifier(TrainedEnsemble(table_members))
+    served = Classifier(TrainedEnsemble(table_members))
     found = write(served, table_rows, columns={"age": "年龄"})
     assert list(found.inputs) == ["age", "hours-per-week", "Score.BG", "work_class"]
     age, hours, score, work = found.inputs.values()
@@ -74,5 +74,5 @@ def test_a_table_says_what_may_be_missing_what_was_seen_and_which_categories_the
 
 def test_too_many_categories_are_not_listed(table_members, write, table_rows, monkeypatch):
     monkeypatch.setattr("tfattn.export.table_inputs.MOST_VALUES", 1)
-    served = TabularClassifier(TrainedEnsemble(table_members))
+    served = Classifier(TrainedEnsemble(table_members))
     assert write(served, table_rows).inputs["work_class"].values is None

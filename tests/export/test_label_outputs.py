@@ -21,8 +21,8 @@ def preprocessor(said):
 
 
 def task(compute_dtype="float32", labels=("no", "ja, ß")):
-    head, model = SimpleNamespace(positive_id=None), SimpleNamespace(name="bert", max_sequence_length=8)
-    return SimpleNamespace(compute_dtype=compute_dtype, weights=[], labels=list(labels), head=head, model=model)
+    model = SimpleNamespace(name="bert", max_sequence_length=8)
+    return SimpleNamespace(compute_dtype=compute_dtype, weights=[], labels=list(labels), positive_id=None, model=model)
 
 
 class Columns(TextInputs):

@@ -59,10 +59,9 @@ def ensemble(name, model, folder, models):
     for number in range(models):
         keras.utils.set_random_seed(number)
         reader, built = model(number, folder)
-        kind = name.partition("_")[2]
-        known = {"targets": TARGETS[kind]} if kind in TARGETS else {"preprocessor": reader}
+        known = {"targets": TARGETS[name]} if name in TARGETS else {"preprocessor": reader}
         task = registry.find("tasks", name)(model=built, **known)
-        if kind in TARGETS:
+        if name in TARGETS:
             task.head.kernel.assign(np.random.default_rng(number).normal(size=task.head.kernel.shape))
         members.append((reader, task))
     return TrainedEnsemble(members)
@@ -73,7 +72,6 @@ APART = {
     "bert_pretraining": "fill_mask",
     "bidirectional_language_modeling": "word_features",
     "chat": "generation",
-    "image_classification": "image",
     "language_modeling": "generation",
     "masked_lm": "fill_mask",
     "multiple_choice": "multiple_choice",
@@ -83,21 +81,27 @@ APART = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in registry.names("served") if name not in APART])
-def test_it_keeps_the_contract(name, tmp_path):
-    model, rows, models = {
-        "text": (text_model, TEXTS, 1),
-        "tabular": (table_model, TABLE, 2),
-        "translation": (translator, PAIRS, 1),
-    }[name.partition("_")[0]]
+ROWS = {text_model: (TEXTS, 1), table_model: (TABLE, 2), translator: (PAIRS, 1)}
+CASES = [(name, model) for name in TARGETS for model in (text_model, table_model)] + [("translation", translator)]
+
+
+@pytest.mark.parametrize(("name", "model"), CASES)
+def test_it_keeps_the_contract(name, model, tmp_path):
+    rows, models = ROWS[model]
     (tmp_path / "export").mkdir()
     outputs = check_served(
         registry.find("served", name), ensemble(name, model, tmp_path, models), rows, folder=tmp_path / "export"
     )
-    if name.endswith("regression"):
+    if name == "regression":
         assert outputs["prediction"].shape == (len(rows),) and np.ptp(outputs["prediction"]) > 0
-    if name.endswith("multi_label_classification"):
+    if name == "multi_label_classification":
         assert outputs["is_label"].dtype == bool and outputs["scores"].shape == (len(rows), 3)
+    if name == "classification":
+        assert ("probability" in outputs) == (model is table_model)
+
+
+def test_every_export_is_held_to_the_contract():
+    assert {name for name, _ in CASES} | APART.keys() == set(registry.names("served"))
 
 
 @pytest.mark.parametrize("name", APART)

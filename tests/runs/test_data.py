@@ -65,7 +65,8 @@ def test_a_published_decoder_is_asked_for_answers(opened, tmp_path):
     run = opened("pretrained: tiny.gguf", "byte_bpe", "chat", fields, length)
     stages.prepare(run)
     (member,) = run.members
-    preprocessor, task = member.preprocessor, member.task()
+    preprocessor = member.preprocessor()
+    task = member.task(preprocessor)
     pretrained.open(tmp_path / "tiny.gguf").load_into(task.model)
     statistics = [task.statistics(task(batch), batch) for batch in member.reader("train").dataset(0)]
     assert sum(float(each["num_bytes"]) for each in statistics) == 4 * len("pump")
@@ -86,7 +87,7 @@ def test_weights_of_another_model_are_refused(opened, model, published, of):
 @pytest.mark.parametrize(
     ("published", "preprocessor", "task", "heads"),
     [
-        ("bert", "wordpiece", "text_classification", BERT["num_attention_heads"]),
+        ("bert", "wordpiece", "classification", BERT["num_attention_heads"]),
         ("gpt2", "byte_bpe", "language_modeling", 4),
     ],
 )
@@ -100,4 +101,4 @@ def test_another_number_of_heads_is_refused_though_no_shape_shows_it(opened, pub
 
 def test_tokens_of_another_kind_are_refused(opened):
     with pytest.raises(ConfigError, match="preprocessing.name: .* reads other tokens: expected wordpiece, .*byte_bpe"):
-        opened("name: bert, pretrained: bert", "byte_bpe", "text_classification")
+        opened("name: bert, pretrained: bert", "byte_bpe", "classification")

@@ -27,7 +27,7 @@ runtime: {precision: float32, strategy: one_device}
 CLASSIFIER = {
     "PREPROCESSING": "{name: wordpiece, vocabulary: pretrained, max_length: 16}",
     "MODEL": "name: bert, pretrained: published",
-    "TASK": "text_classification",
+    "TASK": "classification",
 }
 TRANSLATOR = {
     "PREPROCESSING": "{name: sentencepiece, joint: false, vocabulary: one/words.model, "
@@ -169,8 +169,8 @@ def test_our_own_code_has_no_fingerprint():
 
 def replace_part(monkeypatch, part, target):
     """Gives the task of the classifier another part."""
-    kind = dataclasses.replace(registry.kind("text_classification"), **{part: target})
-    monkeypatch.setitem(catalog.CATALOGS["tasks"], "text_classification", kind)
+    kind = dataclasses.replace(registry.kind("classification"), **{part: target})
+    monkeypatch.setitem(catalog.CATALOGS["tasks"], "classification", kind)
 
 
 @pytest.mark.parametrize(("part", "evaluates"), [("report", True), ("served", False)])

@@ -3,7 +3,6 @@
 import pytest
 
 from tfattn.config.resolve import resolve
-from tfattn.errors import ConfigError
 from tfattn.runs.identity import Inputs
 from tfattn.runs.run import Run
 from tfattn.training.runtime import Runtime
@@ -16,7 +15,7 @@ data:
   batching: {batch_size: 4}
   split: {validation: 0.2}
 model: {name: feature_tokenizer_transformer, hidden_dim: 8, num_layers: 1, num_heads: 2}
-task: {name: tabular_classification}
+task: {name: classification}
 training: {epochs: 1, optimizer: {name: adamw, learning_rate: 1e-3}}
 """
 INPUTS = Inputs({"source": "0"}, {})
@@ -113,9 +112,3 @@ def test_the_newest_run_is_the_one_whose_stage_began_last(run, tmp_path):
         with one.stage_log.stage("train", force=True):
             pass
         assert (tmp_path / "runs/tiny/latest").resolve() == (tmp_path / one.folder)
-
-
-@pytest.mark.parametrize("key", ["seeds", "folds"])
-def test_keys_that_have_moved_are_named_where_they_are_now(run, key):
-    with pytest.raises(ConfigError, match=f"training.{key}: the key is now `ensemble.{key}`"):
-        run(f"training.{key}=5")

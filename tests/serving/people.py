@@ -7,10 +7,10 @@ import numpy as np
 
 from tfattn import files
 from tfattn.export import saved_model, warmup
-from tfattn.export.tabular import TabularClassifier
+from tfattn.export.row_tasks import Classifier
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
 from tfattn.preprocessing.table import TableColumns
-from tfattn.tasks.tabular_classification import TabularClassification
+from tfattn.tasks.classification import Classification
 from tfattn.trained.ensemble import TrainedEnsemble
 
 
@@ -22,9 +22,9 @@ def write(folder: Path) -> None:
     table.fit(rows)
     keras.utils.set_random_seed(0)
     model = FeatureTokenizerTransformer(**table.sizes, hidden_dim=8, num_layers=1, num_heads=2)
-    task = TabularClassification(model=model, targets={"labels": ["noise", "real"], "counts": [1, 1]})
+    task = Classification(model=model, targets={"labels": ["noise", "real"], "counts": [1, 1]})
     task.head.kernel.assign(np.random.default_rng(0).normal(size=(8, 2)))
-    exported = TabularClassifier(TrainedEnsemble([(table, task)]))
+    exported = Classifier(TrainedEnsemble([(table, task)]))
     saved_model._save(exported, folder)
     warmup.write(folder, exported, exported.warm_up(rows), name="people")
     files.write_manifest(folder)

@@ -7,6 +7,7 @@ import keras
 import numpy as np
 
 from tfattn.models.bert import Bert
+from tfattn.models.feature_map_transformer import FeatureMapTransformer
 
 
 def small_encoder() -> Bert:
@@ -25,3 +26,8 @@ def small_encoder() -> Bert:
 def arrays(values: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Turns tensors into arrays, by name."""
     return {name: keras.ops.convert_to_numpy(value) for name, value in values.items()}
+
+
+def small_table_model():
+    """Makes a model of two numeric columns."""
+    return FeatureMapTransformer(num_numeric=2, category_counts=[])

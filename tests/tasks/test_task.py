@@ -14,6 +14,7 @@ from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransfor
 from tfattn.models.gpt import Gpt
 from tfattn.models.modern_bert import ModernBert
 from tfattn.models.transformer import Transformer
+from tfattn.models.vit import Vit
 
 SIZES = {"hidden_dim": 8, "num_layers": 1, "num_heads": 2}
 DRAW = np.random.default_rng(0)
@@ -35,6 +36,8 @@ HIDDEN = {
 }
 FOLLOWS = {"next_sentence_labels": np.array([0, 1, 1, 0], "int32")}
 PACKED = {"sequence_ids": np.where(MASK, np.where(np.arange(5) < 2, 1, 2), 0).astype("int32")}
+IMAGES = {"images": DRAW.random((4, 8, 8, 3), np.float32)}
+SEVEN_LABELS = {"labels": list("abcdefg"), "counts": [1] * 7}
 THREE_LABELS = {"labels": ["a", "b", "c"], "counts": [1, 1, 1]}
 NUMBER = {"mean": 40.0, "deviation": 12.0}
 
@@ -81,6 +84,10 @@ def feature_map():
     return FeatureMapTransformer(num_numeric=14, category_counts=[])
 
 
+def image_encoder():
+    return Vit(image_size=8, patch_size=4, intermediate_dim=8, **SIZES)
+
+
 def translator():
     return Transformer(
         vocabulary_size=9, target_vocabulary_size=9, intermediate_dim=8, max_sequence_length=8, dropout=0.0, **SIZES
@@ -101,26 +108,32 @@ TASKS = {
     "chat": [(decoder, {"preprocessor": Tokens(), "label_smoothing": 0.1}, TEXTS | PACKED | {"loss_mask": MASK})],
     "language_modeling": [(decoder, {"preprocessor": Tokens()}, TEXTS)],
     "masked_lm": [(encoder, {}, TEXTS | HIDDEN), (modern_encoder, {}, TEXTS | HIDDEN | PACKED)],
-    "text_classification": [(encoder, {"targets": THREE_LABELS, "dropout": 0.0}, TEXTS | CLASSES)],
-    "text_multi_label_classification": [
-        (encoder, {"targets": THREE_LABELS | {"rows": 4}, "class_weights": "balanced"}, TEXTS | SETS)
-    ],
-    "text_regression": [(encoder, {"targets": NUMBER, "loss": "huber", "pooling": "cls"}, TEXTS | VALUES)],
-    "tabular_classification": [
+    "classification": [
+        (encoder, {"targets": THREE_LABELS, "dropout": 0.0}, TEXTS | CLASSES),
+        (image_encoder, {"targets": SEVEN_LABELS, "label_smoothing": 0.1}, IMAGES | CLASSES),
         (feature_map, {"targets": {"labels": None, "counts": [1, 1]}}, NUMBERS | TWO),
         (tokens, {"targets": THREE_LABELS}, NUMBERS | CLASSES),
         (tokens, {"targets": THREE_LABELS, "positive": "b"}, NUMBERS | CLASSES),
     ],
-    "tabular_multi_label_classification": [
-        (tokens, {"targets": THREE_LABELS | {"rows": 4}, "class_weights": {"b": 2.0}, "threshold": 0.4}, NUMBERS | SETS)
+    "multi_label_classification": [
+        (encoder, {"targets": THREE_LABELS | {"rows": 4}, "class_weights": "balanced"}, TEXTS | SETS),
+        (image_encoder, {"targets": THREE_LABELS | {"rows": 4}}, IMAGES | SETS),
+        (
+            tokens,
+            {"targets": THREE_LABELS | {"rows": 4}, "class_weights": {"b": 2.0}, "threshold": 0.4},
+            NUMBERS | SETS,
+        ),
     ],
-    "tabular_regression": [(feature_map, {"targets": NUMBER, "loss": "mean_absolute_error"}, NUMBERS | VALUES)],
+    "regression": [
+        (encoder, {"targets": NUMBER, "loss": "huber", "pooling": "cls"}, TEXTS | VALUES),
+        (image_encoder, {"targets": NUMBER}, IMAGES | VALUES),
+        (feature_map, {"targets": NUMBER, "loss": "mean_absolute_error"}, NUMBERS | VALUES),
+    ],
     "translation": [(translator, {"preprocessor": Words()}, TEXTS | WRITTEN)],
 }
 # Those whose targets are places in texts, or whose rows are several, are held to the contract in files of their own.
 APART = (
     "bidirectional_language_modeling",
-    "image_classification",
     "multiple_choice",
     "question_answering",
     "token_classification",

@@ -8,9 +8,8 @@ from tfattn.models.bert import Bert
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
 from tfattn.preprocessing.table import TableColumns
 from tfattn.preprocessing.wordpiece import WordPiece
+from tfattn.tasks.classification import Classification
 from tfattn.tasks.operating_point import OperatingPoint
-from tfattn.tasks.tabular_classification import TabularClassification
-from tfattn.tasks.text_classification import TextClassification
 from tfattn.trained.ensemble import TrainedEnsemble
 
 ROWS = [{"age": str(20 + 3 * row), "hours": str(row * row % 7)} for row in range(8)]
@@ -24,7 +23,7 @@ def tables():
     def model(rows, seed):
         table = TableColumns(numeric=("age", "hours"))
         table.fit(rows)
-        task = TabularClassification(
+        task = Classification(
             model=FeatureTokenizerTransformer(**table.sizes, hidden_dim=8, num_layers=1, num_heads=2),
             targets={"labels": ["no", "yes"], "counts": [1, 1]},
         )
@@ -42,7 +41,7 @@ def texts(tmp_path_factory):
     reader = WordPiece(vocabulary=str(vocabulary), max_length=8)
     reader.fit([])
     bert = Bert(vocabulary_size=6, hidden_dim=8, num_layers=1, num_heads=2, intermediate_dim=8, max_sequence_length=8)
-    task = TextClassification(model=bert, targets={"labels": ["no", "yes"], "counts": [1, 1]})
+    task = Classification(model=bert, targets={"labels": ["no", "yes"], "counts": [1, 1]})
     task.head.kernel.assign(np.random.default_rng(1).normal(size=(8, 2)))
     return TrainedEnsemble([(reader, task)])
 

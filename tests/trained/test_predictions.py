@@ -24,7 +24,7 @@ data:
   preprocessing: {name: table, numeric: [age, height]}
   batching: {batch_size: 8}
 model: {name: feature_tokenizer_transformer, hidden_dim: 8, num_layers: 1, num_heads: 2}
-task: {name: tabular_classification, specificity: 0.5}
+task: {name: classification, specificity: 0.5}
 ensemble: {folds: 2, seeds: 2}
 """
 ROWS = "age,height,kind\n" + "".join(f"{20 + n},{150 + 3 * n % 37},{'ab'[n % 2]}\n" for n in range(24))
@@ -44,7 +44,7 @@ def open_run(tmp_path_factory):
         for member in run.members:
             if not (member.folder / "checkpoints").exists():
                 with seeded(member.training_seed):
-                    task = member.task()
+                    task = member.task(member.preprocessor())
                 kept = Checkpoints(member.folder / "checkpoints", writes=True)
                 kept.save_frozen(frozen(task))
                 kept.save(1, {"weights": trained(task)}, {"step": 1, "best": None})

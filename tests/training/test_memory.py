@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tfattn.errors import ConfigError, TrainingError
 from tfattn.models.bert import Bert
-from tfattn.tasks.text_classification import TextClassification
+from tfattn.tasks.classification import Classification
 from tfattn.training.memory import available, check_memory, outline, telling_out_of_memory
 
 SIZES = {"vocabulary_size": 50, "hidden_dim": 8, "num_layers": 2, "num_heads": 2, "intermediate_dim": 32}
@@ -17,7 +17,7 @@ TARGETS = {"labels": None, "counts": [1, 1, 1]}
 
 
 def classifier(**sizes):
-    return TextClassification(model=Bert(**{**SIZES, **sizes}), targets=TARGETS)
+    return Classification(model=Bert(**{**SIZES, **sizes}), targets=TARGETS)
 
 
 def shapes(task):
@@ -78,12 +78,12 @@ def test_training_counts_all_that_is_kept_of_trained_weights_and_only_of_those()
     def encoder():
         return Bert(**{**SIZES, "hidden_dim": 8, "vocabulary_size": room // 16})
 
-    fine_tuned = outline(lambda: TextClassification(model=encoder(), targets=TARGETS))
+    fine_tuned = outline(lambda: Classification(model=encoder(), targets=TARGETS))
     check_memory(fine_tuned, copies=1, sizes={})
     with pytest.raises(ConfigError, match="too large for this machine"):
         check_memory(fine_tuned, copies=4, sizes={})
     check_memory(
-        outline(lambda: TextClassification(model=encoder(), targets=TARGETS, encoder="frozen")), copies=4, sizes={}
+        outline(lambda: Classification(model=encoder(), targets=TARGETS, encoder="frozen")), copies=4, sizes={}
     )
 
 

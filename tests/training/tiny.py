@@ -31,8 +31,8 @@ from tfattn.data.records import write_records
 from tfattn.features import LABEL_IDS, LOGITS, PADDING_MASK, TOKEN_IDS, WEIGHTS
 from tfattn.layers.dropout import Dropout
 from tfattn.models.bert import Bert
+from tfattn.tasks.classification import Classification
 from tfattn.tasks.task import Task
-from tfattn.tasks.text_classification import TextClassification
 from tfattn.training.loop import TrainingLoop
 from tfattn.training.runtime import Runtime
 from tfattn.training.trainer import Trainer
@@ -110,7 +110,7 @@ class TwoTerms(BagOfTokens):
         return {**super().loss_terms(outputs, batch), "norm": ops.square(outputs[LOGITS])}
 
 
-def build_bert(*, dropout: float = 0.0) -> TextClassification:
+def build_bert(*, dropout: float = 0.0) -> Classification:
     """A built classifier with attention; call it in the scope of a runtime."""
     encoder = Bert(
         vocabulary_size=TOKENS,
@@ -121,7 +121,7 @@ def build_bert(*, dropout: float = 0.0) -> TextClassification:
         max_sequence_length=16,
         dropout=dropout,
     )
-    return TextClassification(model=encoder, targets={"labels": None, "counts": [1] * CLASSES}, dropout=dropout)
+    return Classification(model=encoder, targets={"labels": None, "counts": [1] * CLASSES}, dropout=dropout)
 
 
 TASKS = {"bert": build_bert, "bag": BagOfTokens, "two terms": TwoTerms}

@@ -1,6 +1,8 @@
 """A checked configuration to objects: name and keyword arguments in, what they name out."""
 
 import contextlib
+import types
+import typing
 from collections.abc import Iterator
 from typing import Any
 
@@ -75,13 +77,15 @@ def _build(config: Config, mark: Mark, path: KeyPath, given: dict[str, Any]) -> 
 def _fits(config: Config, path: KeyPath, contract: Any, given: Any) -> None:
     """Refuse what another section makes where it is of the wrong kind, or lacks what is asked of that kind."""
     where = f"{_origin(config, path)}: {'.'.join(path)}"
-    if not isinstance(contract, type):
+    contracts = typing.get_args(contract) if isinstance(contract, types.UnionType) else (contract,)
+    if not all(isinstance(one, type) for one in contracts):
         return
-    if not isinstance(given, contract):
+    contract = next((one for one in contracts if isinstance(given, one)), None)
+    if contract is None:
         raise ConfigError(
             f"the {path[-1]} does not fit",
             where=where,
-            expected=contract.__name__,
+            expected=" or ".join(one.__name__ for one in contracts),
             received=type(given).__name__,
             remedy="Texts and tables are for different models and tasks: see `data.preprocessing`.",
         )

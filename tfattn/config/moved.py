@@ -12,7 +12,17 @@ MOVED_KEYS: dict[str, str] = {
     "data.labels": "data.targets.labels",
 }
 # Values of a section's `name`, by the key of the section.
-MOVED_NAMES: dict[str, dict[str, str]] = {}
+MOVED_NAMES: dict[str, dict[str, str]] = {
+    "task": {
+        "image_classification": "classification",
+        "tabular_classification": "classification",
+        "text_classification": "classification",
+        "tabular_multi_label_classification": "multi_label_classification",
+        "text_multi_label_classification": "multi_label_classification",
+        "tabular_regression": "regression",
+        "text_regression": "regression",
+    },
+}
 
 
 def move(tree: Tree) -> None:

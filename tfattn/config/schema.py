@@ -44,6 +44,7 @@ SHARED_KEYS: dict[str, dict[str, Argument]] = {
     "sections.elmo": {"pretrained": PRETRAINED},
 }
 
+
 @dataclass
 class Config:
     """A checked configuration, whole.

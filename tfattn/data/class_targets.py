@@ -13,7 +13,7 @@ from tfattn.formats.numbers import MISSING, read
 
 MANY_CLASSES = 10  # more would be odd where they are numbers
 NUMBERS = (
-    "Numbers are no classes: take a task that predicts numbers, such as tabular_regression, or name another column in "
+    "Numbers are no classes: take a task that predicts numbers, such as regression, or name another column in "
     "`fields.label`."
 )
 

@@ -14,7 +14,7 @@ from tfattn.evaluation.wording import count, percent, shown_of
 from tfattn.features import IMAGE, IMAGES, LABEL_IDS
 from tfattn.models.contracts.attends import Attends
 from tfattn.preprocessing.images import Images
-from tfattn.tasks.image_classification import TOP
+from tfattn.tasks.classification import TOP
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions
 

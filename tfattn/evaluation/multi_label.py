@@ -57,7 +57,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
     """Measures predictions of any number of labels.
 
     Args:
-        ensemble: whose head is a MultiLabelHead.
+        ensemble: whose task is a MultiLabelClassification.
         predictions: `is_label` (N, C) and `scores` (N, C), and the target `label_indicators` (N, C).
 
     Returns:

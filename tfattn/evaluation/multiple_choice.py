@@ -36,7 +36,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
 
     Args:
         ensemble: whose task is a MultipleChoice.
-        predictions: of `ChoiceHead.predictions`.
+        predictions: of `MultipleChoice.predictions`.
 
     Returns:
         findings whose metrics are `loss`; `accuracy` with its 95 % interval; `baseline_accuracy`, what always choosing

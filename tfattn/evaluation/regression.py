@@ -27,7 +27,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
     """Measures predicted numbers.
 
     Args:
-        ensemble: whose head is a RegressionHead.
+        ensemble: whose task is a Regression.
         predictions: `predictions` (N,) and the target `target_values` (N,).
 
     Returns:
@@ -35,18 +35,18 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         of Spread, and of tables those of Reliance.
     """
     true, predicted = predictions.targets[TARGET_VALUES], predictions.values[PREDICTIONS]
-    head = ensemble.task.head
+    task = ensemble.task
     listed = Listed.of(ensemble, predictions.rows, [TARGET])
-    metrics = {"loss": predictions.loss, **regression(true, predicted, guess=head.mean)}
+    metrics = {"loss": predictions.loss, **regression(true, predicted, guess=task.mean)}
     metrics |= doubts.error_without(predictions.leaked, np.abs(predicted - true))
     each = ((one.name, one.targets[TARGET_VALUES], one.values[PREDICTIONS]) for one in predictions.members)
-    alone = {name: regression(*pair, guess=head.mean) for name, *pair in each}
+    alone = {name: regression(*pair, guess=task.mean) for name, *pair in each}
     spread = Spread(ERROR, alone, is_fraction=False)
     metrics |= spread.metrics
     sections = [_against(true, predicted), _sizes(true, predicted), *spread.sections(metrics, predictions)]
     in_short = f"mean absolute error {number(metrics[ERROR])}, baseline {number(metrics[f'baseline_{ERROR}'])}"
     if ensemble.preprocessor.reads_columns:
-        measure = importance.of_numbers(head.deviation)
+        measure = importance.of_numbers(task.deviation)
         reliance = relied_on(ensemble, predictions, true, predicted=PREDICTIONS, measure=measure)
         metrics |= reliance.metrics
         sections.append(reliance.section())
@@ -56,7 +56,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         measured=count(len(true), f"{predictions.split} {listed.thing}"),
         metrics=metrics,
         predictions=_lines(listed, true, predicted),
-        headline=_headline(metrics, predictions, listed.thing, spread.facts, head.mean),
+        headline=_headline(metrics, predictions, listed.thing, spread.facts, task.mean),
         sections=[*sections, _largest(listed, true, predicted)],
         thing=listed.thing,
         in_short=in_short,

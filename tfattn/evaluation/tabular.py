@@ -28,7 +28,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
     a model that has them.
 
     Args:
-        ensemble: whose `labels` are given, at its operating point where it has one; its head has the `positive_id`.
+        ensemble: whose `labels` are given, at its operating point where it has one; its task has the `positive_id`.
         predictions: rows as `PredictedRows` takes them; `label_ids` (N,) and `scores` (N, C), and maybe
             `essential_features` (N, E) and `column_attention` (N, K).
 
@@ -43,7 +43,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         predictions.rows,
         ensemble.preprocessor.fields,
         ensemble.labels,
-        ensemble.task.head.positive_id,
+        ensemble.task.positive_id,
         true=predictions.targets[LABEL_IDS],
         given=values[LABEL_IDS],
         scores=values["scores"],

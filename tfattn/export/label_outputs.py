@@ -42,7 +42,7 @@ class LabelOutputs(Outputs):
     def __init__(self, ensemble: TrainedEnsemble, *, with_probability: bool = False):
         check_labels(ensemble.labels)
         self.labels = self.names = ensemble.labels
-        self._positive_id: int | None = ensemble.task.head.positive_id
+        self._positive_id: int | None = ensemble.task.positive_id
         self._threshold = ensemble.operating_point and ensemble.operating_point.threshold
         self._with_probability = with_probability
 

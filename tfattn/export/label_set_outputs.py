@@ -45,7 +45,7 @@ class LabelSetOutputs(Outputs):
     def __init__(self, ensemble: TrainedEnsemble):
         check_labels(ensemble.labels)
         self.labels = self.names = ensemble.labels
-        self._threshold: float = ensemble.task.head.threshold
+        self._threshold: float = ensemble.task.threshold
 
     def named(self, predictions: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         scores = tf.cast(predictions["scores"], tf.float32)

@@ -31,7 +31,7 @@ class NumberOutputs(Outputs):
     shown_metrics = ("mean_absolute_error", "baseline_mean_absolute_error", "r2", "pearson", "spearman")
 
     def __init__(self, ensemble: TrainedEnsemble):
-        self._deviation = min(task.head.deviation for task in ensemble.tasks)
+        self._deviation = min(task.deviation for task in ensemble.tasks)
 
     def named(self, predictions: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         return {"prediction": tf.cast(predictions[PREDICTIONS], tf.float32), **explanations(predictions)}

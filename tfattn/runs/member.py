@@ -91,29 +91,36 @@ class Member:
             transforms=self._transforms(is_training) if folder in (None, self.prepared) else (),
         )
 
-    @functools.cached_property
     def preprocessor(self) -> Preprocessor:
-        """The preprocessor, as `prepare` has fitted it."""
+        """Build the preprocessor, as `prepare` has fitted it.
+
+        It is built for each use: SentencePiece's tables do not survive `tf.random.set_seed`, which clears kernels.
+        """
         preprocessor: Preprocessor = build(self.config, "data", "preprocessing")
         files.verify(self.prepared, "preprocessing/*", remedy=PREPARE_AGAIN)
         preprocessor.load(self.prepared / "preprocessing")
         return preprocessor
 
     def _transforms(self, is_training: bool) -> Sequence[Transform]:
-        decoders = [FromRecords(self.preprocessor)] if self.preprocessor.file_fields else []
+        preprocessor = self.preprocessor()
+        decoders = [FromRecords(preprocessor)] if preprocessor.file_fields else []
         if not is_training:
             return decoders
         examples: Examples = build(self.config, "data", "examples")
-        transforms = [*decoders, *examples.transforms(self.preprocessor)]
+        transforms = [*decoders, *examples.transforms(preprocessor)]
         if self.config.at("data", "augmentation") is None:
             return transforms
         augmentation: Augmentation = build(self.config, "data", "augmentation")
         return [*transforms, *augmentation.transforms()]
 
-    def task(self) -> Task:
-        """Build the model, untrained, of the sizes that the data need, and the task on it."""
-        model = build(self.config, "model", **self.preprocessor.sizes)
-        return build_task(self.config, model, self.preprocessor, self.facts["targets"])
+    def task(self, preprocessor: Preprocessor) -> Task:
+        """Build the model, untrained, of the sizes that the data need, and the task on it.
+
+        Args:
+            preprocessor: as it was fitted.
+        """
+        model = build(self.config, "model", **preprocessor.sizes)
+        return build_task(self.config, model, preprocessor, self.facts["targets"])
 
 
 def build_task(config: Config, model: keras.Model, preprocessor: Preprocessor, targets: dict[str, Any]) -> Task:

@@ -1,4 +1,4 @@
-"""The contract of a backbone: what makes one vector of each row, for a head to read."""
+"""The contract of a backbone: a model and the one vector of each row that a head reads."""
 
 from typing import Any
 
@@ -9,75 +9,57 @@ from tfattn.layers.dropout import Dropout
 from tfattn.models.contracts.image_encoder import ImageEncoder
 from tfattn.models.contracts.table_encoder import TableEncoder
 
-# What a model may say about how it came to its prediction.
+# Outputs of a model that explain its prediction.
 EXPLANATIONS = (ESSENTIAL_FEATURES, COLUMN_ATTENTION)
 
 
 class Backbone(keras.layers.Layer):
-    """A model and the vector that is made of its outputs.
+    """A model, the vector that is made of its outputs, and dropout of the vector.
 
-    Attributes:
-        model: what reads the rows.
+    Args:
+        model: reads the rows.
         width: D, of the vector.
+        dropout: the fraction of the vector that is dropped in training.
         is_frozen: whether the model is not trained, so that its vectors may be computed once.
     """
 
-    model: keras.Model
-    width: int
-    is_frozen: bool = False
+    def __init__(self, model: keras.Model, *, width: int, dropout: float, is_frozen: bool = False):
+        # No cast to the compute type on entry: models embed numbers in float32, and vectors that were computed before
+        # are read as they were stored.
+        super().__init__(name="backbone", autocast=False)
+        self.model = model
+        self.width = width
+        self.is_frozen = is_frozen
+        self.head_dropout = Dropout(dropout, name="head_dropout", dtype="float32")
+        self.head_dropout.build((None, width))
+        self.built = True
 
     def encode(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
-        """Return `encoded` (B, D) float32, and what the model says of how it came to it."""
+        """Return `encoded` (B, D) float32, and the explanations of the model."""
         raise NotImplementedError
 
     def dropped(self, encoded: Any, training: bool = False) -> Any:
-        """Return the vectors as a head reads them, which drops a part of them while training, if it is to."""
-        return encoded
+        """Apply dropout to the vectors (B, D)."""
+        return self.head_dropout(encoded, training=training)
 
     def depth_groups(self) -> list[list[keras.Variable]]:
-        """Its trainable variables, grouped from the input upwards."""
+        """Group the trainable variables from the input upwards."""
         return [] if self.is_frozen else self.model.depth_groups()
 
 
-class TableBackbone(Backbone):
-    """The vector that a model makes of each row of a table.
+class PooledBackbone(Backbone):
+    """The vector that a model makes of each row of a table, or of each image, by itself.
 
     Args:
-        model: what reads the rows.
+        model: reads the rows.
+        dropout: the fraction of the vector that is dropped in training.
     """
 
-    def __init__(self, model: TableEncoder):
-        # Not cast to the compute type on entry: the model embeds numbers in float32.
-        super().__init__(name="backbone", autocast=False)
-        self.model = model
-        self.width = model.hidden_dim
-        self.built = True
+    def __init__(self, model: TableEncoder | ImageEncoder, *, dropout: float = 0.0):
+        super().__init__(model, width=model.hidden_dim, dropout=dropout)
+        self._options = {"only_pooled": True} if isinstance(model, ImageEncoder) else {}
 
     def encode(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
-        outputs = self.model(features, training=training)
+        outputs = self.model(features, training=training, **self._options)
         explanations = {name: outputs[name] for name in EXPLANATIONS if name in outputs}
         return {ENCODED: keras.ops.cast(outputs[POOLED_OUTPUT], "float32"), **explanations}
-
-
-class ImageBackbone(Backbone):
-    """The vector that a model makes of each image.
-
-    Args:
-        model: what reads the images.
-        dropout: the part of that vector that is dropped while training.
-    """
-
-    def __init__(self, model: ImageEncoder, *, dropout: float):
-        super().__init__(name="backbone", autocast=False)
-        self.model = model
-        self.width = model.hidden_dim
-        self.head_dropout = Dropout(dropout, name="head_dropout", dtype="float32")
-        self.head_dropout.build((None, self.width))
-        self.built = True
-
-    def encode(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
-        outputs = self.model(features, training=training, only_pooled=True)
-        return {ENCODED: keras.ops.cast(outputs[POOLED_OUTPUT], "float32")}
-
-    def dropped(self, encoded: Any, training: bool = False) -> Any:
-        return self.head_dropout(encoded, training=training)

@@ -1,32 +1,50 @@
 """Multiple choice: which of several texts fits a context."""
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
+import numpy as np
+from keras import ops
 from pydantic import PositiveInt
 
 from tfattn.config.types import Given, Rate
+from tfattn.features import (
+    CHOICE_MASK,
+    ENCODED,
+    LABEL_IDS,
+    LOGITS,
+    PADDING_MASK,
+    SEGMENT_IDS,
+    TOKEN_IDS,
+    WEIGHTS,
+)
 from tfattn.models.contracts.encoder import Encoder
-from tfattn.tasks.choice_head import ChoiceHead
-from tfattn.tasks.row_task import RowTask
-from tfattn.tasks.several_texts_backbone import SeveralTextsBackbone
+from tfattn.ops.spans import NEVER
+from tfattn.tasks.operating_point import OperatingPoint
+from tfattn.tasks.row_task import TEXT_DROPOUT, RowTask, mean_of
+from tfattn.tasks.text_backbone import TextBackbone
+
+CROSS_ENTROPY = "cross_entropy"  # the one term of the loss
 
 
 class MultipleChoice(RowTask):
-    """Scores each choice with its context by a linear map of its pooled vector, and compares those of a row.
+    """Scores each choice with its context by a linear map of a pooled vector; softmax over the choices of a row.
+
+    Masks: a choice that `choice_mask` excludes gets a probability of 0.
 
     Args:
         model: the encoder that reads a context with a choice.
         encoder: "fine_tune" trains encoder and head, "frozen" the head alone.
         pooling: how a text becomes one vector: "mean" of its tokens, the vector of "cls", or BERT's "pooler" over it.
-        pooled_layers: how many of the encoder's topmost layers give such a vector, "all" for each and the embeddings.
-        dropout: the part of that vector that is dropped while training.
+        pooled_layers: the number of the encoder's topmost layers that are pooled, "all" for each and the embeddings.
+        dropout: the fraction of the vector that is dropped in training.
 
     Call arguments:
-        features: as of SeveralTextsBackbone.
+        features: `token_ids`, `segment_ids` and `padding_mask`, (B, N, T) each; a choice without a token is none.
 
     Returns:
         a dictionary of `logits` (B, N, 1) float32, `encoded` (B, N, D) float32 and `choice_mask` (B, N) bool;
-        `predictions` are those of ChoiceHead.
+        `predictions` has `scores` (B, N) float32, which sum to 1, and `label_ids` (B,) int32.
 
     Example:
         >>> import keras
@@ -39,6 +57,11 @@ class MultipleChoice(RowTask):
     Source: Devlin et al. 2018, "BERT", section 4.4.
     """
 
+    loss_names = (CROSS_ENTROPY,)
+    metric_names = ("accuracy",)
+    monitor = "accuracy"
+    monitor_mode = "max"
+
     def __init__(
         self,
         *,
@@ -46,10 +69,71 @@ class MultipleChoice(RowTask):
         encoder: Literal["fine_tune", "frozen"] = "fine_tune",
         pooling: Literal["mean", "cls", "pooler"] = "mean",
         pooled_layers: PositiveInt | Literal["all"] = 1,
-        dropout: Rate = 0.1,
+        dropout: Rate = TEXT_DROPOUT,
     ):
-        backbone = SeveralTextsBackbone(
+        backbone = ChoicesBackbone(
             model, encoder=encoder, pooling=pooling, pooled_layers=pooled_layers, dropout=dropout
         )
-        super().__init__(backbone, ChoiceHead(width=backbone.width), name="multiple_choice")
-        self.encoder_is_frozen = False  # what is cached of an encoder is one vector of each row
+        super().__init__(backbone, units=1, name="multiple_choice")
+        self.encoder_is_frozen = False  # vectors are cached one for each row, not one for each choice
+
+    def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """1 for each row, (B,)."""
+        return {CROSS_ENTROPY: ops.cast(batch[WEIGHTS], "float32")}
+
+    def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """Compute the cross-entropy over the choices of each row, (B,)."""
+        label_ids = ops.cast(batch[LABEL_IDS], "int32")[:, None]
+        log_scores = ops.log_softmax(_of_choices(outputs), axis=-1)
+        return {CROSS_ENTROPY: -ops.take_along_axis(log_scores, label_ids, axis=1)[:, 0]}
+
+    def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
+        """Return `scores` (B, N) float32, which sum to 1, and `label_ids` (B,) int32, the most likely choices."""
+        scores = ops.softmax(_of_choices(outputs), axis=-1)
+        return {"scores": scores, LABEL_IDS: _best(scores)}
+
+    def combined(
+        self, predictions: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
+    ) -> dict[str, Any]:
+        """Average all scores, and choose by the mean."""
+        together = mean_of(predictions, but=[LABEL_IDS])
+        return {**together, LABEL_IDS: _best(together["scores"])}
+
+    def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """Count the rows, and those whose most likely choice is right."""
+        counts = ops.cast(batch[WEIGHTS] > 0, "float32")
+        is_right = ops.cast(_best(_of_choices(outputs)) == ops.cast(batch[LABEL_IDS], "int32"), "float32")
+        return {"right": ops.sum(is_right * counts), "rows": ops.sum(counts)}
+
+    def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
+        return {"accuracy": float(statistics["right"] / max(statistics["rows"], 1))}
+
+
+class ChoicesBackbone(TextBackbone):
+    """One vector of each of the several texts of a row, which the encoder reads one by one.
+
+    Args: as of TextBackbone.
+
+    Returns:
+        `encoded` (B, N, D) float32 and `choice_mask` (B, N) bool: which texts have a token.
+    """
+
+    def encode(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        tokens = {name: features[name] for name in (TOKEN_IDS, SEGMENT_IDS, PADDING_MASK) if name in features}
+        rows, texts, length = ops.shape(tokens[TOKEN_IDS])
+        mask = tokens.get(PADDING_MASK, ops.ones((rows, texts, length), dtype="bool"))
+        flat = {name: ops.reshape(x, (-1, length)) for name, x in tokens.items()}
+        encoded = super().encode(flat, training=training)[ENCODED]
+        return {
+            ENCODED: ops.reshape(encoded, (rows, texts, self.width)),
+            CHOICE_MASK: ops.any(ops.cast(mask, "bool"), axis=-1),
+        }
+
+
+def _of_choices(outputs: dict[str, Any]) -> Any:
+    """Return the logits of the choices of each row, (B, N), lowest where there is none."""
+    return ops.where(outputs[CHOICE_MASK], outputs[LOGITS][:, :, 0], NEVER)
+
+
+def _best(scores: Any) -> Any:
+    return ops.cast(ops.argmax(scores, axis=-1), "int32")

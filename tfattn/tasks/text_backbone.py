@@ -6,7 +6,6 @@ from keras import ops
 
 from tfattn.errors import ConfigError
 from tfattn.features import ENCODED, HIDDEN_STATES, PADDING_MASK, POOLED_OUTPUT, SEQUENCE_OUTPUT
-from tfattn.layers.dropout import Dropout
 from tfattn.models.contracts.encoder import Encoder
 from tfattn.ops import pooling as pool
 from tfattn.ops.normalization import layer_normalization
@@ -36,18 +35,12 @@ class TextBackbone(Backbone):
     def __init__(
         self, model: Encoder, *, encoder: str, pooling: str, pooled_layers: int | Literal["all"], dropout: float
     ):
-        # Not cast to the compute type on entry: vectors that were computed before are read as they were stored.
-        super().__init__(name="backbone", autocast=False)
-        self.model = model
-        self.pooled_layers = _checked(pooled_layers, pooling, available=model.num_layers + 1)
-        self.width = model.hidden_dim * self.pooled_layers
-        self.is_frozen = encoder == "frozen"
+        layers = _checked(pooled_layers, pooling, available=model.num_layers + 1)
+        super().__init__(model, width=model.hidden_dim * layers, dropout=dropout, is_frozen=encoder == "frozen")
+        self.pooled_layers = layers
         self.pooling = pooling
         model.trainable = not self.is_frozen
         model.pooler.trainable = pooling == "pooler" and not self.is_frozen
-        self.head_dropout = Dropout(dropout, name="head_dropout", dtype="float32")
-        self.head_dropout.build((None, self.width))
-        self.built = True
 
     def encode(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
         outputs = self.model(features, training=training and not self.is_frozen)
@@ -60,9 +53,6 @@ class TextBackbone(Backbone):
         ones, zeros = ops.ones(self.model.hidden_dim), ops.zeros(self.model.hidden_dim)
         vectors = [layer_normalization(x, ones, zeros, epsilon=1e-6) for x in vectors]
         return {ENCODED: ops.concatenate(vectors, axis=-1)}
-
-    def dropped(self, encoded: Any, training: bool = False) -> Any:
-        return self.head_dropout(encoded, training=training)
 
 
 def _checked(layers: int | Literal["all"], pooling: str, *, available: int) -> int:

@@ -103,9 +103,10 @@ def load(run: Run) -> TrainedEnsemble:
     models = []
     with computing_in("float32"):
         for member in run.members:
-            task = member.task()
+            preprocessor = member.preprocessor()
+            task = member.task(preprocessor)
             checkpoints.load_weights(task, member.folder / "checkpoints")
-            models.append((member.preprocessor, task))
+            models.append((preprocessor, task))
     ensemble = TrainedEnsemble(models)
     if ensemble.task.has_operating_point and (run.folder / OPERATING_POINT).exists():
         ensemble.operating_point = files.read_json(run.folder / OPERATING_POINT, OperatingPoint)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tests.tasks.small_encoder import arrays
-from tfattn.tasks.multi_class_head import MultiClassHead, weights_of_classes
+from tests.tasks.small_encoder import arrays, small_table_model
+from tfattn.tasks.classification import Classification, weights_of_classes
 from tfattn.tasks.operating_point import OperatingPoint
 
 FIRST = np.array([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125], [0.25, 0.25, 0.5]], "float32")
@@ -16,10 +16,12 @@ def prediction(scores, **others):
 
 
 def combined(predictions, positive_id=None, threshold=None):
-    """What a head makes of several predictions, at the operating point of a threshold where one is given."""
-    targets = {"labels": None, "counts": [1] * predictions[0]["scores"].shape[1]}
-    head = MultiClassHead(width=2, targets=targets, class_weights=None, label_smoothing=0.0, positive_id=positive_id)
-    return head.combined(predictions, None if threshold is None else OperatingPoint(threshold, {}))
+    """What a task makes of several predictions, at the operating point of a threshold if there is one."""
+    labels = list("abc")[: predictions[0]["scores"].shape[1]]
+    positive = None if positive_id is None else labels[positive_id]
+    targets = {"labels": labels, "counts": [1] * len(labels)}
+    task = Classification(model=small_table_model(), targets=targets, positive=positive)
+    return task.combined(predictions, None if threshold is None else OperatingPoint(threshold, {}))
 
 
 def label_ids(scores, **options):
@@ -54,9 +56,9 @@ def test_a_score_that_reaches_the_threshold_is_positive():
 def test_below_the_threshold_the_best_of_the_others_is_given(positive_id):
     scores = [[0.5, 0.25, 0.25], [0.125, 0.375, 0.5], [0.25, 0.625, 0.125]]
     assert label_ids(scores, positive_id=positive_id, threshold=0.4) == [0, 2, 1]
-    nobody = label_ids(scores, positive_id=positive_id, threshold=1.0)
-    assert positive_id not in nobody
-    for row, label in zip(scores, nobody, strict=True):
+    without = label_ids(scores, positive_id=positive_id, threshold=1.0)
+    assert positive_id not in without
+    for row, label in zip(scores, without, strict=True):
         assert row[label] == max(score for number, score in enumerate(row) if number != positive_id)
 
 

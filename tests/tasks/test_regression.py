@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
-from tfattn.tasks.regression_head import RegressionHead
+from tests.tasks.small_encoder import small_table_model
+from tfattn.tasks.regression import Regression
 
 TARGETS = {"mean": 40.0, "deviation": 10.0}
 LOGITS = np.array([[0.5], [-1.0], [2.0], [9.0]], "float32")
@@ -15,8 +16,8 @@ BATCH = {
 }
 
 
-def head(loss="mean_squared_error"):
-    return RegressionHead(width=2, targets=TARGETS, loss=loss)
+def task(loss="mean_squared_error"):
+    return Regression(model=small_table_model(), targets=TARGETS, loss=loss)
 
 
 def array(value):
@@ -32,23 +33,23 @@ def array(value):
     ],
 )
 def test_losses_by_hand(loss, expected):
-    (losses,) = head(loss).loss_terms({"logits": LOGITS}, BATCH).values()
+    (losses,) = task(loss).loss_terms({"logits": LOGITS}, BATCH).values()
     np.testing.assert_allclose(array(losses)[:3], expected, rtol=1e-6)
-    assert head(loss).loss_names == (loss,)
+    assert task(loss).loss_names == (loss,)
 
 
 def test_predictions_are_in_the_unit_of_the_file():
-    np.testing.assert_allclose(array(head().predictions({"logits": LOGITS})["predictions"]), [45, 30, 60, 130])
+    np.testing.assert_allclose(array(task().predictions({"logits": LOGITS})["predictions"]), [45, 30, 60, 130])
 
 
 def test_several_predict_their_mean():
     some = [{"predictions": np.array(values, "float32")} for values in ([1.0, 2.0], [3.0, 8.0])]
-    np.testing.assert_array_equal(array(head().combined(some)["predictions"]), [2, 5])
+    np.testing.assert_array_equal(array(task().combined(some)["predictions"]), [2, 5])
 
 
 @pytest.mark.parametrize("shift", [0, 1e4, 2**22])  # at the last, float32 holds halves
 def test_metrics_are_those_of_scikit_learn_wherever_the_numbers_lie(shift):
-    some = RegressionHead(width=2, targets={"mean": 40.0 + shift, "deviation": 10.0}, loss="mean_squared_error")
+    some = Regression(model=small_table_model(), targets={"mean": 40.0 + shift, "deviation": 10.0})
     batch = {**BATCH, "target_values": BATCH["target_values"].astype("float64") + shift}
     rows = {name: array(value)[:3] for name, value in some.of_each_row({"logits": LOGITS}, batch).items()}
     true, predicted = np.array([40.0, 30.0, 35.0]), np.array([45.0, 30.0, 60.0])

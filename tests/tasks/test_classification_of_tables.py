@@ -7,8 +7,8 @@ import pytest
 from tfattn.errors import ConfigError
 from tfattn.models.feature_map_transformer import FeatureMapTransformer
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
+from tfattn.tasks.classification import Classification
 from tfattn.tasks.label_metrics import LabelCounts
-from tfattn.tasks.tabular_classification import TabularClassification
 
 DRAW = np.random.default_rng(0)
 FEATURES = {
@@ -27,7 +27,7 @@ def classifier(model="tokens", targets=TWO, **options):
         )
     else:
         model = FeatureMapTransformer(num_numeric=14, category_counts=[])
-    return TabularClassification(model=model, targets=targets, **options)
+    return Classification(model=model, targets=targets, **options)
 
 
 def array(tensor):
@@ -204,7 +204,7 @@ def test_what_an_operating_point_promises_is_what_rows_are_measured_by():
     task = classifier(specificity=1.0, positive="noise")
     point = task.choose_operating_point(predictions_of(VALIDATION), REAL, [])
     given = array(task.combined([predictions_of(VALIDATION)], point)["label_ids"])
-    measured = LabelCounts.of(REAL["label_ids"], given, 2).detection(task.head.positive_id)
+    measured = LabelCounts.of(REAL["label_ids"], given, 2).detection(task.positive_id)
     assert {name: measured[name] for name in point.metrics} == point.metrics
 
 

@@ -5,7 +5,7 @@ import numpy as np
 
 from tests.contracts.task import check_task
 from tfattn.models.vit import Vit
-from tfattn.tasks.image_classification import ImageClassification
+from tfattn.tasks.classification import Classification
 
 DRAW = np.random.default_rng(0)
 LABELS = [f"class {number}" for number in range(7)]
@@ -19,7 +19,7 @@ BATCH = {
 def classifier(labels=LABELS, **options):
     vit = Vit(image_size=8, patch_size=4, hidden_dim=8, num_layers=1, num_heads=2, intermediate_dim=16)
     targets = {"labels": labels, "counts": [1] * len(labels)}
-    return ImageClassification(model=vit, targets=targets, **options)
+    return Classification(model=vit, targets=targets, **options)
 
 
 def test_it_keeps_the_contract(tmp_path):

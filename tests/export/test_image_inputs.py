@@ -11,10 +11,10 @@ from PIL import Image
 from tests.contracts.served import check_served
 from tests.data.small_images import encoded, picture
 from tfattn.export import card, parity
-from tfattn.export.image import ImageClassifier
+from tfattn.export.row_tasks import Classifier
 from tfattn.models.vit import Vit
 from tfattn.preprocessing.images import Images
-from tfattn.tasks.image_classification import ImageClassification
+from tfattn.tasks.classification import Classification
 from tfattn.trained.ensemble import TrainedEnsemble
 
 LABELS = ["cat", "dog", "机械"]
@@ -31,7 +31,7 @@ def ensemble():
     vit = Vit(
         image_size=8, patch_size=4, hidden_dim=8, num_layers=1, num_heads=2, intermediate_dim=16, initializer_range=0.5
     )
-    task = ImageClassification(model=vit, targets={"labels": LABELS, "counts": [1, 1, 1]})
+    task = Classification(model=vit, targets={"labels": LABELS, "counts": [1, 1, 1]})
     task.head.kernel.assign(np.random.default_rng(0).normal(size=(8, 3)))
     return TrainedEnsemble([(Images(size=8, max_side=100), task)])
 
@@ -39,7 +39,7 @@ def ensemble():
 @pytest.fixture(scope="module")
 def folder(ensemble, tmp_path_factory):
     folder = tmp_path_factory.mktemp("export")
-    check_served(ImageClassifier, ensemble, ROWS, folder=folder)
+    check_served(Classifier, ensemble, ROWS, folder=folder)
     return folder / "1"
 
 
@@ -83,14 +83,14 @@ def test_what_cannot_be_read_is_refused_with_its_number(loaded, data, said):
 
 
 def test_a_plain_process_answers_the_same(folder, ensemble):
-    served = ImageClassifier(ensemble)
+    served = Classifier(ensemble)
     report = parity.check(served, folder, rows=ROWS, expected=ensemble.predict(ROWS), tolerance=1e-5)
     assert report["rows"] == 4 and report["label_agreement"] == 1.0
 
 
 def test_the_card_has_images_as_requests_hold_them(folder, ensemble):
     large = {"image": encoded(picture(4, height=900, width=900), "BMP"), "row": "large"}
-    card.write(folder, ImageClassifier(ensemble), rows=[large, *ROWS], columns={}, metrics={}, measured_on="")
+    card.write(folder, Classifier(ensemble), rows=[large, *ROWS], columns={}, metrics={}, measured_on="")
     written = json.loads((folder / card.FILE).read_text())
     assert written["inputs"]["image"]["kind"] == "image" and written["inputs"]["image"]["height"] == 8
     found = [base64.b64decode(example["image"]["b64"]) for example in written["examples"]]

@@ -6,7 +6,7 @@ import pytest
 
 from tfattn.errors import ConfigError
 from tfattn.models.bert import Bert
-from tfattn.tasks.text_classification import TextClassification
+from tfattn.tasks.classification import Classification
 
 DRAW = np.random.default_rng(0)
 REAL = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [1, 1, 1, 1, 0]], bool)
@@ -19,7 +19,7 @@ def classifier(**options):
     encoder = Bert(
         vocabulary_size=50, hidden_dim=16, num_layers=2, num_heads=2, intermediate_dim=32, initializer_range=0.3
     )
-    return TextClassification(model=encoder, targets=TARGETS, **options)
+    return Classification(model=encoder, targets=TARGETS, **options)
 
 
 def array(tensor):
@@ -123,7 +123,7 @@ def test_label_smoothing():
 
 def test_balanced_weights_give_every_label_the_same_total():
     task = classifier(class_weights="balanced")
-    np.testing.assert_allclose(np.array(task.head.weight_of_class) * TARGETS["counts"], 8 / 3)
+    np.testing.assert_allclose(np.array(task.weight_of_class) * TARGETS["counts"], 8 / 3)
     _, weights = loss_of(task, task(FEATURES))
     np.testing.assert_allclose(weights, [8 / 3, 4 / 3, 8 / 15, 0], rtol=1e-6)
 

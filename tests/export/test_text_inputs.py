@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from tfattn.errors import ExportError
-from tfattn.export.text import TextClassifier
+from tfattn.export.row_tasks import Classifier
 from tfattn.trained.ensemble import TrainedEnsemble
 
 
@@ -109,19 +109,19 @@ def test_a_pair_has_two_inputs(pair):
 def test_a_label_with_a_line_break_is_refused(served):
     class Task:
         compute_dtype, labels, weights = "float32", ["a\nb"], ()
-        model, head = SimpleNamespace(max_sequence_length=8), SimpleNamespace(positive_id=None)
+        model, positive_id = SimpleNamespace(max_sequence_length=8), None
 
     with pytest.raises(ExportError, match="labels.txt.*'a.nb'"):
-        TextClassifier(TrainedEnsemble([(served.preprocessors[0], Task())]))
+        Classifier(TrainedEnsemble([(served.preprocessors[0], Task())]))
 
 
 def test_another_precision_than_float32_is_refused(served):
     class Task:
         compute_dtype, labels, weights = "bfloat16", ["a"], ()
-        model, head = SimpleNamespace(max_sequence_length=8), SimpleNamespace(positive_id=None)
+        model, positive_id = SimpleNamespace(max_sequence_length=8), None
 
     with pytest.raises(ExportError, match="expected float32, received bfloat16"):
-        TextClassifier(TrainedEnsemble([(served.preprocessors[0], Task())]))
+        Classifier(TrainedEnsemble([(served.preprocessors[0], Task())]))
 
 
 def test_a_long_text_is_predicted_as_the_mean_of_its_windows(classifier, served, task):

@@ -1,34 +1,54 @@
-"""Any number of C labels for each row: sigmoid cross-entropy of each label, and a threshold."""
+"""Multi-label classification: any number of labels for a text, a pair of texts, a row of a table or an image."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from keras import ops
+from pydantic import PositiveFloat, PositiveInt
 
+from tfattn.config.types import Fraction, Given, Rate
 from tfattn.features import IS_LABEL, LABEL_INDICATORS, LOGITS, WEIGHTS
-from tfattn.tasks.head import Head, mean_of
+from tfattn.tasks.classification import CROSS_ENTROPY, check_label
 from tfattn.tasks.label_metrics import LabelSetCounts
-from tfattn.tasks.multi_class_head import check_label
 from tfattn.tasks.operating_point import OperatingPoint
+from tfattn.tasks.row_task import RowEncoder, RowTask, backbone_of, mean_of
 
-CROSS_ENTROPY = "cross_entropy"  # the one term of the loss
 
-
-class MultiLabelHead(Head):
-    """Predicts for each row which of C labels it has.
+class MultiLabelClassification(RowTask):
+    """Predicts any number of labels for each row by a linear map of the vector that a model makes of the row.
 
     Args:
-        width: D, of the vectors that it reads.
-        targets: the C `labels` in the order of their ids, None until they are read, `counts`, the training rows that
-            have each, and all `rows`.
-        class_weights: how much a row that has a label counts for it in the loss: "balanced" lets, of each label, the
-            rows that have it count the same in total as those that do not, a table gives the weight of some labels
-            (others weigh 1), None changes nothing.
+        model: reads the rows: an encoder of texts, of rows of tables or of images.
+        targets: known from the data: the C `labels` in the order of their ids, None until they are read, `counts`, the
+            training rows that have each, and all `rows`.
+        encoder: "fine_tune" trains encoder and head; "frozen" computes the vectors of a text encoder once and trains
+            the head.
+        pooling: how a text becomes one vector: "mean" of its tokens, the vector of "cls", or BERT's "pooler" over it;
+            by default the mean.
+        pooled_layers: the number of the topmost layers of a text encoder that are pooled, "all" for each and the
+            embeddings; by default 1.
+        dropout: the fraction of the vector that is dropped in training; by default 0.1 for texts and 0 for others.
+        class_weights: the weight in the loss of a row that has a label, for that label: "balanced" gives the rows that
+            have a label the same total weight as the rows that do not, a table such as {Leak: 2.0} gives the weight of
+            some labels (others have 1).
         threshold: the score from which on a row gets a label.
 
+    Returns:
+        as RowTask; `predictions` has `scores` (B, C) float32, each between 0 and 1, and `is_label` (B, C) bool.
+
     Raises:
-        ConfigError: class_weights names a label that the data do not have.
+        ConfigError: class_weights names a label that the data do not have, or an option of texts is given for another
+            model.
+
+    Example:
+        >>> import keras
+        >>> from tfattn.models.feature_map_transformer import FeatureMapTransformer
+        >>> model = FeatureMapTransformer(num_numeric=14, category_counts=[])
+        >>> targets = {"labels": ["a", "b", "c"], "counts": [5, 3, 2], "rows": 9}
+        >>> task = MultiLabelClassification(model=model, targets=targets)
+        >>> task.predictions(task({"numeric": keras.random.normal((1, 14))}))["is_label"].shape
+        TensorShape([1, 3])
     """
 
     loss_names = (CROSS_ENTROPY,)
@@ -42,19 +62,24 @@ class MultiLabelHead(Head):
     def __init__(
         self,
         *,
-        width: int,
-        targets: dict[str, Any],
-        class_weights: str | dict[str, float] | None,
-        threshold: float,
+        model: Given[RowEncoder],
+        targets: Given[dict[str, Any]],
+        encoder: Literal["fine_tune", "frozen"] = "fine_tune",
+        pooling: Literal["mean", "cls", "pooler"] | None = None,
+        pooled_layers: PositiveInt | Literal["all"] | None = None,
+        dropout: Rate | None = None,
+        class_weights: Literal["balanced"] | dict[str, PositiveFloat] | None = None,
+        threshold: Fraction = 0.5,
     ):
-        super().__init__(width=width, units=len(targets["counts"]))
+        backbone = backbone_of(model, encoder=encoder, pooling=pooling, pooled_layers=pooled_layers, dropout=dropout)
+        super().__init__(backbone, units=len(targets["counts"]), name="multi_label_classification")
         self.labels = targets["labels"]
         self.threshold = threshold
-        self._weights = _weights(class_weights, **targets)
+        self._label_weights = _weights(class_weights, **targets)
 
     def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
         """(B, C), by whether a row has a label."""
-        without, having = (ops.convert_to_tensor(weights, "float32") for weights in self._weights)
+        without, having = (ops.convert_to_tensor(weights, "float32") for weights in self._label_weights)
         of_label = ops.where(batch[LABEL_INDICATORS] > 0, having, without)
         return {CROSS_ENTROPY: ops.cast(batch[WEIGHTS], "float32")[:, None] * of_label}
 
@@ -64,9 +89,9 @@ class MultiLabelHead(Head):
         return {CROSS_ENTROPY: ops.softplus(outputs[LOGITS]) - has * outputs[LOGITS]}
 
     def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
-        """`scores` (B, C) float32, each between 0 and 1, and `is_label` (B, C) bool, which reach the threshold."""
+        """Return `scores` (B, C) float32, and `is_label` (B, C) bool: whether a score reaches the threshold."""
         scores = ops.sigmoid(outputs[LOGITS])
-        return {"scores": scores, IS_LABEL: scores >= self.threshold}
+        return {"scores": scores, IS_LABEL: scores >= self.threshold, **self.explanations(outputs)}
 
     def combined(
         self, predictions: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None

@@ -12,13 +12,14 @@ from tensorflow_serving.apis import prediction_log_pb2
 from tfattn import files
 from tfattn.errors import ExportError
 from tfattn.export import warmup
+from tfattn.export.row_tasks import Classifier
 from tfattn.export.served_rows import example
-from tfattn.export.tabular import TabularClassifier
 from tfattn.formats.training_file import TrainingFile
+from tfattn.models.contracts.table_encoder import TableEncoder
 from tfattn.models.feature_map_transformer import FeatureMapTransformer
 from tfattn.preprocessing.table import TableColumns
+from tfattn.tasks.classification import Classification
 from tfattn.tasks.operating_point import OperatingPoint
-from tfattn.tasks.tabular_classification import TabularClassification
 from tfattn.trained.ensemble import TrainedEnsemble
 
 LABELS = ["noise", "real"]
@@ -50,7 +51,7 @@ def _sent(name, text):
 
 
 def classifier(members, **options):
-    return TabularClassifier(TrainedEnsemble(members, **options))
+    return Classifier(TrainedEnsemble(members, **options))
 
 
 # Answers.
@@ -111,7 +112,7 @@ def test_essential_features_are_answered_where_a_model_has_them():
     table = TableColumns(numeric=tuple(rows[0]), scaling="none")
     table.fit(rows)
     keras.utils.set_random_seed(0)
-    task = TabularClassification(model=FeatureMapTransformer(num_numeric=14, category_counts=[]), targets=TARGETS)
+    task = Classification(model=FeatureMapTransformer(num_numeric=14, category_counts=[]), targets=TARGETS)
     served = classifier([(table, task)])
     signature = served.signatures()["serving_default"]
     answers = signature(*(tf.constant(values) for values in served.request(rows).values()))
@@ -252,7 +253,7 @@ def test_columns_keep_their_names_as_inputs(exported_table):
 def test_names_that_an_export_cannot_keep_are_refused(columns, message):
     table = TableColumns(numeric=tuple(columns))
     with pytest.raises(ExportError, match=message):
-        classifier([(table, TabularClassification(model=_Nothing(), targets=TARGETS))])
+        classifier([(table, Classification(model=_Nothing(), targets=TARGETS))])
 
 
 @pytest.mark.parametrize("columns", [["1st", "a.b", "name"], ["inputs", "training", "UPPER-lower_9."]])
@@ -271,10 +272,10 @@ def test_other_names_are_kept_to_the_letter(columns, tmp_path):
     signature = tf.saved_model.load(str(tmp_path)).signatures["serving_default"]
     sent = {name: tf.constant([float(2**place)]) for place, name in enumerate(columns)}
     assert signature(**sent)["sum"].numpy() == [2 ** len(columns) - 1]
-    classifier([(TableColumns(numeric=tuple(columns)), TabularClassification(model=_Nothing(), targets=TARGETS))])
+    classifier([(TableColumns(numeric=tuple(columns)), Classification(model=_Nothing(), targets=TARGETS))])
 
 
-class _Nothing(keras.Model):
+class _Nothing(TableEncoder):
     """Stands where a model would."""
 
     hidden_dim = 4

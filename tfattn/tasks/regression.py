@@ -1,0 +1,108 @@
+"""Regression: a number for a text, a pair of texts, a row of a table or an image."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from keras import ops
+from pydantic import PositiveInt
+
+from tfattn.config.types import Given, Rate
+from tfattn.features import LOGITS, PREDICTIONS, TARGET_VALUES, WEIGHTS
+from tfattn.tasks.number_metrics import number_metrics, spearman
+from tfattn.tasks.operating_point import OperatingPoint
+from tfattn.tasks.row_task import RowEncoder, RowTask, backbone_of, mean_of
+
+Loss = Literal["mean_squared_error", "mean_absolute_error", "huber"]
+
+
+class Regression(RowTask):
+    """Predicts a number for each row by a linear map of the vector that a model makes of the row.
+
+    It learns in standard deviations of the training targets, and predicts in the unit of the file.
+
+    Args:
+        model: reads the rows: an encoder of texts, of rows of tables or of images.
+        targets: known from the data: `mean` and `deviation` of the training targets, in the unit of the file.
+        encoder: "fine_tune" trains encoder and head; "frozen" computes the vectors of a text encoder once and trains
+            the head.
+        pooling: how a text becomes one vector: "mean" of its tokens, the vector of "cls", or BERT's "pooler" over it;
+            by default the mean.
+        pooled_layers: the number of the topmost layers of a text encoder that are pooled, "all" for each and the
+            embeddings; by default 1.
+        dropout: the fraction of the vector that is dropped in training; by default 0.1 for texts and 0 for others.
+        loss: "mean_squared_error", "mean_absolute_error", or "huber", which is squared up to one standard deviation of
+            the training targets and absolute beyond.
+
+    Returns:
+        as RowTask; `predictions` has `predictions` (B,) float32.
+
+    Raises:
+        ConfigError: an option of texts is given for another model.
+
+    Example:
+        >>> import keras
+        >>> from tfattn.models.feature_map_transformer import FeatureMapTransformer
+        >>> model = FeatureMapTransformer(num_numeric=14, category_counts=[])
+        >>> task = Regression(model=model, targets={"mean": 40.0, "deviation": 12.0})
+        >>> task.predictions(task({"numeric": keras.random.normal((1, 14))}))["predictions"].shape
+        TensorShape([1])
+
+    Source: Huber 1964, "Robust estimation of a location parameter".
+    """
+
+    metric_names = ("mean_absolute_error", "root_mean_squared_error", "r2", "pearson", "spearman")
+    monitor = "root_mean_squared_error"
+    monitor_mode = "min"
+
+    def __init__(
+        self,
+        *,
+        model: Given[RowEncoder],
+        targets: Given[dict[str, Any]],
+        encoder: Literal["fine_tune", "frozen"] = "fine_tune",
+        pooling: Literal["mean", "cls", "pooler"] | None = None,
+        pooled_layers: PositiveInt | Literal["all"] | None = None,
+        dropout: Rate | None = None,
+        loss: Loss = "mean_squared_error",
+    ):
+        backbone = backbone_of(model, encoder=encoder, pooling=pooling, pooled_layers=pooled_layers, dropout=dropout)
+        super().__init__(backbone, units=1, name="regression")
+        self.mean: float = targets["mean"]
+        self.deviation: float = targets["deviation"]
+        self.loss_names = (loss,)
+
+    def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """1 for each row, (B,)."""
+        return {name: ops.cast(batch[WEIGHTS], "float32") for name in self.loss_names}
+
+    def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """Compute the loss of each row, (B,), in standard deviations or their squares."""
+        [loss] = self.loss_names
+        error = outputs[LOGITS][:, 0] - self._standardized(batch)
+        if loss == "mean_squared_error":
+            return {loss: ops.square(error)}
+        size = ops.abs(error)
+        return {loss: size if loss == "mean_absolute_error" else ops.where(size <= 1, size * size / 2, size - 0.5)}
+
+    def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
+        """Return `predictions` (B,) float32, in the unit of the file."""
+        return {PREDICTIONS: outputs[LOGITS][:, 0] * self.deviation + self.mean, **self.explanations(outputs)}
+
+    def combined(
+        self, predictions: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
+    ) -> dict[str, Any]:
+        """Average all."""
+        return mean_of(predictions)
+
+    def of_each_row(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """Return targets and predictions, (B,) each: neither ranks nor centered squares are sums over batches."""
+        return {"true": batch[TARGET_VALUES], PREDICTIONS: self.predictions(outputs)[PREDICTIONS]}
+
+    def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
+        """Compute `number_metrics`, and the rank correlation `spearman`."""
+        true, predicted = rows["true"], rows[PREDICTIONS]
+        return {**number_metrics(true, predicted), "spearman": spearman(true, predicted)}
+
+    def _standardized(self, batch: dict[str, Any]) -> Any:
+        return (batch[TARGET_VALUES] - self.mean) / self.deviation
