@@ -35,9 +35,20 @@ task: {name: text_classification}
 training: {epochs: 2, optimizer: {name: adamw, learning_rate: 5e-3}}
 runtime: {precision: float32}
 """
+# The tests of such a folder share a server, a browser or trained models: one process of pytest-xdist runs all of them.
+TOGETHER = ("tests/documents", "tests/serving/page", "tests/serving/texts")
 REVERSAL = "pipelines/reversal.yaml"
 # Of its twelve epochs seven are enough to reverse nearly all words.
 SHORTER = ("--set", "training.epochs=8", "--set", "data.split.validation=0.02")
+
+
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of a file, or of one of those folders, in one process, so that what they share is made once."""
+    for item in items:
+        path = item.path.relative_to(PROJECT)
+        folder = path.parent.as_posix()
+        item.add_marker(pytest.mark.xdist_group(folder if folder in TOGETHER else path.as_posix()))
 
 
 def pytest_collection_finish() -> None:
@@ -45,6 +56,16 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
     gc.set_threshold(10_000)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_by_jax() -> Iterator[None]:
+    """What JAX compiles for the tests of a file, which it would keep to the end: gigabytes."""
+    yield
+    if os.environ.get("KERAS_BACKEND") == "jax":
+        import jax
+
+        jax.clear_caches()
 
 
 @pytest.fixture(scope="session")

@@ -24,8 +24,6 @@ from tfattn.models.modern_bert import ModernBert
 from tfattn.models.rnn_encoder_decoder import RnnEncoderDecoder
 from tfattn.models.transformer import Transformer
 
-pytestmark = pytest.mark.every_backend
-
 SMALL = {"vocabulary_size": 20, "hidden_dim": 8, "num_layers": 2, "num_heads": 4, "intermediate_dim": 16}
 BOTH = {"vocabulary_size": 20, "target_vocabulary_size": 18}
 LENGTHS = np.array([6, 4])
@@ -74,6 +72,7 @@ def case(request):
     return make(), features, output, shapes
 
 
+@pytest.mark.every_backend
 def test_every_part_tells_of_each_layer_and_head_rows_that_sum_to_1(case):
     model, features, _, shapes = case
     told = model.attention(features)
