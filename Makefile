@@ -4,9 +4,9 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
 # A process for each core: while tests wait for servers, those with JAX go on.
-PARALLEL := --numprocesses $(shell nproc) --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+PARALLEL := --numprocesses $(shell nproc) --maxprocesses 4 --dist loadscope --no-loadscope-reorder
 # Rooms whose tests run pipelines, exports and servers. They get processes of their own, because processes grow with every test.
-RUNNING := $(addprefix tests/,attention cli documents end_to_end export serving)
+RUNNING := $(addprefix tests/,serving documents end_to_end export attention cli)
 WITH_JAX := KERAS_BACKEND=jax JAX_DISABLE_MOST_OPTIMIZATIONS=1
 
 .PHONY: demo test test-tensorflow test-jax lint browser slow clean

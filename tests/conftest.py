@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -42,13 +43,17 @@ REVERSAL = "pipelines/reversal.yaml"
 SHORTER = ("--set", "training.epochs=8", "--set", "data.split.validation=0.02")
 
 
-@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(optionalhook=True, tryfirst=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Keep the tests of a file, or of one of those folders, in one process, so that what they share is made once."""
-    for item in items:
-        path = item.path.relative_to(PROJECT)
-        folder = path.parent.as_posix()
-        item.add_marker(pytest.mark.xdist_group(folder if folder in TOGETHER else path.as_posix()))
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            path = nodeid.partition("::")[0]
+            return next((folder for folder in TOGETHER if path.startswith(f"{folder}/")), path)
+
+    return ByFile(config, log)
 
 
 def pytest_collection_finish() -> None:

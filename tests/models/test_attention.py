@@ -65,14 +65,17 @@ MODELS = {
 }
 
 
-@pytest.fixture(params=MODELS)
+# Models of which no other test runs with JAX.
+WITH_JAX = ("transformer", "bahdanau", "columns")
+
+
+@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.every_backend] * (name in WITH_JAX)) for name in MODELS])
 def case(request):
     keras.utils.set_random_seed(0)
     make, features, output, shapes = MODELS[request.param]
     return make(), features, output, shapes
 
 
-@pytest.mark.every_backend
 def test_every_part_tells_of_each_layer_and_head_rows_that_sum_to_1(case):
     model, features, _, shapes = case
     told = model.attention(features)

@@ -72,7 +72,7 @@ def test_equals_the_formulas():
 @pytest.mark.parametrize(
     "options",
     [
-        pytest.param({}, id="class token", marks=pytest.mark.every_backend),
+        pytest.param({}, id="class token"),
         pytest.param({"pooling": "mean", "positions": "sinusoidal", "use_bias": False}, id="mean"),
         pytest.param({**COMPACT, "activation": "swiglu", "normalization": "rms_norm"}, id="compact convolutional"),
         pytest.param({"image_size": 8, "pooling": "attention", "positions": "none"}, id="square"),
