@@ -3,8 +3,10 @@
 
 PYTHON ?= python3.11
 BIN := .venv/bin
-# A process more than cores: some tests wait for servers.
-PARALLEL := --numprocesses $(shell expr $$(nproc) + 1) --maxprocesses 4 --dist worksteal
+# A process for each core: while tests wait for servers, those with JAX go on.
+PARALLEL := --numprocesses $(shell nproc) --maxprocesses 4 --dist loadscope --no-loadscope-reorder
+# Rooms whose tests run pipelines, exports and servers. They get processes of their own, because processes grow with every test.
+RUNNING := $(addprefix tests/,serving documents end_to_end export attention cli)
 WITH_JAX := KERAS_BACKEND=jax JAX_DISABLE_MOST_OPTIMIZATIONS=1
 
 .PHONY: demo test test-tensorflow test-jax lint browser slow clean
@@ -23,7 +25,8 @@ test: .venv/installed lint
 	$(MAKE) --jobs 2 --no-print-directory test-tensorflow test-jax
 
 test-tensorflow:
-	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not alone"
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow" $(addprefix --ignore=,$(RUNNING))
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not alone" $(RUNNING)
 	$(BIN)/python -m pytest -m "alone and not slow" tests/serving
 
 test-jax:

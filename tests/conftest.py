@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -35,9 +36,24 @@ task: {name: classification}
 training: {epochs: 2, optimizer: {name: adamw, learning_rate: 5e-3}}
 runtime: {precision: float32}
 """
+# The tests of such a folder share a server, a browser or trained models: one process of pytest-xdist runs all of them.
+TOGETHER = ("tests/documents", "tests/serving/page", "tests/serving/texts")
 REVERSAL = "pipelines/reversal.yaml"
 # Of its twelve epochs seven are enough to reverse nearly all words.
 SHORTER = ("--set", "training.epochs=8", "--set", "data.split.validation=0.02")
+
+
+@pytest.hookimpl(optionalhook=True, tryfirst=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keep the tests of a file, or of one of those folders, in one process, so that what they share is made once."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            path = nodeid.partition("::")[0]
+            return next((folder for folder in TOGETHER if path.startswith(f"{folder}/")), path)
+
+    return ByFile(config, log)
 
 
 def pytest_collection_finish() -> None:
@@ -45,6 +61,16 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
     gc.set_threshold(10_000)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_by_jax() -> Iterator[None]:
+    """What JAX compiles for the tests of a file, which it would keep to the end: gigabytes."""
+    yield
+    if os.environ.get("KERAS_BACKEND") == "jax":
+        import jax
+
+        jax.clear_caches()
 
 
 @pytest.fixture(scope="session")

@@ -22,12 +22,6 @@ ENTRIES = [(kind, name) for kind, entries in catalog.CATALOGS.items() for name i
 ENTRIES += [(part, name) for part in catalog.PARTS for name in registry.names(part)]
 
 
-def test_imports_follow_the_contracts_of_setup_cfg():
-    program = Path(sys.executable).with_name("lint-imports")
-    done = subprocess.run([program], cwd=PROJECT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 def test_serving_is_kept_from_every_room_that_it_does_not_need():
     setup = configparser.ConfigParser()
     setup.read(PROJECT / "setup.cfg")

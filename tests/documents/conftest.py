@@ -86,7 +86,7 @@ def folder_with_models(folder, reversed_words, once, command):
     return folder
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def server(folder_with_models):
     """The server that serves them."""
     with running(folder_with_models / "saved_models", worker_threads=1) as server:

@@ -101,7 +101,8 @@ def test_the_export_tells_the_vectors_of_words(trained):
     assert answer["length"].numpy().tolist() == [4, 0, 4, 1]
 
 
-@pytest.mark.parametrize("name", [pytest.param("about", marks=pytest.mark.slow), "tagger"])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["about", "tagger"])
 def test_other_models_read_it_and_export_with_it(trained, monkeypatch, command, name):
     monkeypatch.chdir(trained)
     answer = command("run", f"{name}.yaml")

@@ -24,8 +24,6 @@ from tfattn.models.modern_bert import ModernBert
 from tfattn.models.rnn_encoder_decoder import RnnEncoderDecoder
 from tfattn.models.transformer import Transformer
 
-pytestmark = pytest.mark.every_backend
-
 SMALL = {"vocabulary_size": 20, "hidden_dim": 8, "num_layers": 2, "num_heads": 4, "intermediate_dim": 16}
 BOTH = {"vocabulary_size": 20, "target_vocabulary_size": 18}
 LENGTHS = np.array([6, 4])
@@ -67,7 +65,11 @@ MODELS = {
 }
 
 
-@pytest.fixture(params=MODELS)
+# Models of which no other test runs with JAX.
+WITH_JAX = ("transformer", "bahdanau", "columns")
+
+
+@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.every_backend] * (name in WITH_JAX)) for name in MODELS])
 def case(request):
     keras.utils.set_random_seed(0)
     make, features, output, shapes = MODELS[request.param]

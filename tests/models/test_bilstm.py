@@ -25,8 +25,11 @@ def sequence(model, features):
     return array(model(features)["sequence_output"])
 
 
-@pytest.mark.every_backend
-@pytest.mark.parametrize("options", [{}, {"attention": True}, {"num_layers": 1, "elmo": True}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [pytest.param({}, marks=pytest.mark.every_backend), {"attention": True}, {"num_layers": 1, "elmo": True}],
+    ids=str,
+)
 def test_contract(options):
     options = {**options, **({"elmo": elmo()} if "elmo" in options else {})}
     model = Bilstm(**{**SIZES, **options})

@@ -34,7 +34,6 @@ def array(tensor):
     return keras.ops.convert_to_numpy(tensor)
 
 
-@pytest.mark.every_backend
 def test_contract():
     check_encoder(elmo(), FEATURES)
     check_encoder(elmo(num_layers=3), {**FEATURES, "segment_ids": np.array([[0, 0, 1, 1, 0]] * 3, "int32")})

@@ -69,7 +69,6 @@ def test_equals_the_formulas():
         np.testing.assert_allclose(answer[name], expected[name], atol=1e-4)
 
 
-@pytest.mark.every_backend
 @pytest.mark.parametrize(
     "options",
     [

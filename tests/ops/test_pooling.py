@@ -43,9 +43,3 @@ def test_mean_without_a_mask():
 
 def test_a_row_of_padding_gives_zeros():
     assert not keras.ops.convert_to_numpy(pooling.mean(X, np.zeros((2, 4)))).any()
-
-
-def test_at_some_positions():
-    positions = np.array([[3, 0, 3], [1, 1, 2]])
-    expected = np.stack([X[0, positions[0]], X[1, positions[1]]])
-    np.testing.assert_array_equal(keras.ops.convert_to_numpy(pooling.at(X, positions)), expected)

@@ -53,6 +53,21 @@ def test_a_loss_that_is_not_finite_ends_the_call_and_changes_nothing(make, tiny)
         np.testing.assert_array_equal(weights(task)[name], value)
 
 
+def test_a_part_of_a_batch_that_is_not_finite_is_the_last_that_is_taken(make):
+    parts = {"updates": 4, "batch_size": 32}
+    batch = next(make(**parts)[2]())
+    first, second = batch["token_ids"].numpy()[:2]
+    poison = int(min(set(second.ravel()) - set(first.ravel())))
+    task, loop, batches = make(**parts, options={"poison": poison})
+    call = loop(batches(), Counters(), limit=1, stop=False)
+    assert call.fatal
+    assert (call.counters.step, call.counters.updates) == (1, 1)
+    other, clean_loop, _ = make()
+    clean_loop(iter([{name: values[0] for name, values in batch.items()}]), Counters(), limit=1, stop=False)
+    for name, value in weights(other).items():
+        np.testing.assert_array_equal(weights(task)[name], value)
+
+
 def test_a_call_ends_when_asked_to_stop_or_when_its_time_is_over(make, monkeypatch):
     task, loop, batches = make()
     call = loop(batches(), Counters(), limit=7, stop=True)

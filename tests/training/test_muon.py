@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tfattn.layers.feed_forward import FeedForward
+from tfattn.layers.image_tokens import PatchTokens
 from tfattn.layers.multi_head_attention import MultiHeadAttention
 from tfattn.layers.pooler import Pooler
 from tfattn.training.muon import Muon, orthogonalized
@@ -75,15 +76,20 @@ def test_matrices_keep_one_slot():
 
 
 @pytest.mark.parametrize(
-    "layer, maps",
+    "layer, shape, maps",
     [
-        (MultiHeadAttention(num_heads=2), {"qkv/kernel": (8, 8, 8), "output/kernel": (8,)}),
-        (FeedForward(intermediate_dim=6, activation="geglu"), {"intermediate/kernel": (6, 6), "output/kernel": (8,)}),
-        (Pooler(), {"dense/kernel": (8,)}),
+        (MultiHeadAttention(num_heads=2), (None, None, 8), {"qkv/kernel": (8, 8, 8), "output/kernel": (8,)}),
+        (
+            FeedForward(intermediate_dim=6, activation="geglu"),
+            (None, None, 8),
+            {"intermediate/kernel": (6, 6), "output/kernel": (8,)},
+        ),
+        (Pooler(), (None, None, 8), {"dense/kernel": (8,)}),
+        (PatchTokens(width=8, patch_size=2), (None, 4, 4, 3), {}),
     ],
-    ids=["attention", "feed_forward", "pooler"],
+    ids=["attention", "feed_forward", "pooler", "patches"],
 )
-def test_kernels_tell_which_maps_they_hold(layer, maps):
-    layer.build((None, None, 8))
+def test_linear_maps_are_those_between_hidden_vectors(layer, shape, maps):
+    layer.build(shape)
     found = {variable.path: getattr(variable, "maps", ()) for variable in layer.trainable_variables}
     assert {path.split("/", 1)[1]: own for path, own in found.items() if own} == maps

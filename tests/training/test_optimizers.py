@@ -1,11 +1,14 @@
 """Optimizers: the papers' algorithms, written down again in numpy."""
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from tfattn.errors import ConfigError
-from tfattn.training.optimizers import AdamW, Optimizer, Sgd
+from tfattn.layers.word_softmax import WordSoftmax
+from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
+from tfattn.training.optimizers import AdamW, Optimizer, Sgd, decays
 
 
 def steps(optimizer, weight, gradients, *, fractions=(1.0, 0.5, 0.25), multiplier=1.0, maps=()):
@@ -66,6 +69,36 @@ def test_weights_decay_but_norms_and_biases_do_not(optimizer):
     matrix, bias = np.ones((2, 2), np.float32), np.ones(2, np.float32)
     assert np.all(steps(optimizer, matrix, np.zeros((3, 2, 2), np.float32)) < 1)
     np.testing.assert_array_equal(steps(optimizer, bias, np.zeros((3, 2), np.float32)), bias)
+
+
+@pytest.mark.parametrize("shape", [(2,), (2, 2)])
+@pytest.mark.parametrize("marked", [None, False, True])
+def test_a_variable_decays_if_it_says_so_else_if_it_is_no_vector(shape, marked):
+    variable = keras.Variable(np.ones(shape, np.float32))
+    if marked is not None:
+        variable.decays = marked
+    optimizer = AdamW(weight_decay=0.5)
+    optimizer.build([variable.value], [1.0], decaying=[decays(variable)])
+    optimizer.apply([tf.zeros(shape)], tf.constant(1.0), tf.constant(1.0))
+    assert np.all(variable.numpy() < 1) == (len(shape) > 1 if marked is None else marked)
+
+
+@pytest.mark.parametrize("embedding", ["linear", "piecewise_linear", "periodic"])
+def test_no_weight_of_a_tables_tokens_decays(embedding):
+    model = FeatureTokenizerTransformer(
+        num_numeric=2, category_counts=[3, 4], num_bins=5, hidden_dim=8, num_heads=2, numeric_embedding=embedding
+    )
+    tokens, *_ = model.depth_groups()
+    assert not any(map(decays, tokens))
+    assert all(decays(variable) for variable in model.trainable_variables if variable.path.endswith("qkv/kernel"))
+
+
+def test_no_bias_of_words_decays():
+    layer = WordSoftmax(num_words=5, width=2)
+    layer.build()
+    assert [variable.path for variable in layer.trainable_variables if decays(variable)] == [
+        layer.table.embeddings.path
+    ]
 
 
 def test_a_multiplier_is_a_smaller_rate(weight, gradients):

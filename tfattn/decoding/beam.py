@@ -9,7 +9,8 @@ from keras import ops
 from tfattn.decoding.history import History, Texts
 from tfattn.decoding.loop import Decoded, Step, row_limits
 from tfattn.decoding.rounds import LoopState, replaced, write_rows
-from tfattn.decoding.rows import largest, logsumexp, pick, reorder_rows
+from tfattn.decoding.rows import largest, logsumexp, reorder_rows
+from tfattn.ops.indexing import pick
 
 
 def beam_search(

@@ -11,6 +11,7 @@ from tfattn.decoding.loop import Decoded, write
 from tfattn.decoding.rounds import STEPS, LoopState
 from tfattn.decoding.rows import suppression_bias
 from tfattn.decoding.sampling import Sampling, draw
+from tfattn.ops.indexing import INDEX_DTYPE
 
 
 class Penalties(NamedTuple):
@@ -93,7 +94,8 @@ def generate(
     batch = ops.shape(prompt_ids)[0]
     last = ops.cast(ops.sum(real, axis=1), "int32")[:, None] - 1
     start_ids = ops.take_along_axis(prompt_ids, last, axis=1)[:, 0]
-    places = ops.reshape(ops.arange(batch, dtype="int32")[:, None] * vocabulary_size + prompt_ids, (-1, 1))
+    starts = ops.arange(batch, dtype=INDEX_DTYPE)[:, None] * vocabulary_size
+    places = ops.reshape(starts + ops.cast(prompt_ids, INDEX_DTYPE), (-1, 1))
     in_prompt = ops.scatter(places, ops.reshape(real, (-1,)), (batch * vocabulary_size,))  # sums of what is real
     in_prompt = ops.reshape(in_prompt, (batch, vocabulary_size))
 

@@ -7,7 +7,7 @@ from keras import ops
 
 from tfattn.decoding.loop import Decoded, expected_alignment
 from tfattn.decoding.rounds import record
-from tfattn.decoding.rows import pick
+from tfattn.ops.indexing import pick
 
 
 class Texts(NamedTuple):

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from tfattn.decoding.rounds import LoopState, record, replaced, write_rows
-from tfattn.decoding.rows import largest, logsumexp, pick
+from tfattn.decoding.rows import largest, logsumexp
+from tfattn.ops.indexing import pick
 
 # Reads the tokens (N,) int32 at the position `index` (a scalar), returns the logits of the next ones (N, V), the new
 # state and the alignment (N, S) or None. Rows do not depend on each other.

@@ -1,4 +1,4 @@
-"""Gathering from rows, and finding the largest numbers of long ones."""
+"""Reordering rows, and finding the largest numbers of long ones."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,18 +7,11 @@ import numpy as np
 from keras import ops, tree
 
 from tfattn.ops.cross_entropy import SMALLEST
+from tfattn.ops.indexing import pick
 
 # Rows at least this long are looked at in groups.
 LONG = 512
 GROUP = 32
-
-
-def pick(x: Any, places: Any) -> Any:
-    """Gather from each row the entries at its places: (B, C, ...) and (B, n) int -> (B, n, ...)."""
-    batch, width = ops.shape(x)[:2]
-    # One gather from all rows laid end to end costs a fraction of ops.take_along_axis.
-    starts = ops.arange(batch, dtype="int32")[:, None] * width
-    return ops.take(ops.reshape(x, (-1, *ops.shape(x)[2:])), starts + places, axis=0)
 
 
 def reorder_rows(state: Any, beams: Any) -> Any:

@@ -7,8 +7,9 @@ from keras import ops
 
 from tfattn.decoding.loop import Decoded, Step, write
 from tfattn.decoding.rounds import LoopState
-from tfattn.decoding.rows import grouped, pick, suppression_bias
+from tfattn.decoding.rows import grouped, suppression_bias
 from tfattn.decoding.threefry import uniform
+from tfattn.ops.indexing import pick
 
 # Below this temperature the most probable token is taken: float32 would no longer tell the others apart.
 COLD = 1e-4

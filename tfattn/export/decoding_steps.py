@@ -8,8 +8,9 @@ import tensorflow as tf
 
 from tfattn.decoding.cache import Cache
 from tfattn.decoding.generation import Penalties
-from tfattn.decoding.rows import largest, logsumexp, pick, suppression_bias
+from tfattn.decoding.rows import largest, logsumexp, suppression_bias
 from tfattn.decoding.sampling import Sampling, draw
+from tfattn.ops.indexing import pick
 from tfattn.preprocessing.language import Language
 from tfattn.trained.shared_decoder import SharedDecoder
 

@@ -42,6 +42,7 @@ class PatchTokens(keras.layers.Layer):
             units=self.width, initializer_range=self.initializer_range, name="projection", dtype=self.dtype_policy
         )
         self.projection.build((None, None, self.patch_size**2 * input_shape[-1]))
+        self.projection.kernel.maps = ()  # pixels are no hidden vectors, and their map is no hidden layer to Muon
 
     def call(self, images: Any) -> Any:
         side, channels = self.patch_size, images.shape[-1]

@@ -48,6 +48,7 @@ class WordSoftmax(keras.layers.Layer):
         )
         self.table.build()
         self.bias = self.add_weight(name="bias", shape=(self.num_words, 1), initializer="zeros")
+        self.bias.decays = False
         if self.samples:
             self.seed = keras.random.SeedGenerator(name="seed")
 

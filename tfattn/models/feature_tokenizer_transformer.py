@@ -122,6 +122,8 @@ class FeatureTokenizerTransformer(Attends, TableEncoder):
             self.category = CategoryTokens(width=self.hidden_dim, category_counts=self.category_counts, name="category")
             self.category.build()
             self.tokens.append(self.category)
+        for variable in (variable for layer in self.tokens for variable in layer.trainable_variables):
+            variable.decays = False  # as in the released code, where no weight of the tokens decays
         self.class_token = ClassToken(name="class_token")
         self.tokens.append(self.class_token)
         self.blocks = [

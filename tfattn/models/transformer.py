@@ -8,7 +8,6 @@ from pydantic import PositiveFloat, PositiveInt
 
 from tfattn.config.relations import Divides
 from tfattn.config.types import Activation, Depth, Normalization, Rate, Size
-from tfattn.decoding.rows import pick
 from tfattn.features import LOGITS, PADDING_MASK, TARGET_IDS, TOKEN_IDS
 from tfattn.layers.decoder_block import DecoderBlock
 from tfattn.layers.embeddings import EmbeddingTable
@@ -20,6 +19,7 @@ from tfattn.models.contracts.attends import Attends
 from tfattn.models.contracts.encoder_decoder import EncoderDecoder
 from tfattn.ops import masks
 from tfattn.ops.attention_record import ENCODER, AttentionRecord, recorded
+from tfattn.ops.indexing import pick
 
 
 class Transformer(Attends, EncoderDecoder):

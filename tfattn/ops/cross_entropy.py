@@ -4,6 +4,7 @@ from typing import Any
 
 from keras import ops
 
+from tfattn.ops.indexing import cells
 from tfattn.ops.upstream import handed_over
 
 SMALLEST = 1.2e-38  # about the smallest normal number of float32; a target that is less likely counts as this likely
@@ -33,24 +34,23 @@ def smoothed_cross_entropy(logits: Any, target_ids: Any, *, smoothing: float) ->
     """
     width = logits.shape[-1]
     everywhere = smoothing / width
+    targets = ops.reshape(target_ids, (-1,))
 
     @ops.custom_gradient
     def cross_entropy(logits: Any) -> tuple[Any, Any]:
         weights = ops.softmax(ops.cast(logits, "float32"), axis=-1)
-        at_target = ops.arange(ops.shape(logits)[0]) * width + ops.cast(ops.reshape(target_ids, (-1,)), "int32")
-        weight = ops.take(ops.reshape(weights, (-1,)), at_target)
+        weight = ops.take_along_axis(weights, targets[:, None], axis=1)[:, 0]
         loss = -ops.log(ops.maximum(weight, SMALLEST))
         if smoothing:
             # The mean over all tokens of -log p is that of the target plus logit(target) - mean(logits).
-            logit = ops.cast(ops.take(ops.reshape(logits, (-1,)), at_target), "float32")
+            logit = ops.cast(ops.take_along_axis(logits, targets[:, None], axis=1)[:, 0], "float32")
             loss = loss + smoothing * (logit - ops.mean(ops.cast(logits, "float32"), axis=-1))
 
         def gradient(*arguments: Any, upstream: Any = None) -> Any:
             outer = handed_over(arguments, upstream)
             by_token = ops.cast((weights - everywhere if smoothing else weights) * outer[:, None], logits.dtype)
             of_target = ops.cast((weight - everywhere - (1 - smoothing)) * outer, logits.dtype)
-            flat = ops.scatter_update(ops.reshape(by_token, (-1,)), at_target[:, None], of_target)
-            return ops.reshape(flat, ops.shape(logits))
+            return ops.scatter_update(by_token, cells(targets), of_target)
 
         return loss, gradient
 

@@ -15,14 +15,6 @@ def leading(x: Any, count: int) -> Any:
     return ops.split(x, [count], axis=-2)[0]  # its gradient is written at once, that of a slice element by element
 
 
-def at(x: Any, positions: Any) -> Any:
-    """Return the vectors at some positions: (B, T, D) and (B, P) int -> (B, P, D)."""
-    batch, length, width = ops.shape(x)
-    # Gathered as rows of one matrix: the gradient is then a sum over B x P rows.
-    rows = ops.arange(batch, dtype="int32")[:, None] * length + ops.cast(positions, "int32")
-    return ops.take(ops.reshape(x, (-1, width)), rows, axis=0)
-
-
 def mean(x: Any, padding_mask: Any = None) -> Any:
     """Return the mean vector of the real tokens, in float32: (B, T, D) -> (B, D).
 

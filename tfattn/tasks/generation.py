@@ -13,9 +13,9 @@ from tfattn.decoding.cache import Cache
 from tfattn.decoding.generation import Penalties, generate, goes_in_rounds, with_room
 from tfattn.decoding.loop import Decoded
 from tfattn.decoding.rounds import LoopState
-from tfattn.decoding.rows import pick
 from tfattn.decoding.sampling import Sampling
 from tfattn.models.contracts.decoder import Decoder
+from tfattn.ops.indexing import pick
 
 OpenAiPenalty = Annotated[float, Field(ge=-2.0, le=2.0)]
 

@@ -9,10 +9,10 @@ import numpy as np
 from keras import ops
 
 from tfattn.config.types import Fraction, Given, Section
-from tfattn.decoding.rows import pick
 from tfattn.features import LOGITS, LOSS_MASK, PADDING_MASK, SEQUENCE_IDS, TOKEN_IDS, WEIGHTS
 from tfattn.models.contracts.decoder import Decoder
 from tfattn.ops.cross_entropy import smoothed_cross_entropy
+from tfattn.ops.indexing import pick
 from tfattn.tasks.generation import Generation
 from tfattn.tasks.task import Task
 from tfattn.tasks.text_metrics import perplexity

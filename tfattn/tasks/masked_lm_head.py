@@ -12,7 +12,7 @@ from tfattn.layers.token_tables import logits
 from tfattn.models.contracts.encoder import PretrainableEncoder
 from tfattn.ops.activations import ACTIVATIONS
 from tfattn.ops.cross_entropy import smoothed_cross_entropy
-from tfattn.ops.pooling import at
+from tfattn.ops.indexing import pick
 
 MASKED_LM = "masked_lm"  # the term of the loss
 MASKED_LM_LOGITS = "masked_lm_logits"  # (B, P, V)
@@ -53,7 +53,7 @@ class MaskedLmHead(keras.layers.Layer):
 
     def call(self, outputs: dict[str, Any], features: dict[str, Any]) -> Any:
         """Return the logits (B, P, V) at the `masked_lm_positions` of the features, from an encoder's outputs."""
-        x = at(outputs[SEQUENCE_OUTPUT], features[MASKED_LM_POSITIONS])  # (B, T, D) -> (B, P, D)
+        x = pick(outputs[SEQUENCE_OUTPUT], features[MASKED_LM_POSITIONS])  # (B, T, D) -> (B, P, D)
         return logits(self.norm(self._activation(self.dense(x))), self._table(), self.bias)
 
     def loss_weights(self, batch: dict[str, Any]) -> Any:

@@ -21,6 +21,7 @@ from tfattn.features import (
 from tfattn.models.contracts.encoder import Encoder
 from tfattn.ops import entities
 from tfattn.ops.cross_entropy import smoothed_cross_entropy
+from tfattn.ops.indexing import pick
 from tfattn.tasks.label_metrics import LabelCounts, counts_of
 from tfattn.tasks.operating_point import OperatingPoint
 from tfattn.tasks.token_task import TokenTask
@@ -139,11 +140,10 @@ def _first_come(values: dict[str, Any], chosen: Any) -> dict[str, Any]:
     rows, width = ops.shape(chosen)
     places = ops.arange(width, dtype="int32")[None, :]
     order = ops.argsort(ops.where(chosen, places, width + places), axis=1)
-    source = ops.cast(order, "int32") + width * ops.arange(rows, dtype="int32")[:, None]
 
     def moved(x: Any) -> Any:
         inner = x.shape[2:]
         kept = ops.where(ops.reshape(chosen, (rows, width, *(1 for _ in inner))), x, ops.zeros_like(x))
-        return ops.take(ops.reshape(kept, (-1, *inner)), source, axis=0)
+        return pick(kept, order)
 
     return {name: moved(x) for name, x in values.items()}

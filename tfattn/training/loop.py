@@ -114,19 +114,23 @@ class TrainingLoop:
         return records.stack(), state, stopped, norms
 
     def _updates(self, batch, state, signals):
-        """Take the step of a batch, or one after the other those of its parts, whose records become one."""
+        """Take the step of a batch, or one after the other those of its parts, whose records become one.
+
+        A part whose numbers are not finite is the last.
+        """
         if self.step.updates == 1:
             return self.runtime.run(self.step, batch, state, signals)
 
         def one(number, state, records, *_):
             state, record, counted, norms = self.runtime.run(self.step, batch, state, signals, number)
-            return number + 1, state, records.write(number, record), counted, norms
+            fatal = record[RECORD.index("fatal")] > 0
+            return number + 1, state, records.write(number, record), fatal, counted, norms
 
         records, norms = self._empty()
-        _, state, records, counted, norms = tf.while_loop(
-            lambda number, *_: number < self.step.updates,
+        _, state, records, _, counted, norms = tf.while_loop(
+            lambda number, state, records, fatal, *_: ~fatal & (number < self.step.updates),
             one,
-            (tf.constant(0), state, records, signals, norms),
+            (tf.constant(0), state, records, tf.constant(False), signals, norms),
             parallel_iterations=1,
         )
         return state, self._joined(records.stack()), counted, norms

@@ -21,10 +21,13 @@ TOGETHER = 16  # matrices of a product at most: the copies that it needs stay sm
 
 @dataclass(kw_only=True, eq=False)
 class Muon(AdamW):
-    """Momentum made orthogonal for the linear maps inside a model, AdamW for all else: tables, heads, norms, biases.
+    """Momentum made orthogonal for the linear maps between hidden vectors, AdamW for all other weights.
 
-    A kernel that holds several maps side by side, such as queries, keys and values, is treated as that many matrices.
-    An update has the size of one of AdamW's, so that both share a learning rate, which is AdamW's or a few times that.
+    Linear maps are the kernels of `Projection`, those of poolers and of BERT's head of masked words included. Other
+    weights are tables, the patch projection of images, output layers, convolutions, recurrent kernels, norms and
+    biases. A kernel that holds several maps side by side, such as queries, keys and values, is treated as that many
+    matrices. An update has the size of one of AdamW's, so that both share a learning rate, which is AdamW's or a few
+    times that.
 
     The orthogonalization is computed in bfloat16. Its cost depends on the model alone: with batches of many thousand
     tokens it hardly counts, with small ones it does.

@@ -39,7 +39,7 @@ def not_finite(
         where=f"step {position.counters.step} (epoch {position.epoch + 1}, batch {position.batch})",
         expected="numbers",
         received=f"loss {record['loss']}, gradient norm {record['gradient_norm']}",
-        remedy=f"No weight was changed. {look} the learning rate.",
+        remedy=f"This update changed no weight. {look} the learning rate.",
     )
 
 

@@ -6,7 +6,7 @@ all of them, and changes its own copy of the weights, so the copies stay equal w
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import tensorflow as tf
 from pydantic import NonNegativeFloat, PositiveFloat
@@ -19,12 +19,20 @@ from tfattn.training.gradients import Gradient
 kernels = tf.raw_ops
 
 
+def decays(variable: Any) -> bool:
+    """Return whether weight decay is for a variable: its own `decays` if it has one, else whether it is no vector.
+
+    Norms and biases are vectors. Where the biases of several columns or words are one matrix, its layer or model sets
+    `variable.decays = False`.
+    """
+    return getattr(variable, "decays", len(variable.shape) > 1)
+
+
 @dataclass(kw_only=True, eq=False)
 class Optimizer:
     """The contract: decoupled weight decay (Loshchilov & Hutter 2019), then `update` of one weight after another.
 
-    Norms and biases, the weights of one dimension, do not decay. Where a gradient holds only some rows of a table, only
-    these rows and their slots change and decay.
+    Where a gradient holds only some rows of a table, only these rows and their slots change and decay.
 
     Args:
         learning_rate: the highest rate, which the schedule lowers.
@@ -34,6 +42,7 @@ class Optimizer:
         slot_names: the names of the slots, variables that are kept beside every weight.
         slots: the slots by name, in the order of the weights.
         adds_up: whether two changes by gradients are that by their sum: a row may then stand in a list more than once.
+        decay_rates: the weight decay of each weight: 0 where it does not decay.
         maps: of each weight, the widths of the linear maps that it holds side by side; none where it is no such kernel.
     """
 
@@ -44,7 +53,11 @@ class Optimizer:
     weight_decay: NonNegativeFloat
 
     def build(
-        self, weights: Sequence[tf.Variable], multipliers: Sequence[float], maps: Sequence[Sequence[int]] | None = None
+        self,
+        weights: Sequence[tf.Variable],
+        multipliers: Sequence[float],
+        maps: Sequence[Sequence[int]] | None = None,
+        decaying: Sequence[bool] | None = None,
     ) -> None:
         """Set the weights to change, each with a multiplier of its rate, and make the slots, all zero.
 
@@ -54,10 +67,13 @@ class Optimizer:
             weights: in the order of the gradients.
             multipliers: one for each.
             maps: see the attribute; None for a model of which nothing is known.
+            decaying: for each weight, whether it decays; None for the default of `decays`.
         """
         self.weights = list(weights)
         self.multipliers = list(multipliers)
         self.maps = list(maps or [()] * len(self.weights))
+        decaying = map(decays, self.weights) if decaying is None else decaying
+        self.decay_rates = [self.weight_decay if decay else 0.0 for decay in decaying]
         self.slots = {
             name: [
                 tf.Variable(tf.zeros(self.slot_shape(name, index)), trainable=False, name=name)
@@ -87,8 +103,8 @@ class Optimizer:
             slots = [self.slots[name][index].handle for name in self.slot_names]
             if isinstance(gradient, tf.IndexedSlices):
                 rows = gradient.indices
-                if self._decays(weight):
-                    kept = 1 - rate * self.weight_decay
+                if self.decay_rates[index]:
+                    kept = 1 - rate * self.decay_rates[index]
                     kernels.ResourceScatterMul(resource=weight.handle, indices=rows, updates=kept)
                 self.update_rows(weight.handle, slots, rows, gradient.values, rate, *shared)
             else:
@@ -97,13 +113,10 @@ class Optimizer:
     def decayed(self, index: int, rate: tf.Tensor) -> tf.Tensor:
         """Let a weight decay, and return its resource handle."""
         weight = self.weights[index]
-        if self._decays(weight):
+        if self.decay_rates[index]:
             # Assigned, not subtracted: the product's memory becomes the weight's, without another pass.
-            kernels.AssignVariableOp(resource=weight.handle, value=weight * (1 - rate * self.weight_decay))
+            kernels.AssignVariableOp(resource=weight.handle, value=weight * (1 - rate * self.decay_rates[index]))
         return weight.handle
-
-    def _decays(self, weight: tf.Variable) -> bool:
-        return self.weight_decay > 0 and weight.shape.rank > 1
 
     def prepare(self, update: tf.Tensor) -> tuple[tf.Tensor, ...]:
         """Compute what all weights of one update share, the last arguments of `update`."""

@@ -21,6 +21,7 @@ from tfattn.training.interruption import Interruption, Stopped
 from tfattn.training.loop import TrainingLoop
 from tfattn.training.losses import loss_metrics, mean_losses
 from tfattn.training.not_finite import not_finite
+from tfattn.training.optimizers import decays
 from tfattn.training.position import Identity, Totals
 from tfattn.training.prediction import Evaluator
 from tfattn.training.progress import Display
@@ -60,7 +61,8 @@ class Session:
         weights = [variable.value for variable in task.trainable_weights]
         maps = [getattr(variable, "maps", ()) for variable in task.trainable_weights]
         with runtime.scope():
-            trainer.optimizer.build(weights, trainer.multipliers(task), maps)
+            decaying = [decays(variable) for variable in task.trainable_weights]
+            trainer.optimizer.build(weights, trainer.multipliers(task), maps, decaying)
             if trainer.averaging:
                 trainer.averaging.build(weights)
         self.step = TrainingStep(

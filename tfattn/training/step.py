@@ -140,7 +140,7 @@ class TrainingStep:
         record = tf.concat([facts, losses, weights], axis=0)
         norms = tf.sqrt(squares) / state["loss_scale"]
         norms = tf.scatter_nd([[place] for place in reached], norms, [len(gradients)])
-        is_last = tf.cast(tf.equal(number, self.updates - 1), tf.int64)
+        is_last = tf.cast(fatal | tf.equal(number, self.updates - 1), tf.int64)
         return self._next_state(state, finite, is_last), record, tf.stack([elapsed, stop]), norms
 
     def _weights(self, batch):

@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from tfattn.decoding.cache import Cache
-from tfattn.decoding.rows import pick
+from tfattn.ops.indexing import pick
 
 
 class Decoder(keras.Model):
