@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from grpc import StatusCode
 
 from tfattn.errors import listed
-from tfattn.guidance.plan import READERS
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.generation.piece import Piece
 from tfattn.serving.generation.request import Request, read
@@ -22,11 +21,12 @@ from tfattn.serving.protocols.health import Health
 from tfattn.serving.protocols.rest.accounts import Accounts
 from tfattn.serving.protocols.rest.body import Disconnected, Receive, read_body, unless_disconnected
 from tfattn.serving.protocols.rest.callers import Callers
+from tfattn.serving.protocols.rest.openai import other_fields
 from tfattn.serving.protocols.rest.openai.answer import DONE, Answer, data
 from tfattn.serving.protocols.rest.openai.chat import ChatFields
 from tfattn.serving.protocols.rest.openai.completion import CompletionFields
-from tfattn.serving.protocols.rest.openai.errors import error_object, error_response
-from tfattn.serving.protocols.rest.openai.fields import wrong
+from tfattn.serving.protocols.rest.openai.errors import error_object, error_response, invalid_parameter
+from tfattn.serving.protocols.rest.openai.fields import TextFields
 from tfattn.serving.protocols.rest.parse import LARGE
 from tfattn.serving.protocols.rest.response import Response, StreamedResponse
 from tfattn.serving.section import Serving
@@ -35,6 +35,7 @@ MODELS = b"/v1/models"
 FIELDS = {b"/v1/completions": CompletionFields, b"/v1/chat/completions": ChatFields}
 EVENTS = b"text/event-stream; charset=utf-8"
 _MODEL = re.compile(r"(.*?)(?:/versions/([0-9]{1,19})|/labels/([^/]+))?", re.DOTALL)
+IGNORED = b"x-ignored-fields"
 HEADERS = ((b"cache-control", b"no-cache"), (b"x-accel-buffering", b"no"))  # proxies must not collect the events
 
 
@@ -116,17 +117,19 @@ class Texts:
         fields = await asyncio.to_thread(read, FIELDS[path], body) if len(body) > LARGE else read(FIELDS[path], body)
         call.version = self._find(fields.model)
         call.model = call.version.model
-        takes_long = len(body) > LARGE or fields.model_fields_set & READERS.keys()
+        unknown = fields.unknown()
+        headers = ((IGNORED, other_fields.warning(unknown)),) if unknown else ()
+        takes_long = len(body) > LARGE or fields.has_form
         request, answer = await asyncio.to_thread(fields.answer) if takes_long else fields.answer()
-        pieces = self._pieces(call, fields.prompt_name, request)
+        pieces = self._pieces(call, fields, request)
         async with unless_disconnected(receive):
             if not fields.stream:
-                return Response(200, answer.whole([piece async for piece in pieces]))
+                return Response(200, answer.whole([piece async for piece in pieces]), headers=headers)
             events = self._events(call, answer, pieces, tells_usage=fields.tells_usage)
             first = await anext(events)  # by then it is known whether the request can be answered
-        return StreamedResponse(first, events, EVENTS, HEADERS)
+        return StreamedResponse(first, events, EVENTS, HEADERS + headers)
 
-    async def _pieces(self, call: Call, prompt_name: str, request: Request) -> AsyncGenerator[Piece, None]:
+    async def _pieces(self, call: Call, fields: TextFields, request: Request) -> AsyncGenerator[Piece, None]:
         """Yield pieces of texts, each of which comes in time."""
         seconds, is_first = self._serving.timeout_seconds, True
         async with contextlib.aclosing(call.version.write(request)) as pieces:
@@ -143,9 +146,7 @@ class Texts:
                     raise Failure(StatusCode.UNAVAILABLE, "The server ended before the text did") from None
                 except Failure as failure:
                     if failure.code is StatusCode.INVALID_ARGUMENT:
-                        # All else has been checked.
-                        guided = (name for name in READERS if failure.message.startswith(name))
-                        failure.parameter = next(guided, prompt_name)
+                        failure.parameter = fields.named_by(failure.message)
                     raise
                 if piece is None:
                     return
@@ -194,7 +195,7 @@ class Texts:
             failure.parameter = "model"
             raise failure from None
         if not version.writes_texts:
-            raise wrong("model", f"{name} does not write texts; POST /v1/models/{name}:predict asks it")
+            raise invalid_parameter("model", f"{name} does not write texts; POST /v1/models/{name}:predict asks it")
         return version
 
     def _writers(self) -> Iterator[str]:
