@@ -125,6 +125,18 @@ def test_several_texts_of_a_prompt(client):
     assert choices[0].text == completion(client, "To be", seed=1).choices[0].text
 
 
+def test_models_are_listed_and_retrieved(client):
+    (listed,) = client.models.list().data
+    assert client.models.retrieve(listed.id) == listed
+    for call in (
+        lambda: client.models.retrieve("nobody"),
+        lambda: client.embeddings.create(model=MODEL, input="To be"),
+    ):
+        with pytest.raises(openai.NotFoundError) as refused:
+            call()
+        assert refused.value.code in ("model_not_found", "unknown_url")
+
+
 def test_rules_on_tokens_and_the_most_probable_text(client, server):
     free = completion(client, "To be", seed=1).choices[0].text
     forced = completion(client, "To be", seed=1, logit_bias={"65": 100}).choices[0].text

@@ -106,8 +106,8 @@ class Application:
             return self._not_found(path)
         if method == "OPTIONS":
             return _preflight(headers)
-        if self._texts.has(method, path):
-            return await self._texts.respond(path, headers, receive)
+        if self._texts.has(method, path, headers):
+            return await self._texts.respond(method, path, headers, receive)
         return await self._called(method, path + b"?" + query if query else path, headers, receive)
 
     async def _called(self, method: str, target: bytes, headers: Mapping[bytes, bytes], receive: Receive) -> Response:

@@ -21,6 +21,7 @@ PIECES = [
     Piece(1, "", (), "length", Usage(4, 3, 1)),
 ]
 ONE = [PIECES[0], PIECES[2]]
+CLIENT = {"X_Stainless_Lang": "python"}  # as OpenAI's client says of itself
 SAID = [{"role": "user", "content": "Say something"}]
 
 
@@ -167,10 +168,34 @@ def test_the_models_that_write_texts_are_listed(server):
     assert listed["data"] == [{"id": "author", "object": "model", "created": 1753869876, "owned_by": "tfattn"}]
 
 
+def test_a_model_is_described_to_openais_client_and_its_status_told_to_others(server):
+    expected = {"id": "author", "object": "model", "created": 1753869876, "owned_by": "tfattn"}
+    assert server.ask("GET", "/v1/models/author", **CLIENT).json == expected
+    version = server.ask("GET", "/v1/models/author%2Fversions%2F1753869876", **CLIENT).json
+    assert version == expected | {"id": "author/versions/1753869876"}
+    error = refused(server.ask("GET", "/v1/models/writer", **CLIENT), 404, "model", "'writer'", "author")
+    assert error["code"] == "model_not_found"
+    assert list(server.ask("GET", "/v1/models/author").json) == ["model_version_status"]
+    assert list(server.ask("GET", "/v1/models/half_plus_two").json) == ["model_version_status"]
+
+
+@pytest.mark.parametrize(
+    "path", ["embeddings", "responses", "responses/r_1", "moderations", "files", "batches/b/cancel"]
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_paths_of_openais_api_that_are_not_offered(server, serve, method, path):
+    answers = [server.ask(method, f"/v1/{path}", {}), serve(half_plus_two()).ask(method, f"/v1/{path}", {}, **CLIENT)]
+    for answer in answers:
+        error = refused(answer, 404, None, f"{method} /v1/{path}", COMPLETIONS)
+        assert error["code"] == "unknown_url"
+    eventually(lambda: server.metrics.requests == [("", None, path.split("/")[0], "REST", StatusCode.NOT_FOUND)])
+
+
 def test_where_no_model_writes_texts_the_paths_are_those_of_tf_serving(serve):
     server = serve(half_plus_two())
     assert server.ask("GET", "/v1/models").error == "Missing model name in request."
-    assert server.ask("POST", COMPLETIONS, {}).error == f"Malformed request: POST {COMPLETIONS}"
+    for path in (COMPLETIONS, "/v1/embeddings"):
+        assert server.ask("POST", path, {}).error == f"Malformed request: POST {path}"
 
 
 @pytest.mark.parametrize(

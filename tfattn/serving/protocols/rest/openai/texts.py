@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from grpc import StatusCode
 
@@ -25,13 +26,27 @@ from tfattn.serving.protocols.rest.openai import other_fields
 from tfattn.serving.protocols.rest.openai.answer import DONE, Answer, data
 from tfattn.serving.protocols.rest.openai.chat import ChatFields
 from tfattn.serving.protocols.rest.openai.completion import CompletionFields
-from tfattn.serving.protocols.rest.openai.errors import error_object, error_response, invalid_parameter
+from tfattn.serving.protocols.rest.openai.errors import (
+    ApiFailure,
+    error_object,
+    error_response,
+    invalid_parameter,
+)
 from tfattn.serving.protocols.rest.openai.fields import TextFields
 from tfattn.serving.protocols.rest.parse import LARGE
 from tfattn.serving.protocols.rest.response import Response, StreamedResponse
+from tfattn.serving.protocols.rest.routes import decoded
 from tfattn.serving.section import Serving
 
 MODELS = b"/v1/models"
+_MODEL_PATH = re.compile(rb"/v1/models/([^:]+)")
+# The rest of OpenAI's API, by the first part of its paths.
+_ABSENT = re.compile(
+    rb"/v1/(assistants|audio|batches|chat|completions|containers|conversations|embeddings|evals|files|fine_tuning|images"
+    rb"|moderations|organization|realtime|responses|threads|uploads|vector_stores|videos)(?:/.*)?",
+    re.DOTALL,
+)
+CLIENT = b"x-stainless-lang"  # a header that OpenAI's own clients send, in every language
 FIELDS = {b"/v1/completions": CompletionFields, b"/v1/chat/completions": ChatFields}
 EVENTS = b"text/event-stream; charset=utf-8"
 _MODEL = re.compile(r"(.*?)(?:/versions/([0-9]{1,19})|/labels/([^/]+))?", re.DOTALL)
@@ -44,7 +59,7 @@ class Call:
     """A request under way.
 
     Attributes:
-        api: its path without the version.
+        api: what is asked for, such as "chat_completions".
         start: when it came.
         model: the model that it asks.
         version: what answers.
@@ -83,19 +98,33 @@ class Texts:
         self._models, self._serving, self._callers = models, serving, callers
         self._accounts, self._metrics, self._health = accounts, metrics, health
 
-    def has(self, method: str, path: bytes) -> bool:
-        """Tell whether a request is for this API."""
-        is_known = path in FIELDS if method == "POST" else (method, path) == ("GET", MODELS)
-        return is_known and any(self._writers())
+    def has(self, method: str, path: bytes, headers: Mapping[bytes, bytes]) -> bool:
+        """Return whether a request is for this API: by its path, where a model writes texts or OpenAI's client asks.
+
+        The path of one model is TF Serving's as well, and OpenAI's for OpenAI's clients alone.
+        """
+        is_client = CLIENT in headers
+        if (method, path) == ("GET", MODELS) or _ABSENT.fullmatch(path):
+            return is_client or any(self._writers())
+        return is_client and _MODEL_PATH.fullmatch(path) is not None
 
     async def respond(
-        self, path: bytes, headers: Mapping[bytes, bytes], receive: Receive
+        self, method: str, path: bytes, headers: Mapping[bytes, bytes], receive: Receive
     ) -> Response | StreamedResponse:
         """Make the response of a request that is for this API."""
-        call = Call(path.decode().removeprefix("/v1/").replace("/", "_"))
+        call = Call(_api(path))
         try:
             self._callers.check(headers)
-            response = self._listed() if path == MODELS else await self._answered(call, path, headers, receive)
+            if method == "POST" and path in FIELDS:
+                response = await self._answered(call, path, headers, receive)
+            elif method == "GET" and path == MODELS:
+                response = self._listed()
+            elif method == "GET" and (match := _MODEL_PATH.fullmatch(path)):
+                response = self._retrieved(decoded(match[1]))
+            else:
+                offered = listed(known.decode() for known in (MODELS, *FIELDS))
+                message = f"There is no {method} {path[:100].decode('latin-1')} on this server; there is {offered}"
+                raise ApiFailure(StatusCode.NOT_FOUND, message, error_code="unknown_url")
         except Failure as failure:
             self._tell(call, failure)
             return error_response(failure)
@@ -209,9 +238,11 @@ class Texts:
         models = []
         for name in self._writers():
             with contextlib.suppress(Failure):  # none answers yet
-                created = self._models.find(name).number  # the time of its export, unless somebody numbered it
-                models.append({"id": name, "object": "model", "created": created, "owned_by": "tfattn"})
+                models.append(_described(name, self._models.find(name)))
         return Response(200, json.dumps({"object": "list", "data": models}).encode())
+
+    def _retrieved(self, name: str) -> Response:
+        return Response(200, json.dumps(_described(name, self._find(name))).encode())
 
     def _tell(self, call: Call, error: BaseException | None = None) -> None:
         """Count and log a request, once."""
@@ -219,6 +250,17 @@ class Texts:
             call.is_told = True
             seconds = time.perf_counter() - call.start
             self._accounts.tell(call.api, call.model, call.version, _code(error), seconds)
+
+
+def _api(path: bytes) -> str:
+    """Name a path for metrics and logs, by one of a few words."""
+    _, _, first, *rest = path.decode("latin-1").split("/")
+    return "_".join([first, *rest]) if path in FIELDS else first
+
+
+def _described(name: str, version: Version) -> dict[str, Any]:
+    # A version's number is the time of its export, unless somebody numbered it.
+    return {"id": name, "object": "model", "created": version.number, "owned_by": "tfattn"}
 
 
 def _code(error: BaseException | None) -> StatusCode:
