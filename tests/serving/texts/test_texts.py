@@ -170,7 +170,7 @@ def _asking(server, body):
     address = urlsplit(server.rest)
     content = json.dumps(body).encode()
     with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
-        head = f"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {len(content)}\r\n\r\n"
+        head = f"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(content)}\r\n\r\n"
         connection.sendall(head.encode() + content)
         yield connection
 

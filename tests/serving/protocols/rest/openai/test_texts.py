@@ -47,7 +47,7 @@ def completion(**more):
 
 def request(fields) -> bytes:
     body = json.dumps(fields).encode()
-    return f"POST {COMPLETIONS} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+    return f"POST {COMPLETIONS} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
 def events(answer):
@@ -409,6 +409,7 @@ def test_a_text_that_does_not_go_on_in_time(serve, author):
 
 def test_the_token_is_asked_for(serve, author, tmp_path):
     (tmp_path / "token").write_text("secret")
+    (tmp_path / "token").chmod(0o600)
     server = serve(author, token_file=str(tmp_path / "token"))
     error = refused(server.ask("POST", CHAT, chat()), 401, None)
     assert error["code"] == "invalid_api_key"

@@ -114,7 +114,7 @@ class Texts:
         """Make the response of a request that is for this API."""
         call = Call(_api(path))
         try:
-            self._callers.check(headers)
+            self._callers.check(method, headers)
             if method == "POST" and path in FIELDS:
                 response = await self._answered(call, path, headers, receive)
             elif method == "GET" and path == MODELS:
