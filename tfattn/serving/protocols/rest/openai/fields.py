@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tfattn.serving.api.failure import Failure
 from tfattn.serving.generation.request import (
     MOST_CHOICES,
     AllowedTokenIds,
@@ -93,12 +94,13 @@ class TextFields(Settings):
         others = {name: value for name, value in self.model_extra.items() if name not in NAMES}
         return other_fields.check(others, strict=bool(self.strict))
 
-    def named_by(self, message: str) -> str:
-        """Return the parameter that the model refuses in a message: the one at its beginning, or else the prompt."""
-        name = re.match(r"\w*", message)[0]
+    def located(self, failure: Failure) -> Failure:
+        """Name the parameter that the model refuses: the one at the beginning of its message, or else the prompt."""
+        name = re.match(r"\w*", failure.message)[0]
         if name in self.form.guided:
-            return self.form.parameter
-        return name if name in type(self).model_fields else self.prompt_name
+            return self.form.located(failure)
+        failure.parameter = name if name in type(self).model_fields else self.prompt_name
+        return failure
 
     def request(self, prompts: tuple[Any, ...], *, max_new_tokens: int, **settings: Any) -> Request:
         """Return the request to the model.

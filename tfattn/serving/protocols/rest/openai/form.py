@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from grpc import StatusCode
-
 from tfattn.errors import ServingError, listed
 from tfattn.guidance.plan import READERS, asked, plan_of
-from tfattn.serving.protocols.rest.openai.errors import ApiFailure, invalid_parameter
+from tfattn.serving.api.failure import Failure, invalid
+from tfattn.serving.protocols.rest.openai.errors import invalid_parameter
 
 # vLLM's object, and by which field its entries are read. llama.cpp has a schema in a field of its own.
 STRUCTURED_OUTPUTS, JSON_SCHEMA = "structured_outputs", "json_schema"
@@ -47,9 +46,14 @@ class Form:
             try:
                 plan_of(name, value).network()
             except ServingError as error:
-                error.where = form.place + error.where.removeprefix(name)
-                raise ApiFailure(StatusCode.INVALID_ARGUMENT, str(error), parameter=form.parameter) from None
+                raise form.located(invalid(str(error))) from None
         return form
+
+    def located(self, failure: Failure) -> Failure:
+        """Name the place in the request in what guidance says of the field that it has read."""
+        for name in self.guided:
+            failure.parameter, failure.message = self.parameter, self.place + failure.message.removeprefix(name)
+        return failure
 
 
 def _read(name: str, value: Any) -> list[Form]:

@@ -175,7 +175,7 @@ class Texts:
                     raise Failure(StatusCode.UNAVAILABLE, "The server ended before the text did") from None
                 except Failure as failure:
                     if failure.code is StatusCode.INVALID_ARGUMENT:
-                        failure.parameter = fields.named_by(failure.message)
+                        raise fields.located(failure) from None
                     raise
                 if piece is None:
                     return
