@@ -9,7 +9,7 @@ PARALLEL := --numprocesses $(shell nproc) --maxprocesses 4 --dist loadscope --no
 RUNNING := $(addprefix tests/,serving documents end_to_end export attention cli)
 WITH_JAX := KERAS_BACKEND=jax JAX_DISABLE_MOST_OPTIMIZATIONS=1
 
-.PHONY: demo test test-tensorflow test-jax lint browser slow clean
+.PHONY: demo test test-tensorflow test-jax lint lock browser slow clean
 
 demo: .venv/installed
 	$(BIN)/tfattn sample factory_reports data/factory_reports.csv
@@ -46,9 +46,20 @@ slow: .venv/installed
 	$(BIN)/python -m pytest -m slow
 	$(WITH_JAX) $(BIN)/python -m pytest $(PARALLEL) tests/ops tests/layers tests/models tests/decoding/test_greedy.py
 
+# The exact versions of all that setup.cfg asks for, with the hashes of their files. Versions stay as they are where
+# setup.cfg allows; `make lock UPGRADE=--upgrade` takes the newest. Packages come from where pip takes them.
+LOCKED := pretrained beam chinese test
+lock:
+	$(PYTHON) -m venv build/lock
+	build/lock/bin/python -m pip install --quiet uv
+	UV_DEFAULT_INDEX=$${PIP_INDEX_URL:-$$($(PYTHON) -m pip config get global.index-url 2> /dev/null)} \
+	  UV_CUSTOM_COMPILE_COMMAND="make lock" \
+	  build/lock/bin/uv pip compile --quiet setup.cfg $(LOCKED:%=--extra %) --generate-hashes --no-annotate $(UPGRADE) \
+	  --python-version 3.11 --python-platform linux --output-file requirements.lock
+
 .venv/installed: requirements.lock setup.cfg pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --no-deps --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 

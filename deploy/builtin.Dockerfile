@@ -1,8 +1,9 @@
 # The built-in engine, for machines that TF Serving has no image for, and for its page, limits and tokens.
 #   docker build -f deploy/builtin.Dockerfile -t tfattn .
 #   docker run --read-only --tmpfs /tmp --cap-drop ALL -v "$PWD/saved_models:/models:ro" \
-#     -p 127.0.0.1:8501:8501 -p 127.0.0.1:8500:8500 tfattn
-# Further settings go after the image's name: tfattn /models --set poll_seconds=10
+#     -p 127.0.0.1:8501:8501 -p 127.0.0.1:8500:8500 tfattn /models --set insecure=true
+# It listens on all addresses of the container, and so asks for a token unless it is told that nobody else reaches them,
+# as above. With a token: -v "$PWD/token:/run/secrets/token:ro" ... tfattn /models --set token_file=/run/secrets/token
 
 FROM python:3.11-slim
 
@@ -10,7 +11,7 @@ WORKDIR /opt/tfattn
 ENV PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
 
 COPY requirements.lock .
-RUN pip install --no-deps --requirement requirements.lock
+RUN pip install --no-deps --require-hashes --requirement requirements.lock
 
 COPY setup.cfg pyproject.toml README.md LICENSE ./
 COPY tfattn tfattn

@@ -155,6 +155,7 @@ def test_steps_one_by_one_write_what_the_whole_writes(ask, folder):
             frequency_penalty=[0.0, 0.0],
             in_prompt=in_prompt,
             counts=counts,
+            logit_bias=np.zeros((rows, 1), "float32"),
             **{"allowed": np.ones((rows, 1), bool), **settings},
         )
         for row in range(rows):
@@ -177,6 +178,7 @@ def test_guesses_are_checked_in_one_step(ask, folder):
     rest |= {"temperature": [0.0], "top_k": [0], "top_p": [1.0], "min_p": [0.0], "repetition_penalty": [1.3]}
     rest |= {"presence_penalty": [0.3], "frequency_penalty": [0.2], "allowed": np.ones((1, 1), bool)}
     rest |= {"in_prompt": np.zeros((1, width), bool), "counts": np.zeros((1, width), "float32")}
+    rest["logit_bias"] = np.zeros((1, 1), "float32")
     together = ask("decode_step", token_ids=written, **rest)
     for place in range(written.shape[1]):
         first = {name: rest[name] for name in rest} | {"padding_mask": np.ones((1, place + 1), bool)}

@@ -38,7 +38,8 @@ class DecodingSteps:
         decode_step   read tokens as well, and draw what comes behind each: also index (B,) int32, how many tokens were
                       written before; seed, temperature, top_k, top_p, min_p, repetition_penalty, presence_penalty and
                       frequency_penalty (B,); in_prompt (B, V) bool; counts (B, V) float32, how often each token was
-                      written before; allowed (B, V) or (B, 1) bool, what may be drawn
+                      written before; allowed (B, V) or (B, 1) bool, what may be drawn; logit_bias (B, V) or (B, 1)
+                      float32, which is added to the logits of what is drawn
                       -> token_ids (B, T) int32; log_probability (B, T) float32, by the model itself; likeliest_ids and
                       likeliest_log_probabilities (B, T, 20); keys_values as above
 
@@ -68,6 +69,7 @@ class DecodingSteps:
             "num_groups": self.num_groups,
             "head_dim": self.head_dim,
             "dtype": self.dtype.name,
+            "takes_logit_bias": True,
         }
 
     def signatures(self) -> dict[str, Any]:
@@ -85,6 +87,7 @@ class DecodingSteps:
             tf.TensorSpec([None, width], tf.bool, name="in_prompt"),
             tf.TensorSpec([None, width], tf.float32, name="counts"),
             tf.TensorSpec([None, None], tf.bool, name="allowed"),
+            tf.TensorSpec([None, None], tf.float32, name="logit_bias"),
         ]
         return {
             TOKENIZE: _function(self._tokenize, [tf.TensorSpec([None], tf.string, name="text")]),
@@ -106,7 +109,8 @@ class DecodingSteps:
         settings = {name: np.zeros(rows, np.int32) for name in ("index", "seed", "top_k")}
         settings |= {name: np.full(rows, value, np.float32) for name, value in _NEUTRAL.items()}
         counts = {"in_prompt": np.zeros((rows, width), bool), "counts": np.zeros((rows, width), np.float32)}
-        yield DECODE_STEP, {**reading, **settings, **counts, "allowed": np.ones((rows, 1), bool)}
+        every = {"allowed": np.ones((rows, 1), bool), "logit_bias": np.zeros((rows, 1), np.float32)}
+        yield DECODE_STEP, {**reading, **settings, **counts, **every}
 
     def _tokenize(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         token_ids = self._language.split(text)
@@ -133,6 +137,7 @@ class DecodingSteps:
         in_prompt: tf.Tensor,
         counts: tf.Tensor,
         allowed: tf.Tensor,
+        logit_bias: tf.Tensor,
     ) -> dict[str, tf.Tensor]:
         x, keys_values = self._read(token_ids, padding_mask, lengths, past)
         rows, times = tf.unstack(tf.shape(token_ids))
@@ -147,7 +152,11 @@ class DecodingSteps:
         guessed = tf.cumsum(tf.one_hot(token_ids[:, 1:], width), axis=1)
         counts = tf.reshape(counts[:, None] + tf.pad(guessed, [[0, 0], [1, 0], [0, 0]]), [-1, width])
         penalties = Penalties(*map(each, (repetition_penalty, presence_penalty, frequency_penalty)))
-        changed = penalties.applied(logits, each(tf.cast(in_prompt, tf.float32)), counts) + self._suppressed
+        changed = penalties.applied(logits, each(tf.cast(in_prompt, tf.float32)), counts)
+        with tf.control_dependencies(
+            [tf.debugging.assert_all_finite(logit_bias, "logit_bias: expected finite numbers")]
+        ):
+            changed += each(logit_bias) + self._suppressed
         changed = tf.where(each(allowed), changed, tf.float32.min)
         settings = (seed, tf.zeros_like(seed), temperature, top_k, top_p, min_p)
         places = tf.reshape(index[:, None] + tf.range(times), [-1])

@@ -20,6 +20,7 @@ from tfattn.serving.client.remote import RemoteModel
 from tfattn.serving.client.transports.address import is_address
 from tfattn.serving.engine import forking
 from tfattn.serving.models.models_config import read_config
+from tfattn.serving.protocols.listening import check_exposure
 from tfattn.serving.server import tensorflow_model_server
 
 Print = Callable[[str], None]
@@ -96,6 +97,7 @@ def serve(models: str, *, with_engine: str, config: Path | None, overrides: list
     if tensorflow_model_server.is_wanted(with_engine):
         tensorflow_model_server.serve(path, serving, lambda rest, grpc: print(json.dumps({"rest": rest, "grpc": grpc})))
         return
+    check_exposure(serving)
     read_config(path)
     forking.start()  # it loads TensorFlow while this process does
     native.with_tensorflow("tfattn.serving.server.builtin").serve(path, serving, announce)

@@ -8,7 +8,9 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, Pos
 Port = Annotated[int, Field(ge=0, le=65535)]
 
 # Where the built-in server answers otherwise than TF Serving, each of which can be switched off.
-Deviation = Literal["integer_range", "not_found_json", "bytes_as_b64", "keep_last_version", "health_paths"]
+Deviation = Literal[
+    "integer_range", "not_found_json", "bytes_as_b64", "keep_last_version", "health_paths", "browser_safety"
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,9 +39,13 @@ class Serving:
         max_connections: the most connections at a time, of REST and of gRPC each.
         slow_client_seconds: how long a client may take to send a request's head, and between pieces of its body.
         cors: whether pages of other origins may ask.
+        allowed_hosts: names of this server beyond localhost and `host`, such as models.example.org, *.example.org or *:
+            requests that name another one are refused, unless a token is asked for.
         tls_certificate: a PEM file; with it both ports speak TLS only.
         tls_key: the certificate's private key, a PEM file.
-        token_file: a file whose text every request must carry as `Authorization: Bearer`; health and metrics aside.
+        token_file: a file whose text every request must carry as `Authorization: Bearer`; health and metrics aside. It
+            may be readable by its owner alone.
+        insecure: whether it may listen beyond this machine without asking for a token.
         grace_seconds: how long accepted requests may take after SIGTERM.
         worker_threads: the threads of one version's process; 0 for one per CPU core.
         texts: of a model that writes texts step by step, how many it writes at a time.
@@ -73,9 +79,11 @@ class Serving:
     max_connections: PositiveInt = 1000
     slow_client_seconds: PositiveFloat = 20.0
     cors: bool = False
+    allowed_hosts: tuple[str, ...] = ()
     tls_certificate: str | None = None
     tls_key: str | None = None
     token_file: str | None = None
+    insecure: bool = False
     grace_seconds: PositiveFloat = 30.0
     worker_threads: NonNegativeInt = 0
     texts: PositiveInt = 8

@@ -12,8 +12,8 @@ def streams(requests: Requests, model: str, source: random.Random) -> Iterator[b
     path = f"/v1/models/{model}:predict"
     while True:
         body = requests.good().encode()
-        good = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
-        head = f"POST {path} HTTP/1.1\r\nHost: x\r\n"
+        good = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+        head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\n"
         chunked = f"{head}Transfer-Encoding: chunked\r\n\r\n"
         yield source.choice(
             (

@@ -82,7 +82,9 @@ class Requests:
             body, more = self._zipped(body), "Content-Encoding: gzip\r\n"
         method = self._source.choice(("POST",) * 60 + ("GET", "PUT", "DELETE", "PATCH", "OPTIONS", "BREW"))
         path = self._source.choice(PATHS).format(self._model)
-        return f"{method} {path} HTTP/1.1\r\nHost: x\r\n{more}Content-Length: {len(body)}\r\n\r\n".encode() + body
+        return (
+            f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n{more}Content-Length: {len(body)}\r\n\r\n".encode() + body
+        )
 
     def good(self) -> str:
         """A body that is right."""

@@ -93,7 +93,7 @@ class SlowClients:
 
     def __init__(self, server: Running, model: str):
         self._place = place(server.rest)
-        self._head = f"POST /v1/models/{model}:predict HTTP/1.1\r\nHost: x\r\nX: {'x' * 10_000}".encode()
+        self._head = f"POST /v1/models/{model}:predict HTTP/1.1\r\nHost: localhost\r\nX: {'x' * 10_000}".encode()
         self._body = f"POST /v1/models/{model}:predict HTTP/1.1\r\nContent-Length: 100\r\n\r\n{{".encode()
         self._open = [self._connect(number) for number in range(SLOW_CLIENTS)]
         self._sent = 0

@@ -277,6 +277,7 @@ def test_who_does_not_answer_in_time(client, server, protocol):
 
 def test_the_token_is_sent(protocol, tmp_path):
     (tmp_path / "token").write_text("s3cret")
+    (tmp_path / "token").chmod(0o600)
     with SERVERS[protocol](Models(half_plus_two()), token_file=tmp_path / "token") as server:
         with Client(f"{protocol}://{server.host}", token="s3cret") as client:
             assert client.predict("half_plus_two", [{"x": 1.0}]) == [{"y": 2.5}]

@@ -69,6 +69,7 @@ def test_what_is_wrong_is_one_line(server, command):
 
 def test_the_token_comes_from_a_file(tmp_path, command):
     (tmp_path / "token").write_text("s3cret\n")
+    (tmp_path / "token").chmod(0o600)
     (tmp_path / "new.txt").write_text("a\n")
     with RestServer(Models(shouts()), token_file=tmp_path / "token") as server:
         url = f"http://{server.host}/shouts"

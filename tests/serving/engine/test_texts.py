@@ -76,7 +76,7 @@ def test_pieces_come_under_the_number_of_the_request_and_then_nothing(line, tmp_
 def test_a_cancelled_request_is_told_nothing_more_and_leaves_its_place(line, tmp_path):
     process, server = line
     with writing(tmp_path, process) as texts:
-        texts.begin(1, request(max_new_tokens=150, ignores_end=True))
+        texts.begin(1, request(max_new_tokens=150, ignore_eos=True))
         while server.frame()[0] != 1:
             pass
         texts.cancel(1)
@@ -101,7 +101,7 @@ def test_what_cannot_be_written_is_told_with_its_code(line, tmp_path):
 def test_what_is_unfinished_as_the_process_ends_is_told_so(line, tmp_path):
     process, server = line
     with writing(tmp_path, process) as texts:
-        texts.begin(5, request(max_new_tokens=150, ignores_end=True))
+        texts.begin(5, request(max_new_tokens=150, ignore_eos=True))
         while server.frame()[0] != 5:
             pass
     code, _ = server.frames(5)[-1]

@@ -26,6 +26,7 @@ class StandIn:
         context: of it.
         script: the tokens that it writes whatever it reads; None for what it is fed.
         chat: whether it knows a chat template.
+        takes_logit_bias: whether its steps take what is added to logits.
 
     Attributes:
         read: for each call of prefill, how many tokens it read.
@@ -34,7 +35,7 @@ class StandIn:
         before_step: called before each step.
     """
 
-    def __init__(self, folder: Path, *, context=200, script=None, chat=True, end_ids=(257, 258)):
+    def __init__(self, folder: Path, *, context=200, script=None, chat=True, end_ids=(257, 258), takes_logit_bias=True):
         self.folder, self.script = folder, script
         self.read, self.steps, self.num_read = [], [], []
         self.before_step = lambda: None
@@ -46,6 +47,7 @@ class StandIn:
             "num_groups": GROUPS,
             "head_dim": WIDTH,
             "dtype": "float32",
+            "takes_logit_bias": takes_logit_bias,
             "special_tokens": SPECIAL,
             "chat_template": {"begin": "<|im_start|>", "end": "<|im_end|>", "system": None} if chat else None,
             "defaults": DEFAULTS,
@@ -70,7 +72,7 @@ class StandIn:
         self.read.append(token_ids.shape[1])
         return {"keys_values": _keys_values(token_ids)}
 
-    def decode_step(self, token_ids, padding_mask, lengths, past, index, allowed, **settings):
+    def decode_step(self, token_ids, padding_mask, lengths, past, index, allowed, logit_bias=None, **settings):
         self.before_step()
         assert past.ctypes.data % 64 == 0 and np.isfinite(past).all()
         self.steps.append(past.shape[2:5:2])
@@ -86,6 +88,8 @@ class StandIn:
             counts, in_prompt = settings["counts"][row].copy(), settings["in_prompt"][row]
             np.add.at(counts, guessed, 1)
             scores = self.scores(seen, own, int(settings["seed"][row]), int(index[row] + time), counts, in_prompt)
+            if logit_bias is not None:
+                scores = scores + np.broadcast_to(logit_bias[row], scores.shape)
             scores = np.where(np.broadcast_to(allowed[row], scores.shape), scores, -np.inf)
             drawn[row, time], likeliest[row, time] = scores.argmax(), (-scores).argsort()[:20]
             probabilities[row, time] = -0.5

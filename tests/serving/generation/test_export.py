@@ -23,6 +23,6 @@ def written(model, *, has_drafts, **settings):
 
 @pytest.mark.parametrize("settings", [{"temperature": 0.0}, {"temperature": 0.7, "frequency_penalty": 0.5}])
 def test_texts_are_the_same_with_guesses_as_without(model, settings):
-    asked = {"max_new_tokens": 60, "seed": 4, "ignores_end": True, "repetition_penalty": 1.1, **settings}
+    asked = {"max_new_tokens": 60, "seed": 4, "ignore_eos": True, "repetition_penalty": 1.1, **settings}
     without = written(model, has_drafts=False, **asked)
     assert len(without) > 30 and written(model, has_drafts=True, **asked) == without

@@ -102,7 +102,7 @@ def test_rows_that_hang_up_leave_the_others_as_they_are_and_nothing_behind(model
 
 def test_a_long_prompt_is_read_in_parts_between_the_steps_of_others(model):
     with Scheduler(model) as scheduler:
-        told, ends, _ = begun(scheduler, request("Hi", max_new_tokens=190, ignores_end=True))
+        told, ends, _ = begun(scheduler, request("Hi", max_new_tokens=190, ignore_eos=True))
         (piece, *_) = scheduler.write(request("x" * 150, max_new_tokens=1))
         assert len(model.read) >= 3 and max(model.read) <= 64 and sum(model.read) == 150 - 1 + 1
         assert ends[0].wait(10)
@@ -198,7 +198,7 @@ def test_a_guide_that_takes_too_long_fails_alone(model, monkeypatch):
 
 def test_a_guided_text_ends_without_an_end_token(model):
     with Scheduler(model) as scheduler:
-        asked = request(guided={"guided_regex": "(?:ab){3}"}, ignores_end=True)
+        asked = request(guided={"guided_regex": "(?:ab){3}"}, ignore_eos=True)
         assert joined(scheduler.write(asked)) == "ababab"
         with pytest.raises(Failure, match="guided_regex: only an empty text fits") as failure:
             list(scheduler.write(request(guided={"guided_regex": "a{0}"})))
@@ -218,7 +218,7 @@ def test_texts_are_the_same_with_guesses_as_without_and_take_fewer_steps(tmp_pat
     asked = [
         request("be or not to be or not to", max_new_tokens=100, seed=1, temperature=0.3, stop=("q",)),
         request("to be or not, that is", max_new_tokens=60, seed=2, likeliest=3),
-        request("the same text is the same", max_new_tokens=1000, seed=3, ignores_end=True),
+        request("the same text is the same", max_new_tokens=1000, seed=3, ignore_eos=True),
     ]
     found, num_steps = [], []
     for has_drafts in (False, True):
@@ -237,7 +237,7 @@ def test_texts_are_the_same_with_guesses_as_without_and_take_fewer_steps(tmp_pat
 
 def test_a_text_ends_where_the_context_does(tmp_path):
     with Scheduler(StandIn(tmp_path, context=20)) as scheduler:
-        *_, last = scheduler.write(request("x" * 15, max_new_tokens=100, ignores_end=True))
+        *_, last = scheduler.write(request("x" * 15, max_new_tokens=100, ignore_eos=True))
     assert last.finish_reason == "length" and last.usage.written == 5
 
 

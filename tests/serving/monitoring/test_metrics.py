@@ -94,11 +94,11 @@ def test_batches_their_sizes_and_waiting_times(metrics):
 
 
 def test_loads_and_warm_ups(metrics):
-    metrics.loaded("/models/reports/3", seconds=1.5, ok=True)
-    metrics.loaded("/models/reports/4", seconds=0.5, ok=False)
-    metrics.warmed("/models/reports/3", records=8, seconds=0.25)
+    metrics.loaded("reports", 3, seconds=1.5, ok=True)
+    metrics.loaded("reports", 4, seconds=0.5, ok=False)
+    metrics.warmed("reports", 3, records=8, seconds=0.25)
     found = samples(metrics)
-    good, bad = ("model_path", "/models/reports/3"), ("model_path", "/models/reports/4")
+    good, bad = ("model_path", "reports/3"), ("model_path", "reports/4")
     assert found[":tensorflow:cc:saved_model:load_attempt_count", good, ("status", "success")] == 1
     assert found[":tensorflow:cc:saved_model:load_attempt_count", bad, ("status", "fail")] == 1
     assert found[":tensorflow:cc:saved_model:load_latency", good] == 1_500_000
@@ -123,14 +123,14 @@ def test_a_thousand_versions_do_not_grow_the_page(metrics):
         return metrics.text().decode().count("model_path")
 
     for version in range(100):
-        metrics.loaded(f"/models/reports/{version}", seconds=1, ok=True)
-        metrics.warmed(f"/models/reports/{version}", records=1, seconds=1)
+        metrics.loaded("reports", version, seconds=1, ok=True)
+        metrics.warmed("reports", version, records=1, seconds=1)
         answered(metrics, version=version)
         if version == 50:
             before = page()
     assert page() == before
-    assert '"/models/reports/99"' in metrics.text().decode()
-    assert '"/models/reports/9"' not in metrics.text().decode()
+    assert '"reports/99"' in metrics.text().decode()
+    assert '"reports/9"' not in metrics.text().decode()
     assert (":tensorflow:serving:request_count", ("model_name", "reports"), ("status", "OK")) in samples(metrics)
 
 

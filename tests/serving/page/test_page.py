@@ -151,6 +151,7 @@ def test_it_fits_a_phone_and_a_wide_screen_in_light_and_dark(chromium, server, w
 
 def test_a_token_is_asked_for_once_the_server_wants_one(chromium, folder, tmp_path):
     (tmp_path / "token").write_text("open sesame".replace(" ", "-"))
+    (tmp_path / "token").chmod(0o600)
     with running(folder / "reports", worker_threads=1, token_file=tmp_path / "token") as server:
         page = chromium.page(f"{server.rest}/")
         page.wait("document.activeElement.id === 'token'")

@@ -170,7 +170,7 @@ def test_what_is_off_by_default_is_not_mentioned(engine):
     }.isdisjoint(flags)
     assert "listens on all addresses, not on 127.0.0.1 alone" in errors
     assert "loads SavedModels that read files, write files or run code, too" in errors
-    assert "no such settings: allow_operations, max_body_mib, max_gzip_ratio" in errors
+    assert "no such settings: allow_operations, allowed_hosts, insecure, max_body_mib" in errors
 
 
 def test_with_tls_nothing_goes_over_rest(engine, tmp_path):

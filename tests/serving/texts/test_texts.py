@@ -125,6 +125,34 @@ def test_several_texts_of_a_prompt(client):
     assert choices[0].text == completion(client, "To be", seed=1).choices[0].text
 
 
+def test_models_are_listed_and_retrieved(client):
+    (listed,) = client.models.list().data
+    assert client.models.retrieve(listed.id) == listed
+    for call in (
+        lambda: client.models.retrieve("nobody"),
+        lambda: client.embeddings.create(model=MODEL, input="To be"),
+    ):
+        with pytest.raises(openai.NotFoundError) as refused:
+            call()
+        assert refused.value.code in ("model_not_found", "unknown_url")
+
+
+def test_rules_on_tokens_and_the_most_probable_text(client, server):
+    free = completion(client, "To be", seed=1).choices[0].text
+    forced = completion(client, "To be", seed=1, logit_bias={"65": 100}).choices[0].text
+    assert len(forced) == 40 and len(set(forced)) == 1 and forced != free
+    assert completion(client, "To be", seed=1).choices[0].text == free
+    rules = {"min_tokens": 30, "allowed_token_ids": [65, 66, 67], "bad_words": ["zz"]}
+    assert len(completion(client, "To be", seed=1, extra_body=rules).choices[0].text) == 40
+    best = completion(client, "To be", seed=1, n=1, best_of=4, logprobs=0).choices
+    every = completion(client, "To be", seed=1, n=4, logprobs=0).choices
+    means = {one.text: sum(one.logprobs.token_logprobs) / len(one.logprobs.tokens) for one in every}
+    assert [one.text for one in best] == [max(means, key=means.get)]
+    with pytest.raises(openai.BadRequestError) as refused:
+        completion(client, "To be", logit_bias={"100000": 1})
+    assert refused.value.param == "logit_bias"
+
+
 def test_clients_that_hang_up_leave_nothing_behind(client, server):
     body = {"model": MODEL, "prompt": "To be", "max_tokens": 500, "stream": True, "temperature": 2.0}
     wait_until(lambda: server.figure(TEXTS) == 0)
@@ -142,7 +170,7 @@ def _asking(server, body):
     address = urlsplit(server.rest)
     content = json.dumps(body).encode()
     with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
-        head = f"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {len(content)}\r\n\r\n"
+        head = f"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(content)}\r\n\r\n"
         connection.sendall(head.encode() + content)
         yield connection
 

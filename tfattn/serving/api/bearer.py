@@ -1,6 +1,8 @@
 """The bearer token that requests must carry, where one is set."""
 
 import hmac
+import os
+import stat
 from pathlib import Path
 
 from tfattn.errors import ServingError
@@ -30,13 +32,27 @@ def read_token(path: str | Path) -> str:
     """Read the token of a file.
 
     Raises:
-        ServingError: the file cannot be read, or holds no token.
+        ServingError: the file cannot be read, others may read it, or it holds no token.
     """
     expected = "one line of visible ASCII characters"
     try:
+        _check_private(Path(path))
         token = Path(path).read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ServingError(f"cannot read the token ({error})", where=str(path), expected=expected) from None
     if not token or not all("!" <= character <= "~" for character in token):
         raise ServingError("not a token", where=str(path), expected=expected)
     return token
+
+
+def _check_private(path: Path) -> None:
+    """Refuse a file of this user that others may read; a mounted secret of another user is theirs to protect."""
+    status = path.stat()
+    if status.st_uid == os.geteuid() and status.st_mode & 0o077:
+        raise ServingError(
+            "others may read the token",
+            where=str(path),
+            expected="a file with mode 600",
+            received=f"mode {stat.S_IMODE(status.st_mode):o}",
+            remedy=f"chmod 600 {path}",
+        )

@@ -12,6 +12,7 @@ DEVIATIONS = {
     "bytes_as_b64": "texts that are not UTF-8 are answered as b64 objects, or refused",
     "keep_last_version": "the last version is served on when its folder vanishes",
     "health_paths": "/v1/health/live and /v1/health/ready tell the server's health",
+    "browser_safety": "requests that a web page of another site can make a browser send are refused",
     "nesting": "JSON beyond some depth is refused",
     "caps": "larger requests than a server wants are refused",
     "query": "the query part of a URL is ignored",

@@ -113,10 +113,16 @@ def options(server: Server) -> None:
 
 
 @check(13, "the request's Content-Type does not matter")
-def content_type(server: Server) -> None:
-    for kind in ("text/plain", "application/x-www-form-urlencoded", "nonsense"):
-        answered(server.post(f"{MODEL}:predict", BODY, Content_Type=kind), PREDICTIONS)
+def content_type(server: Server) -> str | None:
     answered(server.post(f"{MODEL}:predict", BODY), PREDICTIONS)
+    for kind in ("application/json", "application/x-www-form-urlencoded"):
+        answered(server.post(f"{MODEL}:predict", BODY, Content_Type=kind), PREDICTIONS)
+    others = [server.post(f"{MODEL}:predict", BODY, Content_Type=kind) for kind in ("text/plain", "nonsense")]
+    return either(
+        lambda: [answered(answer, PREDICTIONS) for answer in others],
+        "browser_safety",
+        lambda: [refused(answer, 415) for answer in others],
+    )
 
 
 @check(14, "a gzip body is inflated")

@@ -32,6 +32,7 @@ class Description:
         defaults: the settings that are recommended, by name.
         token_bytes: the bytes of each token; of special ones none.
         layout: of the keys and values of a position.
+        takes_logit_bias: whether a step can add to the logits of tokens; older exports cannot.
     """
 
     context: int
@@ -41,6 +42,7 @@ class Description:
     defaults: dict[str, float]
     token_bytes: tuple[bytes, ...]
     layout: Layout
+    takes_logit_bias: bool
 
     @property
     def vocabulary_size(self) -> int:
@@ -71,6 +73,7 @@ class Description:
                 defaults=dict(said["defaults"]),
                 token_bytes=tuple(token.encode("latin-1") for token in tokens),
                 layout=Layout(said["num_layers"], said["num_groups"], said["head_dim"], np.dtype(said["dtype"])),
+                takes_logit_bias=bool(said.get("takes_logit_bias")),
             )
         except FileNotFoundError as error:
             raise ServingError(

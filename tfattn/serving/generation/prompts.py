@@ -62,16 +62,26 @@ class Prompts:
             raise self._too_long(f"{len(token_ids)}")
         return token_ids
 
+    def written_as(self, words: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+        """Return the tokens of each word, at the beginning of a text and after a space."""
+        if not words:
+            return ()
+        texts = [form.encode("utf-8", "replace") for word in words for form in (word, f" {word.lstrip()}")]
+        return tuple(dict.fromkeys(tuple(row.tolist()) for row in self._divided(texts) if len(row)))
+
     def _of(self, pieces: Sequence[Piece]) -> np.ndarray:
         texts = [piece.text.encode("utf-8", "replace") for piece in pieces if not piece.is_special]
         least = sum(map(len, texts)) // self._longest_token
         if least > self._description.context:  # there is no need to divide megabytes to know
             raise self._too_long(f"{least} or more")
-        outputs = self._model.run(TOKENIZE, {"text": strings(texts)})
-        divided = iter([row[:length] for row, length in zip(outputs["token_ids"], outputs["lengths"], strict=True)])
+        divided = iter(self._divided(texts))
         special = self._description.special_tokens
         ids = [np.array([special[piece.text]]) if piece.is_special else next(divided) for piece in pieces]
         return np.concatenate(ids).astype(np.int32)
+
+    def _divided(self, texts: Sequence[bytes]) -> list[np.ndarray]:
+        outputs = self._model.run(TOKENIZE, {"text": strings(texts)})
+        return [row[:length] for row, length in zip(outputs["token_ids"], outputs["lengths"], strict=True)]
 
     def _checked(self, token_ids: Sequence[int]) -> np.ndarray:
         known = self._description.vocabulary_size

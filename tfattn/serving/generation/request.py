@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt, ValidationError
 from pydantic.functional_validators import AfterValidator
 
 from tfattn.serving.api.failure import Failure, invalid
@@ -12,6 +12,7 @@ from tfattn.serving.api.failure import Failure, invalid
 MOST_CHOICES, MOST_PROMPTS = 16, 16
 MOST_STOPS, LONGEST_STOP = 16, 128  # bytes, as many as the export's own texts take
 MOST_LIKELIEST = 20  # that a step of an export tells
+MOST_BIASED, MOST_BAD_WORDS, LONGEST_BAD_WORD = 1024, 1024, 128  # tokens; words; characters
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -26,6 +27,13 @@ def _checked_stop(stop: str) -> str:
 
 Stop = Annotated[str, AfterValidator(_checked_stop)]
 Stops = Annotated[tuple[Stop, ...], Field(max_length=MOST_STOPS)]
+
+TokenIds = tuple[NonNegativeInt, ...]
+AllowedTokenIds = Annotated[TokenIds, Field(min_length=1)]
+BadWord = Annotated[str, Field(min_length=1, max_length=LONGEST_BAD_WORD)]
+BadWords = Annotated[tuple[BadWord, ...], Field(max_length=MOST_BAD_WORDS)]
+Bias = Annotated[FiniteFloat, Field(ge=-100, le=100)]
+LogitBias = Annotated[dict[NonNegativeInt, Bias], Field(max_length=MOST_BIASED)]
 
 
 class ChatMessage(BaseModel):
@@ -94,7 +102,12 @@ class Request(Settings):
         likeliest: how many of the likeliest tokens are told of each place; None tells no probabilities at all.
         guided: what a text must be, by one of the fields `response_format`, `guided_choice`, `guided_json` and
             `guided_regex` (see guidance/plan.py); empty where it may be anything.
-        ignores_end: whether a text goes on where the model would end it, as measurements of speed want it.
+        min_tokens: how many tokens a text has before an end token, a stop token or a stop string may end it.
+        stop_token_ids: tokens that end a text, in addition to the model's own; they are not a part of it.
+        ignore_eos: whether a text goes on where the model would end it.
+        bad_words: words that are not written, as the tokens by which the model would read them.
+        allowed_token_ids: the only tokens that are drawn; None for all. Without an end token among them a text is cut.
+        logit_bias: what is added to the logits of tokens, by their numbers; -100 and 100 forbid and force a token.
 
     Example:
         >>> Request(prompts=("Once upon a time",), temperature=0.0, max_new_tokens=20).n
@@ -110,7 +123,12 @@ class Request(Settings):
     stop: Stops = ()
     likeliest: Annotated[int, Field(ge=0, le=MOST_LIKELIEST)] | None = None
     guided: dict[str, Any] = {}
-    ignores_end: bool = False
+    min_tokens: Annotated[int, Field(ge=0)] = 0
+    stop_token_ids: TokenIds = ()
+    ignore_eos: bool = False
+    bad_words: BadWords = ()
+    allowed_token_ids: AllowedTokenIds | None = None
+    logit_bias: LogitBias = {}
 
 
 def read(model: type[Model], body: bytes) -> Model:

@@ -5,10 +5,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from tfattn.errors import ServingError
 from tfattn.guidance.guide import Guide
 from tfattn.serving.generation.drafts import Drafts
 from tfattn.serving.generation.piece import FinishReason, Piece, Token, Usage
 from tfattn.serving.generation.text_writer import TextWriter
+from tfattn.serving.generation.token_rules import TokenRules
 
 
 class Row:
@@ -21,6 +23,9 @@ class Row:
         seed: from which it is drawn.
         limit: the most tokens that it may have.
         end_ids: tokens each of which ends it.
+        rules: which tokens the request allows.
+        vocabulary_size: V.
+        logit_bias: what is added to the logits of tokens, by their numbers.
         stops: its stop strings.
         likeliest: how many of the likeliest tokens are told of each place; None tells no probabilities at all.
         guide: what it must be; None where it may be anything.
@@ -28,9 +33,13 @@ class Row:
 
     Attributes:
         allowed: which tokens may come next, (V,) bool; None where all may.
+        logit_bias: as it is given.
         num_read: how many of its tokens have keys and values in the cache.
         num_cached: how many of these did not have to be read.
         finish_reason: why it ended; None while it is written.
+
+    Raises:
+        ServingError: no token may come first.
     """
 
     def __init__(
@@ -42,21 +51,25 @@ class Row:
         seed: int,
         limit: int,
         end_ids: frozenset[int],
+        rules: TokenRules,
+        vocabulary_size: int,
+        logit_bias: Mapping[int, float],
         stops: Sequence[str] = (),
         likeliest: int | None = None,
         guide: Guide | None = None,
         has_drafts: bool = True,
     ):
         self.index, self.prompt_ids, self.settings, self.seed = index, prompt_ids, settings, seed
-        self.likeliest, self._guide = likeliest, guide
-        self.allowed = guide.allowed() if guide is not None else None
+        self.likeliest, self.logit_bias = likeliest, logit_bias
+        self._guide, self._rules, self._vocabulary_size = guide, rules, vocabulary_size
         self.num_read = self.num_cached = 0
         self.finish_reason: FinishReason | None = None
         self._limit, self._end_ids = limit, end_ids
         self._writer = TextWriter(stops)
         self._token_ids: list[int] = prompt_ids.tolist()  # and what is written behind them
-        # What a guess may be depends on the guide, which is asked for one token at a time.
-        self._drafts = Drafts() if has_drafts and guide is None else None
+        self.allowed = self._allowed()
+        # What a guess may be depends on guide and rules, which are asked for one token at a time.
+        self._drafts = Drafts() if has_drafts and self.allowed is None else None
         self._num_bytes = 0
         self._untold: deque[tuple[int, Token]] = deque()  # tokens, and where the bytes of each begin
 
@@ -97,7 +110,7 @@ class Row:
             what the text has more than before; None where that is nothing.
 
         Raises:
-            ServingError: what guides the text does not tell soon enough what may come next.
+            ServingError: no token may come next, or to find out takes what guides the text too much work.
         """
         self.num_read += 1
         if token_id in self._end_ids:
@@ -105,19 +118,35 @@ class Row:
         self._token_ids.append(token_id)
         if self._guide is not None:
             self._guide.advance(token_id)
-            self.allowed = self._guide.allowed()
         if told is not None:
             self._untold.append((self._num_bytes, told))
         self._num_bytes += len(token)
-        text = self._writer.add(token)
+        text = self._writer.add(token, may_stop=self.num_written > self._rules.min_tokens)
         if self._writer.is_stopped:
             return self._ended("stop", text)
         if self._guide is not None and self._guide.is_finished:
             return self._ended("stop", text + self._writer.end())
         if self.num_written == self._limit:
             return self._ended("length", text + self._writer.end())
+        self.allowed = self._allowed()
         tokens = self._certain()
         return Piece(self.index, text, tokens) if text or tokens else None
+
+    def _allowed(self) -> np.ndarray | None:
+        guided = self._guide.allowed() if self._guide is not None else None
+        if self._rules.allow_everything:
+            return guided
+        written = self._token_ids[len(self.prompt_ids) :]
+        allowed = self._rules.mask(written, vocabulary_size=self._vocabulary_size)
+        allowed = allowed if guided is None else allowed & guided
+        if not allowed.any():
+            raise ServingError(
+                "no token may come next",
+                where=f"token {self.num_written + 1} of the text",
+                expected="a token that allowed_token_ids, bad_words, min_tokens and what guides the text all allow",
+                remedy="Allow more tokens, such as those that end a text.",
+            )
+        return allowed
 
     def _ended(self, reason: FinishReason, text: str) -> Piece:
         self.finish_reason = reason

@@ -104,6 +104,7 @@ class RunningBatch:
             "lengths": lengths,
             "past": self._cache.array,
             "allowed": self._allowed(),
+            **({"logit_bias": self._logit_bias()} if self._description.takes_logit_bias else {}),
             **self._batch.feeds(),
         }
 
@@ -115,6 +116,14 @@ class RunningBatch:
         for place, one in enumerate(allowed):
             if one is not None:
                 every[place] = one
+        return every
+
+    def _logit_bias(self) -> np.ndarray:
+        width = self._description.vocabulary_size if any(row.logit_bias for row in self.rows) else 1
+        every = np.zeros((self._cache.rows, width), np.float32)
+        for place, row in enumerate(self.rows):
+            if row.logit_bias:
+                every[place, list(row.logit_bias)] = list(row.logit_bias.values())
         return every
 
     def _outputs(self) -> tuple[str, ...]:

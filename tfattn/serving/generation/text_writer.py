@@ -31,10 +31,15 @@ class TextWriter:
         self._held = b""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
-    def add(self, token: bytes) -> str:
-        """Add the bytes of a token; return what is certain now and was not before."""
+    def add(self, token: bytes, *, may_stop: bool = True) -> str:
+        """Add the bytes of a token; return what is certain now and was not before.
+
+        Args:
+            token: the bytes.
+            may_stop: whether a stop string that is whole by now ends the text.
+        """
         self._held += token
-        found = [place for stop in self._stops if (place := self._held.find(stop)) >= 0]
+        found = [place for stop in self._stops if may_stop and (place := self._held.find(stop)) >= 0]
         if found:
             self.is_stopped = True
             return self._told(min(found))

@@ -187,10 +187,10 @@ class Version:
             )
         except Failure as failure:
             self.state, self.error = VersionState.END, failure
-            self._metrics.loaded(self.folder, seconds=time.monotonic() - started, ok=False)
+            self._metrics.loaded(self.model, self.number, seconds=time.monotonic() - started, ok=False)
             raise
-        self._metrics.loaded(self.folder, seconds=time.monotonic() - started, ok=True)
-        self._metrics.warmed(self.folder, records=process.warm_up_requests, seconds=process.warm_up_seconds)
+        self._metrics.loaded(self.model, self.number, seconds=time.monotonic() - started, ok=True)
+        self._metrics.warmed(self.model, self.number, records=process.warm_up_requests, seconds=process.warm_up_seconds)
         process.ended.add_done_callback(self._restart_if_died)
         return process
 

@@ -4,7 +4,6 @@ All of it happens on the event loop, so that nothing is locked. Times are in mic
 """
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Literal
 
 from grpc import StatusCode
@@ -131,29 +130,35 @@ class Metrics:
         for kind, count in usage._asdict().items():
             self._tokens[model, kind] += count
 
-    def loaded(self, folder: Path, *, seconds: float, ok: bool) -> None:
+    def loaded(self, model: str, version: int, *, seconds: float, ok: bool) -> None:
         """Count an attempt to load a version.
 
         Args:
-            folder: the version's folder.
+            model: the model's name.
+            version: the version; TF Serving writes its folder, which is nobody's concern.
             seconds: how long it took.
             ok: whether it was loaded.
         """
-        self._loads[str(folder), "success" if ok else "fail"] += 1
+        path = f"{model}/{version}"
+        self._loads[path, "success" if ok else "fail"] += 1
         if ok:
-            self._load_times[str(folder),] += round(seconds * 1e6)
+            self._load_times[path,] += round(seconds * 1e6)
 
-    def warmed(self, folder: Path, *, records: int, seconds: float, code: StatusCode = StatusCode.OK) -> None:
+    def warmed(
+        self, model: str, version: int, *, records: int, seconds: float, code: StatusCode = StatusCode.OK
+    ) -> None:
         """Count a warm-up.
 
         Args:
-            folder: the version's folder.
+            model: the model's name.
+            version: the version.
             records: how many requests were run.
             seconds: how long they took.
             code: how it ended.
         """
-        self._warm_ups[str(folder), code.name].add(seconds * 1e6)
-        self._warm_up_records[str(folder), code.name] += records
+        path = f"{model}/{version}"
+        self._warm_ups[path, code.name].add(seconds * 1e6)
+        self._warm_up_records[path, code.name] += records
 
     def text(self) -> bytes:
         """Write all metrics in Prometheus' format, with memory, processor time and open files of this process."""

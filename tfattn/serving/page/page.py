@@ -33,7 +33,11 @@ _CONTENT_TYPES = {
     "svg": b"image/svg+xml",
 }
 _HEADERS = (
-    (b"content-security-policy", b"default-src 'self'"),
+    (
+        b"content-security-policy",
+        b"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
+    ),
+    (b"x-frame-options", b"DENY"),  # for browsers that do not know frame-ancestors
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-cache"),
 )

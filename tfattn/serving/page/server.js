@@ -49,8 +49,9 @@ export async function* events(path, body) {
 }
 
 async function sent(path, body) {
-  const headers = token ? { Authorization: `Bearer ${token}` } : {};
   const method = body === undefined ? "GET" : "POST";
+  const headers = body === undefined ? {} : { "Content-Type": "application/json" };
+  if (token) headers.Authorization = `Bearer ${token}`;
   const response = await fetch(path, { method, body, headers, cache: "no-store", signal: underWay.signal });
   if (!response.ok) throw Object.assign(new Error(errorIn(await response.text())), { status: response.status });
   return response;

@@ -23,6 +23,8 @@ from tfattn.serving.section import Serving
 NAME = "tensorflow_model_server"
 WITHOUT_EFFECT = (
     "allow_operations",
+    "allowed_hosts",
+    "insecure",
     "max_body_mib",
     "max_gzip_ratio",
     "max_nesting",

@@ -160,7 +160,7 @@ def answers(received: bytes) -> list[Answer]:
 
 def post(body: bytes, path="half_plus_two:predict", head=b"") -> bytes:
     """The bytes of a request."""
-    line = f"POST /v1/models/{path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
+    line = f"POST /v1/models/{path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
     return line.encode() + head + b"\r\n" + body
 
 

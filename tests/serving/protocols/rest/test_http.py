@@ -25,10 +25,10 @@ def test_malformed_http(server):
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         b"GET\r\n\r\n",
         b"GET / HTTP/9.9\r\n\r\n",
-        b"GET /\xff HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /\xff HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"GET / HTTP/1.1\r\nna me: x\r\n\r\n",
-        b"GET http:// HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET http:// HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"CONNECT x:80 HTTP/1.1\r\nHost: localhost\r\n\r\n",
         post(ROWS).replace(b"Content-Length: 20", b"Content-Length: -1"),
         post(ROWS).replace(b"Content-Length: 20", b"Content-Length: 99999999999999999999999"),
         post(ROWS, head=b"Content-Length: 21\r\n"),
@@ -41,7 +41,7 @@ def test_malformed_http(server):
 
 
 def test_a_body_that_breaks_off(server):
-    head = b"POST /v1/models/half_plus_two:predict HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    head = b"POST /v1/models/half_plus_two:predict HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
     (answer,) = answers(server.raw(head + b'5\r\n{"ins\r\n', b"nonsense\r\n", pause=0.05))
     assert (answer.status, answer.error) == (400, "Malformed HTTP")
     (answer,) = answers(server.raw(head.replace(b"Host", LAST + b"Host") + b"14\r\n" + ROWS + b"\r\n0\r\n\r\n"))
@@ -170,7 +170,7 @@ def test_offers_of_other_protocols_are_not_taken_up(server):
             assert read_one(connection).json == PREDICTIONS
             connection.sendall(post(ROWS, head=LAST))
             assert answers(read_all(connection))[0].json == PREDICTIONS
-    assert answers(server.raw(b"CONNECT / HTTP/1.1\r\nHost: x\r\n\r\nnot HTTP"))[0].status in (400, 404)
+    assert answers(server.raw(b"CONNECT / HTTP/1.1\r\nHost: localhost\r\n\r\nnot HTTP"))[0].status in (400, 404)
 
 
 def test_who_does_not_read_is_cut_off(serve):

@@ -8,7 +8,7 @@ import pytest
 from tfattn.serving.protocols.rest.server import RestServer
 from tfattn.serving.section import Serving
 
-REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 async def answer(send):

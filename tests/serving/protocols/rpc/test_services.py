@@ -28,6 +28,7 @@ def asked():
 @pytest.fixture
 def guarded(start, tmp_path):
     (tmp_path / "token").write_text("s3cret\n")
+    (tmp_path / "token").chmod(0o600)
     with start(Models(half_plus_two()), token_file=tmp_path / "token") as server:
         yield server
 

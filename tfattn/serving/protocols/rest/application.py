@@ -68,8 +68,10 @@ class Application:
             METRICS_PATH: lambda: Response(200, metrics.text(), CONTENT_TYPE.encode()),
             **{path: lambda response=response: response for path, response in page.files.items()},
         }
+        self._health_paths: dict[bytes, Callable[[], Response]] = {}
         if "health_paths" not in serving.as_tf_serving:
-            self._others |= {LIVE_PATH: lambda: Response(200, b'{"live": true}'), READY_PATH: self._ready}
+            live = Response(200, b'{"live": true}')
+            self._health_paths = {LIVE_PATH: lambda: live, READY_PATH: self._ready}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -98,16 +100,16 @@ class Application:
         method, path, query = scope["method"], scope["raw_path"], scope["query_string"]
         headers = dict(scope["headers"])
         is_read = method in ("GET", "HEAD")
-        if is_read and path in self._others:
-            return self._others[path]()
-        if is_read and self._page.has_data(path):
-            return await self._tell_page(path, headers)
+        if is_read and path in self._health_paths:
+            return self._health_paths[path]()
+        if is_read and (path in self._others or self._page.has_data(path)):
+            return await self._looked_up(method, path, headers)
         if not is_api(path):
             return self._not_found(path)
         if method == "OPTIONS":
             return _preflight(headers)
-        if self._texts.has(method, path):
-            return await self._texts.respond(path, headers, receive)
+        if self._texts.has(method, path, headers):
+            return await self._texts.respond(method, path, headers, receive)
         return await self._called(method, path + b"?" + query if query else path, headers, receive)
 
     async def _called(self, method: str, target: bytes, headers: Mapping[bytes, bytes], receive: Receive) -> Response:
@@ -115,7 +117,7 @@ class Application:
         start = time.perf_counter()  # uvloop's own time stands still within a turn
         request, code = RestRequest(), StatusCode.OK
         try:
-            self._callers.check(headers)
+            self._callers.check(method, headers)
             request.route = route(method, target)
             return Response(200, await self._in_time(request, headers, receive))
         except Failure as failure:
@@ -159,9 +161,13 @@ class Application:
         why = "The server is about to end" if self._health.draining else "Not every model is available"
         return Response(503, json.dumps({"ready": False, "error": why}).encode())
 
-    async def _tell_page(self, path: bytes, headers: Mapping[bytes, bytes]) -> Response:
+    async def _looked_up(self, method: str, path: bytes, headers: Mapping[bytes, bytes]) -> Response:
+        """Make the response of a file of the page, of metrics, or of what the page shows of models."""
         try:
-            self._callers.check(headers)
+            if path in self._others:
+                self._callers.check_site(headers)
+                return self._others[path]()
+            self._callers.check(method, headers)
             return Response(200, await self._page.data(path))
         except Failure as failure:
             return failure_response(failure)

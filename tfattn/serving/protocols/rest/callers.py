@@ -6,11 +6,12 @@ from grpc import StatusCode
 
 from tfattn.serving.api.bearer import Bearer
 from tfattn.serving.api.failure import Failure
+from tfattn.serving.protocols.rest.origin_check import OriginCheck
 from tfattn.serving.section import Serving
 
 
 class Callers:
-    """Those who know the token, or everybody where there is none.
+    """Those who know the token, or everybody where there is none, but for web pages of other sites.
 
     Args:
         serving: the settings.
@@ -25,15 +26,21 @@ class Callers:
     def __init__(self, serving: Serving):
         self._bearer = Bearer(serving.token_file) if serving.token_file else None
         self.need_token = self._bearer is not None
+        self._origins = OriginCheck(serving)
+        self.check_site = self._origins.check_site
 
-    def check(self, headers: Mapping[bytes, bytes]) -> None:
-        """Refuse a request without the token.
+    def check(self, method: str, headers: Mapping[bytes, bytes]) -> None:
+        """Refuse a request without the token, or of a web page of another site.
 
         Args:
+            method: of HTTP.
             headers: the request's, with names in lower case.
 
         Raises:
-            Failure: UNAUTHENTICATED.
+            Failure: UNAUTHENTICATED; PERMISSION_DENIED; or with the HTTP status 415.
         """
+        self.check_site(headers)
+        if method == "POST":
+            self._origins.check_content(headers)
         if self._bearer and not self._bearer.admits(headers.get(b"authorization", b"").decode("latin-1")):
             raise Failure(StatusCode.UNAUTHENTICATED, "A bearer token that this server knows is needed")

@@ -21,6 +21,7 @@ PIECES = [
     Piece(1, "", (), "length", Usage(4, 3, 1)),
 ]
 ONE = [PIECES[0], PIECES[2]]
+CLIENT = {"X_Stainless_Lang": "python"}  # as OpenAI's client says of itself
 SAID = [{"role": "user", "content": "Say something"}]
 
 
@@ -46,7 +47,7 @@ def completion(**more):
 
 def request(fields) -> bytes:
     body = json.dumps(fields).encode()
-    return f"POST {COMPLETIONS} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+    return f"POST {COMPLETIONS} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
 def events(answer):
@@ -167,10 +168,34 @@ def test_the_models_that_write_texts_are_listed(server):
     assert listed["data"] == [{"id": "author", "object": "model", "created": 1753869876, "owned_by": "tfattn"}]
 
 
+def test_a_model_is_described_to_openais_client_and_its_status_told_to_others(server):
+    expected = {"id": "author", "object": "model", "created": 1753869876, "owned_by": "tfattn"}
+    assert server.ask("GET", "/v1/models/author", **CLIENT).json == expected
+    version = server.ask("GET", "/v1/models/author%2Fversions%2F1753869876", **CLIENT).json
+    assert version == expected | {"id": "author/versions/1753869876"}
+    error = refused(server.ask("GET", "/v1/models/writer", **CLIENT), 404, "model", "'writer'", "author")
+    assert error["code"] == "model_not_found"
+    assert list(server.ask("GET", "/v1/models/author").json) == ["model_version_status"]
+    assert list(server.ask("GET", "/v1/models/half_plus_two").json) == ["model_version_status"]
+
+
+@pytest.mark.parametrize(
+    "path", ["embeddings", "responses", "responses/r_1", "moderations", "files", "batches/b/cancel"]
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_paths_of_openais_api_that_are_not_offered(server, serve, method, path):
+    answers = [server.ask(method, f"/v1/{path}", {}), serve(half_plus_two()).ask(method, f"/v1/{path}", {}, **CLIENT)]
+    for answer in answers:
+        error = refused(answer, 404, None, f"{method} /v1/{path}", COMPLETIONS)
+        assert error["code"] == "unknown_url"
+    eventually(lambda: server.metrics.requests == [("", None, path.split("/")[0], "REST", StatusCode.NOT_FOUND)])
+
+
 def test_where_no_model_writes_texts_the_paths_are_those_of_tf_serving(serve):
     server = serve(half_plus_two())
     assert server.ask("GET", "/v1/models").error == "Missing model name in request."
-    assert server.ask("POST", COMPLETIONS, {}).error == f"Malformed request: POST {COMPLETIONS}"
+    for path in (COMPLETIONS, "/v1/embeddings"):
+        assert server.ask("POST", path, {}).error == f"Malformed request: POST {path}"
 
 
 @pytest.mark.parametrize(
@@ -191,8 +216,14 @@ def test_where_no_model_writes_texts_the_paths_are_those_of_tf_serving(serve):
         ("logprobs", 21, []),
         ("stream", "yes", ["boolean", "received a string"]),
         ("model", 5, ["string"]),
-        ("tools", [{"type": "function"}], ["does not know it"]),
-        ("logit_bias", {"5": 100}, ["does not know it"]),
+        ("tools", [{"type": "function"}], ["does not support it", "response_format"]),
+        ("logit_bias", {"5": 101}, ["less than or equal to 100"]),
+        ("logit_bias", {"to": 1}, ["integer"]),
+        ("stop_token_ids", [-1], ["greater than or equal to 0"]),
+        ("allowed_token_ids", [], ["at least 1 item"]),
+        ("bad_words", [""], ["at least 1 character"]),
+        ("min_tokens", 2**31, ["at most max_tokens", f"received {2**31}"]),
+        ("stream_options", {"include_usage": True}, ["only where stream is true"]),
     ],
 )
 def test_wrong_values_are_refused_with_their_names(server, author, parameter, value, words):
@@ -219,6 +250,16 @@ def test_wrong_values_are_refused_with_their_names(server, author, parameter, va
         (COMPLETIONS, {"guided_json": {"$ref": "#"}}, "guided_json", ["no text fits"]),
         (COMPLETIONS, {"guided_regex": "a("}, "guided_regex", ["guided_regex, character 3: cannot read the pattern"]),
         (COMPLETIONS, {"prompt": [1], "echo": True}, "echo", ["text"]),
+        (COMPLETIONS, {"n": 3, "best_of": 2}, "best_of", ["at least n, 3, received 2"]),
+        (COMPLETIONS, {"best_of": 2, "stream": True}, "best_of", ["stream to be false"]),
+        (COMPLETIONS, {"max_tokens": 5, "min_tokens": 6}, "min_tokens", ["at most max_tokens, 5, received 6"]),
+        (
+            CHAT,
+            {"structured_outputs": {"regex": "a("}},
+            "structured_outputs",
+            ["structured_outputs.regex, character 3"],
+        ),
+        (COMPLETIONS, {"messages": SAID}, "messages", [CHAT]),
         (COMPLETIONS, {"prompt": []}, "prompt", []),
         (COMPLETIONS, {"prompt": ["x"] * 17}, "prompt", []),
         (COMPLETIONS, {"echo": True, "logprobs": 1}, "echo", ["log-probabilities"]),
@@ -236,6 +277,50 @@ def test_what_guides_a_text_is_asked_of_the_model(server, author):
     server.ask("POST", CHAT, chat(response_format={"type": "text"}))
     wanted = [request.guided for request in author.wanted]
     assert wanted == [{"response_format": schema}, {"guided_choice": ["a", "b"]}, {}]
+
+
+def test_rules_on_tokens_are_asked_of_the_model(server, author):
+    rules = {"min_tokens": 3, "stop_token_ids": (5, 6), "ignore_eos": True, "bad_words": ("no",)}
+    rules |= {"allowed_token_ids": (1, 2), "logit_bias": {7: -1.5}}
+    for path, asked in ((COMPLETIONS, completion), (CHAT, chat)):
+        answer = server.ask("POST", path, asked(**rules, user="me"))
+        assert answer.status == 200 and "x-ignored-fields" not in answer.headers
+        assert {name: getattr(author.wanted[-1], name) for name in rules} == rules
+
+
+def test_the_most_probable_texts_are_returned_in_order(server, author):
+    told = {0: [-1.0, -1.0], 1: [-0.1], 2: [-0.5] * 9, 3: []}
+    author.told = [
+        Piece(index, str(index), tuple(Token(5, "x", value) for value in values), "stop", Usage(4, 0, len(values)))
+        for index, values in told.items()
+    ]
+    answer = server.ask("POST", COMPLETIONS, completion(n=2, best_of=4)).json
+    assert (author.wanted[0].n, author.wanted[0].likeliest) == (4, 0)
+    choices = [(choice["index"], choice["text"], choice["logprobs"]) for choice in answer["choices"]]
+    assert choices == [(0, "1", None), (1, "2", None)]
+    assert answer["usage"]["completion_tokens"] == 12
+    answer = server.ask("POST", COMPLETIONS, completion(prompt=["a", "b"], best_of=2, logprobs=1, echo=False)).json
+    assert [choice["text"] for choice in answer["choices"]] == ["1", "2"]
+    assert answer["choices"][0]["logprobs"]["token_logprobs"] == [-0.1]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_fields_that_nobody_knows_are_listed_and_refused_where_a_request_is_strict(server, author, stream):
+    answer = server.ask("POST", CHAT, chat(stream=stream, temprature=1, user="me"))
+    assert (answer.status, answer.headers["x-ignored-fields"]) == (200, "temprature")
+    error = refused(server.ask("POST", CHAT, chat(stream=stream, temprature=1, strict=True)), 400, "temprature")
+    assert error["code"] == "unknown_parameter"
+    assert server.ask("POST", CHAT, chat(stream=stream, user="me", strict=True)).status == 200
+    assert refused(server.ask("POST", CHAT, chat(mirostat=2)), 400, "mirostat")["code"] == "unsupported_parameter"
+
+
+def test_what_the_model_refuses_names_the_field(server, author):
+    author.told = [invalid("logit_bias: expected tokens of the vocabulary, from 0 to 5, received 6")]
+    refused(server.ask("POST", CHAT, chat(logit_bias={"6": 1})), 400, "logit_bias", "from 0 to 5")
+    author.told = [invalid("guided_regex: what guides the text can be read in too many ways")]
+    refused(
+        server.ask("POST", CHAT, chat(structured_outputs={"regex": "a"})), 400, "structured_outputs", ".regex: what"
+    )
 
 
 def test_bodies_that_are_no_request(server):
@@ -326,6 +411,7 @@ def test_a_text_that_does_not_go_on_in_time(serve, author):
 
 def test_the_token_is_asked_for(serve, author, tmp_path):
     (tmp_path / "token").write_text("secret")
+    (tmp_path / "token").chmod(0o600)
     server = serve(author, token_file=str(tmp_path / "token"))
     error = refused(server.ask("POST", CHAT, chat()), 401, None)
     assert error["code"] == "invalid_api_key"

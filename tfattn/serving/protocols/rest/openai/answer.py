@@ -39,6 +39,10 @@ class Answer(ABC):
     def piece_choice(self, piece: Piece) -> dict[str, Any]:
         """Return a piece of a text."""
 
+    def chosen(self, texts: list[list[Piece]]) -> list[list[Piece]]:
+        """Return the texts that are returned, each of all its pieces; all of them by default."""
+        return texts
+
     def begin(self) -> list[bytes]:
         """Return the events that come before all pieces."""
         return []
@@ -55,7 +59,7 @@ class Answer(ABC):
         """Return the answer of all pieces."""
         texts = [[piece for piece in pieces if piece.index == index] for index in range(self._num_texts)]
         usages = [(piece.index, piece.usage) for piece in pieces if piece.usage is not None]
-        choices = [self.choice(text) for text in texts]
+        choices = [{**self.choice(text), "index": index} for index, text in enumerate(self.chosen(texts))]
         return _json({**self._head, "object": self.kind, "choices": choices, "usage": self.usage(usages)})
 
     def usage(self, usages: Sequence[tuple[int, Usage]]) -> dict[str, Any]:

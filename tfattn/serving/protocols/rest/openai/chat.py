@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from tfattn.serving.generation.piece import Piece, Token
 from tfattn.serving.generation.request import MOST_LIKELIEST, ChatMessage, Request
 from tfattn.serving.protocols.rest.openai.answer import Answer, shown, tokens_of
-from tfattn.serving.protocols.rest.openai.fields import MaxTokens, TextFields, wrong
+from tfattn.serving.protocols.rest.openai.errors import invalid_parameter
+from tfattn.serving.protocols.rest.openai.fields import MaxTokens, TextFields
 
 ROLES = {"developer": "system"}  # OpenAI's newer word
 
@@ -60,9 +61,8 @@ class ChatFields(TextFields):
         Raises:
             Failure: INVALID_ARGUMENT, with the parameter.
         """
-        self.check()
         if self.top_logprobs is not None and not self.logprobs:
-            raise wrong("top_logprobs", "it needs logprobs to be true")
+            raise invalid_parameter("top_logprobs", "it needs logprobs to be true")
         request = self.request(
             (tuple(one.message for one in self.messages),),
             max_new_tokens=self.max_completion_tokens or self.max_tokens or 2**31 - 1,

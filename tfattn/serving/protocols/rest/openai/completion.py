@@ -1,14 +1,16 @@
 """Completions: texts that go on with texts."""
 
+import math
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from tfattn.serving.generation.piece import Piece, Token
-from tfattn.serving.generation.request import MOST_LIKELIEST, MOST_PROMPTS, Request
+from tfattn.serving.generation.request import MOST_CHOICES, MOST_LIKELIEST, MOST_PROMPTS, Request
 from tfattn.serving.protocols.rest.openai.answer import Answer, shown, tokens_of
-from tfattn.serving.protocols.rest.openai.fields import TextFields, wrong
+from tfattn.serving.protocols.rest.openai.errors import invalid_parameter
+from tfattn.serving.protocols.rest.openai.fields import TextFields
 
 USUAL_TOKENS = 16  # as OpenAI's server writes unless told otherwise
 
@@ -24,11 +26,13 @@ class CompletionFields(TextFields):
         prompt: a text, token ids, or several of either.
         logprobs: how many of the likeliest tokens are told of each place.
         echo: whether the text begins with its prompt.
+        best_of: how many texts are written of each prompt, of which the n most probable are returned.
     """
 
     prompt: str | Texts | TokenIds | ManyTokenIds = ""
     logprobs: Annotated[int, Field(ge=0, le=MOST_LIKELIEST)] | None = None
     echo: bool | None = None
+    best_of: Annotated[int, Field(ge=1, le=MOST_CHOICES)] | None = None
 
     prompt_name: ClassVar[str] = "prompt"
 
@@ -38,15 +42,25 @@ class CompletionFields(TextFields):
         Raises:
             Failure: INVALID_ARGUMENT, with the parameter.
         """
-        self.check()
         is_one = isinstance(self.prompt, str) or isinstance(self.prompt[0], int)
         prompts = (self.prompt,) if is_one else self.prompt
         if self.echo and not all(isinstance(prompt, str) for prompt in prompts):
-            raise wrong("echo", "only a prompt that is a text can be repeated")
+            raise invalid_parameter("echo", "only a prompt that is a text can be repeated")
         if self.echo and self.logprobs is not None:
-            raise wrong("echo", "the tokens of a prompt have no log-probabilities; ask for one or the other")
-        request = self.request(prompts, max_new_tokens=self.max_tokens or USUAL_TOKENS, likeliest=self.logprobs)
-        return request, Completion(self.model, request, echo=bool(self.echo))
+            raise invalid_parameter(
+                "echo", "the tokens of a prompt have no log-probabilities; ask for one or the other"
+            )
+        wanted = self.n or 1
+        written = self.best_of or wanted
+        if written < wanted:
+            raise invalid_parameter("best_of", f"expected at least n, {wanted}, received {written}")
+        if written > wanted and self.stream:
+            raise invalid_parameter("best_of", "the best texts are known at the end: expected stream to be false")
+        ranked = 0 if written > wanted and self.logprobs is None else self.logprobs
+        request = self.request(prompts, n=written, max_new_tokens=self.max_tokens or USUAL_TOKENS, likeliest=ranked)
+        has_probabilities = self.logprobs is not None
+        options = {"echo": bool(self.echo), "best": wanted, "has_probabilities": has_probabilities}
+        return request, Completion(self.model, request, **options)
 
 
 class Completion(Answer):
@@ -55,19 +69,27 @@ class Completion(Answer):
     Args:
         model, request: as of all answers.
         echo: whether each text begins with its prompt.
+        best: how many texts of each prompt are returned: those with the highest mean log-probability of a token.
+        has_probabilities: whether the probabilities of tokens are returned.
     """
 
     kind = piece_kind = "text_completion"
     prefix = "cmpl"
 
-    def __init__(self, model: str, request: Request, *, echo: bool):
+    def __init__(self, model: str, request: Request, *, echo: bool, best: int, has_probabilities: bool):
         super().__init__(model, request)
-        self._has_probabilities = request.likeliest is not None
+        self._best, self._has_probabilities = best, has_probabilities
         texts = request.prompts if echo else [""] * len(request.prompts)
         self._echoes = {
             number * request.n + choice: text for number, text in enumerate(texts) for choice in range(self._n)
         }
         self._lengths = dict.fromkeys(self._echoes, 0)
+
+    def chosen(self, texts: list[list[Piece]]) -> list[list[Piece]]:
+        if self._best == self._n:
+            return texts
+        by_prompt = [texts[start : start + self._n] for start in range(0, len(texts), self._n)]
+        return [text for some in by_prompt for text in sorted(some, key=_mean_log_probability)[-self._best :][::-1]]
 
     def choice(self, pieces: Sequence[Piece]) -> dict[str, Any]:
         last = pieces[-1]
@@ -101,3 +123,8 @@ class Completion(Answer):
             "top_logprobs": [{shown(text): value for text, value in token.likeliest} for token in tokens],
             "text_offset": offsets,
         }
+
+
+def _mean_log_probability(pieces: Sequence[Piece]) -> float:
+    tokens = tokens_of(pieces)
+    return sum(token.log_probability for token in tokens) / len(tokens) if tokens else -math.inf

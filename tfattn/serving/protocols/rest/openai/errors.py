@@ -11,11 +11,33 @@ from tfattn.serving.protocols.rest.response import Response, failure_response
 _CODES = {StatusCode.NOT_FOUND: "model_not_found", StatusCode.UNAUTHENTICATED: "invalid_api_key"}
 
 
+class ApiFailure(Failure):
+    """A failure for which OpenAI's API has a code of its own.
+
+    Args:
+        status: what kind of failure it is, in gRPC's terms.
+        message: what was wrong.
+        parameter: the name of the parameter that is wrong; empty where it is another part of the request.
+        error_code: OpenAI's code, such as "unsupported_parameter"; None where it has none.
+    """
+
+    def __init__(self, status: StatusCode, message: str, *, parameter: str = "", error_code: str | None = None):
+        super().__init__(status, message)
+        self.parameter, self.error_code = parameter, error_code
+
+
+def invalid_parameter(parameter: str, message: str, *, error_code: str | None = None) -> ApiFailure:
+    """Make the failure of a parameter."""
+    message = f"{parameter}: {message}"
+    return ApiFailure(StatusCode.INVALID_ARGUMENT, message, parameter=parameter, error_code=error_code)
+
+
 def error_object(failure: Failure) -> dict[str, Any]:
     """Make the object of a failure."""
     kind = "invalid_request_error" if failure.http_status < 500 else "server_error"
-    error = {"message": failure.message, "type": kind, "param": failure.parameter or None}
-    return {"error": {**error, "code": _CODES.get(failure.code)}}
+    error_code = failure.error_code if isinstance(failure, ApiFailure) else _CODES.get(failure.code)
+    error = {"message": failure.message, "type": kind, "param": failure.parameter or None, "code": error_code}
+    return {"error": error}
 
 
 def error_response(failure: Failure) -> Response:

@@ -1,16 +1,29 @@
 """The fields that requests for completions and for chats have in common."""
 
-from typing import Annotated, Any
+import re
+from functools import cached_property
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tfattn.errors import ServingError
-from tfattn.guidance.plan import READERS, asked, plan_of
-from tfattn.serving.api.failure import Failure, invalid
-from tfattn.serving.generation.request import MOST_CHOICES, Request, Settings, Stop, Stops
+from tfattn.serving.api.failure import Failure
+from tfattn.serving.generation.request import (
+    MOST_CHOICES,
+    AllowedTokenIds,
+    BadWords,
+    LogitBias,
+    Request,
+    Settings,
+    Stop,
+    Stops,
+    TokenIds,
+)
+from tfattn.serving.protocols.rest.openai import other_fields
+from tfattn.serving.protocols.rest.openai.errors import invalid_parameter
+from tfattn.serving.protocols.rest.openai.form import NAMES, Form
 
-# Fields that would change the answer, and that this server does not know.
-UNKNOWN = ("tools", "functions", "logit_bias", "suffix")
+# Fields that the model's request has, too.
+SAME = ("seed", "min_tokens", "stop_token_ids", "ignore_eos", "bad_words", "allowed_token_ids", "logit_bias")
 
 MaxTokens = Annotated[int, Field(ge=1)]
 
@@ -24,7 +37,7 @@ class StreamOptions(BaseModel):
 
 
 class TextFields(Settings):
-    """A request for texts; None stands for the default. Fields that change nothing are accepted and not read.
+    """A request for texts; None means the default. Other fields are looked up in `other_fields`.
 
     Attributes:
         model: the model's name.
@@ -34,12 +47,13 @@ class TextFields(Settings):
         stream: whether it comes in pieces.
         stream_options: what else comes then.
         max_tokens: the most tokens of a text.
-        response_format: what a text must be, in OpenAI's words: a text, any object of JSON, or a value of a schema.
-        guided_choice, guided_json, guided_regex: the same in vLLM's words: one of some texts, a value of a schema, what
-            matches a pattern.
+        min_tokens, stop_token_ids, ignore_eos, bad_words, allowed_token_ids, logit_bias: as of `Request`.
+        strict: whether fields that the server does not know are refused.
     """
 
     model_config = ConfigDict(extra="allow")
+
+    prompt_name: ClassVar[str]
 
     model: str
     n: Annotated[int, Field(ge=1, le=MOST_CHOICES)] | None = None
@@ -48,10 +62,13 @@ class TextFields(Settings):
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     max_tokens: MaxTokens | None = None
-    response_format: Any = None
-    guided_choice: Any = None
-    guided_json: Any = None
-    guided_regex: Any = None
+    min_tokens: Annotated[int, Field(ge=0)] | None = None
+    stop_token_ids: TokenIds | None = None
+    ignore_eos: bool | None = None
+    bad_words: BadWords | None = None
+    allowed_token_ids: AllowedTokenIds | None = None
+    logit_bias: LogitBias | None = None
+    strict: bool | None = None
 
     @property
     def tells_usage(self) -> bool:
@@ -59,42 +76,46 @@ class TextFields(Settings):
         return bool(self.stream_options and self.stream_options.include_usage)
 
     @property
-    def guided(self) -> dict[str, Any]:
-        """What a text must be, by the one field that says so; empty where it may be anything."""
-        return asked({name: getattr(self, name) for name in READERS})
+    def has_form(self) -> bool:
+        """Whether something says what a text must be, which may take long to read."""
+        return not NAMES.isdisjoint(self.model_extra)
 
-    def check(self) -> None:
-        """Refuse what this server does not know and must not pass over, and what no text can be.
+    @cached_property
+    def form(self) -> Form:
+        """What a text must be."""
+        return Form.of(self.model_extra)
+
+    def unknown(self) -> list[str]:
+        """Return the fields that the server does not know.
+
+        Raises:
+            Failure: INVALID_ARGUMENT, with the parameter: it would change the answer, or the request is strict.
+        """
+        others = {name: value for name, value in self.model_extra.items() if name not in NAMES}
+        return other_fields.check(others, strict=bool(self.strict))
+
+    def located(self, failure: Failure) -> Failure:
+        """Name the parameter that the model refuses: the one at the beginning of its message, or else the prompt."""
+        name = re.match(r"\w*", failure.message)[0]
+        if name in self.form.guided:
+            return self.form.located(failure)
+        failure.parameter = name if name in type(self).model_fields else self.prompt_name
+        return failure
+
+    def request(self, prompts: tuple[Any, ...], *, max_new_tokens: int, **settings: Any) -> Request:
+        """Return the request to the model.
 
         Raises:
             Failure: INVALID_ARGUMENT, with the parameter.
         """
-        for name in UNKNOWN:
-            if self.model_extra.get(name):
-                raise wrong(name, "this server does not know it; leave it out")
-        try:
-            for name, value in self.guided.items():
-                plan_of(name, value).network()
-        except ServingError as error:
-            failure = invalid(str(error))
-            (failure.parameter,) = (name for name in READERS if error.where.startswith(name))
-            raise failure from None
-
-    def request(self, prompts: tuple[Any, ...], **settings: Any) -> Request:
-        """Return the request to the model."""
-        return Request(
-            prompts=prompts,
-            n=self.n or 1,
-            seed=self.seed,
-            stop=(self.stop,) if isinstance(self.stop, str) else self.stop or (),
-            guided=self.guided,
-            **{name: getattr(self, name) for name in Settings.model_fields},
-            **settings,
-        )
-
-
-def wrong(parameter: str, message: str) -> Failure:
-    """Make the failure of a parameter."""
-    failure = invalid(f"{parameter}: {message}")
-    failure.parameter = parameter
-    return failure
+        if self.stream_options is not None and not self.stream:
+            raise invalid_parameter("stream_options", "expected only where stream is true")
+        if (self.min_tokens or 0) > max_new_tokens:
+            raise invalid_parameter(
+                "min_tokens", f"expected at most max_tokens, {max_new_tokens}, received {self.min_tokens}"
+            )
+        same = (*Settings.model_fields, *SAME)
+        given = {name: value for name in same if (value := getattr(self, name)) is not None}
+        stop = (self.stop,) if isinstance(self.stop, str) else self.stop or ()
+        form = {"guided": dict(self.form.guided), "stop": stop}
+        return Request(prompts=prompts, max_new_tokens=max_new_tokens, **({"n": self.n or 1} | given | form | settings))

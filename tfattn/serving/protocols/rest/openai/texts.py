@@ -7,11 +7,11 @@ import re
 import time
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from grpc import StatusCode
 
 from tfattn.errors import listed
-from tfattn.guidance.plan import READERS
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.generation.piece import Piece
 from tfattn.serving.generation.request import Request, read
@@ -22,19 +22,35 @@ from tfattn.serving.protocols.health import Health
 from tfattn.serving.protocols.rest.accounts import Accounts
 from tfattn.serving.protocols.rest.body import Disconnected, Receive, read_body, unless_disconnected
 from tfattn.serving.protocols.rest.callers import Callers
+from tfattn.serving.protocols.rest.openai import other_fields
 from tfattn.serving.protocols.rest.openai.answer import DONE, Answer, data
 from tfattn.serving.protocols.rest.openai.chat import ChatFields
 from tfattn.serving.protocols.rest.openai.completion import CompletionFields
-from tfattn.serving.protocols.rest.openai.errors import error_object, error_response
-from tfattn.serving.protocols.rest.openai.fields import wrong
+from tfattn.serving.protocols.rest.openai.errors import (
+    ApiFailure,
+    error_object,
+    error_response,
+    invalid_parameter,
+)
+from tfattn.serving.protocols.rest.openai.fields import TextFields
 from tfattn.serving.protocols.rest.parse import LARGE
 from tfattn.serving.protocols.rest.response import Response, StreamedResponse
+from tfattn.serving.protocols.rest.routes import decoded
 from tfattn.serving.section import Serving
 
 MODELS = b"/v1/models"
+_MODEL_PATH = re.compile(rb"/v1/models/([^:]+)")
+# The rest of OpenAI's API, by the first part of its paths.
+_ABSENT = re.compile(
+    rb"/v1/(assistants|audio|batches|chat|completions|containers|conversations|embeddings|evals|files|fine_tuning|images"
+    rb"|moderations|organization|realtime|responses|threads|uploads|vector_stores|videos)(?:/.*)?",
+    re.DOTALL,
+)
+CLIENT = b"x-stainless-lang"  # a header that OpenAI's own clients send, in every language
 FIELDS = {b"/v1/completions": CompletionFields, b"/v1/chat/completions": ChatFields}
 EVENTS = b"text/event-stream; charset=utf-8"
 _MODEL = re.compile(r"(.*?)(?:/versions/([0-9]{1,19})|/labels/([^/]+))?", re.DOTALL)
+IGNORED = b"x-ignored-fields"
 HEADERS = ((b"cache-control", b"no-cache"), (b"x-accel-buffering", b"no"))  # proxies must not collect the events
 
 
@@ -43,7 +59,7 @@ class Call:
     """A request under way.
 
     Attributes:
-        api: its path without the version.
+        api: what is asked for, such as "chat_completions".
         start: when it came.
         model: the model that it asks.
         version: what answers.
@@ -82,19 +98,33 @@ class Texts:
         self._models, self._serving, self._callers = models, serving, callers
         self._accounts, self._metrics, self._health = accounts, metrics, health
 
-    def has(self, method: str, path: bytes) -> bool:
-        """Tell whether a request is for this API."""
-        is_known = path in FIELDS if method == "POST" else (method, path) == ("GET", MODELS)
-        return is_known and any(self._writers())
+    def has(self, method: str, path: bytes, headers: Mapping[bytes, bytes]) -> bool:
+        """Return whether a request is for this API: by its path, where a model writes texts or OpenAI's client asks.
+
+        The path of one model is TF Serving's as well, and OpenAI's for OpenAI's clients alone.
+        """
+        is_client = CLIENT in headers
+        if (method, path) == ("GET", MODELS) or _ABSENT.fullmatch(path):
+            return is_client or any(self._writers())
+        return is_client and _MODEL_PATH.fullmatch(path) is not None
 
     async def respond(
-        self, path: bytes, headers: Mapping[bytes, bytes], receive: Receive
+        self, method: str, path: bytes, headers: Mapping[bytes, bytes], receive: Receive
     ) -> Response | StreamedResponse:
         """Make the response of a request that is for this API."""
-        call = Call(path.decode().removeprefix("/v1/").replace("/", "_"))
+        call = Call(_api(path))
         try:
-            self._callers.check(headers)
-            response = self._listed() if path == MODELS else await self._answered(call, path, headers, receive)
+            self._callers.check(method, headers)
+            if method == "POST" and path in FIELDS:
+                response = await self._answered(call, path, headers, receive)
+            elif method == "GET" and path == MODELS:
+                response = self._listed()
+            elif method == "GET" and (match := _MODEL_PATH.fullmatch(path)):
+                response = self._retrieved(decoded(match[1]))
+            else:
+                offered = listed(known.decode() for known in (MODELS, *FIELDS))
+                message = f"There is no {method} {path[:100].decode('latin-1')} on this server; there is {offered}"
+                raise ApiFailure(StatusCode.NOT_FOUND, message, error_code="unknown_url")
         except Failure as failure:
             self._tell(call, failure)
             return error_response(failure)
@@ -116,17 +146,19 @@ class Texts:
         fields = await asyncio.to_thread(read, FIELDS[path], body) if len(body) > LARGE else read(FIELDS[path], body)
         call.version = self._find(fields.model)
         call.model = call.version.model
-        takes_long = len(body) > LARGE or fields.model_fields_set & READERS.keys()
+        unknown = fields.unknown()
+        headers = ((IGNORED, other_fields.warning(unknown)),) if unknown else ()
+        takes_long = len(body) > LARGE or fields.has_form
         request, answer = await asyncio.to_thread(fields.answer) if takes_long else fields.answer()
-        pieces = self._pieces(call, fields.prompt_name, request)
+        pieces = self._pieces(call, fields, request)
         async with unless_disconnected(receive):
             if not fields.stream:
-                return Response(200, answer.whole([piece async for piece in pieces]))
+                return Response(200, answer.whole([piece async for piece in pieces]), headers=headers)
             events = self._events(call, answer, pieces, tells_usage=fields.tells_usage)
             first = await anext(events)  # by then it is known whether the request can be answered
-        return StreamedResponse(first, events, EVENTS, HEADERS)
+        return StreamedResponse(first, events, EVENTS, HEADERS + headers)
 
-    async def _pieces(self, call: Call, prompt_name: str, request: Request) -> AsyncGenerator[Piece, None]:
+    async def _pieces(self, call: Call, fields: TextFields, request: Request) -> AsyncGenerator[Piece, None]:
         """Yield pieces of texts, each of which comes in time."""
         seconds, is_first = self._serving.timeout_seconds, True
         async with contextlib.aclosing(call.version.write(request)) as pieces:
@@ -143,9 +175,7 @@ class Texts:
                     raise Failure(StatusCode.UNAVAILABLE, "The server ended before the text did") from None
                 except Failure as failure:
                     if failure.code is StatusCode.INVALID_ARGUMENT:
-                        # All else has been checked.
-                        guided = (name for name in READERS if failure.message.startswith(name))
-                        failure.parameter = next(guided, prompt_name)
+                        raise fields.located(failure) from None
                     raise
                 if piece is None:
                     return
@@ -194,7 +224,7 @@ class Texts:
             failure.parameter = "model"
             raise failure from None
         if not version.writes_texts:
-            raise wrong("model", f"{name} does not write texts; POST /v1/models/{name}:predict asks it")
+            raise invalid_parameter("model", f"{name} does not write texts; POST /v1/models/{name}:predict asks it")
         return version
 
     def _writers(self) -> Iterator[str]:
@@ -208,9 +238,11 @@ class Texts:
         models = []
         for name in self._writers():
             with contextlib.suppress(Failure):  # none answers yet
-                created = self._models.find(name).number  # the time of its export, unless somebody numbered it
-                models.append({"id": name, "object": "model", "created": created, "owned_by": "tfattn"})
+                models.append(_described(name, self._models.find(name)))
         return Response(200, json.dumps({"object": "list", "data": models}).encode())
+
+    def _retrieved(self, name: str) -> Response:
+        return Response(200, json.dumps(_described(name, self._find(name))).encode())
 
     def _tell(self, call: Call, error: BaseException | None = None) -> None:
         """Count and log a request, once."""
@@ -218,6 +250,17 @@ class Texts:
             call.is_told = True
             seconds = time.perf_counter() - call.start
             self._accounts.tell(call.api, call.model, call.version, _code(error), seconds)
+
+
+def _api(path: bytes) -> str:
+    """Name a path for metrics and logs, by one of a few words."""
+    _, _, first, *rest = path.decode("latin-1").split("/")
+    return "_".join([first, *rest]) if path in FIELDS else first
+
+
+def _described(name: str, version: Version) -> dict[str, Any]:
+    # A version's number is the time of its export, unless somebody numbered it.
+    return {"id": name, "object": "model", "created": version.number, "owned_by": "tfattn"}
 
 
 def _code(error: BaseException | None) -> StatusCode:

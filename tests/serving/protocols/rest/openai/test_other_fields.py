@@ -1,0 +1,50 @@
+"""Fields of other servers: refused by name where they would change the answer, else passed over."""
+
+import pytest
+
+from tfattn.serving.api.failure import Failure
+from tfattn.serving.protocols.rest.openai.chat import ChatFields
+from tfattn.serving.protocols.rest.openai.completion import CompletionFields
+from tfattn.serving.protocols.rest.openai.form import NAMES
+from tfattn.serving.protocols.rest.openai.other_fields import ELSEWHERE, UNSUPPORTED, WITHOUT_EFFECT, check, warning
+
+
+@pytest.mark.parametrize("name", UNSUPPORTED)
+def test_what_would_change_the_answer_is_refused_with_what_to_do_instead(name):
+    remedy, neutral = UNSUPPORTED[name]
+    with pytest.raises(Failure, match=f"^{name}: this server does not support it; ") as refused:
+        check({name: 0.7}, strict=False)
+    assert (refused.value.parameter, refused.value.error_code) == (name, "unsupported_parameter")
+    assert refused.value.message.endswith(remedy)
+    for value in (None, *neutral):
+        assert check({name: value}, strict=True) == []
+
+
+def test_remedies_name_fields_that_there_are():
+    known = {*ChatFields.model_fields, *CompletionFields.model_fields, *NAMES}
+    used = {words.rstrip(",;") for remedy, _ in UNSUPPORTED.values() for words in remedy.split() if "_" in words}
+    assert {word for word in used if word.isidentifier()} <= known | {"n_best"}
+
+
+def test_no_field_is_in_two_tables():
+    fields = {*ChatFields.model_fields} & {*CompletionFields.model_fields}
+    tables = [fields, set(UNSUPPORTED), set(ELSEWHERE), set(WITHOUT_EFFECT), set(NAMES)]
+    assert len(set.union(*tables)) == sum(map(len, tables))
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_a_field_of_the_other_path_is_refused_with_that_path(name):
+    with pytest.raises(Failure, match=f"^{name}: .*; {ELSEWHERE[name]} has it"):
+        check({name: 5}, strict=False)
+
+
+def test_unknown_fields_are_told_and_refused_where_a_request_is_strict():
+    assert check({"temprature": 1, "user": "me"}, strict=False) == ["temprature"]
+    with pytest.raises(Failure, match="^temprature: there is no such field") as refused:
+        check({"user": "me", "temprature": 1}, strict=True)
+    assert (refused.value.parameter, refused.value.error_code) == ("temprature", "unknown_parameter")
+
+
+def test_a_header_of_unknown_fields_is_one_short_line_whatever_they_are_called():
+    line = warning(["a\r\nb", "x" * 10**6, "é", *map(str, range(100))])
+    assert line.isascii() and b"\n" not in line and len(line) < 500 and line.startswith(b"a%0D%0Ab, xxx")

@@ -1,0 +1,148 @@
+"""Fields of other servers that this server does not support, and fields that change no answer."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import quote
+
+from tfattn.errors import listed
+from tfattn.serving.protocols.rest.openai.errors import invalid_parameter
+
+OFF = (False, 0, "", [], {})
+MAX_NAME_LENGTH = 64  # of a field that is shown
+
+# Each field that would change the answer: what to do instead, and the values with which it changes nothing (as does
+# null). The names are those of OpenAI, vLLM, SGLang, llama.cpp, Text Generation Inference and Ollama.
+UNSUPPORTED: Mapping[str, tuple[str, tuple[Any, ...]]] = {
+    # Tools and other modalities
+    "tools": ("describe the tools in a message and hold the answer to a form by response_format", OFF),
+    "functions": ("describe the functions in a message and hold the answer to a form by response_format", OFF),
+    "tool_choice": ("hold the answer to a form by response_format", ("none",)),
+    "function_call": ("hold the answer to a form by response_format", ("none",)),
+    "modalities": ("answers are texts", (["text"], [])),
+    "audio": ("answers are texts", OFF),
+    "web_search_options": ("put what is to be read into a message", ()),
+    "reasoning_effort": ("ask for the length of the answer in a message", ("none",)),
+    "verbosity": ("ask for the length of the answer in a message", ("medium",)),
+    # The prompt
+    "suffix": ("put what comes after the text into the prompt", OFF),
+    "chat_template": ("send the text that the template makes as the prompt of /v1/completions", OFF),
+    "chat_template_kwargs": ("send the text that the template makes as the prompt of /v1/completions", OFF),
+    "add_generation_prompt": ("send the whole text as the prompt of /v1/completions", (True,)),
+    "continue_final_message": ("send the whole text as the prompt of /v1/completions", (False,)),
+    "add_special_tokens": ("send token ids as the prompt of /v1/completions", (False,)),
+    "documents": ("put the documents into a message", OFF),
+    "prompt_embeds": ("send texts or token ids", OFF),
+    "truncate_prompt_tokens": ("shorten the prompt", ()),
+    "n_keep": ("shorten the prompt", (0,)),
+    "image_data": ("send texts or token ids", OFF),
+    # The length of the text and where it ends
+    "max_new_tokens": ("use max_tokens", ()),
+    "n_predict": ("use max_tokens", ()),
+    "num_predict": ("use max_tokens", ()),
+    "min_new_tokens": ("use min_tokens", (0,)),
+    "t_max_predict_ms": ("use max_tokens", (0,)),
+    "n_indent": ("use stop", (0,)),
+    "include_stop_str_in_output": ("add the stop string to the text", (False,)),
+    "no_stop_trim": ("add the stop string to the text", (False,)),
+    # Forms
+    "grammar": ("use structured_outputs, guided_regex or guided_json", OFF),
+    "guided_grammar": ("use structured_outputs, guided_regex or guided_json", OFF),
+    "ebnf": ("use structured_outputs, guided_regex or guided_json", OFF),
+    "regex": ("use guided_regex", OFF),
+    "format": ("use response_format", OFF),
+    "structural_tag": ("use response_format", OFF),
+    "guided_whitespace_pattern": ("use guided_regex", OFF),
+    # Search
+    "use_beam_search": ("use n and best_of, or the signature n_best of the export", (False,)),
+    "num_beams": ("use n and best_of, or the signature n_best of the export", (1,)),
+    "length_penalty": ("use n and best_of", (1,)),
+    "early_stopping": ("use n and best_of", (False,)),
+    # Sampling
+    "do_sample": ("use temperature, where 0 takes the most probable token", ()),
+    "options": ("put each option into a field of its own", OFF),
+    "samplers": ("use temperature, top_k, top_p and min_p, which apply in this order", ()),
+    "logits_processors": ("use logit_bias", OFF),
+    "mirostat": ("use top_p", (0,)),
+    "typical_p": ("use top_p", (1,)),
+    "tfs_z": ("use top_p", (1,)),
+    "top_a": ("use min_p", (0,)),
+    "top_n_sigma": ("use min_p", (-1, 0)),
+    "epsilon_cutoff": ("use min_p", (0,)),
+    "eta_cutoff": ("use min_p", (0,)),
+    "xtc_probability": ("use temperature", (0,)),
+    "dynatemp_range": ("use temperature", (0,)),
+    "smoothing_factor": ("use temperature", (0,)),
+    "min_keep": ("use top_k", (0, 1)),
+    "dry_multiplier": ("use frequency_penalty or presence_penalty", (0,)),
+    "no_repeat_ngram_size": ("use frequency_penalty or presence_penalty", (0,)),
+    "repeat_penalty": ("use repetition_penalty", (1,)),
+    "repeat_last_n": ("leave it out: penalties count all tokens", (-1,)),
+    "guidance_scale": ("use temperature", (1,)),
+    "negative_prompt": ("say in a message what to avoid", OFF),
+    "lora": ("ask a model that was exported with the adapter", OFF),
+    # What is returned
+    "n_probs": ("use logprobs", (0,)),
+    "prompt_logprobs": ("use the signature score of the export", ()),
+    "skip_special_tokens": ("use logprobs to see tokens", (True,)),
+    "spaces_between_special_tokens": ("leave it out: special tokens are not a part of the text", (True,)),
+    "return_tokens_as_token_ids": ("use logprobs to see tokens", (False,)),
+    "return_token_ids": ("use logprobs to see tokens", (False,)),
+    "return_tokens": ("use logprobs to see tokens", (False,)),
+}
+
+# Fields of one of the two paths, and on which.
+CHAT, COMPLETIONS = "/v1/chat/completions", "/v1/completions"
+ELSEWHERE = {
+    "messages": CHAT,
+    "max_completion_tokens": CHAT,
+    "top_logprobs": CHAT,
+    "prompt": COMPLETIONS,
+    "echo": COMPLETIONS,
+    "best_of": COMPLETIONS,
+}
+
+# What they tell the server changes no answer.
+WITHOUT_EFFECT = {
+    *("user", "store", "metadata", "service_tier", "safety_identifier", "request_id", "priority", "prediction"),
+    *("prompt_cache_key", "prompt_cache_retention", "cache_prompt", "cache_salt", "id_slot", "parallel_tool_calls"),
+    *("timings_per_token", "return_progress", "guided_decoding_backend", "penalize_nl", "mirostat_tau", "mirostat_eta"),
+    *("dynatemp_exponent", "xtc_threshold", "dry_base", "dry_allowed_length", "dry_penalty_last_n"),
+    "dry_sequence_breakers",
+}
+
+
+def check(fields: Mapping[str, Any], *, strict: bool) -> list[str]:
+    """Refuse fields that would change the answer.
+
+    Args:
+        fields: those of a request that this path does not read.
+        strict: whether unknown fields are refused, too.
+
+    Returns:
+        the unknown fields.
+
+    Raises:
+        Failure: INVALID_ARGUMENT, with the parameter.
+    """
+    for name, value in fields.items():
+        remedy, neutral = UNSUPPORTED.get(name, ("", ()))
+        if name in ELSEWHERE:
+            remedy, neutral = f"{ELSEWHERE[name]} has it", (False, 1) if name in ("echo", "best_of") else ()
+        if remedy and value is not None and value not in neutral:
+            raise invalid_parameter(
+                name, f"this server does not support it; {remedy}", error_code="unsupported_parameter"
+            )
+    unknown = [name for name in fields if name not in {*UNSUPPORTED, *ELSEWHERE, *WITHOUT_EFFECT}]
+    if strict and unknown:
+        message = "there is no such field; leave it out, or leave out strict"
+        raise invalid_parameter(_shown(unknown[0]), message, error_code="unknown_parameter")
+    return unknown
+
+
+def warning(unknown: Iterable[str]) -> bytes:
+    """Write the value of the header that lists unknown fields."""
+    return listed(map(_shown, unknown)).encode()
+
+
+def _shown(name: str) -> str:
+    return quote(name[:MAX_NAME_LENGTH], safe="")
