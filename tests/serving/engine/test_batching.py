@@ -36,7 +36,7 @@ class Model:
         self.gate = gate
         self.running = self.most_running = 0
 
-    async def __call__(self, name, inputs, outputs):
+    async def __call__(self, name, inputs, outputs, deadline):
         values = inputs["x"].ravel().tolist()
         self.batches.append(values)
         self.running += 1
@@ -153,7 +153,7 @@ async def test_what_nobody_waits_for_is_not_computed():
 async def test_a_request_that_cannot_be_answered_in_time_is_refused_at_once():
     loop = asyncio.get_running_loop()
 
-    async def slow(name, inputs, outputs):
+    async def slow(name, inputs, outputs, deadline):
         await asyncio.sleep(0.05)
         return {"y": inputs["x"]}
 
@@ -202,7 +202,7 @@ async def test_only_what_fits_shares_a_batch():
 async def test_answers_that_are_not_one_for_each_row_are_computed_alone():
     calls = []
 
-    async def total(name, inputs, outputs):
+    async def total(name, inputs, outputs, deadline):
         calls.append(len(inputs["x"]))
         await asyncio.sleep(0)
         return {"y": inputs["x"].sum(keepdims=True)}

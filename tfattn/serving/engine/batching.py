@@ -32,7 +32,7 @@ MARGIN = 1.3  # by which a wait may turn out longer than estimated
 # Beyond this wait a queue only makes every response late. Where batches take longer, a few of them may wait.
 LONGEST_WAIT, BATCHES = 0.5, 3.0
 
-Compute = Callable[[str, Arrays, Sequence[str]], Awaitable[Arrays]]
+Compute = Callable[[str, Arrays, Sequence[str], float | None], Awaitable[Arrays]]
 
 
 class Observer(Protocol):
@@ -71,7 +71,8 @@ class Batcher:
     """Joins requests into batches and computes a few of them at a time, on one event loop.
 
     Args:
-        compute: computes the outputs of a signature; raises Failure or Died.
+        compute: computes the outputs of a signature, given when the last who waits for them gives up (None where
+            somebody never does); raises Failure or Died.
         parameters: how requests share batches; None computes each request alone.
         threads: how many batches are computed at a time.
         observer: hears of each batch.
@@ -228,7 +229,7 @@ class Batcher:
             return
         first, started = batch[0], time.monotonic()
         try:
-            outputs = await self._compute(first.signature.name, _joined(batch), first.outputs)
+            outputs = await self._compute(first.signature.name, _joined(batch), first.outputs, _deadline(batch))
         except Failure as failure:
             await self._failed(batch, failure)
         except Died:
@@ -279,6 +280,11 @@ def _length(inputs: Arrays) -> int:
     texts = [array for array in inputs.values() if array.dtype == object]
     longest = sum(max(map(len, array.flat), default=0) for array in texts)
     return max(SHORT, (longest - 1).bit_length()) if texts else 0
+
+
+def _deadline(batch: list[Waiting]) -> float | None:
+    deadlines = [waiting.deadline for waiting in batch]
+    return None if None in deadlines else max(deadlines)
 
 
 def _joined(batch: list[Waiting]) -> Arrays:
