@@ -7,11 +7,10 @@ import keras
 import tensorflow as tf
 
 from tfattn.export.attributions import integrated_gradients
-from tfattn.features import TARGET_IDS, TOKEN_IDS, TOKEN_VECTORS
+from tfattn.features import SEGMENT_PADDING, SEGMENTS, TARGET_IDS, TOKEN_IDS, TOKEN_VECTORS
 from tfattn.models.contracts.attends import Attends
 
 ATTENTION, VECTORS, ATTRIBUTIONS = "attention", "attention_vectors", "attributions"
-SEGMENTS = "segments"
 # Of a sequence: weights grow with its square, for every layer and head, and a server should not die of one request.
 MOST_TOKENS = 1024
 # Of a request, of all layers and heads: those of 512 tokens in 12 layers of 12 heads, 400 MB as JSON.
@@ -91,7 +90,7 @@ def signatures(shown: Shown) -> dict[str, Any]:
 
 def with_segments(labels: Tensors, segments: tf.Tensor, padding_mask: tf.Tensor, *, prefix: str = "") -> Tensors:
     """Add to the labels of tokens of which text each is, -1 at padding, and name them all with a prefix."""
-    segments = tf.where(padding_mask, tf.cast(segments, tf.int32), -1)
+    segments = tf.where(padding_mask, tf.cast(segments, tf.int32), SEGMENT_PADDING)
     return {f"{prefix}{name}": value for name, value in {**labels, SEGMENTS: segments}.items()}
 
 

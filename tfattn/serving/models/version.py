@@ -189,9 +189,7 @@ class Version:
                     observe=functools.partial(self._metrics.texts, self.model, self.number),
                 )
         except (Failure, TimeoutError) as error:
-            late = Failure(
-                StatusCode.DEADLINE_EXCEEDED, f"It was not loaded and warm within {self._load_seconds:g} s"
-            )
+            late = Failure(StatusCode.DEADLINE_EXCEEDED, f"It was not loaded and warm within {self._load_seconds:g} s")
             self.state, self.error = VersionState.END, error if isinstance(error, Failure) else late
             self._metrics.loaded(self.folder, seconds=time.monotonic() - started, ok=False)
             raise self.error from None
