@@ -106,6 +106,11 @@ MESSAGES = "messages"  # of a chat, a list
 EXAMPLE = "example"
 FOLDER = "folder"  # in which the folders of classes stand
 
+# What an export says of the tokens whose attention it shows: of which text each is, (B, T) int32. All other outputs
+# that are as wide as their longest row are padded with 0 or empty texts.
+SEGMENTS = "segments"
+SEGMENT_PADDING = -1
+
 # The tensors of an export of word vectors.
 WORD_VECTORS = "word_vectors"
 SUBWORD_VECTORS = "subword_vectors"  # where unknown words have vectors too

@@ -1,15 +1,22 @@
 """What every export keeps, whatever it answers."""
 
+import asyncio
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.saved_model.loader_impl import parse_saved_model
 
 from tfattn.export import saved_model
 from tfattn.export.served import Served
+from tfattn.serving.api.signature import Signature
 from tfattn.serving.client.row_outputs import decoded
+from tfattn.serving.engine.batching import Batcher
+from tfattn.serving.engine.batching_parameters import BatchingParameters
 from tfattn.trained.ensemble import TrainedEnsemble
 
 SERVING_DEFAULT = "serving_default"
@@ -62,10 +69,21 @@ def check_served(
             if together.shape != value.shape:  # a list is as long as that of the row with the longest
                 assert not together[:, value.shape[1] :].any()
                 together = together[:, : value.shape[1]]
-            if values.dtype.kind == "f":
-                np.testing.assert_allclose(value, together, rtol=1e-4, atol=1e-4)
-            else:
-                np.testing.assert_array_equal(value, together)
+            assert_alike(value, together)
+
+    # A server answers a request of more rows than it computes at a time as if each were alone, but for padding.
+    some = {name: list(itertools.islice(itertools.cycle(values), 5)) for name, values in request.items()}
+    for name in (SERVING_DEFAULT, *sorted(served.views().keys() & functions.keys())):
+        signature = _signature(folder / "1", name)
+        needed = signature.inputs.keys() - signature.defaults  # a target that is shown is no input of the first
+        inputs = {key: some.get(key, some[served.inputs[0]]) for key in needed | some.keys() & signature.inputs.keys()}
+        in_parts = asyncio.run(_in_parts(loaded, signature, inputs))
+        for number in range(min(len(rows), 5)):
+            alone = _called(loaded, name, {key: values[number : number + 1] for key, values in inputs.items()})
+            assert set(in_parts) == set(alone)
+            for output, values in alone.items():
+                own = tuple(slice(width) for width in values.shape[1:])
+                assert_alike(values, in_parts[output][(slice(number, number + 1), *own)])
 
     # Another answer is found out.
     rolled = {name: np.roll(values, 1, axis=0) for name, values in outputs.items()}
@@ -84,6 +102,34 @@ def check_served(
         assert output not in outputs or len(entries) == outputs[output].shape[1]
     assert served.shown_metrics
     return outputs
+
+
+def assert_alike(expected: np.ndarray, received: np.ndarray) -> None:
+    """Asserts that arrays are the same, their numbers but for rounding."""
+    if expected.dtype.kind == "f":
+        np.testing.assert_allclose(expected, received, rtol=1e-4, atol=1e-4)
+    else:
+        np.testing.assert_array_equal(expected, received)
+
+
+async def _in_parts(loaded: Any, signature: Signature, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """The answer of a batcher that computes at most two rows at a time."""
+
+    async def compute(name, inputs, outputs, deadline):
+        assert len(next(iter(inputs.values()))) <= 2
+        await asyncio.sleep(0)
+        return _called(loaded, name, inputs)
+
+    observer = SimpleNamespace(batch=lambda **facts: None, queue=lambda **facts: None)
+    parameters = BatchingParameters(max_batch_size=2)
+    batcher = Batcher(compute, parameters=parameters, threads=2, observer=observer)
+    arrays = {key: np.array(values, signature.inputs[key].numpy_dtype) for key, values in inputs.items()}
+    return await batcher.run(signature, arrays, (), None)
+
+
+def _signature(folder: Path, name: str) -> Signature:
+    (meta_graph,) = parse_saved_model(str(folder)).meta_graphs
+    return Signature.of(name, meta_graph.signature_def[name])
 
 
 def _optional(function: Any) -> tuple[str, ...]:

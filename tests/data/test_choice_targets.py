@@ -43,4 +43,10 @@ def test_a_text_that_is_none_of_the_choices_is_told():
 
 
 def test_choices_that_are_the_same_are_worth_a_look():
-    assert Choices().remarks(row(["a", "a"], "0")) and not Choices().remarks(row(["a", "b"], "0"))
+    Choices().check(row(["a", "b", "b", "a "], "0"))
+    assert Choices().remarks(row(["a", "b", "b"], "0")) and not Choices().remarks(row(["a", "b"], "0"))
+
+
+def test_a_last_choice_that_repeats_the_first_is_refused_as_the_export_takes_it_for_padding():
+    with pytest.raises(DataError, match="the last choice of a row repeats the first"):
+        Choices().check(row(["a", "b", "a"], "1"))

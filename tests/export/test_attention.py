@@ -89,6 +89,25 @@ def test_more_weights_than_a_response_should_have_are_refused(served, monkeypatc
         served.signatures()["attention"](tf.constant(TEXTS))
 
 
+def test_what_is_refused_is_not_computed(task, classifier, monkeypatch):
+    computed, attend = tf.Variable(0), type(task.model).attention
+
+    def counted(model, features):
+        with tf.control_dependencies([computed.assign_add(tf.minimum(tf.size(features[TOKEN_IDS]), 1))]):
+            return attend(model, {name: tf.identity(value) for name, value in features.items()})
+
+    monkeypatch.setattr(type(task.model), "attention", counted)
+    number = task.model.attention(classifier("text").input_side.tokens({"text": TEXTS}))["encoder"].weights.numpy().size
+    computed.assign(0)
+    monkeypatch.setattr(attention, "MOST_WEIGHTS", number)
+    classifier("text").signatures()["attention"](tf.constant(TEXTS))
+    assert computed.numpy() == 1
+    monkeypatch.setattr(attention, "MOST_WEIGHTS", number - 1)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="ask for fewer or shorter texts"):
+        classifier("text").signatures()["attention"](tf.constant(TEXTS))
+    assert computed.numpy() == 1
+
+
 def test_columns_are_the_tokens_of_a_table(table_members):
     served = Classifier(TrainedEnsemble(table_members[:1]))
     row = {"age": [30.0], "hours-per-week": [40.0], "Score.BG": [1.0], "work_class": ["private"]}

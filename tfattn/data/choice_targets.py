@@ -55,6 +55,14 @@ class Choices(Target):
                     expected="a text",
                     received=repr(choice),
                 )
+        if choices[-1] == choices[0]:
+            raise DataError(
+                "the last choice of a row repeats the first",
+                where=row.where,
+                expected="another text: exports take such repetitions for the padding of servers that batch requests",
+                received=json.dumps(choices, ensure_ascii=False)[:200],
+                remedy="Remove the choice, or change the order of the choices and the label with it.",
+            )
         self._number(row)
 
     def remarks(self, row: Row) -> Sequence[str]:

@@ -1,5 +1,6 @@
 """What exports tell of what their models look at, and of what each token contributes."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -7,15 +8,16 @@ import keras
 import tensorflow as tf
 
 from tfattn.export.attributions import integrated_gradients
-from tfattn.features import TARGET_IDS, TOKEN_IDS, TOKEN_VECTORS
+from tfattn.features import SEGMENT_PADDING, SEGMENTS, TARGET_IDS, TOKEN_IDS, TOKEN_VECTORS
 from tfattn.models.contracts.attends import Attends
+from tfattn.ops.attention_record import CROSS, DECODER, ENCODER
 
 ATTENTION, VECTORS, ATTRIBUTIONS = "attention", "attention_vectors", "attributions"
-SEGMENTS = "segments"
 # Of a sequence: weights grow with its square, for every layer and head, and a server should not die of one request.
 MOST_TOKENS = 1024
 # Of a request, of all layers and heads: those of 512 tokens in 12 layers of 12 heads, 400 MB as JSON.
 MOST_WEIGHTS = 40_000_000
+WEIGHTS = "_weights"  # behind the name of a part
 
 Tensors = dict[str, tf.Tensor]
 
@@ -66,16 +68,17 @@ def signatures(shown: Shown) -> dict[str, Any]:
 
     def attention(*inputs: tf.Tensor) -> Tensors:
         features, about = _read(shown, inputs)
-        weights = {name: value for name, value in look(features).items() if name.endswith("_weights")}
         said = f"attention is shown of at most {MOST_WEIGHTS:,} weights: ask for fewer or shorter texts"
-        count = tf.add_n([tf.size(value, tf.int64) for value in weights.values()])
+        count = _num_weights(look.get_concrete_function(features).structured_outputs, features)
+        # Before any is computed, since they may need more memory than there is.
         with tf.control_dependencies([tf.debugging.assert_less_equal(count, tf.cast(MOST_WEIGHTS, tf.int64), said)]):
-            weights = {name: tf.identity(value) for name, value in weights.items()}
+            features = {name: tf.identity(value) for name, value in features.items()}
+        weights = {name: value for name, value in look(features).items() if name.endswith(WEIGHTS)}
         return {**shown.labels(features), **about, **weights}
 
     def vectors(*inputs: tf.Tensor) -> Tensors:
         told = look(_read(shown, inputs)[0])
-        return {name: value for name, value in told.items() if not name.endswith("_weights")}
+        return {name: value for name, value in told.items() if not name.endswith(WEIGHTS)}
 
     def attributions(*inputs: tf.Tensor) -> Tensors:
         return _attributed(shown, _read(shown, inputs)[0])
@@ -91,7 +94,7 @@ def signatures(shown: Shown) -> dict[str, Any]:
 
 def with_segments(labels: Tensors, segments: tf.Tensor, padding_mask: tf.Tensor, *, prefix: str = "") -> Tensors:
     """Add to the labels of tokens of which text each is, -1 at padding, and name them all with a prefix."""
-    segments = tf.where(padding_mask, tf.cast(segments, tf.int32), -1)
+    segments = tf.where(padding_mask, tf.cast(segments, tf.int32), SEGMENT_PADDING)
     return {f"{prefix}{name}": value for name, value in {**labels, SEGMENTS: segments}.items()}
 
 
@@ -105,6 +108,20 @@ def _read(shown: Shown, inputs: Sequence[tf.Tensor]) -> tuple[Tensors, Tensors]:
     ]
     with tf.control_dependencies(checks):
         return {name: tf.identity(value) for name, value in features.items()}, about
+
+
+def _num_weights(told: Tensors, features: Tensors) -> tf.Tensor:
+    """Count the weights (B, L, H, T, S) of all parts by the lengths of what is read."""
+    source = next((name for name in (TOKEN_IDS, TARGET_IDS) if name in features), None)  # a table has neither
+    target = TARGET_IDS if TARGET_IDS in features else source
+    of_a_row = []
+    for part, sequences in {ENCODER: (source, source), DECODER: (target, target), CROSS: (target, source)}.items():
+        if part + WEIGHTS in told:
+            _, layers, heads, *lengths = told[part + WEIGHTS].shape
+            pairs = zip(lengths, sequences, strict=True)
+            read = [length or tf.shape(features[name], tf.int64)[1] for length, name in pairs]
+            of_a_row.append(layers * heads * math.prod(read))
+    return tf.shape(next(iter(features.values())), tf.int64)[0] * sum(of_a_row)
 
 
 def _told(attention: dict[str, Any]) -> Tensors:

@@ -11,6 +11,7 @@ from tfattn.export.served import Comparison
 from tfattn.export.served_rows import Outputs, ServedRows
 from tfattn.export.text_inputs import TextInputs
 from tfattn.features import CHOICES, LABEL_IDS
+from tfattn.rows import widened
 from tfattn.trained.ensemble import TrainedEnsemble
 
 
@@ -38,7 +39,7 @@ class ChoiceOutputs(Outputs):
         """Choices are to be the same but where two score alike, and scores about the same."""
         wanted, scores = (np.asarray(one["scores"], np.float64) for one in (expected, received))
         width = max(wanted.shape[1], scores.shape[1])
-        wanted, scores = (np.pad(one, [(0, 0), (0, width - one.shape[1])]) for one in (wanted, scores))
+        wanted, scores = (widened(one, [width]) for one in (wanted, scores))
         chosen, found = np.asarray(expected[LABEL_IDS]), np.asarray(received["label_id"])
         rows = np.arange(len(chosen))
         is_alike = wanted[rows, chosen] - wanted[rows, found] <= 2 * tolerance

@@ -9,10 +9,9 @@ from typing import Any
 import tensorflow as tf
 
 from tfattn.errors import ExportError
-from tfattn.export.attention import SEGMENTS
 from tfattn.export.served import Columns
 from tfattn.export.served_rows import Features, Inputs
-from tfattn.features import COLUMN_ATTENTION
+from tfattn.features import COLUMN_ATTENTION, SEGMENTS
 from tfattn.formats.numbers import read
 from tfattn.preprocessing.table import TableColumns
 from tfattn.preprocessing.vocabulary import START

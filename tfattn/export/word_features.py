@@ -11,6 +11,7 @@ from tfattn.export.lengths import one_of_each_length
 from tfattn.export.served import Columns, Comparison, Served
 from tfattn.features import HIDDEN_STATES, PADDING_MASK
 from tfattn.preprocessing.padding import padded
+from tfattn.rows import widened
 from tfattn.trained.ensemble import TrainedEnsemble
 
 MOST_QUESTIONS = 20
@@ -102,7 +103,7 @@ class WordFeatures(Served):
         wanted = expected[VECTORS]
         found = np.asarray(received[VECTORS], np.float64)
         longest = max(wanted.shape[1], found.shape[1])
-        difference = np.abs(_long(found, longest) - _long(wanted, longest)).max(axis=(1, 2, 3), initial=0)
+        difference = np.abs(widened(found, [longest]) - widened(wanted, [longest])).max(axis=(1, 2, 3), initial=0)
         is_right = difference <= tolerance  # so written, NaN is wrong too
         largest = float(difference.max())
         return Comparison(
@@ -127,8 +128,3 @@ class WordFeatures(Served):
     def _lengths(self, fields: Columns) -> np.ndarray:
         (name,) = self.inputs
         return self.preprocessors[0].words(tf.constant(fields[name], tf.string)).row_lengths().numpy()
-
-
-def _long(vectors: np.ndarray, length: int) -> np.ndarray:
-    """Fill up the words of texts: (N, W, L, D) -> (N, length, L, D)."""
-    return np.pad(vectors, [(0, 0), (0, length - vectors.shape[1]), (0, 0), (0, 0)])

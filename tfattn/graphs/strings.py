@@ -1,5 +1,6 @@
 """The texts of a constant, in either of its two forms."""
 
+import math
 from collections.abc import Iterable
 
 import tensorflow as tf
@@ -18,6 +19,10 @@ def strings_of(tensor: tensor_pb2.TensorProto) -> Iterable[bytes]:
         return ()
     if not tensor.tensor_content:
         return tensor.string_val
+    # Before anything is allocated by it: each text takes at least the byte of its length.
+    size, most = math.prod(dim.size for dim in tensor.tensor_shape.dim), len(tensor.tensor_content)
+    if not 0 <= size <= most:
+        raise SavedModelError(f"a constant's texts cannot be read (shape of {size} texts in {most} bytes)")
     try:
         return tf.io.parse_tensor(tensor.SerializeToString(), tf.string).numpy().ravel().tolist()
     except tf.errors.InvalidArgumentError as error:

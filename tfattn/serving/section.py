@@ -30,7 +30,8 @@ class Serving:
         allow_operations: the operations that a model may have although they do more than compute, such as ReadFile.
         labels_for_unavailable: whether a new label may be given to a version that is not available.
         timeout_seconds: how long a REST request may take to be answered; of texts that are written step by step, how
-            long each next piece may take.
+            long each next piece may take. A process that computes twice as long as this, and as a gRPC call's own
+            deadline, hangs, and is replaced.
         max_body_mib: the largest request body, inflated, and the largest gRPC message, in MiB.
         max_gzip_ratio: how many times larger than its compressed form a body may be.
         max_nesting: how deep JSON may be nested; 0 for no limit but Python's own.

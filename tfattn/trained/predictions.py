@@ -11,6 +11,7 @@ from tfattn import files
 from tfattn.data.raw_rows import read_leaked
 from tfattn.data.reader import Reader
 from tfattn.data.split import TEST, VALIDATION
+from tfattn.rows import joined_rows
 from tfattn.runs.member import Member
 from tfattn.runs.run import Run
 from tfattn.trained.ensemble import OPERATING_POINT, TrainedEnsemble
@@ -191,4 +192,4 @@ def _name_of(member: Member, others: Sequence[Member]) -> str:
 
 
 def _joined(parts: Sequence[Columns]) -> Columns:
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return {name: joined_rows([part[name] for part in parts]) for name in parts[0]}

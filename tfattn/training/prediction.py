@@ -1,7 +1,7 @@
 """Predictions for every row of a split, and their metrics, computed by all replicas."""
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import keras
@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tfattn.data.reader import RECORD_IDS, Reader
 from tfattn.features import ENCODED
+from tfattn.rows import joined_rows
 from tfattn.tasks.task import Task
 from tfattn.training.compiled import compiled
 from tfattn.training.losses import LOSS, mean_losses
@@ -140,7 +141,7 @@ class _OverRecords:
             return {}, np.zeros(0, np.int32), totals
         record_ids = np.concatenate(numbers)
         order = np.argsort(record_ids)
-        columns = tf.nest.map_structure(lambda *values: _joined(values)[order], *parts)
+        columns = tf.nest.map_structure(lambda *values: joined_rows(values)[order], *parts)
         return columns, record_ids[order], totals
 
     def _next(self, iterator, targets):
@@ -170,13 +171,3 @@ def _loss_sums(task: Task, outputs: dict[str, Any], batch: dict[str, Any]) -> di
         "sums": {name: tf.reduce_sum(terms[name] * weights[name]) for name in task.loss_names},
         "weights": {name: tf.reduce_sum(weights[name]) for name in task.loss_names},
     }
-
-
-def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Join the rows of all batches; the other axes are padded with 0 to the longest."""
-    widest = np.max([part.shape for part in parts], axis=0)[1:]
-    padded = [
-        np.pad(part, [(0, 0), *((0, end - size) for end, size in zip(widest, part.shape[1:], strict=True))])
-        for part in parts
-    ]
-    return np.concatenate(padded)

@@ -1,6 +1,7 @@
 """Rows of several requests in one batch: nobody's answer changes, one failure stays one, nothing runs for nobody."""
 
 import asyncio
+import itertools
 import math
 import random
 from unittest import mock
@@ -36,7 +37,7 @@ class Model:
         self.gate = gate
         self.running = self.most_running = 0
 
-    async def __call__(self, name, inputs, outputs):
+    async def __call__(self, name, inputs, outputs, deadline):
         values = inputs["x"].ravel().tolist()
         self.batches.append(values)
         self.running += 1
@@ -153,7 +154,7 @@ async def test_what_nobody_waits_for_is_not_computed():
 async def test_a_request_that_cannot_be_answered_in_time_is_refused_at_once():
     loop = asyncio.get_running_loop()
 
-    async def slow(name, inputs, outputs):
+    async def slow(name, inputs, outputs, deadline):
         await asyncio.sleep(0.05)
         return {"y": inputs["x"]}
 
@@ -202,7 +203,7 @@ async def test_only_what_fits_shares_a_batch():
 async def test_answers_that_are_not_one_for_each_row_are_computed_alone():
     calls = []
 
-    async def total(name, inputs, outputs):
+    async def total(name, inputs, outputs, deadline):
         calls.append(len(inputs["x"]))
         await asyncio.sleep(0)
         return {"y": inputs["x"].sum(keepdims=True)}
@@ -212,6 +213,45 @@ async def test_answers_that_are_not_one_for_each_row_are_computed_alone():
     calls.clear()
     assert await asyncio.gather(*(ask(shared, value, 1) for value in range(4))) == [[1], [2], [3], [4]]
     assert calls == [2, 2, 2, 2]
+
+
+@asynchronous
+async def test_a_request_in_parts_is_as_wide_as_its_longest_row_and_padded_as_the_model_does():
+    async def spelled(name, inputs, outputs, deadline):
+        await asyncio.sleep(0)
+        lengths = inputs["x"].astype(int)
+        ends = np.arange(max(lengths, default=0)) < lengths[:, None]  # (B, T)
+        squares = ends[:, :, None] & ends[:, None]
+        return {
+            "numbers": ends * np.float32(7),
+            "words": np.where(ends, b"w", b"").astype(object),
+            "target_segments": np.where(ends, 0, -1),
+            "weights": squares * 0.5,
+        }
+
+    for parameters in itertools.product((1, 2, 3, 5, 9), (0, 0.001), (1, 2)):
+        size, timeout, threads = parameters
+        shared = batcher(spelled, max_batch_size=size, timeout=timeout, threads=threads, max_queued_batches=20)
+        for lengths in ([1, 3, 0, 2, 3], [0, 0, 0, 0, 1], [2] * 5):
+            x = np.array(lengths, np.float32)
+            whole = await spelled("", {"x": x}, (), None)
+            answers = await asyncio.gather(*(shared.run(signature(), {"x": x}, (), None) for _ in range(2)))
+            for answer in answers:
+                assert answer.keys() == whole.keys()
+                for name, values in whole.items():
+                    assert answer[name].dtype == values.dtype
+                    np.testing.assert_array_equal(answer[name], values)
+
+
+@asynchronous
+async def test_a_large_request_whose_answer_is_not_one_for_each_row_is_computed_whole():
+    async def total(name, inputs, outputs, deadline):
+        await asyncio.sleep(0)
+        return {"y": inputs["x"].sum(keepdims=True)}
+
+    shared = batcher(total, max_batch_size=2, threads=2)
+    for _ in range(2):
+        assert await ask(shared, 1, 2, 3, 4, 5) == [15]
 
 
 @asynchronous

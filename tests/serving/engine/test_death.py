@@ -52,4 +52,5 @@ def test_a_lack_of_memory_is_named(tmp_path, monkeypatch):
     (tmp_path / "vmstat").write_text("pgfault 7\noom_kill 3\n")
     assert death.out_of_memory_kills() == 3
     assert death.reason(-signal.SIGKILL, "", out_of_memory=True) == "SIGKILL, as memory ran out"
+    assert death.reason(-signal.SIGKILL, "", killed_because="it hung", out_of_memory=True) == "SIGKILL, as it hung"
     assert death.reason(1, "", out_of_memory=True) == "exit status 1"

@@ -80,6 +80,7 @@ def test_a_cancelled_request_is_told_nothing_more_and_leaves_its_place(line, tmp
         while server.frame()[0] != 1:
             pass
         texts.cancel(1)
+        assert server.frames(1)[-1] == (0, b"")  # the process confirms it
         server.wait_until_idle()
         texts.begin(2, request())
         frames = [server.frame() for _ in range(3)]

@@ -35,6 +35,7 @@ class Version:
     def __init__(self, server, model, number, folder, *, serving, parameters, metrics):
         self.server, self.model, self.number, self.folder = server, model, number, folder
         self.state, self.error = VersionState.START, None
+        self.is_answering = True
         self.unused = asyncio.Event()
         self.unused.set()
 
@@ -403,6 +404,13 @@ async def test_a_version_that_comes_back_while_it_is_unloaded_waits_for_that(ser
     old.unused.set()
     await server.becomes(2)
     assert server.models.find("m") is not old
+
+
+@serves()
+async def test_the_models_are_not_ready_while_the_process_of_one_is_replaced(server):
+    for is_answering in (False, True):
+        server.models.find("m").is_answering = is_answering
+        assert server.models.ready is is_answering
 
 
 @serves(load_retries=3)

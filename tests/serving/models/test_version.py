@@ -19,6 +19,7 @@ from tfattn import files
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.api.tensors import strings, to_proto
 from tfattn.serving.engine.batching_parameters import BatchingParameters
+from tfattn.serving.generation.request import Request
 from tfattn.serving.models.version import RESTARTS, Version, VersionState
 from tfattn.serving.monitoring.metrics import Metrics
 from tfattn.serving.section import Serving
@@ -83,6 +84,89 @@ def test_a_version_that_dies_again_and_again_is_not_started_again_at_once(folder
             await label(served, LONG)
         assert failure.value.code is StatusCode.UNAVAILABLE
         assert served.state is VersionState.END and "dies again and again: SIGKILL" in served.error.message
+
+    asyncio.run(life())
+
+
+class Loops(tf.Module):
+    """Never answers a text that is empty."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "text")], autograph=False)
+    def answer(self, text):
+        is_empty = tf.reduce_any(tf.equal(text, ""))
+        (turns,) = tf.while_loop(lambda turns: (turns < 1) | is_empty, lambda turns: [turns + 1], [tf.constant(0)])
+        with tf.control_dependencies([turns]):
+            return {"label": tf.identity(text)}
+
+
+def stop(served, process):
+    os.kill(process._process.pid, signal.SIGSTOP)
+    return served.run("serving_default", {"text": strings([b"x"])}, (), asyncio.get_running_loop().time() + 0.1)
+
+
+def loop_for_ever(served, process):
+    return served.run("serving_default", {"text": strings([b""])}, (), asyncio.get_running_loop().time() + 0.1)
+
+
+@pytest.mark.parametrize("hang", [stop, loop_for_ever])
+def test_a_process_that_hangs_is_replaced_and_the_version_says_that_it_does_not_answer(hang, tmp_path, capfd):
+    module = Loops()
+    tf.saved_model.save(module, str(tmp_path / "1"), signatures=module.answer)
+
+    async def life():
+        served = version(tmp_path / "1", timeout_seconds=0.3)
+        await served.load()
+        first = await served._process
+        with pytest.raises(Failure) as failure:
+            await hang(served, first)
+        assert failure.value.code is StatusCode.DEADLINE_EXCEEDED and not first.ended.done()
+        assert await asyncio.wait_for(asyncio.shield(first.ended), 10) == "SIGKILL, as it had not answered for 0.6 s"
+        await asyncio.sleep(0)
+        assert not served.is_answering and served.state is VersionState.AVAILABLE
+        assert await label(served, SHORT) == "x" and served.is_answering
+        await served.unload()
+
+    asyncio.run(life())
+    assert '"event": "process_died"' in capfd.readouterr().err
+
+
+def test_a_call_that_waits_longer_may_compute_longer(tmp_path):
+    module = Loops()
+    tf.saved_model.save(module, str(tmp_path / "1"), signatures=module.answer)
+
+    async def life():
+        served = version(tmp_path / "1", timeout_seconds=0.1)
+        await served.load()
+        process, now = await served._process, asyncio.get_running_loop().time
+        os.kill(process._process.pid, signal.SIGSTOP)
+        asyncio.get_running_loop().call_later(0.5, os.kill, process._process.pid, signal.SIGCONT)
+        answer = await served.run("serving_default", SHORT, ("label",), now() + 30)
+        assert answer["label"].tolist() == [b"x"] and not process.ended.done()
+        await served.unload()
+
+    asyncio.run(life())
+
+
+def test_a_process_that_hangs_while_it_writes_texts_is_replaced(authored):
+    async def life():
+        (folder,) = authored.glob("*/*/saved_model.pb")
+        served = version(folder.parent, timeout_seconds=2.0)
+        await served.load()
+        first = await served._process
+        for is_stopped in (False, True):
+            pieces = served.write(Request(prompts=("x",), max_new_tokens=20, ignores_end=True))
+            await anext(pieces)
+            if is_stopped:
+                os.kill(first._process.pid, signal.SIGSTOP)
+            await pieces.aclose()
+            if not is_stopped:  # it confirms that the request is cancelled
+                async with asyncio.timeout(1.9):
+                    while first._cancelled:
+                        await asyncio.sleep(0.01)
+        reason = await asyncio.wait_for(asyncio.shield(first.ended), 10)
+        assert reason == "SIGKILL, as it had not cancelled a request for 2 s"
+        assert [piece async for piece in served.write(Request(prompts=("x",), max_new_tokens=2))]
+        await served.unload()
 
     asyncio.run(life())
 

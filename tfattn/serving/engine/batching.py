@@ -16,6 +16,8 @@ from typing import Protocol
 import numpy as np
 from grpc import StatusCode
 
+from tfattn.features import SEGMENT_PADDING, SEGMENTS
+from tfattn.rows import joined_rows
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.api.signature import Signature
 from tfattn.serving.engine.batching_parameters import BatchingParameters
@@ -32,7 +34,7 @@ MARGIN = 1.3  # by which a wait may turn out longer than estimated
 # Beyond this wait a queue only makes every response late. Where batches take longer, a few of them may wait.
 LONGEST_WAIT, BATCHES = 0.5, 3.0
 
-Compute = Callable[[str, Arrays, Sequence[str]], Awaitable[Arrays]]
+Compute = Callable[[str, Arrays, Sequence[str], float | None], Awaitable[Arrays]]
 
 
 class Observer(Protocol):
@@ -71,7 +73,8 @@ class Batcher:
     """Joins requests into batches and computes a few of them at a time, on one event loop.
 
     Args:
-        compute: computes the outputs of a signature; raises Failure or Died.
+        compute: computes the outputs of a signature, given when the last who waits for them gives up (None where
+            somebody never does); raises Failure or Died.
         parameters: how requests share batches; None computes each request alone.
         threads: how many batches are computed at a time.
         observer: hears of each batch.
@@ -95,7 +98,10 @@ class Batcher:
     async def run(
         self, signature: Signature, inputs: Arrays, outputs: tuple[str, ...], deadline: float | None
     ) -> Arrays:
-        """Compute a request as if it were alone.
+        """Compute a request, each of its rows as if it were alone.
+
+        Only the padding depends on other rows: an output that is as wide as its longest row is as wide as the longest
+        one that shared a batch.
 
         Args:
             signature: what to compute.
@@ -134,7 +140,12 @@ class Batcher:
                     for rows in slices
                 )
             )
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        columns = {name: [part[name] for part in parts] for name in parts[0]}
+        sizes = [min(self._room, whole.rows - start) for start in range(0, whole.rows, self._room)]
+        if not all(_have_rows(arrays, sizes) for arrays in columns.values()):
+            self._not_by_rows.add(whole.signature.name)
+            return await self.run(whole.signature, whole.inputs, whole.outputs, whole.deadline)
+        return {name: joined_rows(arrays, pad=_padding(name)) for name, arrays in columns.items()}
 
     def _waiting(self, signature: Signature, inputs: Arrays, outputs: tuple[str, ...], deadline) -> Waiting:
         sizes = {len(array) if array.ndim else None for array in inputs.values()}
@@ -228,7 +239,7 @@ class Batcher:
             return
         first, started = batch[0], time.monotonic()
         try:
-            outputs = await self._compute(first.signature.name, _joined(batch), first.outputs)
+            outputs = await self._compute(first.signature.name, _joined(batch), first.outputs, _deadline(batch))
         except Failure as failure:
             await self._failed(batch, failure)
         except Died:
@@ -245,7 +256,7 @@ class Batcher:
         self._observer.batch(rows=rows, seconds=seconds, queued=[started - waiting.since for waiting in batch])
         if len(batch) == 1:
             _resolve(batch, outputs)
-        elif all(array.ndim and len(array) == rows for array in outputs.values()):
+        elif all(_have_rows([array], [rows]) for array in outputs.values()):
             ends = itertools.accumulate(waiting.rows for waiting in batch)
             for waiting, end in zip(batch, ends, strict=True):
                 _resolve([waiting], {name: array[end - waiting.rows : end] for name, array in outputs.items()})
@@ -281,10 +292,24 @@ def _length(inputs: Arrays) -> int:
     return max(SHORT, (longest - 1).bit_length()) if texts else 0
 
 
+def _deadline(batch: list[Waiting]) -> float | None:
+    deadlines = [waiting.deadline for waiting in batch]
+    return None if None in deadlines else max(deadlines)
+
+
 def _joined(batch: list[Waiting]) -> Arrays:
     if len(batch) == 1:
         return batch[0].inputs
     return {name: np.concatenate([waiting.inputs[name] for waiting in batch]) for name in batch[0].inputs}
+
+
+def _have_rows(parts: Sequence[np.ndarray], sizes: Sequence[int]) -> bool:
+    """Whether the parts of an output have so many rows each, and can be joined."""
+    return len({part.ndim for part in parts}) == 1 and [len(part) if part.ndim else None for part in parts] == [*sizes]
+
+
+def _padding(output: str) -> int:
+    return SEGMENT_PADDING if output.endswith(SEGMENTS) else 0
 
 
 def _sliced(inputs: Arrays, rows: slice) -> Arrays:

@@ -15,12 +15,13 @@ _TRACEBACK = "Traceback (most recent call last):"
 VMSTAT = Path("/proc/vmstat")
 
 
-def reason(exit_code: int, errors: str, *, out_of_memory: bool = False) -> str:
+def reason(exit_code: int, errors: str, *, killed_because: str = "", out_of_memory: bool = False) -> str:
     """Find the reason why a process ended.
 
     Args:
         exit_code: as multiprocessing gives it: the exit status, or a signal's number below zero.
         errors: the last of what it wrote to standard error.
+        killed_because: why the server has killed it; empty where it has not.
         out_of_memory: whether the kernel has ended processes meanwhile because memory ran out.
 
     Example:
@@ -29,7 +30,8 @@ def reason(exit_code: int, errors: str, *, out_of_memory: bool = False) -> str:
     """
     ending = f"exit status {exit_code}" if exit_code >= 0 else _signal_name(-exit_code)
     if exit_code == -signal.SIGKILL:
-        return f"{ending}, as memory ran out" if out_of_memory else ending  # it had no time to say anything
+        because = killed_because or ("memory ran out" if out_of_memory else "")
+        return f"{ending}, as {because}" if because else ending  # it had no time to say anything
     said = _last_line(errors)
     return f"{ending}: {said}" if said else ending
 

@@ -9,7 +9,8 @@ A frame is a head and a body. From the server: the number of a request, its kind
 To the server: that number, a code of gRPC's, and for any code but OK the message; else what is answered.
 
     RUN       a PredictResponse
-    WRITE     any number of frames, each a piece of a text (generation/piece.py), and at last one of nothing
+    WRITE     any number of frames, each a piece of a text (generation/piece.py), and at last one of nothing, also
+              where the request was cancelled: by that the server sees that the process still works
 
 Frames of the number 0 tell of the process itself.
 """

@@ -46,6 +46,7 @@ class Process:
         process: multiprocessing.Process,
         line: tuple[asyncio.StreamReader, asyncio.StreamWriter],
         errors: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        cancel_seconds: float,
         observe: Observe,
     ):
         self.signatures: dict[str, Signature] = {}
@@ -54,6 +55,9 @@ class Process:
         self._reader, self._writer = line
         self._pending: dict[int, asyncio.Future] = {}
         self._streams: dict[int, Stream] = {}
+        self._cancelled: dict[int, asyncio.TimerHandle] = {}
+        self._cancel_seconds = cancel_seconds
+        self._kill_reason = ""
         self._observe = observe
         self._numbers = itertools.count(1)
         self._kills = death.out_of_memory_kills()
@@ -69,6 +73,7 @@ class Process:
         allow_operations: Collection[str],
         limits: TextLimits,
         gently: bool,
+        cancel_seconds: float,
         observe: Observe,
     ) -> "Process":
         """Start a process and wait until its model is loaded and warm.
@@ -79,13 +84,16 @@ class Process:
             allow_operations: the operations that the model may have although they do more than compute.
             limits: of the texts that are written step by step.
             gently: whether to load when nothing else wants to run.
+            cancel_seconds: how long it may take to confirm that a request for texts is cancelled; a process that takes
+                longer hangs, and is killed.
             observe: hears how many texts are written and wait, whenever that changes.
 
         Raises:
             Failure: the model cannot be loaded, or a warm-up request fails.
         """
         process, *lines = await _forked(folder, threads, tuple(allow_operations), limits, gently)
-        started = cls(process, *[await asyncio.open_connection(sock=line) for line in lines], observe)
+        ends = [await asyncio.open_connection(sock=line) for line in lines]
+        started = cls(process, *ends, cancel_seconds, observe)
         try:
             started.signatures = messages.read_signatures(await started._first_frame())
             loaded = time.monotonic()
@@ -98,12 +106,18 @@ class Process:
         started.ended = asyncio.create_task(started._read_responses())
         return started
 
-    async def run(self, signature: str, inputs: Arrays, outputs: Sequence[str]) -> Arrays:
+    async def run(self, signature: str, inputs: Arrays, outputs: Sequence[str], *, seconds: float) -> Arrays:
         """Send inputs to the process and wait for the outputs.
+
+        Args:
+            signature: what to compute.
+            inputs: its inputs, which fit it.
+            outputs: the names of the outputs that are wanted.
+            seconds: how long they may take; a process that takes longer hangs, and is killed.
 
         Raises:
             Failure: as TensorFlow says.
-            Died: the process ended before it answered.
+            Died: the process ended, or was killed, before it answered.
         """
         number = next(self._numbers)
         self._pending[number] = response = asyncio.get_running_loop().create_future()
@@ -111,7 +125,11 @@ class Process:
             if self._writer.is_closing():
                 raise Died
             self._writer.write(frame(number, RUN, messages.request(signature, inputs, outputs)))
-            code, body = await response
+            async with asyncio.timeout(seconds):
+                code, body = await response
+        except TimeoutError:
+            self._kill(f"it had not answered for {seconds:g} s")
+            raise Died from None
         finally:
             del self._pending[number]
         if code != OK:
@@ -137,6 +155,9 @@ class Process:
             del self._streams[number]
             if not stream.is_over and not self._writer.is_closing():
                 self._writer.write(frame(number, CANCEL, b""))
+                self._cancelled[number] = asyncio.get_running_loop().call_later(
+                    self._cancel_seconds, self._kill, f"it had not cancelled a request for {self._cancel_seconds:g} s"
+                )
 
     async def end(self) -> None:
         """Close the line, upon which the process ends, and wait for that."""
@@ -164,6 +185,8 @@ class Process:
             while True:
                 self._take(*await self._frame())
         self._writer.close()
+        for timer in self._cancelled.values():
+            timer.cancel()
         for response in self._pending.values():
             if not response.done():
                 response.set_exception(Died())
@@ -177,8 +200,16 @@ class Process:
             self._observe(Occupancy(*json.loads(body)))
         elif number in self._streams:
             self._streams[number].put(code, body)
+        elif number in self._cancelled:
+            if code != OK or not body:
+                self._cancelled.pop(number).cancel()
         elif (response := self._pending.get(number)) is not None and not response.done():  # somebody still waits for it
             response.set_result((code, body))
+
+    def _kill(self, reason: str) -> None:
+        """Kill a process that hangs; a stopped one, too, cannot ignore it."""
+        self._kill_reason = reason
+        self._process.kill()
 
     async def _frame(self) -> tuple[int, int, bytes]:
         number, code, length = HEAD.unpack(await self._reader.readexactly(HEAD.size))
@@ -195,6 +226,7 @@ class Process:
         return death.reason(
             self._process.exitcode,
             said.decode("utf-8", "replace"),
+            killed_because=self._kill_reason,
             out_of_memory=death.out_of_memory_kills() > self._kills,
         )
 

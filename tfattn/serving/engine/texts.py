@@ -54,11 +54,12 @@ class Texts:
 
     def cancel(self, number: int) -> None:
         """Let nothing more be written for a request."""
-        if (ticket := self._tickets.pop(number, None)) is not None:
+        if (ticket := self._tickets.get(number)) is not None:
             ticket.cancel()
 
     def _submit(self, body: bytes, ticket: Ticket) -> None:
         if ticket.is_cancelled:
+            ticket.end()
             return
         try:
             self._scheduler.submit(read(Request, body), ticket)

@@ -175,10 +175,12 @@ class Scheduler:
         ticket.tell(piece)
 
     def _drop_cancelled(self) -> None:
-        cancelled = [row for row, ticket in list(self._tickets.items()) if ticket.is_cancelled]
+        cancelled = {row: ticket for row, ticket in list(self._tickets.items()) if ticket.is_cancelled}
         for row in cancelled:
             self._desk.end(row)
             self._forget(row)
+        for ticket in set(cancelled.values()):
+            ticket.end()
 
     def _forget(self, row: Row) -> None:
         with self._changed:

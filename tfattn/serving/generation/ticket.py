@@ -12,8 +12,8 @@ class Ticket:
     """A request that was submitted.
 
     Args:
-        tell: called in the scheduler's thread, which it must not keep: with pieces of the texts, at last with None; or
-            with the failure after which nothing comes.
+        tell: called in the scheduler's thread, which it must not keep: with pieces of the texts, and exactly once, at
+            last, with None or a failure, also where the request was cancelled.
 
     Attributes:
         is_cancelled: whether nobody waits for it any more.
@@ -23,9 +23,10 @@ class Ticket:
         self.is_cancelled = False
         self._tell = tell
         self._open = 0
+        self._has_ended = False
 
     def cancel(self) -> None:
-        """Let its rows be free from the next step on; nothing more is told."""
+        """Let its rows be free from the next step on; no more pieces are told."""
         self.is_cancelled = True
 
     def begin(self, num_texts: int) -> None:
@@ -34,15 +35,19 @@ class Ticket:
 
     def tell(self, piece: Piece) -> None:
         """Tell a piece, and once every text has ended, that this was all."""
-        if self.is_cancelled:
-            return
-        self._tell(piece)
+        if not self.is_cancelled:
+            self._tell(piece)
         self._open -= piece.finish_reason is not None
         if not self._open:
-            self._tell(None)
+            self.end()
 
     def fail(self, failure: Failure) -> None:
         """Tell that nothing more comes, and why."""
-        if not self.is_cancelled:
-            self.is_cancelled = True
+        self.is_cancelled = True
+        self.end(failure)
+
+    def end(self, failure: Failure | None = None) -> None:
+        """Tell that nothing more comes, unless that was told before."""
+        if not self._has_ended:
+            self._has_ended = True
             self._tell(failure)

@@ -64,7 +64,8 @@ class Models:
     @property
     def ready(self) -> bool:
         """Whether every model has a version that answers."""
-        return self._labels is not None and all(model.find() for model in self._models.values())
+        found = [model.find() for model in self._models.values()]
+        return self._labels is not None and all(version and version.is_answering for version in found)
 
     def find(self, name: str, version: int | None = None, label: str | None = None) -> Version:
         """Find the available version that a request names: by number, by label, or else the newest.

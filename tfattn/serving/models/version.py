@@ -29,6 +29,7 @@ from tfattn.serving.section import Serving
 
 # A process that dies is started again at once, but not more often than so many times within so many seconds.
 RESTARTS, WELL_SECONDS = 3, 60.0
+HANGS = 2  # a process hangs that computes so many times as long as anybody waits
 
 
 class VersionState(enum.Enum):
@@ -74,7 +75,7 @@ class Version:
         self.error: Failure | None = None
         self.signatures: dict[str, Signature] = {}
         self.writes_texts = writes_texts(folder)
-        self._load_seconds = serving.load_seconds
+        self._load_seconds, self._timeout_seconds = serving.load_seconds, serving.timeout_seconds
         self._allow_operations = serving.allow_operations
         self._limits = TextLimits(serving.texts, serving.texts_waiting, serving.prefix_mib * 2**20)
         self._threads = serving.worker_threads or (parameters.num_threads if parameters else os.cpu_count() or 1)
@@ -98,12 +99,7 @@ class Version:
         self.state, self.error = VersionState.LOADING, None
         self._process = asyncio.create_task(self._start(gently=gently))
         try:
-            async with asyncio.timeout(self._load_seconds):
-                process = await self._process
-        except TimeoutError:
-            message = f"It was not loaded and warm within {self._load_seconds:g} s"
-            self.state, self.error = VersionState.END, Failure(StatusCode.DEADLINE_EXCEEDED, message)
-            raise self.error from None
+            process = await self._process
         except asyncio.CancelledError:
             self.state = VersionState.END
             if not self._process.cancelled():  # it had just started
@@ -114,6 +110,11 @@ class Version:
             self._compute, parameters=self._parameters, threads=self._threads, observer=_ModelObserver(self)
         )
         self.state = VersionState.AVAILABLE
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether its process runs: not while one that died, or hung, is replaced."""
+        return self.state is VersionState.AVAILABLE and self._process.done()
 
     async def run(self, signature: str, inputs: Arrays, outputs: tuple[str, ...], deadline: float | None) -> Arrays:
         """Compute outputs of a signature.
@@ -177,18 +178,21 @@ class Version:
     async def _start(self, *, gently: bool = False) -> Process:
         started = time.monotonic()
         try:
-            process = await Process.start(
-                self.folder,
-                threads=self._threads,
-                allow_operations=self._allow_operations,
-                limits=self._limits,
-                gently=gently,
-                observe=functools.partial(self._metrics.texts, self.model, self.number),
-            )
-        except Failure as failure:
-            self.state, self.error = VersionState.END, failure
+            async with asyncio.timeout(self._load_seconds):
+                process = await Process.start(
+                    self.folder,
+                    threads=self._threads,
+                    allow_operations=self._allow_operations,
+                    limits=self._limits,
+                    gently=gently,
+                    cancel_seconds=self._timeout_seconds,
+                    observe=functools.partial(self._metrics.texts, self.model, self.number),
+                )
+        except (Failure, TimeoutError) as error:
+            late = Failure(StatusCode.DEADLINE_EXCEEDED, f"It was not loaded and warm within {self._load_seconds:g} s")
+            self.state, self.error = VersionState.END, error if isinstance(error, Failure) else late
             self._metrics.loaded(self.model, self.number, seconds=time.monotonic() - started, ok=False)
-            raise
+            raise self.error from None
         self._metrics.loaded(self.model, self.number, seconds=time.monotonic() - started, ok=True)
         self._metrics.warmed(self.model, self.number, records=process.warm_up_requests, seconds=process.warm_up_seconds)
         process.ended.add_done_callback(self._restart_if_died)
@@ -214,10 +218,13 @@ class Version:
             raise Failure(StatusCode.UNAVAILABLE, "The model's process died and is not started again at once")
         return process
 
-    async def _compute(self, signature: str, inputs: Arrays, outputs: tuple[str, ...]) -> Arrays:
+    async def _compute(
+        self, signature: str, inputs: Arrays, outputs: tuple[str, ...], deadline: float | None
+    ) -> Arrays:
         process = await self._running_process()
+        left = 0.0 if deadline is None else deadline - asyncio.get_running_loop().time()
         try:
-            return await process.run(signature, inputs, outputs)
+            return await process.run(signature, inputs, outputs, seconds=HANGS * max(left, self._timeout_seconds))
         except Died:
             await asyncio.shield(process.ended)  # by now the next one is on its way
             raise

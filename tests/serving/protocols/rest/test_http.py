@@ -149,6 +149,19 @@ def test_a_queue_that_breaks_off_or_does_not_end(server):
     works(server)
 
 
+def test_a_client_that_goes_with_requests_in_its_queue_is_noticed_and_nothing_is_logged(server, caplog, capfd):
+    version = server.models.find("half_plus_two")
+    server.do(version.gate.clear)
+    with server.connected() as connection:
+        connection.sendall(post(ROWS) * 3)
+        eventually(lambda: version.in_use)
+    eventually(lambda: version.cancelled == 1 and not version.in_use)
+    server.do(version.gate.set)
+    works(server)
+    assert len(version.calls) == 2  # nobody waits for the others
+    assert not caplog.records and "Traceback" not in capfd.readouterr().err
+
+
 def test_tls(serve, tmp_path):
     path, key = certificate.make(tmp_path)
     server = serve(tls_certificate=str(path), tls_key=str(key), max_connections=1)

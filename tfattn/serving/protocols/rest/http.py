@@ -9,7 +9,7 @@ from typing import Any
 import httptools
 
 from tfattn.serving.protocols.rest.response import JSON, error_body
-from tfattn.serving.protocols.rest.uvicorn_insides import STATUS_LINE, HttpToolsProtocol
+from tfattn.serving.protocols.rest.uvicorn_insides import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from tfattn.serving.section import Serving
 
 MOST_HEADERS = 100
@@ -60,6 +60,7 @@ class HttpProtocol(HttpToolsProtocol):
         self._head = 0  # bytes of the present head that the parser has told of
         self._unfinished = 0  # bytes of it in pieces that did not complete it
         self._is_refused = False
+        self._answered: RequestResponseCycle | None = None  # not `cycle`, which is the last that was sent
         self._late: asyncio.TimerHandle | None = None
         self._stuck: asyncio.TimerHandle | None = None
 
@@ -71,6 +72,10 @@ class HttpProtocol(HttpToolsProtocol):
             self._keep_time()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        if self._answered is not None and not self._answered.response_complete:
+            self._answered.disconnected = True
+            self._answered.message_event.set()
+        self.pipeline.clear()
         super().connection_lost(exc)
         self._lingering.discard(self)
         for timer in (self._late, self._stuck):
@@ -124,6 +129,10 @@ class HttpProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         super().on_message_complete()
         self._in_message = False
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Callable) -> None:
+        self._answered = cycle
+        super()._start_asgi_task(cycle, app)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()

@@ -11,7 +11,7 @@ from uvicorn.server import ServerState
 
 from tfattn.errors import ServingError
 
-__all__ = ["INSIDES", "STATUS_LINE", "HttpToolsProtocol", "check"]
+__all__ = ["INSIDES", "STATUS_LINE", "HttpToolsProtocol", "RequestResponseCycle", "check"]
 
 # Methods that are called or overridden, and attributes that are read or set: of http.py the first two, of server.py the
 # others.
@@ -20,7 +20,7 @@ INSIDES: dict[type, frozenset[str]] = {
         (
             *("connection_made", "connection_lost", "data_received", "pause_writing", "resume_writing"),
             *("on_message_begin", "on_url", "on_header", "on_headers_complete", "on_message_complete"),
-            *("on_response_complete", "_unset_keepalive_if_required", "timeout_keep_alive_task"),
+            *("on_response_complete", "_start_asgi_task", "_unset_keepalive_if_required", "timeout_keep_alive_task"),
             *("connections", "cycle", "headers", "loop", "parser", "pipeline", "transport"),
         )
     ),

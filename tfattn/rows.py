@@ -1,0 +1,38 @@
+"""Arrays of rows whose other axes are as wide as their longest row, joined and widened."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def joined_rows(parts: Sequence[np.ndarray], *, pad: object = 0) -> np.ndarray:
+    """Join the rows of arrays; their other axes become as wide as the widest part.
+
+    Args:
+        parts: at least one array, all of the same type and number of axes, the first of which is of rows.
+        pad: what fills the ends of narrower parts; texts (bytes) are filled with empty ones where it is 0.
+
+    Returns:
+        a row for each row of the parts, in their order.
+
+    Example:
+        >>> joined_rows([np.array([[1, 2]]), np.array([[3], [4]])]).tolist()
+        [[1, 2], [3, 0], [4, 0]]
+    """
+    widths = np.max([part.shape[1:] for part in parts], axis=0).astype(int)
+    return np.concatenate([widened(part, widths, pad=pad) for part in parts])
+
+
+def widened(rows: np.ndarray, widths: Sequence[int], *, pad: object = 0) -> np.ndarray:
+    """Fill up the axes behind the first to given widths, at their ends.
+
+    Args:
+        rows: (N, ...).
+        widths: of the first axes behind N, each at least as wide as it is; further axes stay.
+        pad: what they are filled with, see `joined_rows`.
+    """
+    ends = [0, *(width - size for width, size in zip(widths, rows.shape[1:], strict=False))]
+    if not any(ends):
+        return rows
+    fill = b"" if rows.dtype == object and pad == 0 else pad
+    return np.pad(rows, [(0, end) for end in ends] + [(0, 0)] * (rows.ndim - len(ends)), constant_values=fill)
