@@ -10,20 +10,14 @@ from tfattn.decoding.cache import Cache
 from tfattn.decoding.generation import Penalties
 from tfattn.decoding.rows import largest, logsumexp, pick, suppression_bias
 from tfattn.decoding.sampling import Sampling, draw
+from tfattn.export.request_settings import TYPES, Check, refuse, within
 from tfattn.preprocessing.language import Language
+from tfattn.sampling_params import LARGEST, RANGES, SamplingParams
 from tfattn.trained.shared_decoder import SharedDecoder
 
 TOKENIZE, PREFILL, DECODE_STEP = "tokenize", "prefill", "decode_step"
 NUM_LIKELIEST = 20
-# The settings of a row that are fractions, and what changes nothing.
-_NEUTRAL = {
-    "temperature": 1.0,
-    "top_p": 1.0,
-    "min_p": 0.0,
-    "repetition_penalty": 1.0,
-    "presence_penalty": 0.0,
-    "frequency_penalty": 0.0,
-}
+_NEUTRAL = vars(SamplingParams())
 
 
 class DecodingSteps:
@@ -79,8 +73,8 @@ class DecodingSteps:
             tf.TensorSpec([self._pairs, 2, None, self.num_groups, None, self.head_dim], self.dtype, name="past"),
         ]
         drawing = [
-            *(tf.TensorSpec([None], tf.int32, name=name) for name in ("index", "seed", "top_k")),
-            *(tf.TensorSpec([None], tf.float32, name=name) for name in _NEUTRAL),
+            *(tf.TensorSpec([None], tf.int32, name=name) for name in ("index", "seed")),
+            *(tf.TensorSpec([None], TYPES[type(value)], name=name) for name, value in _NEUTRAL.items()),
             tf.TensorSpec([None, width], tf.bool, name="in_prompt"),
             tf.TensorSpec([None, width], tf.float32, name="counts"),
             tf.TensorSpec([None, None], tf.bool, name="allowed"),
@@ -102,8 +96,8 @@ class DecodingSteps:
             "past": np.zeros((self._pairs, 2, rows, self.num_groups, 1, self.head_dim), self.dtype.as_numpy_dtype),
         }
         yield PREFILL, reading
-        settings = {name: np.zeros(rows, np.int32) for name in ("index", "seed", "top_k")}
-        settings |= {name: np.full(rows, value, np.float32) for name, value in _NEUTRAL.items()}
+        settings = {name: np.zeros(rows, np.int32) for name in ("index", "seed")}
+        settings |= {name: np.full(rows, value, TYPES[type(value)].as_numpy_dtype) for name, value in _NEUTRAL.items()}
         counts = {"in_prompt": np.zeros((rows, width), bool), "counts": np.zeros((rows, width), np.float32)}
         yield DECODE_STEP, {**reading, **settings, **counts, "allowed": np.ones((rows, 1), bool)}
 
@@ -122,8 +116,8 @@ class DecodingSteps:
         past: tf.Tensor,
         index: tf.Tensor,
         seed: tf.Tensor,
-        top_k: tf.Tensor,
         temperature: tf.Tensor,
+        top_k: tf.Tensor,
         top_p: tf.Tensor,
         min_p: tf.Tensor,
         repetition_penalty: tf.Tensor,
@@ -133,6 +127,10 @@ class DecodingSteps:
         counts: tf.Tensor,
         allowed: tf.Tensor,
     ) -> dict[str, tf.Tensor]:
+        numbers = (temperature, top_k, top_p, min_p, repetition_penalty, presence_penalty, frequency_penalty)
+        own = dict(zip(_NEUTRAL, numbers, strict=True))
+        with tf.control_dependencies([refuse([*within(own, RANGES), _counted(counts)])]):
+            counts, temperature, top_k, top_p, min_p, *penalties = map(tf.identity, (counts, *numbers))
         x, keys_values = self._read(token_ids, padding_mask, lengths, past)
         rows, times = tf.unstack(tf.shape(token_ids))
         width = self._model.vocabulary_size
@@ -145,7 +143,7 @@ class DecodingSteps:
         # The first token is counted already, or stands in the prompt; guesses count behind themselves.
         guessed = tf.cumsum(tf.one_hot(token_ids[:, 1:], width), axis=1)
         counts = tf.reshape(counts[:, None] + tf.pad(guessed, [[0, 0], [1, 0], [0, 0]]), [-1, width])
-        penalties = Penalties(*map(each, (repetition_penalty, presence_penalty, frequency_penalty)))
+        penalties = Penalties(*map(each, penalties))
         changed = penalties.applied(logits, each(tf.cast(in_prompt, tf.float32)), counts) + self._suppressed
         changed = tf.where(each(allowed), changed, tf.float32.min)
         settings = (seed, tf.zeros_like(seed), temperature, top_k, top_p, min_p)
@@ -173,6 +171,17 @@ class DecodingSteps:
         )
         x, cache = self._model.read(token_ids, cache, padding_mask)
         return x, tf.stack([tf.stack(pair) for pair in cache.recent])
+
+
+def _counted(counts: tf.Tensor) -> Check:
+    """Return the check that counts (B, V) are numbers from 0."""
+    is_count = (counts >= 0.0) & (counts <= LARGEST)
+
+    def first_wrong() -> tf.Tensor:
+        column = tf.argmax(tf.cast(~is_count, tf.int32), axis=1)
+        return tf.strings.as_string(tf.gather(counts, column, batch_dims=1), shortest=True)
+
+    return Check(tf.reduce_all(is_count, axis=1), f"counts: expected from 0 to {LARGEST:g}", first_wrong)
 
 
 def _function(function: Callable, specs: list[tf.TensorSpec]) -> Any:

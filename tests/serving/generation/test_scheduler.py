@@ -10,10 +10,11 @@ from grpc import StatusCode
 from tests.serving.generation.stand_in import StandIn, text_of
 from tfattn.errors import ServingError
 from tfattn.guidance import automaton
+from tfattn.sampling_params import SamplingParams
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.generation.limits import Occupancy, TextLimits
 from tfattn.serving.generation.orders import SEEDS_APART
-from tfattn.serving.generation.request import NEUTRAL, ChatMessage, Request
+from tfattn.serving.generation.request import ChatMessage, Request
 from tfattn.serving.generation.scheduler import Scheduler
 from tfattn.serving.generation.ticket import Ticket
 
@@ -28,7 +29,7 @@ def joined(pieces, index=0):
 
 
 def alone(model, prompt, *, length, seed=0, **settings):
-    own = {**NEUTRAL, **settings}
+    own = {**vars(SamplingParams()), **settings}
     return text_of(model.alone(list(prompt.encode()), own, seed=seed, length=length))
 
 
@@ -259,7 +260,7 @@ def test_prompts_that_do_not_do(model, prompt, words):
 
 
 def test_an_empty_prompt_is_continued_as_a_document_begins(model):
-    expected = text_of(model.alone([257], NEUTRAL, seed=0, length=20))
+    expected = text_of(model.alone([257], vars(SamplingParams()), seed=0, length=20))
     with Scheduler(model) as scheduler:
         assert joined(scheduler.write(request(""))) == joined(scheduler.write(request(()))) == expected
 
