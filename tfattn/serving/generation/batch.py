@@ -53,6 +53,10 @@ class Batch:
         self._arrays["in_prompt"][row] = False
         self._arrays["in_prompt"][row, prompt_ids] = True
 
+    def clear(self, row: int) -> None:
+        """Let a row be empty: a step reads its settings all the same."""
+        self.put(row, vars(SamplingParams()), seed=0, prompt_ids=np.zeros(0, np.int32))
+
     def count(self, row: int, token_id: int) -> None:
         """Note that a token was written in a row."""
         self._arrays["index"][row] += 1

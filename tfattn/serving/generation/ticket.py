@@ -1,5 +1,6 @@
 """Who hears of the texts of a request, and may say that nobody waits for them any more."""
 
+import contextlib
 from collections.abc import Callable
 
 from tfattn.serving.api.failure import Failure
@@ -45,4 +46,5 @@ class Ticket:
         """Tell that nothing more comes, and why."""
         if not self.is_cancelled:
             self.is_cancelled = True
-            self._tell(failure)
+            with contextlib.suppress(Exception):  # the failure may be that nothing can be told
+                self._tell(failure)
