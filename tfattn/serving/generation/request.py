@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.functional_validators import AfterValidator
 
-from tfattn.sampling_params import ANNOTATIONS, SamplingParams
+from tfattn.sampling_params import ANNOTATIONS, RANGES, SamplingParams
 from tfattn.serving.api.failure import Failure, invalid
 
 MOST_CHOICES, MOST_PROMPTS = 16, 16
@@ -107,6 +107,8 @@ def refusal(error: ValidationError) -> Failure:
     of_type = [one for one in problems if one["loc"][:1] == place and not one["type"].endswith("_type")]
     problem = (of_type or problems)[0]
     message = problem["msg"].removeprefix("Value error, ")
+    if place and place[0] in RANGES and not problem["type"].endswith("_type"):
+        message = f"expected {RANGES[place[0]]}"  # as the signatures of an export word it
     if problem["type"] not in ("json_invalid", "missing", "value_error"):
         message = f"{message}, received {_shown(problem['input'])}"
     failure = invalid(": ".join([*map(str, place), message]))
