@@ -4,15 +4,14 @@ from dataclasses import dataclass
 from typing import Annotated, NamedTuple, get_args, get_type_hints
 
 from annotated_types import Ge, Le
-from pydantic import Field
 
 # Every value within its range is finite in float32, and so is every number that is computed from it.
 SMALLEST = 1e-30
 LARGEST = 1e30
 LARGEST_INT = 2**31 - 1
 
-Temperature = Annotated[float, Field(ge=0.0, le=LARGEST, allow_inf_nan=False)]
-TopP = Annotated[float, Field(ge=SMALLEST, le=1.0, allow_inf_nan=False)]
+Temperature = Annotated[float, Ge(0.0), Le(LARGEST)]
+TopP = Annotated[float, Ge(SMALLEST), Le(1.0)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,12 +30,12 @@ class SamplingParams:
     """
 
     temperature: Temperature = 1.0
-    top_k: Annotated[int, Field(ge=-1, le=LARGEST_INT)] = 0
+    top_k: Annotated[int, Ge(-1), Le(LARGEST_INT)] = 0
     top_p: TopP = 1.0
-    min_p: Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)] = 0.0
-    repetition_penalty: Annotated[float, Field(ge=0.01, le=100.0, allow_inf_nan=False)] = 1.0
-    presence_penalty: Annotated[float, Field(ge=-2.0, le=2.0, allow_inf_nan=False)] = 0.0
-    frequency_penalty: Annotated[float, Field(ge=-2.0, le=2.0, allow_inf_nan=False)] = 0.0
+    min_p: Annotated[float, Ge(0.0), Le(1.0)] = 0.0
+    repetition_penalty: Annotated[float, Ge(0.01), Le(100.0)] = 1.0
+    presence_penalty: Annotated[float, Ge(-2.0), Le(2.0)] = 0.0
+    frequency_penalty: Annotated[float, Ge(-2.0), Le(2.0)] = 0.0
 
 
 class Range(NamedTuple):
@@ -50,12 +49,8 @@ class Range(NamedTuple):
         return f"from {self.low:.12g} to {self.high:.12g}"
 
 
-def range_of(annotation: object) -> Range:
-    """Read the range of a number from its annotation."""
-    kind, field = get_args(annotation)
-    bounds = {type(bound): bound for bound in field.metadata}
-    return Range(kind, bounds[Ge].ge, bounds[Le].le)
-
-
 ANNOTATIONS = get_type_hints(SamplingParams, include_extras=True)
-RANGES = {name: range_of(annotation) for name, annotation in ANNOTATIONS.items()}
+RANGES = {
+    name: Range(kind, low.ge, high.le)
+    for name, (kind, low, high) in ((name, get_args(annotation)) for name, annotation in ANNOTATIONS.items())
+}

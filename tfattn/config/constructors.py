@@ -8,9 +8,7 @@ import ast
 import dataclasses
 import functools
 import inspect
-import re
 import sys
-import textwrap
 import typing
 from collections import ChainMap
 from collections.abc import Callable, Sequence
@@ -23,7 +21,7 @@ from tfattn.config.arguments import REQUIRED, Argument, argument
 from tfattn.config.definitions import ancestry, parameters
 from tfattn.config.relations import Relation
 from tfattn.errors import ConfigError
-from tfattn.source_text import Definition, Unread, module, readable
+from tfattn.source_text import Definition, Unread, argument_helps, module, readable
 
 
 @dataclass(frozen=True)
@@ -178,16 +176,3 @@ def _called(found: Callable) -> Callable:
 
 def _path(found: Callable) -> str:
     return f"{found.__module__}.{found.__qualname__}"
-
-
-def argument_helps(doc: str) -> dict[str, str]:
-    """Collect the explanations under `Args:` of a docstring, each as one line."""
-    section = re.search(r"^Args:\n((?:[ \t]+.*\n?|\n)+)", doc, flags=re.MULTILINE)
-    if not section:
-        return {}
-    entries = re.split(r"^(?=\w[\w, ]*:)", textwrap.dedent(section.group(1)), flags=re.MULTILINE)
-    helps = {}
-    for names, colon, text in (entry.partition(":") for entry in entries):
-        for name in names.split(",") if colon else ():
-            helps[name.strip()] = " ".join(text.split())
-    return helps

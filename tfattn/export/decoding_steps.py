@@ -1,6 +1,6 @@
 """The steps of generation one by one, for servers that let texts join and leave a running batch."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,14 +10,15 @@ from tfattn.decoding.cache import Cache
 from tfattn.decoding.generation import Penalties
 from tfattn.decoding.rows import largest, logsumexp, pick, suppression_bias
 from tfattn.decoding.sampling import Sampling, draw
-from tfattn.export.request_settings import TYPES, Check, refuse, within
+from tfattn.export.request_settings import TYPES, choice_of, refuse, signature, within
 from tfattn.preprocessing.language import Language
-from tfattn.sampling_params import LARGEST, RANGES, SamplingParams
+from tfattn.sampling_params import LARGEST, RANGES, Range, SamplingParams
 from tfattn.trained.shared_decoder import SharedDecoder
 
 TOKENIZE, PREFILL, DECODE_STEP = "tokenize", "prefill", "decode_step"
 NUM_LIKELIEST = 20
 _NEUTRAL = vars(SamplingParams())
+_RANGES = RANGES | {"counts": Range(float, 0.0, LARGEST)}
 
 
 class DecodingSteps:
@@ -80,9 +81,9 @@ class DecodingSteps:
             tf.TensorSpec([None, None], tf.bool, name="allowed"),
         ]
         return {
-            TOKENIZE: _function(self._tokenize, [tf.TensorSpec([None], tf.string, name="text")]),
-            PREFILL: _function(self._prefill, reading),
-            DECODE_STEP: _function(self._decode_step, [*reading, *drawing]),
+            TOKENIZE: signature(self._tokenize, [tf.TensorSpec([None], tf.string, name="text")]),
+            PREFILL: signature(self._prefill, reading),
+            DECODE_STEP: signature(self._decode_step, [*reading, *drawing]),
         }
 
     def warm_up(self, texts: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -110,27 +111,21 @@ class DecodingSteps:
 
     def _decode_step(
         self,
+        *,
         token_ids: tf.Tensor,
         padding_mask: tf.Tensor,
         lengths: tf.Tensor,
         past: tf.Tensor,
         index: tf.Tensor,
-        seed: tf.Tensor,
-        temperature: tf.Tensor,
-        top_k: tf.Tensor,
-        top_p: tf.Tensor,
-        min_p: tf.Tensor,
-        repetition_penalty: tf.Tensor,
-        presence_penalty: tf.Tensor,
-        frequency_penalty: tf.Tensor,
         in_prompt: tf.Tensor,
         counts: tf.Tensor,
         allowed: tf.Tensor,
+        **settings: tf.Tensor,
     ) -> dict[str, tf.Tensor]:
-        numbers = (temperature, top_k, top_p, min_p, repetition_penalty, presence_penalty, frequency_penalty)
-        own = dict(zip(_NEUTRAL, numbers, strict=True))
-        with tf.control_dependencies([refuse([*within(own, RANGES), _counted(counts)])]):
-            counts, temperature, top_k, top_p, min_p, *penalties = map(tf.identity, (counts, *numbers))
+        numbers = settings | {"counts": tf.reduce_sum(counts, axis=1)}  # which is finite where each of them is
+        with tf.control_dependencies([refuse(within(numbers, _RANGES))]):
+            counts, settings = tf.identity(counts), {name: tf.identity(values) for name, values in settings.items()}
+        sampling, penalties = choice_of(settings)
         x, keys_values = self._read(token_ids, padding_mask, lengths, past)
         rows, times = tf.unstack(tf.shape(token_ids))
         width = self._model.vocabulary_size
@@ -146,9 +141,8 @@ class DecodingSteps:
         penalties = Penalties(*map(each, penalties))
         changed = penalties.applied(logits, each(tf.cast(in_prompt, tf.float32)), counts) + self._suppressed
         changed = tf.where(each(allowed), changed, tf.float32.min)
-        settings = (seed, tf.zeros_like(seed), temperature, top_k, top_p, min_p)
         places = tf.reshape(index[:, None] + tf.range(times), [-1])
-        drawn = draw(changed, Sampling(*map(each, settings)), index=places, done=tf.zeros_like(places, tf.bool))
+        drawn = draw(changed, Sampling(*map(each, sampling)), index=places, done=tf.zeros_like(places, tf.bool))
         total = logsumexp(logits, tf.argmax(logits, axis=1, output_type=tf.int32)[:, None])
         values, likeliest = largest(logits, self._num_likeliest)
         shape = [rows, times]
@@ -171,18 +165,3 @@ class DecodingSteps:
         )
         x, cache = self._model.read(token_ids, cache, padding_mask)
         return x, tf.stack([tf.stack(pair) for pair in cache.recent])
-
-
-def _counted(counts: tf.Tensor) -> Check:
-    """Return the check that counts (B, V) are numbers from 0."""
-    is_count = (counts >= 0.0) & (counts <= LARGEST)
-
-    def first_wrong() -> tf.Tensor:
-        column = tf.argmax(tf.cast(~is_count, tf.int32), axis=1)
-        return tf.strings.as_string(tf.gather(counts, column, batch_dims=1), shortest=True)
-
-    return Check(tf.reduce_all(is_count, axis=1), f"counts: expected from 0 to {LARGEST:g}", first_wrong)
-
-
-def _function(function: Callable, specs: list[tf.TensorSpec]) -> Any:
-    return tf.function(function, input_signature=specs, autograph=False)

@@ -1,10 +1,15 @@
 """The settings of a request to a language model: tensors of a signature that need not be given."""
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
+from inspect import Parameter
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from tfattn.decoding.generation import Penalties
+from tfattn.decoding.sampling import Sampling
 from tfattn.export.written_text import MOST_STOP_BYTES
 from tfattn.features import TEXT
 from tfattn.sampling_params import LARGEST_INT, RANGES, Range
@@ -38,31 +43,10 @@ class Settings:
 
     def function(self, function: Callable) -> Any:
         """Make a signature of `function(text, **settings)`; defaults are of one row, for all rows of a request."""
-        given = {name: tf.constant([value], _type_of(name)) for name, value in self.defaults.items()}
-        no_stop = tf.zeros([1, 0], tf.string)
-
-        def with_defaults(
-            text,
-            max_new_tokens=given["max_new_tokens"],
-            temperature=given["temperature"],
-            top_k=given["top_k"],
-            top_p=given["top_p"],
-            min_p=given["min_p"],
-            repetition_penalty=given["repetition_penalty"],
-            presence_penalty=given["presence_penalty"],
-            frequency_penalty=given["frequency_penalty"],
-            seed=given["seed"],
-            stop=no_stop,
-        ):
-            settings = locals()
-            return function(**{name: settings[name] for name in (TEXT, *self.names)})
-
-        specs = [
-            tf.TensorSpec([None], tf.string, name=TEXT),
-            *(tf.TensorSpec([None], _type_of(name), name=name) for name in _RANGES),
-            tf.TensorSpec([None, None], tf.string, name=STOP),
-        ]
-        return tf.function(with_defaults, input_signature=specs, autograph=False)
+        numbers = [tf.TensorSpec([None], _type_of(name), name=name) for name in _RANGES]
+        texts = tf.TensorSpec([None], tf.string, name=TEXT), tf.TensorSpec([None, None], tf.string, name=STOP)
+        defaults = {spec.name: tf.constant([self.defaults[spec.name]], spec.dtype) for spec in numbers}
+        return signature(function, [texts[0], *numbers, texts[1]], defaults | {STOP: tf.zeros([1, 0], tf.string)})
 
     def of_rows(self, num_rows: int, **values: float) -> dict[str, Any]:
         """Write settings of a request of some rows, the same for all: defaults but for what is given."""
@@ -84,6 +68,31 @@ class Settings:
         short = Check(is_short, f"{STOP}: expected strings of at most {MOST_STOP_BYTES} bytes", longest)
         with tf.control_dependencies([refuse([*within(numbers, _RANGES), short])]):
             return {name: tf.identity(values) for name, values in (numbers | {STOP: stop}).items()}
+
+
+def signature(
+    function: Callable, specs: Sequence[tf.TensorSpec], defaults: Mapping[str, tf.Tensor] = MappingProxyType({})
+) -> Any:
+    """Make a signature of a function that takes the tensors of `specs` by their names; some need not be given."""
+
+    def named(*values: tf.Tensor) -> Any:
+        return function(**{spec.name: value for spec, value in zip(specs, values, strict=True)})
+
+    # TensorFlow names inputs by the parameters of a function.
+    named.__signature__ = inspect.Signature(
+        [
+            Parameter(spec.name, Parameter.POSITIONAL_OR_KEYWORD, default=defaults.get(spec.name, Parameter.empty))
+            for spec in specs
+        ]
+    )
+    return tf.function(named, input_signature=specs, autograph=False)
+
+
+def choice_of(settings: Mapping[str, tf.Tensor]) -> tuple[Sampling, Penalties]:
+    """Return how each row draws its tokens, and which get less likely, of its settings (B,) by their names."""
+    own = {name: settings[name] for name in Sampling._fields if name != "stream"}
+    sampling = Sampling(stream=tf.zeros_like(settings["seed"]), **own)
+    return sampling, Penalties(*(settings[f"{name}_penalty"] for name in Penalties._fields))
 
 
 class Check(NamedTuple):
