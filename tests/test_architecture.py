@@ -17,7 +17,7 @@ PROJECT = Path(__file__).resolve().parent.parent
 MODULES = sorted((PROJECT / "tfattn").rglob("*.py"))
 # What serving may use beside itself: nothing that knows of data, models or training.
 BELOW_SERVING = {"catalog", "config", "console", "errors", "features", "files", "formats", "graphs", "guidance", "rows"}
-BELOW_SERVING |= {"native", "registry", "source_text"}
+BELOW_SERVING |= {"native", "registry", "sampling_params", "source_text"}
 ENTRIES = [(kind, name) for kind, entries in catalog.CATALOGS.items() for name in entries]
 ENTRIES += [(part, name) for part in catalog.PARTS for name in registry.names(part)]
 

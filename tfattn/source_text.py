@@ -8,7 +8,9 @@ import contextlib
 import functools
 import importlib
 import importlib.util
+import re
 import sys
+import textwrap
 import typing
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -170,6 +172,19 @@ def _module(name: str, path: tuple[str, ...]) -> Module:
         for part in parts:
             spec = PathFinder.find_spec(f"{spec.name}.{part}", spec.submodule_search_locations)
         return Module(spec)
+
+
+def argument_helps(doc: str) -> dict[str, str]:
+    """Collect the explanations under `Args:` of a docstring, each as one line."""
+    section = re.search(r"^Args:\n((?:[ \t]+.*\n?|\n)+)", doc, flags=re.MULTILINE)
+    if not section:
+        return {}
+    entries = re.split(r"^(?=\w[\w, ]*:)", textwrap.dedent(section.group(1)), flags=re.MULTILINE)
+    helps = {}
+    for names, colon, text in (entry.partition(":") for entry in entries):
+        for name in names.split(",") if colon else ():
+            helps[name.strip()] = " ".join(text.split())
+    return helps
 
 
 @contextlib.contextmanager

@@ -203,6 +203,11 @@ def test_a_name_is_followed_to_where_it_is_defined(own):
     assert read(f"{own}:Plain").arguments["width"].help == "how wide it is."
 
 
+def test_an_inherited_argument_is_explained_by_the_class_that_has_it():
+    arguments = constructor("sections", "generation").arguments
+    assert all(argument.help for argument in arguments.values()), arguments
+
+
 @pytest.mark.parametrize(
     "target",
     [

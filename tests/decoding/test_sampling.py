@@ -93,6 +93,13 @@ def test_of_equal_tokens_the_smaller_ids_are_kept():
     assert set(first_tokens(np.full(8, 0.125), num_rows=500, top_p=0.3).tolist()) == {0, 1, 2}
 
 
+@pytest.mark.parametrize("temperature", [np.nan, np.inf])
+def test_weights_that_are_not_numbers_end_in_the_likeliest_token(temperature):
+    # A suppressed token divided by infinity is not a number: no comparison with it is true.
+    tokens = first_tokens([0.2, 0.5, 0.3], num_rows=3, suppressed_ids=(2,), temperature=[temperature] * 3, top_p=0.9)
+    assert tokens.tolist() == [1, 1, 1]
+
+
 @pytest.mark.parametrize("options", [{"temperature": 0.0}, {"temperature": 1e-3}, {"top_k": 1}, {"top_p": 1e-6}])
 def test_without_choice_it_is_greedy(options):
     model = Recurrent(600, seed=0)

@@ -1,7 +1,10 @@
 """The export that continues texts."""
 
+import contextlib
+import itertools
 import json
 import re
+import time
 
 import keras
 import numpy as np
@@ -13,6 +16,7 @@ from tfattn.export.generation import Generator
 from tfattn.export.request_settings import Settings
 from tfattn.models.gpt import Gpt
 from tfattn.preprocessing.byte_bpe import ByteBpe
+from tfattn.sampling_params import RANGES, SamplingParams
 from tfattn.tasks.generation import Generation
 from tfattn.tasks.language_modeling import LanguageModeling
 from tfattn.trained.ensemble import TrainedEnsemble
@@ -170,15 +174,21 @@ def test_steps_one_by_one_write_what_the_whole_writes(ask, folder):
         assert ours.decode("utf-8", "replace").rstrip("\ufffd") == text.decode().rstrip("\ufffd")
 
 
-def test_guesses_are_checked_in_one_step(ask, folder):
-    known = json.loads((folder / "1/assets/generation.json").read_text())
-    width, past = known["vocabulary_size"], np.zeros((2, 2, 1, 2, 0, 4), "float32")
-    written = ask("tokenize", text=["To be or not"])["token_ids"]
-    rest = {"padding_mask": np.ones(written.shape, bool), "lengths": [0], "past": past, "index": [0], "seed": [1]}
-    rest |= {"temperature": [0.0], "top_k": [0], "top_p": [1.0], "min_p": [0.0], "repetition_penalty": [1.3]}
-    rest |= {"presence_penalty": [0.3], "frequency_penalty": [0.2], "allowed": np.ones((1, 1), bool)}
+def a_step(folder, token_ids=((5,),)):
+    """A request for a step of one row that has read nothing before."""
+    width = json.loads((folder / "1/assets/generation.json").read_text())["vocabulary_size"]
+    rest = {"token_ids": token_ids, "padding_mask": np.ones(np.shape(token_ids), bool), "lengths": [0]}
+    rest |= {"past": np.zeros((2, 2, 1, 2, 0, 4), "float32"), "index": [0], "seed": [1]}
     rest |= {"in_prompt": np.zeros((1, width), bool), "counts": np.zeros((1, width), "float32")}
-    rest["logit_bias"] = np.zeros((1, 1), "float32")
+    rest |= {"allowed": [[True]], "logit_bias": [[0.0]]}
+    return rest | {name: [value] for name, value in vars(SamplingParams()).items()}
+
+
+def test_guesses_are_checked_in_one_step(ask, folder):
+    written = ask("tokenize", text=["To be or not"])["token_ids"]
+    penalties = {"repetition_penalty": [1.3], "presence_penalty": [0.3], "frequency_penalty": [0.2]}
+    rest = a_step(folder, written) | {"temperature": [0.0]} | penalties
+    del rest["token_ids"]
     together = ask("decode_step", token_ids=written, **rest)
     for place in range(written.shape[1]):
         first = {name: rest[name] for name in rest} | {"padding_mask": np.ones((1, place + 1), bool)}
@@ -186,13 +196,33 @@ def test_guesses_are_checked_in_one_step(ask, folder):
         assert alone["token_ids"][0, place] == together["token_ids"][0, place]
 
 
+NUMBERS = np.float32([0.0, -0.0, 1e-45, 1e-30, 3.4e38, np.inf, -np.inf, np.nan])
+FRACTIONS = [name for name, limits in RANGES.items() if limits.kind is float]
+
+
+@pytest.mark.parametrize("signature", ["serving_default", "log_probabilities", "decode_step"])
+def test_every_number_is_answered_or_refused_at_once_and_the_next_request_is_right(ask, folder, signature):
+    asked = a_step(folder) if signature == "decode_step" else {"text": ["To be"]}
+    expected = ask(signature, **asked)
+    names = FRACTIONS + ["counts", "logit_bias"] * (signature == "decode_step")
+    for name, number in itertools.product(names, NUMBERS):
+        shape = np.shape(asked.get(name, [0.0]))
+        begun = time.monotonic()
+        with contextlib.suppress(tf.errors.InvalidArgumentError):
+            ask(signature, **asked | {name: np.full(shape, number)})
+            assert name in ("counts", "logit_bias") or RANGES[name].low <= number <= RANGES[name].high
+        assert time.monotonic() - begun < 1, (name, number)
+    for name, value in ask(signature, **asked).items():
+        np.testing.assert_array_equal(value, expected[name], name)
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"temperature": [1.0, -1.0]}, "temperature: expected at least 0, received -1.000000 in row 2"),
-        ({"top_p": [1.5, 1.0]}, "top_p: expected above 0 and at most 1, received 1.500000 in row 1"),
-        ({"max_new_tokens": [0, 1]}, "max_new_tokens: expected at least 1, received 0 in row 1"),
-        ({"temperature": [float("nan"), 1.0]}, "temperature: expected at least 0"),
+        ({"temperature": [1.0, -1.0]}, "temperature: expected from 0 to 1e+30, received -1 in row 2"),
+        ({"top_p": [1.5, 1.0]}, "top_p: expected from 1e-30 to 1, received 1.5 in row 1"),
+        ({"max_new_tokens": [0, 1]}, "max_new_tokens: expected from 1 to 2147483647, received 0 in row 1"),
+        ({"temperature": [float("nan"), 1.0]}, "temperature: expected from 0 to 1e+30, received nan in row 1"),
         (
             {"stop": [["x" * 2**20], [""]]},
             "stop: expected strings of at most 128 bytes, received 1048576 bytes",

@@ -7,7 +7,8 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfattn.export.written_text import whole_characters
+from tfattn.export.written_text import before_stop, whole_characters
+from tfattn.serving.generation.text_writer import TextWriter
 
 # Bytes at which it is decided what may follow which.
 EDGES = [0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF]
@@ -32,3 +33,21 @@ def test_half_a_character_at_the_end_is_dropped_and_what_is_none_replaced():
 @given(st.lists(st.binary(max_size=12) | st.text(max_size=5).map(str.encode), min_size=1, max_size=20))
 def test_any_bytes_are_the_text_that_a_stream_tells(texts):
     check(texts)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(st.text("ab\xe9", max_size=3).map(str.encode) | st.binary(max_size=2), max_size=12),
+    st.lists(st.text("ab\xe9", min_size=1, max_size=4), max_size=3),
+)
+def test_a_stop_string_cuts_a_text_where_a_stream_ends(tokens, stops):
+    writer, streamed = TextWriter(stops), ""
+    for token in tokens:
+        streamed += writer.add(token)
+        if writer.is_stopped:
+            break
+    else:
+        streamed += writer.end()
+    cut, is_stopped = before_stop(tf.constant([b"".join(tokens)]), tf.constant([[*stops, ""]]))
+    assert whole_characters(cut).numpy()[0].decode() == streamed
+    assert bool(is_stopped[0]) == writer.is_stopped

@@ -1,14 +1,19 @@
 """The commands that have a language model write: while somebody watches, or for the rows of a file."""
 
+import functools
+import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from inspect import Parameter
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from tfattn.catalog import PRETRAINED_PACKAGES
 from tfattn.cli import loading
+from tfattn.sampling_params import RANGES, SamplingParams
+from tfattn.source_text import argument_helps
 
 app = typer.Typer()
 
@@ -22,7 +27,35 @@ Model = Annotated[
 Folder = Annotated[Path, typer.Option("--folder", help="Where exports stand.")]
 
 
+Sampling = dict[str, float | None]
+
+
+def with_sampling_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an option for each setting of `SamplingParams`; it gets them together, as `sampling`."""
+
+    @functools.wraps(command)
+    def with_options(**given: Any) -> None:
+        sampling = {name: given.pop(name) for name in RANGES}
+        command(sampling=sampling, **given)
+
+    helps = argument_helps(inspect.getdoc(SamplingParams))
+    options = [
+        Parameter(
+            name,
+            Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[kind | None, typer.Option(help=helps[name][0].upper() + helps[name][1:])],
+        )
+        for name, (kind, *_) in RANGES.items()
+    ]
+    own = inspect.signature(command).parameters.values()
+    parameters = [one for taken in own for one in (options if taken.name == "sampling" else [taken])]
+    with_options.__signature__ = inspect.Signature(parameters)
+    return with_options
+
+
 @app.command()
+@with_sampling_options
 def generate(
     model: Model,
     prompt: Annotated[
@@ -34,27 +67,8 @@ def generate(
     max_new_tokens: Annotated[
         int | None, typer.Option("--max-new-tokens", help="The most tokens that it writes.")
     ] = None,
-    temperature: Annotated[
-        float | None, typer.Option("--temperature", help="Above 0 tokens are drawn; 0 takes the likeliest.")
-    ] = None,
-    top_k: Annotated[
-        int | None, typer.Option("--top-k", help="Draw from so many of the likeliest tokens; 0 for all.")
-    ] = None,
-    top_p: Annotated[
-        float | None, typer.Option("--top-p", help="Draw from the likeliest tokens of this probability together.")
-    ] = None,
-    min_p: Annotated[
-        float | None, typer.Option("--min-p", help="Draw from tokens at least so likely, beside the likeliest.")
-    ] = None,
-    repetition_penalty: Annotated[
-        float | None, typer.Option("--repetition-penalty", help="Above 1 what stands in the text gets less likely.")
-    ] = None,
-    presence_penalty: Annotated[
-        float | None, typer.Option("--presence-penalty", help="Above 0 what was written gets less likely; -2 to 2.")
-    ] = None,
-    frequency_penalty: Annotated[
-        float | None, typer.Option("--frequency-penalty", help="The same for each time it was written; -2 to 2.")
-    ] = None,
+    *,
+    sampling: Sampling,
     stop: Annotated[
         list[str] | None, typer.Option("--stop", help="End before this text; may be given several times.")
     ] = None,
@@ -70,9 +84,7 @@ def generate(
 
     tfattn generate smollm2 --chat "What is the capital of France?"
     """
-    settings = {"max_new_tokens": max_new_tokens, "temperature": temperature, "top_k": top_k, "top_p": top_p}
-    settings |= {"min_p": min_p, "repetition_penalty": repetition_penalty, "presence_penalty": presence_penalty}
-    settings |= {"frequency_penalty": frequency_penalty, "seed": seed, "n": n, "stop": tuple(stop or ())}
+    settings = {**sampling, "max_new_tokens": max_new_tokens, "seed": seed, "n": n, "stop": tuple(stop or ())}
     settings["guided"] = {"guided_choice": choice} if choice else {}
     if schema is not None:
         settings["guided"]["guided_json"] = _text(schema)

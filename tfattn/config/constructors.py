@@ -8,11 +8,10 @@ import ast
 import dataclasses
 import functools
 import inspect
-import re
 import sys
-import textwrap
 import typing
-from collections.abc import Callable
+from collections import ChainMap
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from inspect import Parameter
 from typing import Annotated, Any
@@ -22,7 +21,7 @@ from tfattn.config.arguments import REQUIRED, Argument, argument
 from tfattn.config.definitions import ancestry, parameters
 from tfattn.config.relations import Relation
 from tfattn.errors import ConfigError
-from tfattn.source_text import Definition, Unread, module, readable
+from tfattn.source_text import Definition, Unread, argument_helps, module, readable
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,8 @@ def inspected(found: Callable) -> Constructor:
     made = {field.name: field.default_factory() for field in fields if callable(field.default_factory)}
     taken = list(inspect.signature(called).parameters.values())[inspect.isclass(found) :]
     known = [one.replace(annotation=hints.get(one.name, Any), default=made.get(one.name, one.default)) for one in taken]
-    return _assembled(_path(found), inspect.getdoc(found) or "", known)
+    docs = [one.__doc__ for one in inspect.getmro(found)] if inspect.isclass(found) else [found.__doc__]
+    return _assembled(_path(found), docs, known)
 
 
 def read(target: str, contract: str = "") -> Constructor:
@@ -129,8 +129,8 @@ def read(target: str, contract: str = "") -> Constructor:
     with readable(target):
         definition = module(name).definition(attribute)
         line = list(ancestry(definition)) if isinstance(definition.node, ast.ClassDef) else [definition]
-        docs = (ast.get_docstring(ancestor.node) for ancestor in line if isinstance(ancestor, Definition))
-        found = _assembled(definition.path.replace(":", "."), next(filter(None, docs), ""), parameters(line))
+        docs = [ast.get_docstring(ancestor.node) for ancestor in line if isinstance(ancestor, Definition)]
+        found = _assembled(definition.path.replace(":", "."), docs, parameters(line))
     if contract and contract not in (getattr(ancestor, "path", ancestor) for ancestor in line):
         raise Unread(target)
     for stated in found.arguments.values():
@@ -139,8 +139,9 @@ def read(target: str, contract: str = "") -> Constructor:
     return found
 
 
-def _assembled(path: str, doc: str, taken: list[Parameter]) -> Constructor:
-    helps = argument_helps(doc)
+def _assembled(path: str, docs: Sequence[str | None], taken: list[Parameter]) -> Constructor:
+    """Put a constructor together; an argument is explained by the first of the docstrings, from class to base."""
+    helps = dict(ChainMap(*(argument_helps(inspect.cleandoc(doc)) for doc in docs if doc)))
     return Constructor(
         path,
         {
@@ -175,16 +176,3 @@ def _called(found: Callable) -> Callable:
 
 def _path(found: Callable) -> str:
     return f"{found.__module__}.{found.__qualname__}"
-
-
-def argument_helps(doc: str) -> dict[str, str]:
-    """Collect the explanations under `Args:` of a docstring, each as one line."""
-    section = re.search(r"^Args:\n((?:[ \t]+.*\n?|\n)+)", doc, flags=re.MULTILINE)
-    if not section:
-        return {}
-    entries = re.split(r"^(?=\w[\w, ]*:)", textwrap.dedent(section.group(1)), flags=re.MULTILINE)
-    helps = {}
-    for names, colon, text in (entry.partition(":") for entry in entries):
-        for name in names.split(",") if colon else ():
-            helps[name.strip()] = " ".join(text.split())
-    return helps

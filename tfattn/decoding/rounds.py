@@ -99,7 +99,7 @@ def _rounds(
     )
 
     def any_left(index: Any, rows: Any, done: Any, *_: Any) -> Any:
-        return ops.logical_not(ops.all(done))
+        return ops.logical_and(index < max_length, ops.logical_not(ops.all(done)))
 
     return LoopState(*tf.while_loop(any_left, next_round, tuple(loop), tuple(shapes)))
 

@@ -13,6 +13,8 @@ from tfattn.ops.indexing import pick
 
 # Below this temperature the most probable token is taken: float32 would no longer tell the others apart.
 COLD = 1e-4
+# Of V tokens one is found in about ln V attempts. Only weights that are not numbers need more, and none would do.
+MAX_ATTEMPTS = 128
 
 
 def sample(
@@ -129,7 +131,7 @@ def draw(logits: Any, own: Sampling, *, index: Any, done: Any) -> Any:
         done: (N,) bool, rows whose token nobody reads.
 
     Returns:
-        (N,) int32.
+        (N,) int32; the most probable token of a row whose weights are not numbers.
     """
     likeliest = ops.cast(ops.argmax(logits, axis=-1), "int32")
     weights = ops.softmax(logits / ops.maximum(own.temperature, COLD)[:, None], axis=-1)
@@ -142,12 +144,12 @@ def draw(logits: Any, own: Sampling, *, index: Any, done: Any) -> Any:
         return attempt + 1, above, token_ids, ops.logical_or(is_accepted, is_allowed)
 
     is_accepted = ops.logical_or(done, ops.logical_or(own.temperature < COLD, own.top_k == 1))
-    *_, token_ids, _ = ops.while_loop(
-        lambda *drawing: ops.logical_not(ops.all(drawing[-1])),
+    *_, token_ids, is_accepted = ops.while_loop(
+        lambda attempt, *drawing: ops.logical_and(attempt < MAX_ATTEMPTS, ops.logical_not(ops.all(drawing[-1]))),
         draw_again,
         (ops.zeros((), dtype="int32"), weights, likeliest, is_accepted),
     )
-    return token_ids
+    return ops.where(is_accepted, token_ids, likeliest)
 
 
 def _accept(weights: Any, drawn: Any, own: Sampling, smallest: Any) -> tuple[Any, Any]:

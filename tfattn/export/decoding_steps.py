@@ -1,6 +1,6 @@
 """The steps of generation one by one, for servers that let texts join and leave a running batch."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,21 +10,16 @@ from tfattn.decoding.cache import Cache
 from tfattn.decoding.generation import Penalties
 from tfattn.decoding.rows import largest, logsumexp, suppression_bias
 from tfattn.decoding.sampling import Sampling, draw
+from tfattn.export.request_settings import TYPES, choice_of, refuse, signature, within
 from tfattn.ops.indexing import pick
 from tfattn.preprocessing.language import Language
+from tfattn.sampling_params import LARGEST, RANGES, Range, SamplingParams
 from tfattn.trained.shared_decoder import SharedDecoder
 
 TOKENIZE, PREFILL, DECODE_STEP = "tokenize", "prefill", "decode_step"
 NUM_LIKELIEST = 20
-# The settings of a row that are fractions, and what changes nothing.
-_NEUTRAL = {
-    "temperature": 1.0,
-    "top_p": 1.0,
-    "min_p": 0.0,
-    "repetition_penalty": 1.0,
-    "presence_penalty": 0.0,
-    "frequency_penalty": 0.0,
-}
+_NEUTRAL = vars(SamplingParams())
+_RANGES = RANGES | dict.fromkeys(("counts", "logit_bias"), Range(float, 0.0, LARGEST))
 
 
 class DecodingSteps:
@@ -82,17 +77,17 @@ class DecodingSteps:
             tf.TensorSpec([self._pairs, 2, None, self.num_groups, None, self.head_dim], self.dtype, name="past"),
         ]
         drawing = [
-            *(tf.TensorSpec([None], tf.int32, name=name) for name in ("index", "seed", "top_k")),
-            *(tf.TensorSpec([None], tf.float32, name=name) for name in _NEUTRAL),
+            *(tf.TensorSpec([None], tf.int32, name=name) for name in ("index", "seed")),
+            *(tf.TensorSpec([None], TYPES[type(value)], name=name) for name, value in _NEUTRAL.items()),
             tf.TensorSpec([None, width], tf.bool, name="in_prompt"),
             tf.TensorSpec([None, width], tf.float32, name="counts"),
             tf.TensorSpec([None, None], tf.bool, name="allowed"),
             tf.TensorSpec([None, None], tf.float32, name="logit_bias"),
         ]
         return {
-            TOKENIZE: _function(self._tokenize, [tf.TensorSpec([None], tf.string, name="text")]),
-            PREFILL: _function(self._prefill, reading),
-            DECODE_STEP: _function(self._decode_step, [*reading, *drawing]),
+            TOKENIZE: signature(self._tokenize, [tf.TensorSpec([None], tf.string, name="text")]),
+            PREFILL: signature(self._prefill, reading),
+            DECODE_STEP: signature(self._decode_step, [*reading, *drawing]),
         }
 
     def warm_up(self, texts: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -106,8 +101,8 @@ class DecodingSteps:
             "past": np.zeros((self._pairs, 2, rows, self.num_groups, 1, self.head_dim), self.dtype.as_numpy_dtype),
         }
         yield PREFILL, reading
-        settings = {name: np.zeros(rows, np.int32) for name in ("index", "seed", "top_k")}
-        settings |= {name: np.full(rows, value, np.float32) for name, value in _NEUTRAL.items()}
+        settings = {name: np.zeros(rows, np.int32) for name in ("index", "seed")}
+        settings |= {name: np.full(rows, value, TYPES[type(value)].as_numpy_dtype) for name, value in _NEUTRAL.items()}
         counts = {"in_prompt": np.zeros((rows, width), bool), "counts": np.zeros((rows, width), np.float32)}
         every = {"allowed": np.ones((rows, 1), bool), "logit_bias": np.zeros((rows, 1), np.float32)}
         yield DECODE_STEP, {**reading, **settings, **counts, **every}
@@ -121,24 +116,27 @@ class DecodingSteps:
 
     def _decode_step(
         self,
+        *,
         token_ids: tf.Tensor,
         padding_mask: tf.Tensor,
         lengths: tf.Tensor,
         past: tf.Tensor,
         index: tf.Tensor,
-        seed: tf.Tensor,
-        top_k: tf.Tensor,
-        temperature: tf.Tensor,
-        top_p: tf.Tensor,
-        min_p: tf.Tensor,
-        repetition_penalty: tf.Tensor,
-        presence_penalty: tf.Tensor,
-        frequency_penalty: tf.Tensor,
         in_prompt: tf.Tensor,
         counts: tf.Tensor,
         allowed: tf.Tensor,
         logit_bias: tf.Tensor,
+        **settings: tf.Tensor,
     ) -> dict[str, tf.Tensor]:
+        # A sum, and a largest size, are finite where each number is.
+        numbers = settings | {
+            "counts": tf.reduce_sum(counts, axis=1),
+            "logit_bias": tf.reduce_max(tf.abs(logit_bias), axis=1),
+        }
+        with tf.control_dependencies([refuse(within(numbers, _RANGES))]):
+            counts, logit_bias = tf.identity(counts), tf.identity(logit_bias)
+            settings = {name: tf.identity(values) for name, values in settings.items()}
+        sampling, penalties = choice_of(settings)
         x, keys_values = self._read(token_ids, padding_mask, lengths, past)
         rows, times = tf.unstack(tf.shape(token_ids))
         width = self._model.vocabulary_size
@@ -151,16 +149,12 @@ class DecodingSteps:
         # The first token is counted already, or stands in the prompt; guesses count behind themselves.
         guessed = tf.cumsum(tf.one_hot(token_ids[:, 1:], width), axis=1)
         counts = tf.reshape(counts[:, None] + tf.pad(guessed, [[0, 0], [1, 0], [0, 0]]), [-1, width])
-        penalties = Penalties(*map(each, (repetition_penalty, presence_penalty, frequency_penalty)))
+        penalties = Penalties(*map(each, penalties))
         changed = penalties.applied(logits, each(tf.cast(in_prompt, tf.float32)), counts)
-        with tf.control_dependencies(
-            [tf.debugging.assert_all_finite(logit_bias, "logit_bias: expected finite numbers")]
-        ):
-            changed += each(logit_bias) + self._suppressed
+        changed += each(logit_bias) + self._suppressed
         changed = tf.where(each(allowed), changed, tf.float32.min)
-        settings = (seed, tf.zeros_like(seed), temperature, top_k, top_p, min_p)
         places = tf.reshape(index[:, None] + tf.range(times), [-1])
-        drawn = draw(changed, Sampling(*map(each, settings)), index=places, done=tf.zeros_like(places, tf.bool))
+        drawn = draw(changed, Sampling(*map(each, sampling)), index=places, done=tf.zeros_like(places, tf.bool))
         total = logsumexp(logits, tf.argmax(logits, axis=1, output_type=tf.int32)[:, None])
         values, likeliest = largest(logits, self._num_likeliest)
         shape = [rows, times]
@@ -183,7 +177,3 @@ class DecodingSteps:
         )
         x, cache = self._model.read(token_ids, cache, padding_mask)
         return x, tf.stack([tf.stack(pair) for pair in cache.recent])
-
-
-def _function(function: Callable, specs: list[tf.TensorSpec]) -> Any:
-    return tf.function(function, input_signature=specs, autograph=False)

@@ -9,11 +9,9 @@ import numpy as np
 import tensorflow as tf
 
 from tfattn import files
-from tfattn.decoding.generation import Penalties
-from tfattn.decoding.sampling import Sampling
 from tfattn.export.attention import ATTRIBUTIONS, with_segments
 from tfattn.export.decoding_steps import DecodingSteps
-from tfattn.export.request_settings import Settings
+from tfattn.export.request_settings import Settings, choice_of
 from tfattn.export.served import Columns, Comparison, Served
 from tfattn.export.written_text import before_stop, ends_with_stop, whole_characters
 from tfattn.features import PADDING_MASK, TEXT, TOKEN_IDS
@@ -223,15 +221,15 @@ class Generator(Served):
         settings = self._settings.checked(settings, rows)
         stop = settings["stop"]
         token_ids, padding_mask, limit = self._prompts(text, settings["max_new_tokens"])
-        drawing = ("seed", "temperature", "top_k", "top_p", "min_p")
+        sampling, penalties = choice_of(settings)
         written = sampled(
             self._model,
             token_ids,
             padding_mask,
             **self._ends,
             max_new_tokens=limit,
-            sampling=Sampling.of_rows(rows, **{name: settings[name] for name in drawing}),
-            penalties=Penalties(*(settings[f"{name}_penalty"] for name in Penalties._fields)),
+            sampling=sampling,
+            penalties=penalties,
             is_last=ends_with_stop(self._language, stop),
             **options,
         )

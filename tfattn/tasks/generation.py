@@ -1,13 +1,13 @@
 """The `generation:` section: how a trained decoder continues texts."""
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Any
 
 import keras
 from keras import ops
-from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import NonNegativeFloat, PositiveInt
 
-from tfattn.config.types import Fraction
 from tfattn.decoding.beam import beam_search
 from tfattn.decoding.cache import Cache
 from tfattn.decoding.generation import Penalties, generate, goes_in_rounds, with_room
@@ -16,53 +16,26 @@ from tfattn.decoding.rounds import LoopState
 from tfattn.decoding.sampling import Sampling
 from tfattn.models.contracts.decoder import Decoder
 from tfattn.ops.indexing import pick
+from tfattn.sampling_params import SamplingParams, Temperature, TopP
 
-OpenAiPenalty = Annotated[float, Field(ge=-2.0, le=2.0)]
 
-
-class Generation:
+@dataclass(frozen=True, kw_only=True)
+class Generation(SamplingParams):
     """Continues prompts, by default as these settings say; each request may say otherwise.
 
     Args:
         max_new_tokens: the most tokens that are written.
-        temperature: divides the logits; 0 takes the likeliest token.
-        top_k: how many of the likeliest tokens may be drawn; 0 for all.
-        top_p: the sum of the probabilities that the likeliest tokens need to reach, above 0; 1 for all.
-        min_p: the fraction of the largest probability that a token needs to have; 0 for all.
-        repetition_penalty: divides the logits of tokens that stand in the text already; 1 changes nothing.
-        presence_penalty: is subtracted from the logits of tokens that were written; from -2 to 2.
-        frequency_penalty: is subtracted for each time that a token was written; from -2 to 2.
         num_beams: of the export's signature `n_best`, how many texts are written side by side, and returned.
         length_penalty: of the same, how much longer texts are favoured, alpha of Wu et al. 2016, eq. 14.
         system: what is said before a chat that does not begin with a system message; null for nothing.
     """
 
-    def __init__(
-        self,
-        *,
-        max_new_tokens: PositiveInt = 64,
-        temperature: NonNegativeFloat = 0.8,
-        top_k: NonNegativeInt = 0,
-        top_p: Annotated[float, Field(gt=0.0, le=1.0)] = 0.95,
-        min_p: Fraction = 0.0,
-        repetition_penalty: PositiveFloat = 1.0,
-        presence_penalty: OpenAiPenalty = 0.0,
-        frequency_penalty: OpenAiPenalty = 0.0,
-        num_beams: PositiveInt = 4,
-        length_penalty: NonNegativeFloat = 0.6,
-        system: str | None = None,
-    ):
-        self.max_new_tokens = max_new_tokens
-        self.temperature = temperature
-        self.top_k = top_k
-        self.top_p = top_p
-        self.min_p = min_p
-        self.repetition_penalty = repetition_penalty
-        self.presence_penalty = presence_penalty
-        self.frequency_penalty = frequency_penalty
-        self.num_beams = num_beams
-        self.length_penalty = length_penalty
-        self.system = system
+    max_new_tokens: PositiveInt = 64
+    temperature: Temperature = 0.8
+    top_p: TopP = 0.95
+    num_beams: PositiveInt = 4
+    length_penalty: NonNegativeFloat = 0.6
+    system: str | None = None
 
 
 def sampled(

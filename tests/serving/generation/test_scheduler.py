@@ -10,10 +10,11 @@ from grpc import StatusCode
 from tests.serving.generation.stand_in import StandIn, text_of
 from tfattn.errors import ServingError
 from tfattn.guidance import automaton
+from tfattn.sampling_params import SamplingParams
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.generation.limits import Occupancy, TextLimits
 from tfattn.serving.generation.orders import SEEDS_APART
-from tfattn.serving.generation.request import NEUTRAL, ChatMessage, Request
+from tfattn.serving.generation.request import ChatMessage, Request
 from tfattn.serving.generation.scheduler import Scheduler
 from tfattn.serving.generation.ticket import Ticket
 
@@ -28,7 +29,7 @@ def joined(pieces, index=0):
 
 
 def alone(model, prompt, *, length, seed=0, **settings):
-    own = {**NEUTRAL, **settings}
+    own = {**vars(SamplingParams()), **settings}
     return text_of(model.alone(list(prompt.encode()), own, seed=seed, length=length))
 
 
@@ -259,7 +260,7 @@ def test_prompts_that_do_not_do(model, prompt, words):
 
 
 def test_an_empty_prompt_is_continued_as_a_document_begins(model):
-    expected = text_of(model.alone([257], NEUTRAL, seed=0, length=20))
+    expected = text_of(model.alone([257], vars(SamplingParams()), seed=0, length=20))
     with Scheduler(model) as scheduler:
         assert joined(scheduler.write(request(""))) == joined(scheduler.write(request(()))) == expected
 
@@ -315,6 +316,61 @@ def test_a_failure_of_the_model_is_told_to_all_and_the_next_is_answered(model):
         with pytest.raises(Failure, match="out of memory"):
             list(scheduler.write(request()))
         assert joined(scheduler.write(request())) == alone(model, "Once", length=20)
+
+
+class Poisoned(StandIn):
+    """Fails where a prompt or a temperature says so."""
+
+    def prefill(self, token_ids, **inputs):
+        if (token_ids == ord("?")).any():
+            raise Failure(StatusCode.INTERNAL, "cannot read")
+        return super().prefill(token_ids=token_ids, **inputs)
+
+    def decode_step(self, temperature, allowed, **inputs):
+        if (temperature == np.float32(0.1)).any():
+            raise RuntimeError("cannot compute")
+        drawn = super().decode_step(temperature=temperature, allowed=allowed, **inputs)
+        drawn["token_ids"][temperature == np.float32(0.2)] = 5000  # in no vocabulary
+        drawn["token_ids"][temperature == np.float32(0.3)] = 7  # whatever is allowed
+        return drawn
+
+
+POISONS = [
+    request("a?" * 9),
+    request(temperature=0.1),
+    request("Once upon a time", temperature=0.1, n=3, likeliest=2),
+    request(temperature=0.2),
+    request(temperature=0.3, guided={"guided_regex": "[a-z]+"}),
+]
+
+
+def test_a_thousand_requests_that_fail_leave_those_beside_them_as_they_are(tmp_path):
+    def refuse(piece):
+        raise OSError("nobody hears it")
+
+    model = Poisoned(tmp_path)
+    asked = [request(f"Story {seed}", max_new_tokens=190, seed=seed, ignores_end=True) for seed in range(8)]
+    expected = []
+    with Scheduler(model) as scheduler:
+        for one in asked:
+            expected.append(joined(scheduler.write(one)))
+    failures = []
+    with Scheduler(model, TextLimits(most_rows=12, most_waiting=4000)) as scheduler:
+        told, ends, _ = begun(scheduler, *asked)
+        for number in range(1000):
+            is_deaf = number % 10 == 9
+            tell = refuse if is_deaf else lambda piece: isinstance(piece, Failure) and failures.append(piece)
+            scheduler.submit(request() if is_deaf else POISONS[number % len(POISONS)], Ticket(tell))
+        assert all(end.wait(60) for end in ends)
+        assert not [pieces[-1] for pieces in told if isinstance(pieces[-1], Failure)]
+        assert [joined(pieces) for pieces in told] == expected
+        assert joined(scheduler.write(request())) == alone(model, "Once", length=20)
+    assert len(failures) == 900
+    said = {failure.message for failure in failures}
+    assert said == {"cannot read", "cannot write: RuntimeError('cannot compute')"} | {
+        "cannot write: IndexError('index 5000 is out of bounds for axis 1 with size 263')",
+        "cannot write: ValueError('the token 7 may not come next')",
+    }
 
 
 def test_what_writes_no_texts_is_refused(tmp_path):

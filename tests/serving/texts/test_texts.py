@@ -2,10 +2,13 @@
 
 import concurrent.futures
 import contextlib
+import itertools
 import json
 import os
 import signal
 import socket
+import urllib.error
+import urllib.request
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,6 +21,7 @@ from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServic
 
 from benchmarks.serving.running import descendants, running, wait_until
 from tests.serving import authors
+from tfattn.sampling_params import RANGES, SamplingParams
 from tfattn.serving.api.tensors import from_proto, to_proto
 
 MODEL = authors.NAME
@@ -184,6 +188,57 @@ def test_wrong_requests_are_refused_with_what_is_wrong(client):
         completion(client, "question " * 600)
     with pytest.raises(openai.NotFoundError):
         client.completions.create(model="nobody", prompt="To be")
+
+
+# As JSON has them, or as many of its readers do.
+NUMBERS = ["0", "-0.0", "1e-45", "3.4e38", "1e39", "1e308", "NaN", "Infinity"]
+FRACTIONS = [name for name, limits in RANGES.items() if limits.kind is float]
+
+
+def posted(server, path, body):
+    """Status and answer of a request, which must come soon."""
+    request = urllib.request.Request(f"{server.rest}{path}", body.encode(), {"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)
+
+
+def test_every_number_is_answered_or_refused_and_streams_beside_it_stay_as_they_are(client, server):
+    asked = [{"prompt": f"to be {seed}", "seed": seed, "length": 200} for seed in range(3)]
+    expected = [streamed(client, **one) for one in asked]
+    plain = {"model": MODEL, "prompt": "To be", "max_tokens": 5, "seed": 1}
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        streams = [pool.submit(streamed, client, **one) for one in asked]
+        for name, number, guided in itertools.product(FRACTIONS, NUMBERS, ({}, {"guided_regex": "[a-z]+"})):
+            body = json.dumps(plain | guided).removesuffix("}") + f', "{name}": {number}}}'
+            status, answer = posted(server, "/v1/completions", body)
+            limits = RANGES[name]
+            assert status == (200 if limits.low <= float(number) <= limits.high else 400), (body, answer)
+            assert status == 200 or answer["error"]["param"] == name
+        assert [stream.result() for stream in streams] == expected
+
+
+@pytest.mark.parametrize("signature", ["serving_default", "decode_step"])
+def test_every_number_is_answered_or_refused_by_each_signature(client, server, authored, signature):
+    expected = completion(client, "To be", seed=1, length=5).choices[0].text
+    inputs = {"text": ["To be"], "max_new_tokens": [5]}
+    if signature == "decode_step":
+        width = len(json.loads((authored / MODEL / "1/assets/token_bytes.json").read_text()))
+        row = {"token_ids": [[5]], "padding_mask": [[True]], "lengths": [0], "index": [0], "seed": [1]}
+        row |= {name: [value] for name, value in vars(SamplingParams()).items()}
+        past = np.zeros((2, 2, 1, 2, 1, 8)).tolist()
+        inputs = {**row, "in_prompt": [[False] * width], "counts": [[0] * width], "allowed": [[True]], "past": past}
+    for name, number in itertools.product(FRACTIONS, NUMBERS):
+        body = json.dumps({"signature_name": signature, "inputs": inputs | {name: ["NUMBER"]}})
+        status, answer = posted(server, f"/v1/models/{MODEL}:predict", body.replace('"NUMBER"', number))
+        limits = RANGES[name]
+        with np.errstate(over="ignore"):
+            is_within = limits.low <= np.float32(number) <= limits.high
+        assert status == (200 if is_within else 400), (name, number, answer)
+        assert status == 200 or f"{name}: expected {limits}" in answer["error"]
+    assert completion(client, "To be", seed=1, length=5).choices[0].text == expected
 
 
 def test_a_process_that_dies_ends_its_streams_with_the_reason_and_the_next_is_answered(own):

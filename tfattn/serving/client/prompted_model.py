@@ -5,21 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tfattn.features import TEXT
+from tfattn.sampling_params import SamplingParams
 from tfattn.serving.client.predict import Predictor
 from tfattn.serving.client.recipe import TARGET, Recipe
 
 CONTINUATION, SCORE, LENGTH = "continuation", "score", "length"
 # The likeliest text, whatever the export does where a request says nothing.
-LIKELIEST = {
-    "temperature": 0.0,
-    "top_k": 0,
-    "top_p": 1.0,
-    "min_p": 0.0,
-    "repetition_penalty": 1.0,
-    "presence_penalty": 0.0,
-    "frequency_penalty": 0.0,
-    "seed": 0,
-}
+LIKELIEST = vars(SamplingParams(temperature=0.0)) | {"seed": 0}
 
 
 class PromptedModel:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from tfattn.sampling_params import SamplingParams
 from tfattn.serving.generation.cache import aligned
-from tfattn.serving.generation.request import NEUTRAL
 
 _TYPES = {int: np.int32, float: np.float32}
 
@@ -22,7 +22,7 @@ class Batch:
         self._arrays = {
             "seed": np.zeros(rows, np.int32),
             "index": np.zeros(rows, np.int32),
-            **{name: np.full(rows, value, _TYPES[type(value)]) for name, value in NEUTRAL.items()},
+            **{name: np.full(rows, value, _TYPES[type(value)]) for name, value in vars(SamplingParams()).items()},
             "in_prompt": aligned((rows, vocabulary_size), np.dtype(bool)),
             "counts": aligned((rows, vocabulary_size), np.dtype(np.float32)),
         }
@@ -46,12 +46,16 @@ class Batch:
             prompt_ids: (P,).
         """
         for name, value in settings.items():
-            self._arrays[name][row] = max(0, value) if name == "top_k" else value
+            self._arrays[name][row] = value
         self._arrays["seed"][row] = np.array(seed & 0xFFFFFFFF, np.uint32).view(np.int32)
         self._arrays["index"][row] = 0
         self._arrays["counts"][row] = 0.0
         self._arrays["in_prompt"][row] = False
         self._arrays["in_prompt"][row, prompt_ids] = True
+
+    def clear(self, row: int) -> None:
+        """Let a row be empty: a step reads its settings all the same."""
+        self.put(row, vars(SamplingParams()), seed=0, prompt_ids=np.zeros(0, np.int32))
 
     def count(self, row: int, token_id: int) -> None:
         """Note that a token was written in a row."""

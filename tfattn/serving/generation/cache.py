@@ -78,6 +78,12 @@ class Cache:
         """Return the keys and values (L, 2, G, length, K) of the first positions of a row, where they lie."""
         return self.array[:, :, row, :, :length]
 
+    def row(self, row: int) -> np.ndarray:
+        """Return a copy of a row as a cache of its own (L, 2, 1, G, S, K)."""
+        copy = self._empty(1, self.capacity)
+        copy[:] = self.array[:, :, row : row + 1]
+        return copy
+
     def _empty(self, rows: int, capacity: int) -> np.ndarray:
         num_layers, num_groups, head_dim, dtype = self.layout
         return aligned((num_layers, 2, rows, num_groups, capacity, head_dim), dtype)

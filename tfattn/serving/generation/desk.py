@@ -57,20 +57,34 @@ class Desk:
         else:
             self._reading = Reading(self._model, self._description.layout, row, known)
 
-    def step(self) -> Sequence[tuple[Row, Sequence[tuple[int, Token | None]]]]:
-        """Read a part of a prompt, and write tokens of every row whose prompt is read: these, by row."""
+    def step(self) -> list[tuple[Row, Sequence[tuple[int, Token | None]] | Exception]]:
+        """Read a part of a prompt, and write tokens of every row whose prompt is read.
+
+        Returns:
+            as `RunningBatch.step`, and a row whose prompt cannot be read with the exception that ends it.
+        """
+        failed = []
+        try:
+            self._read_more()
+        except Exception as error:
+            failed = [(self._reading.row, error)]
+            self._reading = None
+        return failed + (self._running.step() if self._running.rows else [])
+
+    def _read_more(self) -> None:
         if self._reading is not None:
             self._reading.read_more(PART if self._running.rows else PART_ALONE)
             if self._reading.is_done:
                 self._running.join(self._reading.row, self._reading.keys_values)
                 self._reading = None
-        return self._running.step() if self._running.rows else []
 
     def end(self, row: Row) -> None:
         """Let a row leave, if it has begun."""
         if row in self._running.rows:
-            self._prefixes.add(row.read_ids, self._running.keys_values(row))
-            self._running.leave(row)
+            try:
+                self._prefixes.add(row.read_ids, self._running.keys_values(row))
+            finally:
+                self._running.leave(row)
         elif self._reading is not None and self._reading.row is row:
             self._reading = None
 

@@ -4,9 +4,10 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt, ValidationError, create_model
 from pydantic.functional_validators import AfterValidator
 
+from tfattn.sampling_params import ANNOTATIONS, RANGES, SamplingParams
 from tfattn.serving.api.failure import Failure, invalid
 
 MOST_CHOICES, MOST_PROMPTS = 16, 16
@@ -48,45 +49,18 @@ class ChatMessage(BaseModel):
 Prompt = str | tuple[int, ...] | tuple[ChatMessage, ...]
 
 
-class Settings(BaseModel):
-    """How a text is written; None stands for what the export says, or else for what changes nothing.
+_STRICT = ConfigDict(strict=True, frozen=True)
+_OPTIONAL = {name: (annotation | None, None) for name, annotation in ANNOTATIONS.items()}
 
-    Attributes:
-        temperature: divides the logits; at 0 the likeliest token is taken.
-        top_k: how many of the likeliest tokens may be drawn; 0 or -1 for all.
-        top_p: the sum of probabilities that the likeliest tokens need to reach, above 0; 1 for all.
-        min_p: the fraction of the largest probability that a token needs to have; 0 for all.
-        repetition_penalty: divides the logits of tokens that stand in the prompt or were written; 1 changes nothing.
-        presence_penalty: is subtracted from the logits of tokens that were written.
-        frequency_penalty: is subtracted for each time that a token was written.
-    """
 
-    model_config = ConfigDict(strict=True, frozen=True)
-
-    temperature: Annotated[FiniteFloat, Field(ge=0)] | None = None
-    top_k: Annotated[int, Field(ge=-1, le=2**31 - 1)] | None = None
-    top_p: Annotated[FiniteFloat, Field(gt=0, le=1)] | None = None
-    min_p: Annotated[FiniteFloat, Field(ge=0, le=1)] | None = None
-    repetition_penalty: Annotated[FiniteFloat, Field(gt=0, le=100)] | None = None
-    presence_penalty: Annotated[FiniteFloat, Field(ge=-2, le=2)] | None = None
-    frequency_penalty: Annotated[FiniteFloat, Field(ge=-2, le=2)] | None = None
+class Settings(create_model("OptionalSamplingParams", __config__=_STRICT, **_OPTIONAL)):
+    """Those of `SamplingParams` that a request gives; None means what the export says, or else the default."""
 
     def complete(self, defaults: Mapping[str, float]) -> dict[str, float]:
         """Return every setting, those that are not given as an export says."""
-        given = {name: getattr(self, name) for name in NEUTRAL}
-        return {name: defaults.get(name, NEUTRAL[name]) if value is None else value for name, value in given.items()}
-
-
-# What changes nothing.
-NEUTRAL = {
-    "temperature": 1.0,
-    "top_k": 0,
-    "top_p": 1.0,
-    "min_p": 0.0,
-    "repetition_penalty": 1.0,
-    "presence_penalty": 0.0,
-    "frequency_penalty": 0.0,
-}
+        usual = vars(SamplingParams()) | dict(defaults)
+        given = {name: getattr(self, name) for name in ANNOTATIONS}
+        return {name: usual[name] if value is None else value for name, value in given.items()}
 
 
 class Request(Settings):
@@ -151,6 +125,8 @@ def refusal(error: ValidationError) -> Failure:
     of_type = [one for one in problems if one["loc"][:1] == place and not one["type"].endswith("_type")]
     problem = (of_type or problems)[0]
     message = problem["msg"].removeprefix("Value error, ")
+    if place and place[0] in RANGES and not problem["type"].endswith("_type"):
+        message = f"expected {RANGES[place[0]]}"  # as the signatures of an export word it
     if problem["type"] not in ("json_invalid", "missing", "value_error"):
         message = f"{message}, received {_shown(problem['input'])}"
     failure = invalid(": ".join([*map(str, place), message]))

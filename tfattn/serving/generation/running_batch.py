@@ -1,5 +1,8 @@
 """The texts that are written together, a token of each at every step; rows join and leave between steps."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 
 from tfattn.serving.generation.batch import Batch
@@ -16,6 +19,20 @@ PATIENCE = 16
 # So many tokens a step reads, guesses included: that takes about as long as one, for either reads all weights. Twice as
 # many take a third longer, and guesses seldom save as much.
 MOST_READ = 8
+
+
+class Drawn(NamedTuple):
+    """What a step has drawn for a row.
+
+    Attributes:
+        tokens: the next tokens: one, and one after each guess that was right; and what is reported of each.
+        num_guessed: how many tokens were guessed.
+        keys_values: (L, 2, G, T, K), of the tokens that were read: as many as `tokens`.
+    """
+
+    tokens: list[tuple[int, Token | None]]
+    num_guessed: int
+    keys_values: np.ndarray
 
 
 class RunningBatch:
@@ -45,11 +62,11 @@ class RunningBatch:
             keys_values: (L, 2, G, S, K), the first of which are those of the row; None where it has none.
         """
         place = len(self.rows)
-        self.rows.append(row)
-        self._make_room()
+        self._make_room([*self.rows, row])
         if keys_values is not None:
             self._cache.write(place, 0, keys_values[:, :, :, : row.num_read])
         self._batch.put(place, row.settings, seed=row.seed, prompt_ids=row.prompt_ids)
+        self.rows.append(row)
 
     def leave(self, row: Row) -> None:
         """Take a row out; the last one takes its place."""
@@ -59,6 +76,7 @@ class RunningBatch:
             self.rows[place] = moved
             self._cache.write(place, 0, self._cache.read(last, moved.num_read))
             self._batch.move(last, place)
+        self._batch.clear(last)
         if not self.rows:
             self._resize(1, LEAST_CAPACITY)
 
@@ -66,35 +84,63 @@ class RunningBatch:
         """Return the keys and values (L, 2, G, S, K) of a row, where they lie."""
         return self._cache.read(self.rows.index(row), row.num_read)
 
-    def step(self) -> list[tuple[Row, list[tuple[int, Token | None]]]]:
-        """Draw the next tokens of each row: one, and one behind each guess that was right.
+    def step(self) -> list[tuple[Row, list[tuple[int, Token | None]] | Exception]]:
+        """Draw the next tokens of each row: one, and one after each guess that was right.
 
         Returns:
-            each row with its tokens and what is told of them, which it is to get before any row joins or leaves.
+            each row with its tokens and what is reported of them, which it is to get before any row joins or leaves; or
+            with the exception that ends it.
         """
-        longest = max(row.num_read for row in self.rows)
-        limit = min(MOST_READ // len(self.rows), self._description.context - longest) - 1
-        guesses = [row.guesses(limit) for row in self.rows]
-        most = max(map(len, guesses))
-        self._make_room(most)
-        drawn = self._model.run(STEP, self._inputs(guesses, most), self._outputs())
-        found = []
-        for place, (row, guessed) in enumerate(zip(self.rows, guesses, strict=True)):
-            token_ids = drawn["token_ids"][place].tolist()
-            right = num_right(guessed, token_ids)
-            row.learn(len(guessed), right)
-            self._cache.write(place, row.num_read, drawn["keys_values"][:, :, place, :, : right + 1])
-            for token_id in token_ids[: right + 1]:
+        drawn = self._drawn(slice(0, len(self.rows)))
+        return [(row, self._kept(place, drawn[place])) for place, row in enumerate(self.rows)]
+
+    def _kept(self, place: int, drawn: Drawn | Exception) -> list[tuple[int, Token | None]] | Exception:
+        """Note what was drawn for a row, and return its tokens."""
+        if isinstance(drawn, Exception):
+            return drawn
+        try:
+            for token_id, _ in drawn.tokens:
                 self._batch.count(place, token_id)
-            told = [self._told(row, token_ids[time], drawn, place, time) for time in range(right + 1)]
-            found.append((row, list(zip(token_ids, told, strict=False))))
+            self._cache.write(place, self.rows[place].num_read, drawn.keys_values)
+            self.rows[place].learn(drawn.num_guessed, len(drawn.tokens) - 1)
+        except Exception as error:
+            return error
+        return drawn.tokens
+
+    def _drawn(self, places: slice) -> list[Drawn | Exception]:
+        """Draw tokens for some rows; where that fails, for each of them alone, so that one cannot end the others."""
+        try:
+            return self._computed(places)
+        except Exception as error:
+            alone = [slice(place, place + 1) for place in range(places.start, places.stop)]
+            return [error] if len(alone) == 1 else [drawn for place in alone for drawn in self._drawn(place)]
+
+    def _computed(self, places: slice) -> list[Drawn | Exception]:
+        rows = self.rows[places]
+        longest = max(row.num_read for row in rows)
+        limit = min(MOST_READ // len(rows), self._description.context - longest) - 1
+        guesses = [row.guesses(limit) for row in rows]
+        self._make_room(self.rows, max(map(len, guesses)))
+        drawn = self._model.run(STEP, self._inputs(places, guesses), self._outputs())
+        found = []
+        for place, (row, guessed) in enumerate(zip(rows, guesses, strict=True)):
+            own = {name: array[:, :, place] if name == "keys_values" else array[place] for name, array in drawn.items()}
+            token_ids = own["token_ids"].tolist()
+            token_ids = token_ids[: num_right(guessed, token_ids) + 1]
+            tokens = [(token_id, self._told(row, token_id, own, time)) for time, token_id in enumerate(token_ids)]
+            found.append(Drawn(tokens, len(guessed), own["keys_values"][:, :, :, : len(tokens)]))
         return found
 
-    def _inputs(self, guesses: list[list[int]], most: int) -> dict[str, np.ndarray]:
-        num_rows = self._cache.rows
-        token_ids, lengths = np.zeros((num_rows, 1 + most), np.int32), np.zeros(num_rows, np.int32)
-        padding_mask = np.zeros(token_ids.shape, bool)
-        for place, (row, guessed) in enumerate(zip(self.rows, guesses, strict=True)):
+    def _inputs(self, places: slice, guesses: Sequence[Sequence[int]]) -> dict[str, np.ndarray]:
+        """Return what a step reads of some rows: of all with the room for others, as it lies, or of one."""
+        rows, past = self.rows[places], self._cache.array
+        if len(rows) < len(self.rows):
+            past = self._cache.row(places.start)
+        else:
+            places = slice(0, self._cache.rows)
+        token_ids = np.zeros((past.shape[2], 1 + max(map(len, guesses))), np.int32)
+        lengths, padding_mask = np.zeros(len(token_ids), np.int32), np.zeros(token_ids.shape, bool)
+        for place, (row, guessed) in enumerate(zip(rows, guesses, strict=True)):
             token_ids[place, : 1 + len(guessed)] = [row.last_id, *guessed]
             padding_mask[place, : 1 + len(guessed)] = True
             lengths[place] = row.num_read
@@ -102,26 +148,26 @@ class RunningBatch:
             "token_ids": token_ids,
             "padding_mask": padding_mask,
             "lengths": lengths,
-            "past": self._cache.array,
-            "allowed": self._allowed(),
-            **({"logit_bias": self._logit_bias()} if self._description.takes_logit_bias else {}),
-            **self._batch.feeds(),
+            "past": past,
+            "allowed": self._allowed(rows, len(token_ids)),
+            **({"logit_bias": self._logit_bias(rows, len(token_ids))} if self._description.takes_logit_bias else {}),
+            **{name: array[places] for name, array in self._batch.feeds().items()},
         }
 
-    def _allowed(self) -> np.ndarray:
-        allowed = [row.allowed for row in self.rows]
+    def _allowed(self, rows: Sequence[Row], count: int) -> np.ndarray:
+        allowed = [row.allowed for row in rows]
         if all(one is None for one in allowed):
-            return np.ones((self._cache.rows, 1), bool)
-        every = np.ones((self._cache.rows, self._description.vocabulary_size), bool)
+            return np.ones((count, 1), bool)
+        every = np.ones((count, self._description.vocabulary_size), bool)
         for place, one in enumerate(allowed):
             if one is not None:
                 every[place] = one
         return every
 
-    def _logit_bias(self) -> np.ndarray:
-        width = self._description.vocabulary_size if any(row.logit_bias for row in self.rows) else 1
-        every = np.zeros((self._cache.rows, width), np.float32)
-        for place, row in enumerate(self.rows):
+    def _logit_bias(self, rows: Sequence[Row], count: int) -> np.ndarray:
+        width = self._description.vocabulary_size if any(row.logit_bias for row in rows) else 1
+        every = np.zeros((count, width), np.float32)
+        for place, row in enumerate(rows):
             if row.logit_bias:
                 every[place, list(row.logit_bias)] = list(row.logit_bias.values())
         return every
@@ -131,23 +177,23 @@ class RunningBatch:
         wants_all = any(row.likeliest is not None for row in self.rows)
         return () if wants_all else ("token_ids", "keys_values")
 
-    def _told(self, row: Row, token_id: int, drawn: dict[str, np.ndarray], place: int, time: int) -> Token | None:
+    def _told(self, row: Row, token_id: int, drawn: dict[str, np.ndarray], time: int) -> Token | None:
         if row.likeliest is None:
             return None
         likeliest = ()
         if row.likeliest:
-            ids = drawn["likeliest_ids"][place, time, : row.likeliest].tolist()
-            values = drawn["likeliest_log_probabilities"][place, time, : row.likeliest].tolist()
+            ids = drawn["likeliest_ids"][time, : row.likeliest].tolist()
+            values = drawn["likeliest_log_probabilities"][time, : row.likeliest].tolist()
             likeliest = tuple((self._text(one), value) for one, value in zip(ids, values, strict=True))
-        return Token(token_id, self._text(token_id), float(drawn["log_probability"][place, time]), likeliest)
+        return Token(token_id, self._text(token_id), float(drawn["log_probability"][time]), likeliest)
 
     def _text(self, token_id: int) -> str:
         return self._description.token_bytes[token_id].decode("latin-1")
 
-    def _make_room(self, num_guesses: int = 0) -> None:
+    def _make_room(self, for_rows: Sequence[Row], num_guesses: int = 0) -> None:
         """Let the cache have room for a further position of every row and guesses, and not much more for long."""
-        longest = max((row.num_read + 1 + num_guesses for row in self.rows), default=0)
-        rows = room(len(self.rows), least=1, most=self._most_rows)
+        longest = max(row.num_read + 1 + num_guesses for row in for_rows)
+        rows = room(len(for_rows), least=1, most=self._most_rows)
         capacity = room(longest, least=LEAST_CAPACITY, most=self._description.context)
         is_small = rows > self._cache.rows or capacity > self._cache.capacity
         is_large = rows < self._cache.rows or capacity < self._cache.capacity
@@ -159,5 +205,6 @@ class RunningBatch:
 
     def _resize(self, rows: int, capacity: int) -> None:
         self._too_large = 0
+        batch = self._batch.resized(rows)  # first, so that both change or neither
         self._cache.resize(rows, capacity)
-        self._batch = self._batch.resized(rows)
+        self._batch = batch

@@ -33,7 +33,7 @@ class Scheduler:
     """Writes texts with an exported model, in a thread of its own; any thread may ask.
 
     At every step a token is written of each text; between steps, texts join and leave. What a text is does not depend
-    on the others.
+    on the others, and an exception in one ends its own request alone.
 
     Args:
         model: the model; it must have been exported by the task language_modeling.
@@ -138,9 +138,8 @@ class Scheduler:
                     break
             try:
                 self._step()
-            except Exception as error:  # whatever it is, whoever waits must hear of it, and others be answered
-                known = isinstance(error, Failure)
-                self._fail(error if known else Failure(StatusCode.INTERNAL, f"cannot write: {error!r}"))
+            except Exception as error:  # of no text alone: every caller must hear of it, and others be answered
+                self._fail(_failure(error))
         self._fail(Failure(StatusCode.UNAVAILABLE, "The model is being unloaded"))
 
     def _step(self) -> None:
@@ -148,25 +147,34 @@ class Scheduler:
         self._admit()
         written = [(row, self._added(row, drawn)) for row, drawn in self._desk.step()]
         for row, pieces in written:
-            if row.finish_reason:
-                self._desk.end(row)
-            for piece in pieces:
-                self._told(row, piece)
+            with self._ending_alone(row):
+                if row.finish_reason:
+                    self._desk.end(row)
+                for piece in pieces:
+                    self._told(row, piece)
         self._tell_occupancy()
 
-    def _added(self, row: Row, drawn: Sequence[tuple[int, Token | None]]) -> list[Piece]:
+    def _added(self, row: Row, drawn: Sequence[tuple[int, Token | None]] | Exception) -> list[Piece]:
         """Add tokens to a row until it ends, and return what it has more than before."""
         pieces = []
-        for token_id, told in drawn:
-            try:
+        with self._ending_alone(row):
+            if isinstance(drawn, Exception):
+                raise drawn
+            for token_id, told in drawn:
                 piece = row.add(token_id, self.description.token_bytes[token_id], told)
-            except ServingError as error:
-                self._tickets[row].fail(invalid(str(error)))
-                break
-            pieces += [piece] if piece is not None else []
-            if row.finish_reason:
-                break
+                pieces += [piece] if piece is not None else []
+                if row.finish_reason:
+                    break
         return pieces
+
+    @contextlib.contextmanager
+    def _ending_alone(self, row: Row) -> Iterator[None]:
+        """Let an exception in the block end the request of a row, whose rows are then free from the next step on."""
+        ticket = self._tickets[row]
+        try:
+            yield
+        except Exception as error:
+            ticket.fail(_failure(error))
 
     def _told(self, row: Row, piece: Piece) -> None:
         ticket = self._tickets[row]
@@ -177,7 +185,8 @@ class Scheduler:
     def _drop_cancelled(self) -> None:
         cancelled = {row: ticket for row, ticket in list(self._tickets.items()) if ticket.is_cancelled}
         for row in cancelled:
-            self._desk.end(row)
+            with self._ending_alone(row):
+                self._desk.end(row)
             self._forget(row)
         for ticket in set(cancelled.values()):
             ticket.end()
@@ -193,7 +202,8 @@ class Scheduler:
         while self._waiting and self._desk.has_room:
             with self._changed:
                 row = self._waiting.popleft()
-            self._desk.begin(row)
+            with self._ending_alone(row):
+                self._desk.begin(row)
 
     def _fail(self, failure: Failure) -> None:
         """Tell everybody, and begin anew with nothing."""
@@ -211,3 +221,11 @@ class Scheduler:
         if occupancy != self._observed:
             self._observed = occupancy
             self._observe(occupancy)
+
+
+def _failure(error: Exception) -> Failure:
+    """Return what a caller hears of an exception: what guides a text raises a ServingError, which the caller caused."""
+    if isinstance(error, Failure):
+        return error
+    is_caused = isinstance(error, ServingError)
+    return invalid(str(error)) if is_caused else Failure(StatusCode.INTERNAL, f"cannot write: {error!r}")

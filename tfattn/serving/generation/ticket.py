@@ -1,5 +1,6 @@
 """Who hears of the texts of a request, and may say that nobody waits for them any more."""
 
+import contextlib
 from collections.abc import Callable
 
 from tfattn.serving.api.failure import Failure
@@ -44,7 +45,8 @@ class Ticket:
     def fail(self, failure: Failure) -> None:
         """Tell that nothing more comes, and why."""
         self.is_cancelled = True
-        self.end(failure)
+        with contextlib.suppress(Exception):  # the failure may be that nothing can be told
+            self.end(failure)
 
     def end(self, failure: Failure | None = None) -> None:
         """Tell that nothing more comes, unless that was told before."""
