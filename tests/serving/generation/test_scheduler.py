@@ -349,7 +349,7 @@ def test_a_thousand_requests_that_fail_leave_those_beside_them_as_they_are(tmp_p
         raise OSError("nobody hears it")
 
     model = Poisoned(tmp_path)
-    asked = [request(f"Story {seed}", max_new_tokens=190, seed=seed, ignores_end=True) for seed in range(8)]
+    asked = [request(f"Story {seed}", max_new_tokens=190, seed=seed, ignore_eos=True) for seed in range(8)]
     expected = []
     with Scheduler(model) as scheduler:
         for one in asked:

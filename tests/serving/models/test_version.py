@@ -154,7 +154,7 @@ def test_a_process_that_hangs_while_it_writes_texts_is_replaced(authored):
         await served.load()
         first = await served._process
         for is_stopped in (False, True):
-            pieces = served.write(Request(prompts=("x",), max_new_tokens=20, ignores_end=True))
+            pieces = served.write(Request(prompts=("x",), max_new_tokens=20, ignore_eos=True))
             await anext(pieces)
             if is_stopped:
                 os.kill(first._process.pid, signal.SIGSTOP)
