@@ -250,7 +250,7 @@ def test_a_process_that_dies_ends_its_streams_with_the_reason_and_the_next_is_an
     with pytest.raises(openai.APIError, match="process died while it wrote"):
         list(stream)
     assert completion(client, "To be").choices[0].text == expected
-    assert server.figure(TEXTS) == 0
+    wait_until(lambda: server.figure(TEXTS) == 0)
 
 
 def test_a_server_that_is_told_to_end_finishes_its_streams(own):
