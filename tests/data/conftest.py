@@ -8,9 +8,9 @@ import tensorflow as tf
 
 from tests.data.small_parts import PART_BYTES
 from tfattn import files
-from tfattn.data import parts
 from tfattn.data.encoding import Feature, described
 from tfattn.data.records import write_records
+from tfattn.formats import parts
 from tfattn.preprocessing.preprocessor import Preprocessor
 
 FEATURES = {

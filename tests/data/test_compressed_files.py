@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from tfattn.data.conll_files import ConllFile
-from tfattn.data.csv_files import CsvFile
 from tfattn.data.document_files import DocumentFiles
-from tfattn.data.jsonl_files import JsonLinesFile
 from tfattn.data.parallel_files import ParallelFiles
-from tfattn.data.squad_files import SquadFile
 from tfattn.errors import DataError
+from tfattn.formats.conll_files import ConllFile
+from tfattn.formats.csv_files import CsvFile
+from tfattn.formats.jsonl_files import JsonLinesFile
+from tfattn.formats.squad_files import SquadFile
 
 QUESTIONS = [{"question": f"é{number}?", "answers": []} for number in range(300)]
 CONTENTS = {

@@ -72,7 +72,9 @@ def test_files_parse_by_the_features_of_google_research_bert(create):
 )
 def test_flags_are_written_as_absl_reads_them(monkeypatch, command, flags, folds, hides_words):
     given = {}
-    monkeypatch.setattr(create_pretraining_data, "create_pretraining_data", lambda **options: given.update(options) or 0)
+    monkeypatch.setattr(
+        create_pretraining_data, "create_pretraining_data", lambda **options: given.update(options) or 0
+    )
     required = [f"--{name}={FLAGS[name]}" for name in ("input_file", "output_file", "vocab_file")]
     answer = command("create-pretraining-data", *required, *flags)
     assert answer.status == 0, answer.errors

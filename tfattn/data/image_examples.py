@@ -6,11 +6,11 @@ import tensorflow as tf
 
 from tfattn.data.encoding import Feature
 from tfattn.data.examples import Drawing, Example, Examples, fields_of
-from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.data.transforms import Transform
 from tfattn.errors import ConfigError
 from tfattn.features import IMAGE, IMAGES
+from tfattn.formats.source import Row
 from tfattn.preprocessing.images import Images, as_images
 from tfattn.preprocessing.preprocessor import Preprocessor
 

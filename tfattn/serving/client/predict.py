@@ -12,9 +12,10 @@ from tfattn import files
 from tfattn.errors import ConfigError, DataError, RefusedError, TfattnError
 from tfattn.features import SOURCE, TEXT
 from tfattn.formats import numbers
+from tfattn.formats.file_formats import InputKind
 from tfattn.formats.training_file import TrainingFile
 from tfattn.serving.client import image_rows, input_rows, output_lines
-from tfattn.serving.client.input_rows import InputKind, InputRow
+from tfattn.serving.client.input_rows import InputRow
 from tfattn.serving.client.output_lines import EMPTY, ERROR, FailedRow, OutputLine
 
 BATCH_SIZE = 32
