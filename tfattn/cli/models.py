@@ -46,6 +46,9 @@ def predict(
         typer.Option("--format", help="How to read the input, where neither its suffix nor the training file tells."),
     ] = None,
     batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Rows in a batch.")] = 64,
+    arrays: Annotated[
+        bool, typer.Option("--arrays", help="Write arrays, such as vectors, to csv and tsv as well; jsonl has them.")
+    ] = False,
     folder: Folder = Path("saved_models"),
     token_file: TokenFile = None,
     allow_operation: Annotated[
@@ -56,7 +59,7 @@ def predict(
     ] = None,
 ) -> None:
     """Answer a file of inputs from an export or a server, a line for each row."""
-    options = {"format": format, "batch_size": batch_size, "folder": folder, "token_file": token_file}
+    options = {"format": format, "arrays": arrays, "batch_size": batch_size, "folder": folder, "token_file": token_file}
     loading.serving().predict(model, input, output, allow_operations=allow_operation or (), **options)
 
 
