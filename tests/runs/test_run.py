@@ -119,3 +119,9 @@ def test_the_newest_run_is_the_one_whose_stage_began_last(run, tmp_path):
 def test_keys_that_have_moved_are_named_where_they_are_now(run, key):
     with pytest.raises(ConfigError, match=f"training.{key}: the key is now `ensemble.{key}`"):
         run(f"training.{key}=5")
+
+
+def test_a_folder_in_the_place_of_the_link_is_refused_before_anything_is_computed(run, tmp_path):
+    (tmp_path / "runs/tiny/latest").mkdir(parents=True)
+    with pytest.raises(ConfigError, match="runs/tiny/latest: a folder is in the place of the link to the newest run"):
+        run()
