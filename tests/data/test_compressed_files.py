@@ -63,6 +63,15 @@ def test_an_error_names_the_line_of_what_the_file_holds(folder):
         list(JsonLinesFile(path=f"{folder}/rows.jsonl.gz", fields={"x": "x"}).rows())
 
 
+@pytest.mark.parametrize(("suffix", "compress"), [(".gz", gzip.compress), (".bz2", bz2.compress)])
+def test_a_small_file_that_holds_very_much_is_refused(tmp_path, monkeypatch, suffix, compress):
+    monkeypatch.setattr("tfattn.files.compressed.RATIO_FROM", 1 << 20)
+    path = tmp_path / f"rows.jsonl{suffix}"
+    path.write_bytes(compress(b"\n" * (3 << 20)))
+    with pytest.raises(DataError, match=f"rows.jsonl{suffix}: the compressed file holds far more than its size"):
+        list(JsonLinesFile(path=str(path), fields={"x": "x"}).rows())
+
+
 @pytest.mark.parametrize("suffix", [".gz", ".bz2"])
 @pytest.mark.parametrize("damage", ["cut", "another byte", "no such format"])
 def test_a_damaged_file_is_one_message_that_names_it(folder, suffix, damage):
