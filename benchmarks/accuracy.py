@@ -25,10 +25,10 @@ from tfattn.config.build import build
 from tfattn.config.resolve import resolve
 from tfattn.data.division import SPLITS, divide
 from tfattn.data.section import Data
-from tfattn.data.source import Row
 from tfattn.data.split import TRAIN, VALIDATION
 from tfattn.data.survey import Survey, complete_rows, survey
 from tfattn.data.units import Work, numbered_parts
+from tfattn.formats.source import Row
 
 OURS = "tfattn"
 

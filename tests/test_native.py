@@ -44,3 +44,19 @@ def test_what_is_made_later_is_looked_through_for_garbage():
     frozen = gc.get_freeze_count()
     native.with_tensorflow("tfattn.native")
     assert gc.isenabled() and gc.get_freeze_count() == frozen
+
+
+LIMITED = """
+import resource
+resource.setrlimit(resource.RLIMIT_AS, (2_500_000_000, resource.RLIM_INFINITY))
+from tfattn import native
+from tfattn.cli import program
+program.app = native.import_tensorflow
+program.main()
+"""
+
+
+def test_too_little_address_space_is_one_message_and_no_abort():
+    done = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True)
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+    assert "the limit of address space is too low for TensorFlow: expected at least 4,294,967,296 bytes" in done.stderr

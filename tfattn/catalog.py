@@ -8,6 +8,8 @@ which says all that belongs to one. A YAML file can only name what is listed: a 
 
 from dataclasses import dataclass
 
+from tfattn.formats.file_formats import FILE_FORMATS
+
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
@@ -136,18 +138,15 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "local": "tfattn.data.local_engine:Local",
     },
     "sources": {
+        **{name: format.source for name, format in FILE_FORMATS.items()},
         "bert_records": "tfattn.data.bert_records:BertRecords",
-        "conll": "tfattn.data.conll_files:ConllFile",
-        "csv": "tfattn.data.csv_files:CsvFile",
         "csv_images": "tfattn.data.csv_images:CsvImages",
         "documents": "tfattn.data.document_files:DocumentFiles",
         "image_folder": "tfattn.data.image_folder:ImageFolder",
-        "jsonl": "tfattn.data.jsonl_files:JsonLinesFile",
         "mediawiki": "tfattn.data.mediawiki:MediaWikiDump",
         "parallel": "tfattn.data.parallel_files:ParallelFiles",
         "plain_text": "tfattn.data.plain_text:PlainText",
         "several": "tfattn.data.several:Several",
-        "squad": "tfattn.data.squad_files:SquadFile",
         "xml": "tfattn.data.xml_files:XmlFiles",
     },
     "preprocessors": {
@@ -205,7 +204,7 @@ CONTRACTS: dict[str, str] = {
     "examples": "tfattn.data.examples:Examples",
     "served": "tfattn.export.served:Served",
     "engines": "tfattn.data.engine:Engine",
-    "sources": "tfattn.data.source:Source",
+    "sources": "tfattn.formats.source:Source",
     "preprocessors": "tfattn.preprocessing.preprocessor:Preprocessor",
     "optimizers": "tfattn.training.optimizers:Optimizer",
     "averages": "tfattn.training.averages:Averaging",

@@ -9,9 +9,9 @@ from typing import Any
 from tfattn import console, pretrained
 from tfattn.errors import ConfigError
 from tfattn.features import TEXT, TEXT_A, TEXT_B
+from tfattn.formats.file_formats import InputKind
 from tfattn.formats.training_file import TrainingFile
 from tfattn.serving.client import input_rows
-from tfattn.serving.client.input_rows import InputKind
 from tfattn.vectors import vector_files
 from tfattn.vectors.text_encoder import Pooling, TextEncoder
 

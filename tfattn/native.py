@@ -5,9 +5,15 @@ import gc
 import importlib
 import importlib.util
 import os
+import resource
 import sys
 from collections.abc import Iterator
 from types import ModuleType
+
+from tfattn.errors import ConfigError
+
+# Loading TensorFlow maps 2.1 GB and its first operation 0.4 GB more, most of which is never touched.
+MIN_ADDRESS_SPACE = 4 << 30
 
 
 @contextlib.contextmanager
@@ -45,11 +51,26 @@ def import_tensorflow() -> None:
 
     That is Keras, with it matplotlib and scikit-learn, and JAX where it is installed: up to half of the time, and a
     third of the memory that the process has for itself. Who imports them afterwards, or asks for tf.keras, gets them.
+
+    Raises:
+        ConfigError: the process may have so little address space that TensorFlow would abort it.
     """
     if "tensorflow" in sys.modules:
         return
+    _check_address_space()
     with _no_garbage(), _absent("keras", "tensorflow_text.python.keras", "jax"):
         import tensorflow_text  # noqa: F401
+
+
+def _check_address_space() -> None:
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < MIN_ADDRESS_SPACE:
+        raise ConfigError(
+            "the limit of address space is too low for TensorFlow",
+            expected=f"at least {MIN_ADDRESS_SPACE:,} bytes",
+            received=f"{limit:,}",
+            remedy="Raise the limit (`ulimit -v`, `prlimit --as`); to limit memory itself, use a control group.",
+        )
 
 
 @contextlib.contextmanager

@@ -16,7 +16,6 @@ from tfattn.config.seal import sealed
 from tfattn.config.show import to_yaml
 from tfattn.data.prepare import prepare as prepare_data
 from tfattn.data.records import write_encoded
-from tfattn.data.source import Source
 from tfattn.data.split import TRAIN, VALIDATION
 from tfattn.errors import DataError
 from tfattn.evaluation.evaluate import LEFT
@@ -25,6 +24,7 @@ from tfattn.export.saved_model import export as write_export
 from tfattn.export.saved_model import exported, finish
 from tfattn.export.served import Served
 from tfattn.formats.columns import as_columns
+from tfattn.formats.source import Source
 from tfattn.formats.training_file import TrainingFile
 from tfattn.runs import identity
 from tfattn.runs.data import data_of

@@ -65,6 +65,8 @@ def test_places_are_file_line_and_column():
         ("? [1, 2]\n: 3", "a key must be a plain word"),
         ("a: &x {b: *x}", "nested too deeply by aliases"),
         ("a: " + "9" * 5000, "f:1:1: not a valid int"),
+        ("a: 0x" + "f" * 6000, "f:1:1: not a valid int: received '0xfff"),
+        ("a: 0o" + "7" * 6000, "f:1:1: not a valid int"),
     ],
 )
 def test_what_is_refused_says_where(text, message):

@@ -8,9 +8,9 @@ import tensorflow as tf
 
 from tests.data.small_parts import PART_BYTES
 from tfattn import files
-from tfattn.data import parts
 from tfattn.data.encoding import Feature, described
 from tfattn.data.records import write_records
+from tfattn.formats import parts
 from tfattn.preprocessing.preprocessor import Preprocessor
 
 FEATURES = {
@@ -42,14 +42,19 @@ def make_folder(tmp_path, examples):
     """Writes the examples as 53 training rows in six shards, and returns the folder."""
 
     def make(name: str = "prepared") -> Path:
-        splits = {}
-        with files.atomic_folder(tmp_path / name, features=described(FEATURES), splits=splits) as folder:
-            splits["train"] = write_records(
-                folder, "train", examples, features=FEATURES, num_rows=len(examples), rows_per_shard=10
-            )
-        return tmp_path / name
+        return write_folder(tmp_path / name, examples)
 
     return make
+
+
+def write_folder(path: Path, examples: list[dict]) -> Path:
+    """Write examples as training rows in shards of ten, and return the folder."""
+    splits = {}
+    with files.atomic_folder(path, features=described(FEATURES), splits=splits) as folder:
+        splits["train"] = write_records(
+            folder, "train", examples, features=FEATURES, num_rows=len(examples), rows_per_shard=10
+        )
+    return path
 
 
 class Words(Preprocessor):

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from tfattn import files
-from tfattn.data import parts
 from tfattn.data.batching import Batching
 from tfattn.data.document_files import DocumentFiles
 from tfattn.data.engine import Engine
@@ -17,6 +16,7 @@ from tfattn.data.section import Data
 from tfattn.data.sentence_pairs import SentencePairs
 from tfattn.data.split import Split
 from tfattn.data.targets import Target
+from tfattn.formats import parts
 from tfattn.preprocessing.wordpiece import WordPiece
 
 WORDS = [f"w{number}" for number in range(300)]

@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import Any
 
 from tfattn import files
-from tfattn.data import parts
 from tfattn.data.batching import Batching
 from tfattn.data.class_targets import Classes
-from tfattn.data.csv_files import CsvFile
 from tfattn.data.engine import Engine
 from tfattn.data.examples import Examples
 from tfattn.data.prepare import prepare
 from tfattn.data.section import Data
 from tfattn.data.split import Split
+from tfattn.formats import parts
+from tfattn.formats.csv_files import CsvFile
 from tfattn.preprocessing.table import TableColumns
 
 PART_BYTES = 256  # of about 35 rows

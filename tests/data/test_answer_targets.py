@@ -7,9 +7,9 @@ import pytest
 
 from tfattn.data.answer_targets import NO_ANSWER, REMARKS, Answers
 from tfattn.data.coded import Coded
-from tfattn.data.source import Row
-from tfattn.data.squad_files import SquadFile
 from tfattn.errors import DataError
+from tfattn.formats.source import Row
+from tfattn.formats.squad_files import SquadFile
 
 CONTEXT = "Rome. rome is older than Rome"
 

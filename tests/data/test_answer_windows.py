@@ -7,7 +7,7 @@ from tfattn.data.answer_targets import Answers
 from tfattn.data.answer_windows import AnswerWindows
 from tfattn.data.encoding import serialized
 from tfattn.data.examples import Drawing
-from tfattn.data.source import Row
+from tfattn.formats.source import Row
 from tfattn.preprocessing.vocabulary import SPECIAL_TOKENS
 from tfattn.preprocessing.wordpiece import WordPiece
 

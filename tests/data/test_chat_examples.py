@@ -8,14 +8,14 @@ import pytest
 from tfattn.data.batching import Batching
 from tfattn.data.chat_examples import ChatExamples
 from tfattn.data.examples import Drawing
-from tfattn.data.jsonl_files import JsonLinesFile
 from tfattn.data.prepare import prepare
 from tfattn.data.reader import Reader
 from tfattn.data.section import Data
-from tfattn.data.source import Row
 from tfattn.data.split import Split
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, DataError
+from tfattn.formats.jsonl_files import JsonLinesFile
+from tfattn.formats.source import Row
 from tfattn.preprocessing.byte_bpe import ByteBpe
 from tfattn.preprocessing.whole_tokens import CharacterTokens
 

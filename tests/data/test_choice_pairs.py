@@ -8,8 +8,8 @@ from tfattn.data.choice_pairs import ChoicePairs
 from tfattn.data.choice_targets import Choices
 from tfattn.data.encoding import lengths_of, parse, serialized
 from tfattn.data.examples import Drawing
-from tfattn.data.source import Row
 from tfattn.errors import ConfigError
+from tfattn.formats.source import Row
 from tfattn.preprocessing.vocabulary import SPECIAL_TOKENS
 from tfattn.preprocessing.wordpiece import WordPiece
 

@@ -3,8 +3,8 @@
 import pytest
 
 from tfattn.data.choice_targets import Choices
-from tfattn.data.source import Row
 from tfattn.errors import DataError
+from tfattn.formats.source import Row
 
 
 def row(choices, label):

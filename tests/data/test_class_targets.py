@@ -6,8 +6,8 @@ import pytest
 
 from tfattn.data.class_targets import Classes, seem_numbers
 from tfattn.data.coded import Coded
-from tfattn.data.source import Row
 from tfattn.errors import ConfigError, DataError
+from tfattn.formats.source import Row
 
 
 def rows(*labels):

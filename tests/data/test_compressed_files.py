@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from tfattn.data.conll_files import ConllFile
-from tfattn.data.csv_files import CsvFile
 from tfattn.data.document_files import DocumentFiles
-from tfattn.data.jsonl_files import JsonLinesFile
 from tfattn.data.parallel_files import ParallelFiles
-from tfattn.data.squad_files import SquadFile
 from tfattn.errors import DataError
+from tfattn.formats.conll_files import ConllFile
+from tfattn.formats.csv_files import CsvFile
+from tfattn.formats.jsonl_files import JsonLinesFile
+from tfattn.formats.squad_files import SquadFile
 
 QUESTIONS = [{"question": f"é{number}?", "answers": []} for number in range(300)]
 CONTENTS = {
@@ -61,6 +61,15 @@ def test_an_error_names_the_line_of_what_the_file_holds(folder):
     (folder / "rows.jsonl.gz").write_bytes(gzip.compress(b'{"x": 1}\n{"x": \n'))
     with pytest.raises(DataError, match="rows.jsonl.gz:2: "):
         list(JsonLinesFile(path=f"{folder}/rows.jsonl.gz", fields={"x": "x"}).rows())
+
+
+@pytest.mark.parametrize(("suffix", "compress"), [(".gz", gzip.compress), (".bz2", bz2.compress)])
+def test_a_small_file_that_holds_very_much_is_refused(tmp_path, monkeypatch, suffix, compress):
+    monkeypatch.setattr("tfattn.files.compressed.RATIO_FROM", 1 << 20)
+    path = tmp_path / f"rows.jsonl{suffix}"
+    path.write_bytes(compress(b"\n" * (3 << 20)))
+    with pytest.raises(DataError, match=f"rows.jsonl{suffix}: the compressed file holds far more than its size"):
+        list(JsonLinesFile(path=str(path), fields={"x": "x"}).rows())
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".bz2"])

@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tests.data.small_documents import write
+from tfattn.data import create_pretraining_data
 
 LENGTH, PREDICTIONS = 24, 4
 # As run_pretraining.py of google-research/bert parses them (input_fn_builder).
@@ -58,6 +59,28 @@ def test_files_parse_by_the_features_of_google_research_bert(create):
         assert not one["masked_lm_ids"].numpy()[weights == 0].any()
 
 
+@pytest.mark.parametrize(
+    ("flags", "folds", "hides_words"),
+    [
+        ([], True, False),
+        (["--do_lower_case", "--do_whole_word_mask"], True, True),
+        (["--nodo_lower_case", "--nodo_whole_word_mask"], False, False),
+        (["--do_lower_case=False", "--do_whole_word_mask=T"], False, True),
+        (["--do_lower_case", "false", "--do_whole_word_mask", "true"], False, True),
+        (["--do_lower_case=0", "--nodo_lower_case", "--do_lower_case=1"], True, False),
+    ],
+)
+def test_flags_are_written_as_absl_reads_them(monkeypatch, command, flags, folds, hides_words):
+    given = {}
+    monkeypatch.setattr(
+        create_pretraining_data, "create_pretraining_data", lambda **options: given.update(options) or 0
+    )
+    required = [f"--{name}={FLAGS[name]}" for name in ("input_file", "output_file", "vocab_file")]
+    answer = command("create-pretraining-data", *required, *flags)
+    assert answer.status == 0, answer.errors
+    assert (given["lower_case"], given["do_whole_word_mask"]) == (folds, hides_words)
+
+
 def test_the_seed_alone_makes_the_difference(create, tmp_path):
     for name, seed in (("one", 5), ("same", 5), ("other", 6)):
         assert create(output_file=f"{name}.tfrecord", random_seed=seed).status == 0
@@ -75,7 +98,7 @@ def test_the_seed_alone_makes_the_difference(create, tmp_path):
         ({"input_file": "blank.txt"}, "error: blank.txt: the file holds no rows"),
         ({"vocab_file": "maskless.txt"}, "error: data.preprocessing.vocabulary: the vocabulary has no mask"),
         ({"max_predictions_per_seq": 0}, "Invalid value for '--max_predictions_per_seq'"),
-        ({"do_lower_case": "maybe"}, "true or false"),
+        ({"do_lower_case": "maybe"}, "--do_lower_case: expected true or false, received maybe"),
     ],
 )
 def test_what_is_wrong_is_one_message(create, tmp_path, changes, message):

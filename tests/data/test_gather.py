@@ -7,9 +7,9 @@ import tensorflow as tf
 from tfattn.data import gather
 from tfattn.data.encoding import Feature, serialized
 from tfattn.data.gather import shards
-from tfattn.data.parts import Part
 from tfattn.data.scatter import SCATTERED
 from tfattn.data.units import Rows, Work
+from tfattn.formats.parts import Part
 
 FEATURES = {"input_ids": Feature("int64", (None,)), "label_ids": Feature("int64", role="target")}
 

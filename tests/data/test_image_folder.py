@@ -7,9 +7,9 @@ import zipfile
 import pytest
 
 from tests.data.small_images import encoded, picture, write_folder
-from tfattn.data import parts
 from tfattn.data.image_folder import ImageFolder
 from tfattn.errors import ConfigError, DataError
+from tfattn.formats import parts
 
 
 def found(source, part=None):

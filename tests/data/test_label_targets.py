@@ -6,8 +6,8 @@ import pytest
 
 from tfattn.data.coded import Coded
 from tfattn.data.label_targets import LabelSets
-from tfattn.data.source import Row
 from tfattn.errors import ConfigError, DataError
+from tfattn.formats.source import Row
 
 
 def row(value, line=2):

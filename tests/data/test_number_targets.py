@@ -7,8 +7,8 @@ import pytest
 
 from tfattn.data.coded import Coded
 from tfattn.data.number_targets import Numbers
-from tfattn.data.source import Row
 from tfattn.errors import DataError
+from tfattn.formats.source import Row
 
 
 def row(value, line=2):

@@ -9,8 +9,8 @@ from tests.data.small_documents import WORDS
 from tests.data.test_sentence_pairs import same, whole
 from tfattn.data.examples import Drawing
 from tfattn.data.packed_texts import SPECIALS, PackedTexts, packed
-from tfattn.data.source import Row
 from tfattn.data.targets import Target
+from tfattn.formats.source import Row
 from tfattn.preprocessing.wordpiece import WordPiece
 
 MAX_LENGTH = 24

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tfattn.data.csv_files import CsvFile
-from tfattn.data.jsonl_files import JsonLinesFile
 from tfattn.data.parallel_files import ParallelFiles
 from tfattn.errors import ConfigError, DataError
+from tfattn.formats.csv_files import CsvFile
+from tfattn.formats.jsonl_files import JsonLinesFile
 from tfattn.formats.limits import LONGEST_TEXT
 
 

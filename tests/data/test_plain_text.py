@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tfattn.config.resolve import resolve
-from tfattn.data import parts
 from tfattn.data.plain_text import PlainText
 from tfattn.errors import ConfigError, DataError
+from tfattn.formats import parts
 
 ARTICLES = " \n = One = \n \n Some text . \n = = Part = = \n More . \n = Two = \n End . \n"
 

@@ -17,15 +17,15 @@ from tfattn.data.answer_targets import REMARKS, Answers
 from tfattn.data.answer_windows import AnswerWindows
 from tfattn.data.batching import Batching
 from tfattn.data.class_targets import Classes
-from tfattn.data.csv_files import CsvFile
 from tfattn.data.examples import Examples
-from tfattn.data.jsonl_files import JsonLinesFile
 from tfattn.data.local_engine import Local
 from tfattn.data.prepare import prepare
 from tfattn.data.reader import Reader
 from tfattn.data.section import Data
 from tfattn.data.split import Split
 from tfattn.errors import DataError, TfattnError
+from tfattn.formats.csv_files import CsvFile
+from tfattn.formats.jsonl_files import JsonLinesFile
 from tfattn.preprocessing.table import TableColumns
 from tfattn.preprocessing.wordpiece import WordPiece
 

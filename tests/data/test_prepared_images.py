@@ -11,7 +11,6 @@ from tests.data.small_images import encoded, picture, write_folder
 from tfattn.data.augmentation import Augmentation
 from tfattn.data.batching import Batching
 from tfattn.data.class_targets import Classes
-from tfattn.data.csv_files import CsvFile
 from tfattn.data.examples import Examples
 from tfattn.data.image_folder import ImageFolder
 from tfattn.data.local_engine import Local
@@ -23,6 +22,7 @@ from tfattn.data.split import Split
 from tfattn.data.summary import read_summary
 from tfattn.data.transforms import FromRecords
 from tfattn.errors import ConfigError
+from tfattn.formats.csv_files import CsvFile
 from tfattn.preprocessing.images import Images
 from tfattn.preprocessing.table import TableColumns
 

@@ -8,8 +8,8 @@ import pytest
 
 from tfattn import files
 from tfattn.data.raw_rows import line_of_row, read_leaked, read_rows
-from tfattn.data.source import Row
 from tfattn.errors import DataError
+from tfattn.formats.source import Row
 
 TEXTS = ["plain", "a\u2028line\x85separator\x1c", '"é"', "two\nlines"]
 

@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
+from tests.data.conftest import write_folder
 from tfattn.data.batching import Batching
 from tfattn.data.encoding import Feature
 from tfattn.data.reader import Reader
@@ -16,6 +19,11 @@ BATCHING = {"max_tokens": 60, "window": 25}
 @pytest.fixture
 def reader(make_folder):
     return Reader(make_folder(), "train", batching=Batching(**BATCHING), seed=3, shuffle=True)
+
+
+@pytest.fixture(scope="module")
+def reader_folder(tmp_path_factory, examples):
+    return write_folder(tmp_path_factory.mktemp("reader") / "prepared", examples)
 
 
 def elements(dataset):
@@ -51,6 +59,40 @@ def test_every_row_comes_once_with_what_was_written(reader, examples):
             assert batch["token_ids"][place][mask].tolist() == examples[row]["input_ids"]
             assert batch["segment_ids"][place][mask].tolist() == examples[row]["segment_ids"]
             assert batch["label_ids"][place] == examples[row]["label_ids"]
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    size=st.sampled_from([{"batch_size": 6}, {"batch_size": 3}, {"max_tokens": 40}]),
+    balanced=st.booleans(),
+    asked=st.one_of(st.none(), st.integers(1, 40)),
+    window=st.integers(1, 60),
+    bucket=st.booleans(),
+    shuffle=st.booleans(),
+    start=st.integers(0, 3),
+    updates=st.integers(1, 3),
+)
+@example({"batch_size": 6}, True, 1, 25, True, True, 0, 1)
+@example({"batch_size": 6}, True, 10, 25, True, True, 0, 1)
+def test_an_epoch_has_the_batches_that_are_asked_for_and_planned(
+    reader_folder, size, balanced, asked, window, bucket, shuffle, start, updates
+):
+    balance = {"balanced": True, "batches_per_epoch": asked} if balanced and "batch_size" in size else {}
+    batching = Batching(**size, **balance, window=window, bucket_by_length=bucket)
+    reader = Reader(reader_folder, "train", batching=batching, seed=3, shuffle=shuffle)
+    planned = [rows.tolist() for part in reader.plan(1) for rows in part.batches]
+    assert reader.num_batches(1) == len(planned)
+    if balance and shuffle and asked:
+        assert len(planned) == asked
+    elif not (balance and shuffle):
+        assert sorted(sum(planned, [])) == list(range(53))
+    batches = elements(reader.dataset(1, start=start, updates=updates))
+    assert [real_rows([batch]) for batch in batches] == planned[start:]
+    if balance and shuffle:
+        share = size["batch_size"] // 3
+        for batch in batches:
+            real = batch["record_ids"] >= 0
+            assert np.bincount(batch["label_ids"][real]).tolist() == [share] * 3
 
 
 def test_runs_agree_and_epochs_differ(make_folder):

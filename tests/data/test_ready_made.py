@@ -15,8 +15,8 @@ from tfattn.data.prepare import prepare, read_facts
 from tfattn.data.reader import Reader
 from tfattn.data.section import Data
 from tfattn.data.split import Split
-from tfattn.data.squad_files import SquadFile
 from tfattn.errors import ConfigError, DataError
+from tfattn.formats.squad_files import SquadFile
 from tfattn.preprocessing.vocabulary import SPECIAL_TOKENS
 from tfattn.preprocessing.wordpiece import WordPiece
 

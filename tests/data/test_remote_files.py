@@ -3,12 +3,12 @@
 import pytest
 import tensorflow as tf
 
-from tfattn.data import parts
-from tfattn.data.csv_files import CsvFile
 from tfattn.data.document_files import DocumentFiles
-from tfattn.data.jsonl_files import JsonLinesFile
 from tfattn.data.parallel_files import ParallelFiles
 from tfattn.errors import DataError
+from tfattn.formats import parts
+from tfattn.formats.csv_files import CsvFile
+from tfattn.formats.jsonl_files import JsonLinesFile
 
 CONTENTS = {
     "rows.csv": "x,y\n" + "".join(f'"no {number}\n",{number}\n' for number in range(20)),

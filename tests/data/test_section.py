@@ -4,14 +4,14 @@ import pytest
 
 from tfattn.data.batching import Batching
 from tfattn.data.class_targets import Classes
-from tfattn.data.csv_files import CsvFile
 from tfattn.data.examples import Examples
 from tfattn.data.section import Data
-from tfattn.data.source import Row
 from tfattn.data.split import Split
 from tfattn.data.tag_targets import Tags
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError
+from tfattn.formats.csv_files import CsvFile
+from tfattn.formats.source import Row
 from tfattn.preprocessing.preprocessor import Preprocessor
 
 

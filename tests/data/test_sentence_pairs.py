@@ -7,9 +7,9 @@ from tests.data.small_documents import WORDS
 from tfattn.data.encoding import lengths_of
 from tfattn.data.examples import Drawing
 from tfattn.data.sentence_pairs import SentencePairs
-from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, DataError
+from tfattn.formats.source import Row
 from tfattn.preprocessing.wordpiece import WordPiece
 
 MAX_LENGTH = 32

@@ -4,10 +4,10 @@ import pytest
 
 from tfattn.config.build import build
 from tfattn.config.resolve import resolve
-from tfattn.data.csv_files import CsvFile
 from tfattn.data.document_files import DocumentFiles
 from tfattn.data.several import Several
 from tfattn.errors import ConfigError
+from tfattn.formats.csv_files import CsvFile
 
 PIPELINE = """\
 name: two

@@ -1,7 +1,7 @@
 """The survey: rows that say the same are told by their texts, however they are written."""
 
-from tfattn.data.source import Row
 from tfattn.data.survey import SHOWN_ROWS, Places, normalized
+from tfattn.formats.source import Row
 
 
 def test_texts_are_compared_without_case_width_and_spaces():

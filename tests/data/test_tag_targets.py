@@ -5,9 +5,9 @@ import json
 import pytest
 
 from tfattn.data.coded import Coded
-from tfattn.data.source import Row
 from tfattn.data.tag_targets import Tags
 from tfattn.errors import ConfigError, DataError
+from tfattn.formats.source import Row
 
 
 def row(text, tags, line=2):

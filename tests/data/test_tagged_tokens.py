@@ -5,9 +5,9 @@ import pytest
 
 from tfattn.data.encoding import serialized
 from tfattn.data.examples import Drawing
-from tfattn.data.source import Row
 from tfattn.data.tag_targets import Tags
 from tfattn.data.tagged_tokens import TaggedTokens
+from tfattn.formats.source import Row
 from tfattn.preprocessing.vocabulary import SPECIAL_TOKENS
 from tfattn.preprocessing.wordpiece import WordPiece
 

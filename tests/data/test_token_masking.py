@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfattn.data.token_masking import TokenMasking
+from tfattn.data.token_masking import TokenMasking, _by_words
 from tfattn.data.transforms import seeds_of
 
 PAD, START, END, MASK = 0, 1, 2, 3
@@ -102,6 +102,28 @@ def test_a_word_is_hidden_with_all_of_its_pieces_or_not_at_all():
     told = hidden.sum(axis=1)
     assert told.max() == round(0.15 * LENGTH) and told.mean() > 0.85 * told.max()
     assert not hidden[~ordinary].any()
+
+
+def test_words_are_chosen_as_in_googles_tool():
+    """Compare with the loop of `create_masked_lm_predictions`: a word that does not fit is left out, the others not."""
+    random = np.random.default_rng(2)
+    continues = random.random((40, 30)) < 0.6
+    may_be_chosen = random.random((40, 30)) < 0.9
+    order = random.random((40, 30)).astype("float32")
+    wanted = random.integers(1, 12, 40).astype("int32")
+    _, taken = _by_words(*map(tf.constant, (order, may_be_chosen, continues, wanted)))
+    for row in range(40):
+        words = []
+        for place in np.flatnonzero(may_be_chosen[row]):
+            if words and continues[row, place] and words[-1][-1] == place - 1:
+                words[-1].append(place)
+            else:
+                words.append([place])
+        expected = []
+        for _, word in sorted(zip(order[row], words, strict=False)):
+            if len(expected) + len(word) <= wanted[row]:
+                expected += word
+        assert np.flatnonzero(taken[row]).tolist() == sorted(expected)
 
 
 def test_a_word_that_is_too_long_leaves_its_place_to_others():

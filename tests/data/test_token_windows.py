@@ -6,11 +6,11 @@ import tensorflow as tf
 
 from tfattn.data.encoding import parse, serialized
 from tfattn.data.examples import Drawing
-from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.data.token_windows import TokenWindows
 from tfattn.data.transforms import seeds_of
 from tfattn.errors import ConfigError
+from tfattn.formats.source import Row
 from tfattn.preprocessing.whole_tokens import CharacterTokens
 from tfattn.preprocessing.wordpiece import WordPiece
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from tfattn.data.examples import Drawing
-from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.data.word_streams import WordStreams
 from tfattn.errors import ConfigError
+from tfattn.formats.source import Row
 from tfattn.preprocessing.corpus_words import CorpusWords
 from tfattn.preprocessing.whole_tokens import WordTokens
 

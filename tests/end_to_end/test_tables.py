@@ -102,9 +102,9 @@ def test_a_line_of_results_per_test_row(finished, inside):
     known = {(row["Sample"], row["Locus"], row["Dilution"]): row["PN_flag"] for row in tests}
     metrics = files.read_json("runs/tiny/latest/metrics.json")
     for row in results:
-        assert {"sample", "panel", "dilution", "locus", "label", "predicted", "right", "probability"} <= row.keys()
-        assert row["label"] == known[row["sample"], row["locus"], row["dilution"]]
-        assert row["right"] == ("TRUE" if row["label"] == row["predicted"] else "FALSE")
+        assert {"sample", "panel", "dilution", "locus", "target", "predicted", "right", "probability"} <= row.keys()
+        assert row["target"] == known[row["sample"], row["locus"], row["dilution"]]
+        assert row["right"] == ("TRUE" if row["target"] == row["predicted"] else "FALSE")
         assert (float(row["probability"]) >= metrics["operating_threshold"] - 1e-6) == (row["predicted"] == "1")
     assert sum(row["right"] == "TRUE" for row in results) / 200 == pytest.approx(metrics["accuracy"])
 

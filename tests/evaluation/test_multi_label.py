@@ -54,6 +54,7 @@ def test_a_table_is_measured_drawn_and_explained(tmp_path, write, predictions):
     assert "<i>rare</i>" not in (folder / "report.html").read_text()
     line = json.loads((folder / "predictions.jsonl").read_text().splitlines()[0])
     assert line["predicted"] == [label for label, own in zip(LABELS, scores[0], strict=True) if own >= 0.5]
+    assert line["target"] == [label for label, own in zip(LABELS, TRUE[0], strict=True) if own] and "labels" not in line
     assert line["right"] == bool((TRUE[0] == (scores[0] >= 0.5)).all())
 
 

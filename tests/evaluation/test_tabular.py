@@ -120,12 +120,12 @@ def test_importances_are_among_the_metrics(full):
 def test_results_have_a_line_per_row(full):
     folder, given, _ = full
     lines = _results(folder)
-    named = ["Sample", "Locus", "row", "label", "predicted", "right", "probability", "essential_1", "essential_2"]
+    named = ["Sample", "Locus", "row", "target", "predicted", "right", "probability", "essential_1", "essential_2"]
     assert list(lines[0]) == named and len(lines) == len(given.rows)
     for line, row, number in zip(lines, given.rows, range(80), strict=True):
-        assert all(line[name] == row[name] for name in ("Sample", "Locus", "row", "label"))
+        assert all(line[name] == row[name] for name in ("Sample", "Locus", "row")) and line["target"] == row["label"]
         assert line["predicted"] == LABELS[given.values["label_ids"][number]]
-        assert line["right"] == ("TRUE" if line["predicted"] == line["label"] else "FALSE")
+        assert line["right"] == ("TRUE" if line["predicted"] == line["target"] else "FALSE")
         assert float(line["probability"]) == pytest.approx(given.values["scores"][number, 1], abs=1e-6)
         assert float(line["essential_2"]) == pytest.approx(NUMBERS[number, 1], rel=1e-5)
 
@@ -139,7 +139,8 @@ def test_an_identifier_with_a_tab_or_a_line_break_is_read_back(tmp_path, write, 
 def test_predictions_keep_the_row_and_the_explanations(full):
     folder, given, _ = full
     lines = [json.loads(line) for line in (folder / "predictions.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert len(lines) == 80 and given.rows[3].items() <= lines[3].items()
+    assert len(lines) == 80 and lines[3]["target"] == given.rows[3]["label"]
+    assert {role: value for role, value in given.rows[3].items() if role != "label"}.items() <= lines[3].items()
     assert lines[3]["column_attention"] == {"Reads": 0.5, "Score": 0.3, "Noise": 0.2}
     assert lines[3]["essential_features"] == pytest.approx(list(NUMBERS[3, :2]), rel=1e-5)
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from tfattn.data.text_files import lines
 from tfattn.errors import DataError
+from tfattn.formats.text_files import lines
 
 TEXT = b"Description,Category\nPump leaks,Leak\n"
 
@@ -64,7 +64,7 @@ def message(path, encoding="utf-8"):
         (tape(), "a tar archive", "Unpack it"),
         (picture("png"), "a picture", "Check `path`"),
         (picture("pdf"), "a PDF document", "Save it as text"),
-        (b"PAR1\x15\x04\x15", "a Parquet file", "Save it as text"),
+        (b"PAR1\x15\x04\x15", "a Parquet file", "Read it as `parquet`"),
         (b"version https://git-lfs.github.com/spec/v1\noid ...", "a pointer of Git LFS", "git lfs pull"),
     ],
     ids=lambda value: "content" if isinstance(value, bytes) else value,  # some contents hold the time

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from keras import ops
 
-from tfattn.data.tag_schemes import spans, to_iob2
+from tfattn.formats.tag_schemes import spans, to_iob2
 from tfattn.ops import entities
 from tfattn.tasks.tagged_entities import tags_of
 

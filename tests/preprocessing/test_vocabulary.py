@@ -1,9 +1,12 @@
 """Vocabularies: read with care, learned repeatably."""
 
 import pytest
+import tensorflow as tf
 
 from tfattn.errors import DataError
+from tfattn.preprocessing.padding import padded
 from tfattn.preprocessing.vocabulary import SPECIAL_TOKENS, Vocabulary
+from tfattn.preprocessing.wordpiece import WordPiece
 
 TEXTS = ["The mixer rattles.", "The sorter rattles loudly!", "Mixers and sorters rattle; belts do not.", "Café, CAFÉ"]
 
@@ -76,7 +79,6 @@ def content(*tokens: str) -> bytes:
     [
         (b"", "lacks special tokens: expected [PAD] [UNK] [CLS] [SEP], received 0 tokens without [PAD] [UNK]"),
         (content("[PAD]", "[UNK]", "[CLS]", "a"), "received 4 tokens without [SEP]"),
-        (content("[UNK]", "[CLS]", "[SEP]", "[PAD]"), "vocab.txt:1: the vocabulary does not begin with the padding"),
         (
             content(*SPECIAL_TOKENS, "a", "b", "a"),
             "vocab.txt:8: a token occurs twice in the vocabulary",
@@ -99,6 +101,16 @@ def test_what_is_not_a_vocabulary_is_refused(tmp_path, written, message):
         Vocabulary.read(path)
 
     assert message in str(raised.value)
+
+
+def test_the_padding_token_may_have_any_id(tmp_path):
+    (tmp_path / "vocab.txt").write_bytes(content("[UNK]", "a", "[CLS]", "[SEP]", "[PAD]", "[MASK]"))
+    words = WordPiece(vocabulary=str(tmp_path / "vocab.txt"), max_length=8)
+    words.fit([])
+    batch = padded(words({"text": tf.constant(["a a", "a"])}))
+    # What is padding, the mask says; the id there is 0, whichever token has it.
+    assert batch["token_ids"].numpy().tolist() == [[2, 1, 1, 3], [2, 1, 3, 0]]
+    assert batch["padding_mask"].numpy().tolist() == [[True] * 4, [True] * 3 + [False]]
 
 
 def test_lines_end_as_they_like_and_only_at_line_feeds(tmp_path):

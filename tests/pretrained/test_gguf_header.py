@@ -77,6 +77,13 @@ def test_values_and_places(tmp_path):
         (head([value("x", 9, array(9, HUGE))]), "an array: the header is damaged: expected numbers or strings"),
         (head([value("x", 99, b"")]), "a value: the header is damaged"),
         (head(tensors=[tensor(num_axes=10**9)]), "tensor t: the header is damaged: expected at most 4 axes"),
+        (padded(head(tensors=[tensor(), tensor()])), "tensor t: the header is damaged: expected every name once"),
+        (head([value("x", 7, b"\1")] * 2), "x: the header is damaged: expected every key once"),
+        (padded(head(tensors=[tensor(offset=8)]), content=64), "tensor t: .* an offset that is a multiple of 32, rec"),
+        (
+            padded(head(tensors=[tensor(), tensor("u", axes=(32, 2), offset=0)]), content=999),
+            "tensor u: .* a first byte after those of t",
+        ),
         (head(tensors=[tensor(axes=())]), "tensor t: the header is damaged"),
         (head(tensors=[tensor(axes=(0, 4))]), "tensor t: the header is damaged"),
         (head(tensors=[tensor(axes=(33,), quantization=8)]), "expected rows of one or more blocks of 32 values"),

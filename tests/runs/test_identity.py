@@ -75,7 +75,7 @@ def _inside(tmp_path, monkeypatch):
     write("mine/__init__.py", "")
     write("mine/layers.py", "")
     write("mine/models.py", "from tfattn.models.bert import Bert\n\nclass Mine(Bert):\n    '''My own.'''\n")
-    write("mine_too.py", "from tfattn.data.csv_files import CsvFile\n\nclass Mine(CsvFile):\n    '''My own.'''\n")
+    write("mine_too.py", "from tfattn.formats.csv_files import CsvFile\n\nclass Mine(CsvFile):\n    '''My own.'''\n")
     yield
     for name in [name for name in sys.modules if name.partition(".")[0] in ("mine", "mine_too")]:
         del sys.modules[name]

@@ -3,6 +3,7 @@
 import pytest
 
 from tfattn.config.resolve import resolve
+from tfattn.errors import ConfigError
 from tfattn.runs.identity import Inputs
 from tfattn.runs.run import Run
 from tfattn.training.runtime import Runtime
@@ -112,3 +113,9 @@ def test_the_newest_run_is_the_one_whose_stage_began_last(run, tmp_path):
         with one.stage_log.stage("train", force=True):
             pass
         assert (tmp_path / "runs/tiny/latest").resolve() == (tmp_path / one.folder)
+
+
+def test_a_folder_in_the_place_of_the_link_is_refused_before_anything_is_computed(run, tmp_path):
+    (tmp_path / "runs/tiny/latest").mkdir(parents=True)
+    with pytest.raises(ConfigError, match="runs/tiny/latest: a folder is in the place of the link to the newest run"):
+        run()

@@ -33,7 +33,10 @@ def test_words_are_compared_in_lower_case_without_punctuation_and_articles(answe
         ("be to", ["to be"], 0, 1),
         ("no", ["yes"], 0, 0),
         ("", ["yes"], 0, 0),
-        ("the", ["a"], 1, 0),  # nothing is left of either: equal, but they share no word
+        ("the", ["a"], 1, 1),  # nothing is left of either: no answer is right, and none is given
+        ("Denver", ["a"], 0, 0),
+        ("", ["a", "Denver"], 0, 0),  # an answer of which nothing is left is left out
+        ("the", ["Denver"], 0, 0),
         ("", [], 1, 1),
         ("yes", [], 0, 0),
     ],

@@ -6,7 +6,7 @@ import pytest
 
 from tests.contracts.task import check_any_length, check_task
 from tests.tasks.small_encoder import arrays, small_encoder
-from tfattn.data.tag_schemes import spans, to_iob2
+from tfattn.formats.tag_schemes import spans, to_iob2
 from tfattn.tasks.tagged_entities import Entity, entities_of, tags_of
 from tfattn.tasks.token_classification import TokenClassification
 

@@ -4,18 +4,34 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from tfattn import registry
 from tfattn.cli import loading
 
 app = typer.Typer()
 
+_TRUTHS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}  # as absl reads them
 
-def _truth(text: str) -> bool:
-    """Read a flag as google-research/bert's are written: --do_lower_case=False."""
-    if str(text).lower() not in ("true", "false", "1", "0"):
-        raise typer.BadParameter("true or false")
-    return str(text).lower() in ("true", "1")
+
+class _AbslCommand(TyperCommand):
+    """A command whose flags may have a value, as those of google-research/bert: --do_lower_case=False."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments, flags with a value as flags without one."""
+        flags = {opt: off for param in self.params for opt, off in zip(param.opts, param.secondary_opts, strict=False)}
+        written = []
+        for arg in args:
+            name, _, value = arg.partition("=")
+            if not value and written and written[-1] in flags and arg.lower() in _TRUTHS:  # --do_lower_case False
+                name, value = written.pop(), arg
+            if name in flags and value:
+                if value.lower() not in _TRUTHS:
+                    raise typer.BadParameter(f"{name}: expected true or false, received {value}")
+                written.append(name if _TRUTHS[value.lower()] else flags[name])
+            else:
+                written.append(arg)
+        return super().parse_args(ctx, written)
 
 
 @app.command()
@@ -29,7 +45,7 @@ def sample(
     print(path)
 
 
-@app.command("create-pretraining-data")
+@app.command("create-pretraining-data", cls=_AbslCommand)
 def create_pretraining_data(
     input_file: Annotated[
         str, typer.Option("--input_file", help="Texts and patterns of them, with commas between; one sentence a line.")
@@ -39,10 +55,10 @@ def create_pretraining_data(
     ],
     vocab_file: Annotated[str, typer.Option("--vocab_file", help="The vocab.txt.")],
     do_lower_case: Annotated[
-        Any, typer.Option("--do_lower_case", parser=_truth, metavar="BOOL", help="Whether to fold case.")
+        bool, typer.Option("--do_lower_case/--nodo_lower_case", help="Whether to fold case.")
     ] = True,
     do_whole_word_mask: Annotated[
-        Any, typer.Option("--do_whole_word_mask", parser=_truth, metavar="BOOL", help="Whether to hide whole words.")
+        bool, typer.Option("--do_whole_word_mask/--nodo_whole_word_mask", help="Whether to hide whole words.")
     ] = False,
     max_seq_length: Annotated[int, typer.Option("--max_seq_length", min=5, help="Tokens of each example.")] = 128,
     max_predictions_per_seq: Annotated[

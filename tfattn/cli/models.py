@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from tfattn.cli import loading
+from tfattn.formats.file_formats import InputKind
 
 app = typer.Typer()
 
@@ -36,15 +37,18 @@ def predict(
             "grpc://HOST:PORT/MODEL on a server."
         ),
     ],
-    input: Annotated[str, typer.Option("--input", help="Text lines, csv, tsv or jsonl; - is standard input.")] = "-",
+    input: Annotated[str, typer.Option("--input", help="Text lines, csv, tsv, jsonl, ...; - is standard input.")] = "-",
     output: Annotated[
         str, typer.Option("--output", help=".jsonl, .csv or .tsv, or .txt for texts alone; - is standard output.")
     ] = "-",
     format: Annotated[
-        Literal["text", "csv", "tsv", "jsonl"] | None,
+        InputKind | None,
         typer.Option("--format", help="How to read the input, where neither its suffix nor the training file tells."),
     ] = None,
     batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Rows in a batch.")] = 64,
+    arrays: Annotated[
+        bool, typer.Option("--arrays", help="Write arrays, such as vectors, to csv and tsv as well; jsonl has them.")
+    ] = False,
     folder: Folder = Path("saved_models"),
     token_file: TokenFile = None,
     allow_operation: Annotated[
@@ -55,7 +59,7 @@ def predict(
     ] = None,
 ) -> None:
     """Answer a file of inputs from an export or a server, a line for each row."""
-    options = {"format": format, "batch_size": batch_size, "folder": folder, "token_file": token_file}
+    options = {"format": format, "arrays": arrays, "batch_size": batch_size, "folder": folder, "token_file": token_file}
     loading.serving().predict(model, input, output, allow_operations=allow_operation or (), **options)
 
 
@@ -94,7 +98,7 @@ def features(
         str,
         typer.Argument(help="A published encoder (minilm), a folder of weights, or an export by its name or folder."),
     ],
-    input: Annotated[str, typer.Option("--input", help="Text lines, csv, tsv or jsonl; - is standard input.")] = "-",
+    input: Annotated[str, typer.Option("--input", help="Text lines, csv, tsv, jsonl, ...; - is standard input.")] = "-",
     output: Annotated[
         str, typer.Option("--output", help=".jsonl, or .npy for one vector of each text; - is standard output.")
     ] = "-",
@@ -116,7 +120,7 @@ def features(
         str | None, typer.Option("--columns", help="The column of the texts, or two for pairs, with a comma between.")
     ] = None,
     format: Annotated[
-        Literal["text", "csv", "tsv", "jsonl"] | None,
+        InputKind | None,
         typer.Option("--format", help="How to read the input, where its suffix does not tell."),
     ] = None,
     max_length: Annotated[

@@ -44,6 +44,10 @@ def main() -> None:
         for line in str(error).splitlines():
             print(f"error: {line}", file=sys.stderr)
         sys.exit(2 if isinstance(error, ConfigError) else 1)
+    except MemoryError:
+        remedy = "Lower `data.batching.window` and the batch, or `data.engine.processes`; or give the process more."
+        print(f"error: there is not enough memory. {remedy}", file=sys.stderr)
+        sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:

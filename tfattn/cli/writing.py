@@ -6,12 +6,13 @@ import sys
 from collections.abc import Callable, Iterator
 from inspect import Parameter
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from tfattn.catalog import PRETRAINED_PACKAGES
 from tfattn.cli import loading
+from tfattn.formats.file_formats import InputKind
 from tfattn.sampling_params import RANGES, SamplingParams
 from tfattn.source_text import argument_helps
 
@@ -111,7 +112,7 @@ def prompt(
         bool, typer.Option("--accuracy", help="Tell how many answers are right: rows have the recipe's target column.")
     ] = False,
     format: Annotated[
-        Literal["text", "csv", "tsv", "jsonl"] | None,
+        InputKind | None,
         typer.Option("--format", help="How to read the input, where its suffix does not tell."),
     ] = None,
     batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Rows in a batch.")] = 8,

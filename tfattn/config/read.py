@@ -17,6 +17,7 @@ from tfattn.errors import ConfigError
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 32
 MAX_NODES = 20_000
+MAX_DIGITS = 1_000
 
 KeyPath = tuple[str | int, ...]
 
@@ -147,6 +148,8 @@ class _Converter:
 
 
 def _integer(text: str) -> int:
+    if len(text) > MAX_DIGITS:
+        raise ValueError(f"more than {MAX_DIGITS} digits")  # Python could read more in base 16, but not print them
     return int(text, {"0o": 8, "0x": 16}.get(text[:2].lower(), 10))
 
 

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from tfattn.data.coded import Coded
 from tfattn.data.encoding import Feature
-from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.errors import DataError
 from tfattn.features import (
@@ -19,6 +18,7 @@ from tfattn.features import (
     START_POSITIONS,
     UNIQUE_IDS,
 )
+from tfattn.formats.source import Row
 
 NO_ANSWER = "no answer"
 REMARKS = {

@@ -6,7 +6,6 @@ from typing import Any
 
 from tfattn.data.answer_targets import Answers
 from tfattn.data.examples import Drawing, Example, Examples
-from tfattn.data.source import Row
 from tfattn.features import (
     ANSWERS,
     END_POSITIONS,
@@ -18,6 +17,7 @@ from tfattn.features import (
     STARTS,
     UNIQUE_IDS,
 )
+from tfattn.formats.source import Row
 from tfattn.preprocessing.preprocessor import Preprocessor
 
 NOT_HERE = 0  # the answer is that of [CLS]

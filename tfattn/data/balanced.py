@@ -1,7 +1,5 @@
 """Batches in which every class has the same number of rows."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from tfattn.errors import ConfigError
@@ -9,7 +7,7 @@ from tfattn.errors import ConfigError
 
 def balanced_batches(
     rows: np.ndarray, label_ids: np.ndarray, *, batch_size: int, batches: int | None, generator: np.random.Generator
-) -> Iterator[np.ndarray]:
+) -> list[np.ndarray]:
     """Draw batches with equal parts of each class, whose rows come in random order, again and again.
 
     A row comes a second time only when all others of its class have come once.
@@ -40,12 +38,11 @@ def balanced_batches(
         )
     share = batch_size // len(classes)
     members = [rows[label_ids == label] for label in classes]
-    count = batches or -(-max(map(len, members)) // share)
+    count = -(-max(map(len, members)) // share) if batches is None else batches
     drawn = [_drawn(some, count * share, generator).reshape(count, share) for some in members]
-    for batch in np.concatenate(drawn, axis=1):
-        yield generator.permutation(batch)
+    return [generator.permutation(batch) for batch in np.concatenate(drawn, axis=1)]
 
 
 def _drawn(rows: np.ndarray, count: int, generator: np.random.Generator) -> np.ndarray:
     rounds = [generator.permutation(rows) for _ in range(-(-count // len(rows)))]
-    return np.concatenate(rounds)[:count]
+    return np.concatenate([rows[:0], *rounds])[:count]

@@ -43,10 +43,11 @@ class Batching:
             together), over all replicas and micro-batches; short rows come in larger batches. Give either this or
             `batch_size`.
         bucket_by_length: whether rows of like length share a batch, which saves padding.
-        window: records that are held in memory and shuffled together; rounded up to whole record files.
+        window: records that are held in memory and shuffled together; rounded up to whole record files, and to as many
+            as have a row of every class where batches are balanced.
         balanced: whether every class has the same number of rows in each training batch. Rows of rare classes then come
             more than once per epoch.
-        batches_per_epoch: how many such batches are an epoch; by default as many as show every row.
+        batches_per_epoch: the number of balanced batches in an epoch; by default as many as show every row.
 
     Example:
         batching = Batching(max_tokens=2048)
@@ -97,35 +98,46 @@ class Batching:
         starts = np.cumsum([0, *(len(shard) for shard in lengths)])
         order = _generator(seed, epoch, 0).permutation(len(lengths)) if shuffle else np.arange(len(lengths))
         windows = []
-        for shards in self._windows(order, lengths):
+        balances = self.balanced and shuffle
+        groups = self._windows(order, lengths, label_ids if balances else None)
+        sizes = [sum(len(lengths[shard]) for shard in shards) for shards in groups]
+        counts = _apportioned(self.batches_per_epoch, sizes) if balances and self.batches_per_epoch else None
+        for number, shards in enumerate(groups):
             rows = np.concatenate([np.arange(starts[shard], starts[shard + 1]) for shard in shards])
-            tokens = np.concatenate([lengths[shard] for shard in shards])
-            generator = _generator(seed, epoch, 1 + len(windows)) if shuffle else None
-            if self.balanced and generator is not None:
-                classes = np.concatenate([label_ids[shard] for shard in shards])
-                batches = self._balanced(rows, classes, len(rows) / starts[-1], generator)
+            generator = _generator(seed, epoch, 1 + number) if shuffle else None
+            if balances:
+                batches = balanced_batches(
+                    rows,
+                    np.concatenate([label_ids[shard] for shard in shards]),
+                    batch_size=self.batch_size,
+                    batches=None if counts is None else counts[number],
+                    generator=generator,
+                )
             else:
-                batches = self._batches(rows, tokens, generator)
-            windows.append(Window(shards=np.array(shards), batches=batches))
+                batches = self._batches(rows, np.concatenate([lengths[shard] for shard in shards]), generator)
+            if batches:
+                windows.append(Window(shards=np.array(shards), batches=batches))
         return windows
 
-    def _windows(self, order: np.ndarray, lengths: Sequence[np.ndarray]) -> Iterator[list[int]]:
-        """Group consecutive shards, as many as it takes to hold `window` records."""
-        shards, held = [], 0
+    def _windows(
+        self, order: np.ndarray, lengths: Sequence[np.ndarray], label_ids: Sequence[np.ndarray] | None
+    ) -> list[list[int]]:
+        """Group consecutive shards, as many as it takes to hold `window` records, and a row of every class."""
+        every_class = set() if label_ids is None else set(np.concatenate(label_ids).tolist())
+        windows, shards, held, classes = [], [], 0, set()
         for shard in order:
             shards.append(int(shard))
             held += len(lengths[shard])
-            if held >= self.window:
-                yield shards
-                shards, held = [], 0
-        if shards:
-            yield shards
-
-    def _balanced(self, rows, classes, fraction: float, generator: np.random.Generator) -> list[np.ndarray]:
-        """Draw the batches of a window that holds a fraction of all rows."""
-        count = self.batches_per_epoch and max(1, round(self.batches_per_epoch * fraction))
-        batches = balanced_batches(rows, classes, batch_size=self.batch_size, batches=count, generator=generator)
-        return list(batches)
+            if every_class:
+                classes.update(label_ids[shard].tolist())
+            if held >= self.window and classes == every_class:
+                windows.append(shards)
+                shards, held, classes = [], 0, set()
+        if shards and windows and classes != every_class:
+            windows[-1] += shards  # what is left could not fill a batch of all classes
+        elif shards:
+            windows.append(shards)
+        return windows
 
     def _batches(self, rows: np.ndarray, tokens: np.ndarray, generator: np.random.Generator | None) -> list[np.ndarray]:
         order = np.arange(len(rows)) if generator is None else generator.permutation(len(rows))
@@ -153,6 +165,21 @@ class Batching:
 def tokens_of(lengths: np.ndarray) -> np.ndarray:
     """Count the tokens of n records from the lengths (n, k) or (n, k, a) of their sequences, lists padded: (n,)."""
     return lengths.reshape(*lengths.shape[:2], -1).prod(axis=2).sum(axis=1)
+
+
+def _apportioned(total: int, sizes: Sequence[int]) -> list[int]:
+    """Divide a number of batches among windows by their sizes, by the method of largest remainders.
+
+    Example:
+        >>> _apportioned(10, [30, 30, 15])
+        [4, 4, 2]
+    """
+    exact = [divmod(total * size, sum(sizes)) for size in sizes]
+    counts = [whole for whole, _ in exact]
+    by_remainder = sorted(range(len(sizes)), key=lambda number: -exact[number][1])
+    for number in by_remainder[: total - sum(counts)]:
+        counts[number] += 1
+    return counts
 
 
 def _from_long_to_short(tokens: np.ndarray) -> np.ndarray:

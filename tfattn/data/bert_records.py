@@ -8,9 +8,6 @@ import tensorflow as tf
 
 from tfattn.data.each_file import EachFile
 from tfattn.data.encoding import INPUT_MASK
-from tfattn.data.parts import Span
-from tfattn.data.source import Row
-from tfattn.data.text_files import check_is_file
 from tfattn.errors import DataError
 from tfattn.features import (
     END_POSITIONS,
@@ -25,6 +22,9 @@ from tfattn.features import (
     UNIQUE_IDS,
 )
 from tfattn.files import AnyPath, CompressedPath
+from tfattn.formats.parts import Span
+from tfattn.formats.source import Row
+from tfattn.formats.text_files import check_is_file
 
 RECORDS_AT_ONCE = 256
 # The names in files, and ours where they differ.

@@ -9,11 +9,11 @@ import numpy as np
 from tfattn.data.encoding import STORED_NAMES, Feature
 from tfattn.data.examples import Drawing, Example, Examples
 from tfattn.data.packed_texts import packed
-from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, DataError, listed
 from tfattn.features import ANSWER, LOSS_MASK, MESSAGES, PROMPT, SEQUENCE_IDS, TOKEN_IDS
 from tfattn.formats.chat_template import ASSISTANT, ChatTemplate, Message, Role
+from tfattn.formats.source import Row
 from tfattn.preprocessing.byte_bpe import ByteBpe
 from tfattn.preprocessing.chat_ids import piece_ids
 from tfattn.preprocessing.preprocessor import TRAIN, Preprocessor

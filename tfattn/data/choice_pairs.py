@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from tfattn.data.examples import Drawing, Example, Examples
-from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError
 from tfattn.features import CHOICES, CONTEXT
+from tfattn.formats.source import Row
 from tfattn.preprocessing.preprocessor import Preprocessor
 
 

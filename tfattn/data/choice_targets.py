@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from tfattn.data.encoding import Feature
-from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.errors import DataError, listed
 from tfattn.features import CHOICES, LABEL, LABEL_IDS
+from tfattn.formats.source import Row
 
 ALIKE = "two choices of a row are the same"
 

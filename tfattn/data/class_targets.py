@@ -5,11 +5,11 @@ from typing import Any
 
 from tfattn.data.coded import Coded
 from tfattn.data.encoding import Feature
-from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, DataError, listed, nearest
 from tfattn.features import LABEL, LABEL_IDS
 from tfattn.formats.numbers import MISSING, read
+from tfattn.formats.source import Row
 
 MANY_CLASSES = 10  # more would be odd where they are numbers
 NUMBERS = (

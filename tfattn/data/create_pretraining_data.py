@@ -19,9 +19,9 @@ from tfattn.data.local_engine import Local
 from tfattn.data.prepare import prepare
 from tfattn.data.section import Data
 from tfattn.data.sentence_pairs import SentencePairs
-from tfattn.data.source import Row
 from tfattn.data.split import Split
 from tfattn.data.targets import Target
+from tfattn.formats.source import Row
 from tfattn.preprocessing.wordpiece import WordPiece
 
 _HEADER = struct.Struct("<Q4x")  # of a record in a file: its length, and a checksum of that

@@ -7,14 +7,14 @@ from pathlib import Path
 from pydantic import PositiveInt
 
 from tfattn import files
-from tfattn.data.csv_files import Column, CsvFile
 from tfattn.data.image_files import Damaged, ImageReader, too_large
-from tfattn.data.parts import Part
-from tfattn.data.source import Row, Source
-from tfattn.data.text_files import fingerprint
 from tfattn.errors import ConfigError, DataError
 from tfattn.features import IMAGE
+from tfattn.formats.csv_files import Column, CsvFile
 from tfattn.formats.images import LARGEST, LONGEST_SIDE
+from tfattn.formats.parts import Part
+from tfattn.formats.source import Row, Source
+from tfattn.formats.text_files import fingerprint
 
 
 class CsvImages(Source):

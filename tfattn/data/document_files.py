@@ -6,13 +6,13 @@ from typing import BinaryIO
 from pydantic import PositiveInt
 
 from tfattn.data.each_file import EachFile
-from tfattn.data.parts import Span, rest_before
 from tfattn.data.sentences import sentences_of
-from tfattn.data.source import Row
-from tfattn.data.text_files import check_encoding, lines, parts
 from tfattn.features import TEXT
 from tfattn.files import AnyPath
 from tfattn.formats.limits import LONGEST_TEXT, too_long
+from tfattn.formats.parts import Span, rest_before
+from tfattn.formats.source import Row
+from tfattn.formats.text_files import check_encoding, lines, parts
 from tfattn.formats.training_file import FileFormat
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tfattn import files
-from tfattn.data.parts import Part, Span
-from tfattn.data.source import Row, Source
-from tfattn.data.text_files import check_is_file, fingerprint
 from tfattn.errors import ConfigError, DataError
 from tfattn.files import AnyPath
+from tfattn.formats.parts import Part, Span
+from tfattn.formats.source import Row, Source
+from tfattn.formats.text_files import check_is_file, fingerprint
 
 
 class EachFile(Source):

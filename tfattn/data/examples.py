@@ -7,10 +7,10 @@ import numpy as np
 import tensorflow as tf
 
 from tfattn.data.encoding import STORED_NAMES, Feature
-from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.data.transforms import Transform
 from tfattn.features import EXAMPLE_ROWS, MASKS, PADDING_MASK
+from tfattn.formats.source import Row
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.several_texts import columns_of
 from tfattn.preprocessing.unknown import Unknown

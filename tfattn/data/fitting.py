@@ -15,11 +15,11 @@ from tfattn.data.division import SPLITS, keys
 from tfattn.data.encoding import Feature, described
 from tfattn.data.results import Folder, result
 from tfattn.data.section import Data
-from tfattn.data.source import Row
 from tfattn.data.split import TRAIN
 from tfattn.data.survey import Survey, complete_rows
 from tfattn.data.units import Work
 from tfattn.errors import DataError
+from tfattn.formats.source import Row
 
 # Of more training rows so many, drawn at random, are enough to learn from, unless the preprocessing counts them all.
 MOST_FITTED = 1_000_000

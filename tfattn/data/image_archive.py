@@ -5,10 +5,10 @@ import zipfile
 from collections.abc import Iterator
 
 from tfattn.data.image_files import too_large
-from tfattn.data.text_files import check_is_file
 from tfattn.errors import DataError
 from tfattn.files import AnyPath
 from tfattn.formats.images import LARGEST
+from tfattn.formats.text_files import check_is_file
 
 _TAR = (".tar", ".tar.gz", ".tar.bz2", ".tgz", ".tbz2")
 

@@ -9,15 +9,15 @@ from pathlib import Path, PurePosixPath
 from pydantic import PositiveInt
 
 from tfattn import files
-from tfattn.data import parts
 from tfattn.data.image_archive import entries, is_archive
 from tfattn.data.image_files import Damaged, ImageReader, too_large
-from tfattn.data.parts import Part, Span
-from tfattn.data.source import Row, Source
-from tfattn.data.text_files import fingerprint
 from tfattn.errors import ConfigError, DataError, listed, nearest
 from tfattn.features import FOLDER, IMAGE, LABEL
+from tfattn.formats import parts
 from tfattn.formats.images import LARGEST, LONGEST_SIDE, SUFFIXES
+from tfattn.formats.parts import Part, Span
+from tfattn.formats.source import Row, Source
+from tfattn.formats.text_files import fingerprint
 
 
 class ImageFolder(Source):

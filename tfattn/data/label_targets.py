@@ -9,10 +9,10 @@ from pydantic import Field
 from tfattn.data.class_targets import check_list
 from tfattn.data.coded import Coded
 from tfattn.data.encoding import Feature
-from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.errors import DataError, listed, nearest
 from tfattn.features import LABEL_INDICATORS, LABELS
+from tfattn.formats.source import Row
 
 
 class LabelSets(Target):

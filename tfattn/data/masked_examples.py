@@ -13,7 +13,6 @@ import tensorflow as tf
 
 from tfattn.data.encoding import INPUT_MASK, STORED_NAMES, Feature
 from tfattn.data.examples import Drawing, Example, Examples
-from tfattn.data.source import Row
 from tfattn.data.split_texts import SplitTexts
 from tfattn.data.targets import Target
 from tfattn.data.token_masking import TokenMasking
@@ -27,6 +26,7 @@ from tfattn.features import (
     SEGMENT_IDS,
     TOKEN_IDS,
 )
+from tfattn.formats.source import Row
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.unknown import Unknown
 from tfattn.preprocessing.vocabulary import CONTINUES, MASK, SPECIAL_TOKENS

@@ -4,15 +4,15 @@ import re
 from collections.abc import Iterator
 
 from tfattn.data.each_file import EachFile
-from tfattn.data.parts import Span
 from tfattn.data.sentences import sentences_of
-from tfattn.data.source import Row
-from tfattn.data.text_files import check_encoding
 from tfattn.data.wikitext import paragraphs_of
 from tfattn.data.xml_rows import xml_rows
 from tfattn.errors import DataError
 from tfattn.features import TEXT
 from tfattn.files import AnyPath
+from tfattn.formats.parts import Span
+from tfattn.formats.source import Row
+from tfattn.formats.text_files import check_encoding
 
 TITLE = "title"
 _PATHS = {

@@ -7,11 +7,11 @@ import numpy as np
 
 from tfattn.data.coded import Coded
 from tfattn.data.encoding import Feature
-from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.errors import DataError
 from tfattn.features import TARGET, TARGET_VALUES
 from tfattn.formats.numbers import read
+from tfattn.formats.source import Row
 
 
 class Numbers(Target):

@@ -10,10 +10,10 @@ from pydantic import PositiveInt
 from tfattn.config.types import Rate
 from tfattn.data.encoding import Feature
 from tfattn.data.masked_examples import SEQUENCES_AT_ONCE, MaskedExamples, Sequences
-from tfattn.data.source import Row
 from tfattn.data.split_texts import SplitTexts
 from tfattn.data.targets import Target
 from tfattn.features import PADDING_MASK, SEGMENT_IDS, SEQUENCE_IDS, TOKEN_IDS
+from tfattn.formats.source import Row
 from tfattn.preprocessing.vocabulary import END, START
 from tfattn.preprocessing.wordpiece import WordPiece
 

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from itertools import islice, zip_longest
 
 from tfattn import files
-from tfattn.data import parts
-from tfattn.data.parts import Part, Span, is_divisible
-from tfattn.data.source import Row, Source
-from tfattn.data.text_files import check_encoding, check_is_file, fingerprint, lines
 from tfattn.errors import DataError
 from tfattn.features import SOURCE, TARGET
 from tfattn.files import AnyPath
+from tfattn.formats import parts
 from tfattn.formats.limits import LONGEST_TEXT
+from tfattn.formats.parts import Part, Span, is_divisible
+from tfattn.formats.source import Row, Source
+from tfattn.formats.text_files import check_encoding, check_is_file, fingerprint, lines
 from tfattn.formats.training_file import FileFormat
 
 SHOWN_CHARACTERS = 60

@@ -7,13 +7,13 @@ from typing import Annotated, BinaryIO, Literal
 from tfattn.config.relations import OnlyWith
 from tfattn.config.types import Fraction
 from tfattn.data.each_file import EachFile
-from tfattn.data.parts import Span, rest_before
-from tfattn.data.source import Row
-from tfattn.data.text_files import check_encoding, lines, parts
 from tfattn.errors import ConfigError
 from tfattn.features import TEXT
 from tfattn.files import AnyPath
 from tfattn.formats.limits import LONGEST_DOCUMENT, too_long
+from tfattn.formats.parts import Span, rest_before
+from tfattn.formats.source import Row
+from tfattn.formats.text_files import check_encoding, lines, parts
 from tfattn.formats.training_file import FileFormat
 
 # Of an article of WikiText; those of its sections have more signs: " = = Gameplay = = ".

@@ -9,7 +9,7 @@ import numpy as np
 
 from tfattn import files
 from tfattn.data.records import PREPARE_AGAIN
-from tfattn.data.source import Row
+from tfattn.formats.source import Row
 
 
 def line_of_row(row: Row) -> str:

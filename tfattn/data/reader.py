@@ -196,7 +196,8 @@ class _Order:
         begins: where each batch begins in `rows`, and where the last ends.
         widths: (batches, k) or (batches, k, a), the longest of each of the k sequences in each batch.
         shards: shard numbers, window after window.
-        places: for each record number, where it stands in the window that is loaded with it.
+        places: for each record number, its index in the window that is loaded with it; that of a record without a
+            window is arbitrary.
         windows: (windows, 5) first and last shard, first and last batch, records.
     """
 
@@ -206,8 +207,8 @@ class _Order:
         self.begins = np.cumsum([0, *map(len, batches)])
         self.widths = np.maximum.reduceat(np.concatenate(lengths)[self.rows], self.begins[:-1], axis=0)
         self.shards = np.concatenate([window.shards for window in plan])
-        self.places = np.empty(len(self.rows), np.int32)
         starts = np.cumsum([0, *map(len, lengths)])
+        self.places = np.zeros(starts[-1], np.int32)
         windows, shard, batch = [], 0, 0
         for window in plan:
             held = np.concatenate([np.arange(starts[s], starts[s + 1]) for s in window.shards])

@@ -7,10 +7,10 @@ import numpy as np
 
 from tfattn.data.encoding import Feature
 from tfattn.data.examples import Drawing, Example, Examples
-from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, DataError
 from tfattn.features import EXAMPLE
+from tfattn.formats.source import Row
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.unknown import Unknown
 

@@ -15,11 +15,11 @@ from tfattn.data.encoding import have_classes, lengths_of, serialized
 from tfattn.data.examples import Drawing
 from tfattn.data.raw_rows import line_of_row
 from tfattn.data.results import result
-from tfattn.data.source import Row
 from tfattn.data.split import TRAIN
 from tfattn.data.survey import Places, complete_rows
 from tfattn.data.units import Rows, Work
 from tfattn.features import LABEL_IDS
+from tfattn.formats.source import Row
 from tfattn.preprocessing.unknown import Unknown
 
 SCATTERED = "scatter"

@@ -11,11 +11,11 @@ from tfattn.data.engine import Engine
 from tfattn.data.examples import Examples
 from tfattn.data.local_engine import Local
 from tfattn.data.ready_made import ReadyMade
-from tfattn.data.source import Row, Source
 from tfattn.data.split import TEST, VALIDATION, Split
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, listed, nearest
 from tfattn.features import EXAMPLE
+from tfattn.formats.source import Row, Source
 from tfattn.preprocessing.preprocessor import Preprocessor
 
 

@@ -12,11 +12,11 @@ from tfattn.config.types import Fraction, Rate
 from tfattn.data.encoding import Feature
 from tfattn.data.masked_examples import SEQUENCES_AT_ONCE, MaskedExamples, Sequences
 from tfattn.data.pair_drawing import SHORTEST, pairs_of
-from tfattn.data.source import Row
 from tfattn.data.split_texts import SplitTexts
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError
 from tfattn.features import NEXT_SENTENCE_LABELS, PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
+from tfattn.formats.source import Row
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.vocabulary import END, START
 from tfattn.preprocessing.wordpiece import WordPiece

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 
 from tfattn import files
 from tfattn.config.types import Parts
-from tfattn.data.parts import Part
-from tfattn.data.source import Row, Source
 from tfattn.errors import ConfigError
+from tfattn.formats.parts import Part
+from tfattn.formats.source import Row, Source
 
 
 class Several(Source):

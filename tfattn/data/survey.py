@@ -14,9 +14,9 @@ from tfattn.data import arrays, results
 from tfattn.data.coded import Coded
 from tfattn.data.results import Folder, Read, Result, result
 from tfattn.data.section import Data
-from tfattn.data.source import Row
 from tfattn.data.units import Rows, Work
 from tfattn.errors import DataError
+from tfattn.formats.source import Row
 
 SURVEY = "survey"
 SHOWN_ROWS = 5

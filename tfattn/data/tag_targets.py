@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from tfattn.data.coded import Coded
 from tfattn.data.encoding import Feature
-from tfattn.data.source import Row
-from tfattn.data.tag_schemes import BEGIN, OUTSIDE, TagError, to_iob2, type_of
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, DataError, listed, nearest
 from tfattn.features import IS_TAGGED, LABEL_IDS, TAGS, TEXT
+from tfattn.formats.source import Row
+from tfattn.formats.tag_schemes import BEGIN, OUTSIDE, TagError, to_iob2, type_of
 
 _WORD, _CHARACTER = re.compile("[^ ]+"), re.compile("[^ ]")
 

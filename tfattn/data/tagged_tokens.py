@@ -5,9 +5,9 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from tfattn.data.examples import Drawing, Example, Examples
-from tfattn.data.source import Row
 from tfattn.data.tag_targets import Tags
 from tfattn.features import IS_TAGGED, LABEL_IDS, STARTS, WORD_NUMBERS
+from tfattn.formats.source import Row
 from tfattn.preprocessing.preprocessor import Preprocessor
 
 NONE = -1

@@ -10,7 +10,7 @@ from typing import Any
 
 from tfattn.data.coded import Coded
 from tfattn.data.encoding import Feature
-from tfattn.data.source import Row
+from tfattn.formats.source import Row
 
 
 class Target:

@@ -18,7 +18,8 @@ class TokenMasking(Transform):
 
     Of the chosen ones 80 % become the mask, 10 % a random token, and 10 % stay. Neither padding nor special tokens are
     chosen or put in another's place. A row that has any other token has at least one to tell; of whole words there may
-    be none that is as short as that. Words are then chosen until the next one would be too many tokens.
+    be none that is as short as that. Whole words are chosen in random order, without those that would be too many
+    tokens, as Google's create_pretraining_data.py does.
 
     Args:
         mask_id: the id of the mask.
@@ -131,8 +132,20 @@ def _by_words(order, may_be_chosen, continues, wanted):
         return tf.gather(reduce(values, across, rows * width), across)
 
     sizes = over_words(tf.math.unsorted_segment_sum, tf.cast(may_be_chosen, tf.int32))
-    may_be_chosen &= sizes <= wanted[:, None]
+    positions = tf.where(may_be_chosen, tf.range(width), width)
+    numbers = positions - over_words(tf.math.unsorted_segment_min, positions)  # of a piece in its word
     order = tf.where(may_be_chosen, tf.gather(order, words, batch_dims=1), 1.0)
-    places = tf.argsort(tf.argsort(order, axis=1, stable=True), axis=1)
-    firsts = over_words(tf.math.unsorted_segment_min, tf.where(may_be_chosen, places, width))
-    return order, may_be_chosen & (firsts + sizes <= wanted[:, None])
+    turns = tf.argsort(order, axis=1, stable=True)
+    sizes, numbers, waiting = (tf.gather(values, turns, batch_dims=1) for values in (sizes, numbers, may_be_chosen))
+
+    # Each round takes the words up to the first that does not fit, and drops all that are longer than what is left.
+    def take(waiting, taken, room):
+        before = tf.cumsum(tf.cast(waiting, tf.int32), axis=1, exclusive=True) - numbers
+        fits = waiting & (before + sizes <= room)
+        room -= tf.math.count_nonzero(fits, axis=1, keepdims=True, dtype=tf.int32)
+        return waiting & ~fits & (sizes <= room), taken | fits, room
+
+    room = wanted[:, None]
+    first = (waiting & (sizes <= room), tf.zeros_like(waiting), room)
+    _, taken, _ = tf.while_loop(lambda waiting, *_: tf.reduce_any(waiting), take, first)
+    return order, tf.gather(taken, tf.argsort(turns, axis=1), batch_dims=1)

@@ -8,12 +8,12 @@ from pydantic import PositiveInt
 
 from tfattn.data.encoding import STORED_NAMES, Feature
 from tfattn.data.examples import Drawing, Example, Examples
-from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.data.transforms import Transform
 from tfattn.data.window_shift import WindowShift
 from tfattn.errors import ConfigError
 from tfattn.features import LOSS_MASK, SEQUENCE_IDS, TEXT, TOKEN_IDS
+from tfattn.formats.source import Row
 from tfattn.preprocessing.language import Language
 from tfattn.preprocessing.passages import batches_of
 from tfattn.preprocessing.preprocessor import Preprocessor

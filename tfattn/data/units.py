@@ -8,11 +8,11 @@ order, and what is done is never done again.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tfattn.data import parts
 from tfattn.data.encoding import Feature
-from tfattn.data.parts import Part
 from tfattn.data.results import Folder
 from tfattn.data.section import Data
+from tfattn.formats import parts
+from tfattn.formats.parts import Part
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
 from tfattn.data.encoding import STORED_NAMES, Feature
 from tfattn.data.examples import Drawing, Example, Examples
-from tfattn.data.source import Row
 from tfattn.data.targets import Target
 from tfattn.data.transforms import Transform
 from tfattn.data.word_drawing import WordDrawing
 from tfattn.errors import ConfigError
 from tfattn.features import PADDING_MASK, SEQUENCE_IDS, TEXT, TOKEN_IDS
+from tfattn.formats.source import Row
 from tfattn.preprocessing.corpus_words import CorpusWords
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.unknown import Unknown

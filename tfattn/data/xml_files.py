@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from tfattn.data.each_file import EachFile
-from tfattn.data.parts import Span
-from tfattn.data.source import Row
-from tfattn.data.text_files import check_encoding
 from tfattn.data.xml_rows import xml_rows
 from tfattn.errors import ConfigError, DataError
 from tfattn.files import AnyPath
+from tfattn.formats.parts import Span
+from tfattn.formats.source import Row
+from tfattn.formats.text_files import check_encoding
 
 
 class XmlFiles(EachFile):

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 from xml.parsers import expat
 
-from tfattn.data.text_files import check_is_file
 from tfattn.errors import DataError
 from tfattn.files import AnyPath
 from tfattn.formats.file_kinds import CHUNK, HEAD, check_kind, first_undecodable, likely_encoding, not_text
 from tfattn.formats.limits import LONGEST_ROW, too_long
+from tfattn.formats.text_files import check_is_file
 
 DEEPEST = 256  # elements within each other
 _DECLARED = re.compile(rb"""^<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]+)["']""")

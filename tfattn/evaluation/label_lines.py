@@ -5,13 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from tfattn.features import LABEL, TARGET
+
 KEPT_SCORES = 5
 
 
 def label_line(
     row: dict[str, str], labels: Sequence[str], *, true: int, given: int, scores: np.ndarray
 ) -> dict[str, Any]:
-    """Make the line of a raw row: what it was predicted to be, and the highest scores.
+    """Make the line of a raw row: its right label as `target`, its prediction, and the highest scores.
 
     Args:
         row: the raw row.
@@ -21,10 +23,11 @@ def label_line(
 
     Example:
         >>> label_line({"text": "x"}, ["no", "yes"], true=0, given=1, scores=np.array([0.25, 0.75]))
-        {'text': 'x', 'predicted': 'yes', 'right': False, 'scores': {'yes': 0.75, 'no': 0.25}}
+        {'text': 'x', 'target': 'no', 'predicted': 'yes', 'right': False, 'scores': {'yes': 0.75, 'no': 0.25}}
     """
     return {
-        **row,
+        **{role: value for role, value in row.items() if role != LABEL},
+        TARGET: labels[true],
         "predicted": labels[given],
         "right": bool(true == given),
         "scores": best_scores(labels, scores),

@@ -17,7 +17,7 @@ from tfattn.evaluation.metrics import multi_label
 from tfattn.evaluation.reliance import relied_on
 from tfattn.evaluation.report import Headline, Picture, Section, Table, Text
 from tfattn.evaluation.wording import count, percent, percents, shown_of
-from tfattn.features import IS_LABEL, LABEL_INDICATORS, LABELS
+from tfattn.features import IS_LABEL, LABEL_INDICATORS, LABELS, TARGET
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import MemberPredictions, SplitPredictions
 
@@ -165,10 +165,15 @@ def _mistakes(predicted: PredictedSets) -> Section:
 
 
 def _lines(predicted: PredictedSets) -> Iterator[dict[str, Any]]:
-    each = zip(predicted.listed.rows, predicted.given, predicted.right, predicted.scores, strict=True)
-    for row, given, right, scores in each:
-        best = best_scores(predicted.labels, scores)
-        yield {**row, "predicted": predicted.names(given), "right": bool(right), "scores": best}
+    each = zip(predicted.listed.rows, predicted.true, predicted.given, predicted.right, predicted.scores, strict=True)
+    for row, true, given, right, scores in each:
+        yield {
+            **{role: value for role, value in row.items() if role != LABELS},
+            TARGET: predicted.names(true),
+            "predicted": predicted.names(given),
+            "right": bool(right),
+            "scores": best_scores(predicted.labels, scores),
+        }
 
 
 def _summary(metrics: dict[str, float], labels: Sequence[str]) -> tuple[str, list[str], list[list[Any]]]:

@@ -13,7 +13,7 @@ from tfattn.evaluation.metrics import calibration, calibration_error, classifica
 from tfattn.evaluation.reliance import relied_on
 from tfattn.evaluation.tabular_sections import ROW, PredictedRows
 from tfattn.evaluation.wording import count
-from tfattn.features import COLUMN_ATTENTION, ESSENTIAL_FEATURES, LABEL, LABEL_IDS
+from tfattn.features import COLUMN_ATTENTION, ESSENTIAL_FEATURES, LABEL_IDS, TARGET
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions
 
@@ -109,12 +109,12 @@ def _results(predicted: PredictedRows) -> Iterator[list[str]]:
     identifiers = predicted.identifiers
     essential = np.empty((len(predicted.rows), 0)) if predicted.essential is None else predicted.essential
     numbered = [f"essential_{number + 1}" for number in range(essential.shape[1])]
-    yield [*identifiers, ROW, LABEL, "predicted", "right", "probability", *numbered]
+    yield [*identifiers, ROW, TARGET, "predicted", "right", "probability", *numbered]
     for number, row in enumerate(predicted.rows):
         yield [
             *(row[name] for name in identifiers),
             row[ROW],
-            row[LABEL],
+            predicted.labels[predicted.true[number]],
             predicted.labels[predicted.given[number]],
             "TRUE" if predicted.right[number] else "FALSE",
             f"{predicted.probability[number]:.6f}",

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfattn.data.tag_schemes import Span, spans, to_iob2
 from tfattn.data.tag_targets import tags_of, words_of
 from tfattn.features import ENDS, LABEL_IDS, STARTS, TAGS, TEXT, WORD_NUMBERS
+from tfattn.formats.tag_schemes import Span, spans, to_iob2
 from tfattn.tasks.tagged_entities import tags_of as tags_of_labels
 
 

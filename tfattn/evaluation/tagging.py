@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from tfattn.data.tag_schemes import Span
 from tfattn.drawing.figures import svg
 from tfattn.evaluation import doubts, plots
 from tfattn.evaluation.chosen import WORST_MISTAKES
@@ -16,6 +15,7 @@ from tfattn.evaluation.report import Headline, Marked, Picture, Section, Table, 
 from tfattn.evaluation.resampling import interval
 from tfattn.evaluation.tagged_words import TaggedText, tagged
 from tfattn.evaluation.wording import count, percent, percents
+from tfattn.formats.tag_schemes import Span
 from tfattn.tasks.label_metrics import LabelCounts
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions

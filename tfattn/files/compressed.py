@@ -14,6 +14,8 @@ from tfattn.files.remote import RemotePath, path_of
 
 _OPEN = {".gz": gzip.open, ".bz2": bz2.open}
 _READ_BYTES = 1 << 20
+# Rows of text are 3 to 20 times as large as when compressed, the same rows again and again some 130 times.
+MAX_RATIO, RATIO_FROM = 200, 16 << 20  # RATIO_FROM: bytes up to which any ratio is read
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,8 @@ class CompressedPath:
 
     Raises, as it is read:
         OSError: there is no such file.
-        DataError: it is damaged, or ends too soon; says behind which byte of what it holds.
+        DataError: it is damaged, or ends too soon; says behind which byte of what it holds; or that is
+            far more than its size.
     """
 
     file: Path | RemotePath
@@ -63,6 +66,8 @@ class _UnpackedBytes(io.RawIOBase):
         self._path = path
         self._packed = path.open("rb")
         self._file = _OPEN[path.suffix.lower()](self._packed)
+        self._most = max(RATIO_FROM, MAX_RATIO * path.stat().st_size)
+        self._count = 0
 
     def readable(self) -> bool:
         return True
@@ -79,6 +84,15 @@ class _UnpackedBytes(io.RawIOBase):
                 received=str(error),
                 remedy="Fetch it again.",
             ) from None
+        self._count += len(data)
+        if self._count > self._most:
+            raise DataError(
+                "the compressed file holds far more than its size",
+                where=str(self._path),
+                expected=f"at most {self._most:,} bytes",
+                received="more",
+                remedy="If it is what it should be, unpack it, and name the file inside.",
+            )
         buffer[: len(data)] = data
         return len(data)
 

@@ -25,7 +25,7 @@ _KINDS: tuple[tuple[bytes, str, str], ...] = (
     (rb"\x28\xb5\x2f\xfd", "a file compressed by Zstandard", _UNPACK),
     (rb"7z\xbc\xaf\x27\x1c", "a 7z archive", _UNPACK),
     (rb".{257}ustar", "a tar archive", _UNPACK),
-    (rb"PAR1", "a Parquet file", _SAVE),
+    (rb"PAR1", "a Parquet file", "Read it as `parquet`, by `name:` of a source, or by `--format`."),
     (rb"ARROW1", "an Arrow file", _SAVE),
     (rb"Obj\x01", "an Avro file", _SAVE),
     (rb"SQLite format 3\0", "an SQLite database", _SAVE),

@@ -1,12 +1,13 @@
 """The format and columns of a training file, which an export keeps so that files like it can be predicted."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from tfattn import files
 from tfattn.formats.columns import Columns
+from tfattn.formats.file_formats import FILE_FORMATS
 from tfattn.formats.numbers import MISSING
 
 
@@ -15,16 +16,18 @@ class FileFormat:
     """The format of a file of rows.
 
     Attributes:
-        kind: "text" (a row is a line), "csv" (with any delimiter), or "jsonl".
+        kind: "text" (a row is a line), or a name of FILE_FORMATS, such as "csv" (with any delimiter).
         encoding: of the file; a byte-order mark is skipped.
         delimiter, quoting, header: of a csv, as `CsvFile` takes them.
+        options: settings of another format, as its class takes them.
     """
 
-    kind: Literal["text", "csv", "jsonl"]
+    kind: Literal[("text", *FILE_FORMATS)]
     encoding: str = "utf-8"
     delimiter: str = ","
     quoting: bool = True
     header: bool = True
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,8 @@ class SentencePieceModel(tf.Module):
         written = io.BytesIO()
         try:
             sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=iter(texts),
+                # The unigram model sums floats in the order of the texts.
+                sentence_iterator=iter(sorted(texts[:MOST_TEXTS]) if model_type == "unigram" else texts),
                 model_writer=written,
                 vocab_size=size,
                 hard_vocab_limit=False,

@@ -45,8 +45,7 @@ class Vocabulary:
 
         Raises:
             DataError: there is no such file, it is not UTF-8, has an empty line, has a token twice or one that is too
-                long, lacks one of [PAD], [UNK], [CLS], [SEP], or does not begin with [PAD] (sequences are padded with
-                id 0).
+                long, or lacks one of [PAD], [UNK], [CLS], [SEP].
         """
         path = Path(path)
         try:
@@ -173,12 +172,4 @@ def _check(tokens: tuple[str, ...], path: Path) -> None:
             expected=" ".join((PADDING, UNKNOWN, START, END)),
             received=f"{len(tokens)} tokens without {' '.join(missing)}",
             remedy="Check that it is the vocab.txt of a BERT model.",
-        )
-    if tokens[0] != PADDING:
-        raise DataError(
-            "the vocabulary does not begin with the padding token",
-            where=f"{path}:1",
-            expected=f"{PADDING}, because sequences are padded with id 0",
-            received=repr(tokens[0]),
-            remedy=f"{PADDING} must have id 0 in the model too; use a model and a vocabulary where it has.",
         )

@@ -36,6 +36,12 @@ class WordPiece(Preprocessor):
     the order of the text; the reference sorts them and gives one the other's offsets. The vocabularies of BERT
     (uncased, cased, Chinese) have none of them: a word with one is [UNK] in both.
 
+    The table of characters is that of `tokenizers`, not of Google's tokenization.py, which asks the Unicode tables of
+    its Python. They differ in characters that are rare in text: `tokenizers` drops characters for private use
+    (U+E000-F8FF and planes 15 and 16), which Google's keeps; and it has an older Unicode, so that some 100 marks of
+    punctuation (such as U+061D, U+0C77 and U+2E55-2E5D) do not part words, some 380 combining marks (such as
+    U+07FD and U+0898-089F) are kept with strip_accents, and 13 format characters are kept.
+
     Args:
         vocabulary: `train` to learn it from the training rows, `pretrained` to take that of the model's pretrained
             weights, or the path of a vocab.txt.

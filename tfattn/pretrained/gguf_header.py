@@ -4,6 +4,7 @@ The reader of the package `gguf` believes the numbers in a file. Here each is he
 before anything is made of it, so that a damaged or hostile one costs no memory. The package knows the quantizations.
 """
 
+import itertools
 import math
 import mmap
 import struct
@@ -110,13 +111,29 @@ class _HeaderReader:
         metadata: dict[str, Any] = {}
         for _ in range(num_values):  # each takes bytes of the file, so a count that is too high ends with it
             name = self._string()
+            if name in metadata:
+                raise self._damaged(name, "every key once", "it again")
             metadata[name] = self._value(self._scalar(4))
-        described = [self._description() for _ in range(num_tensors)]
+        described: dict[str, tuple[list[int], int, int]] = {}
+        for _ in range(num_tensors):
+            name, *of = self._description()
+            if name in described:
+                raise self._damaged(f"tensor {name}", "every name once", "it again")
+            described[name] = of
         alignment = metadata.get("general.alignment", 32)
         if type(alignment) is not int or alignment < 1:
             raise self._damaged("general.alignment", "a number above 0", alignment)
         begin = -(-self.place // alignment) * alignment
-        return Header(metadata, {name: self._tensor(name, begin, *of) for name, *of in described})
+        tensors = {}
+        for name, (axes, quantization, offset) in described.items():
+            if offset % alignment:
+                raise self._damaged(f"tensor {name}", f"an offset that is a multiple of {alignment}", offset)
+            tensors[name] = self._tensor(name, begin, axes, quantization, offset)
+        in_order = sorted(tensors.items(), key=lambda item: item[1].start)
+        for (name, one), (other, following) in itertools.pairwise(in_order):
+            if one.start + one.size > following.start:
+                raise self._damaged(f"tensor {other}", f"a first byte after those of {name}", "bytes of both")
+        return Header(metadata, tensors)
 
     def _description(self) -> tuple[str, list[int], int, int]:
         name, num_axes = self._string(), self._scalar(4)

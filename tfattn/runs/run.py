@@ -3,12 +3,15 @@
 from pathlib import Path
 
 from tfattn.config.schema import Config
+from tfattn.errors import ConfigError
 from tfattn.runs import identity
 from tfattn.runs.ensemble import configurations
 from tfattn.runs.identity import Inputs
 from tfattn.runs.member import Member
 from tfattn.runs.stage_log import StageLog
 from tfattn.training.runtime import Runtime
+
+LATEST = "latest"  # a link to the newest run
 
 
 class Run:
@@ -37,9 +40,10 @@ class Run:
         self.runtime = runtime
         self.name: str = config.values["name"]
         root = Path(config.values["runs_folder"]) / self.name
+        _check_link(root / LATEST)
         self.id = identity.of_run(config, inputs)
         self.folder = root / self.id
-        self.stage_log = self._stage_log(self.folder, config, self.id, link=root / "latest")
+        self.stage_log = self._stage_log(self.folder, config, self.id, link=root / LATEST)
         self.members = []
         configs = configurations(config)
         for one in configs:
@@ -55,3 +59,15 @@ class Run:
 
     def _stage_log(self, folder: Path, config: Config, id: str, *, link: Path | None = None) -> StageLog:
         return StageLog(folder, config, id, link=link, writes=self.runtime.is_chief)
+
+
+def _check_link(path: Path) -> None:
+    """Refuse a folder where the link to the newest run has to be, before anything is computed."""
+    if path.is_dir() and not path.is_symlink():
+        raise ConfigError(
+            "a folder is in the place of the link to the newest run",
+            where=str(path),
+            expected="a symbolic link, or nothing",
+            received="a folder",
+            remedy="Rename it, or choose another `runs_folder`.",
+        )

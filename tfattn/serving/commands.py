@@ -36,11 +36,14 @@ def predict(
     folder: Path,
     token_file: Path | None,
     allow_operations: Collection[str],
+    arrays: bool,
 ) -> None:
     """Write the predictions of an export, or of a model on a server, for a file of inputs."""
     output_lines.format_of(output)  # what cannot be written is refused before anything is loaded
     predictor = _opened(model, folder, token_file=token_file, allow_operations=allow_operations)
-    predict_rows(predictor, input, output, kind=format, batch_size=batch_size)
+    rows = predict_rows(predictor, input, output, kind=format, batch_size=batch_size, arrays=arrays)
+    if output != "-":
+        console.note(f"{output}: predictions of {rows:,} {'row' if rows == 1 else 'rows'}")
 
 
 def recipe(path: Path, overrides: list[str] | None) -> Recipe:

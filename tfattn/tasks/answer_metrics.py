@@ -16,17 +16,19 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 def exact_match(given: str, answers: Sequence[str], *, units: Units = "words") -> float:
     """Return 1 if an answer equals one of those that are right, else 0; without any, it is right to give none.
 
+    A right answer of nothing but articles and punctuation is left out, as in SQuAD 2.0's scorer.
+
     Example:
         >>> exact_match("the cat", ["A cat!", "dog"]), exact_match("", []), exact_match("cat", [])
         (1.0, 1.0, 0.0)
     """
-    return float(units_of(given, units) in [units_of(answer, units) for answer in answers or [""]])
+    return float(units_of(given, units) in _right(answers, units))
 
 
 def f1(given: str, answers: Sequence[str], *, units: Units = "words") -> float:
     """Return the best F1 of an answer's words against those of one that is right, each word as often as it is there.
 
-    Without any that is right, it is 1 for none; and 0 where nothing but articles and punctuation is compared.
+    Without any that is right, it is 1 for none. Right answers are left out as by `exact_match`.
 
     Args:
         given: the answer.
@@ -37,9 +39,7 @@ def f1(given: str, answers: Sequence[str], *, units: Units = "words") -> float:
         >>> f1("the black cat", ["black cat sat"])
         0.8
     """
-    if not answers:
-        return float(not units_of(given, units))
-    return max(_f1(units_of(given, units), units_of(answer, units)) for answer in answers)
+    return max(_f1(units_of(given, units), wanted) for wanted in _right(answers, units))
 
 
 def units_of(answer: str, units: Units) -> list[str]:
@@ -57,6 +57,12 @@ def units_of(answer: str, units: Units) -> list[str]:
     return _ARTICLES.sub(" ", answer.lower().translate(_NO_PUNCTUATION)).split()
 
 
+def _right(answers: Sequence[str], units: Units) -> list[list[str]]:
+    """Divide the right answers into units: those of which something is left, or else no answer alone."""
+    return [found for answer in answers if (found := units_of(answer, units))] or [[]]
+
+
 def _f1(given: list[str], wanted: list[str]) -> float:
-    shared = sum((Counter(given) & Counter(wanted)).values())
-    return 2 * shared / (len(given) + len(wanted)) if shared else 0.0
+    if not (given and wanted):
+        return float(given == wanted)
+    return 2 * sum((Counter(given) & Counter(wanted)).values()) / (len(given) + len(wanted))

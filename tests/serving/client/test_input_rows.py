@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from tfattn.data.csv_files import CsvFile
-from tfattn.data.jsonl_files import JsonLinesFile
 from tfattn.data.parallel_files import ParallelFiles
 from tfattn.errors import DataError
+from tfattn.formats.csv_files import CsvFile
+from tfattn.formats.jsonl_files import JsonLinesFile
 from tfattn.formats.limits import LONGEST_TEXT
 from tfattn.formats.training_file import FileFormat, TrainingFile
 from tfattn.serving.client import input_rows

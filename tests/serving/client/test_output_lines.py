@@ -17,8 +17,8 @@ CLASSIFIED = [
 ]
 
 
-def written(output, lines):
-    return "".join(output_lines.format_of(output)(lines))
+def written(output, lines, **options):
+    return "".join(output_lines.format_of(output, **options)(lines))
 
 
 @pytest.mark.parametrize("output", ["-", "out.jsonl", "OUT.JSONL"])
@@ -28,13 +28,20 @@ def test_an_object_a_line(output):
 
 @pytest.mark.parametrize(("output", "delimiter"), [("out.csv", ","), ("out.tsv", "\t")])
 def test_a_table_has_a_column_for_each_value_of_any_line(output, delimiter):
-    header, *rows = csv.reader(io.StringIO(written(output, CLASSIFIED), newline=""), delimiter=delimiter)
+    header, *rows = csv.reader(io.StringIO(written(output, CLASSIFIED, arrays=True), newline=""), delimiter=delimiter)
     assert header == ["text", "label", "score", "scores.Leck", "scores.Öl", "attention", "empty", "error"]
     assert rows == [
         ['a "b"', "", "", "", "", "", "", "new.csv:2: no"],
         ["c,\td\ne", "Leck", "0.5", "0.5", "0.25", "[1.0, 0.5]", "", ""],
         ["", "Öl", "1.0", "0.0", "1.0", "[]", "true", ""],
     ]
+
+
+def test_a_table_leaves_out_arrays_but_not_what_goes_with_texts():
+    assert "attention" not in written("out.csv", CLASSIFIED).splitlines()[0].split(",")
+    assert json.loads(written("out.jsonl", CLASSIFIED).splitlines()[1])["attention"] == [1.0, 0.5]
+    tagged = [{"text": "x", "entities": ["Bonn"], "start": [0], "score": [0.5], "vectors": [[1.0, 2.0]]}]
+    assert written("out.csv", tagged).splitlines()[0] == "text,entities,start,score,empty,error"
 
 
 def test_a_table_is_written_line_by_line():

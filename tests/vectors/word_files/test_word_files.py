@@ -149,7 +149,7 @@ def _array() -> bytes:
         (pickle.dumps({"a": 1}), "what seems to be a pickle of Python"),
         (_array(), "what seems to be an array of NumPy"),
         (gzip.compress(TEXT), "what seems to be a file compressed by gzip"),
-        (struct.pack("<ii", 793712314, 12) + b"\0" * 40, "what seems to be a model of fastText"),
+        (struct.pack("<ii", 793712314, 12) + b"\0" * 40, "what seems to be a model of fastText. Read the .vec"),
         (b"It was the best of times\nit was\n", "received b'It was the best"),
         (
             b"a 1 2\nb 3\n",

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from tfattn import files
 from tfattn.errors import DataError
 from tfattn.formats.file_kinds import check_kind, likely_encoding
 from tfattn.formats.limits import LONGEST_ROW, too_long
@@ -103,8 +104,8 @@ def opened(path: str, how: FileFormat) -> Iterator[InputLines]:
     with contextlib.ExitStack() as stack:
         try:
             if Path(path).is_file():  # and no pipe, of which nothing can be read twice
-                check_kind(Path(path))
-            file = sys.stdin.buffer if path == "-" else stack.enter_context(open(path, "rb"))
+                check_kind(files.unpacked(path))
+            file = sys.stdin.buffer if path == "-" else stack.enter_context(files.unpacked(path).open("rb"))
         except DataError as error:
             error.remedy = error.remedy.replace("`path`", "`--input`")
             raise

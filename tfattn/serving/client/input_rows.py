@@ -1,4 +1,4 @@
-"""The rows of an input file, as they come: text lines, csv or tsv with named columns, or JSON lines.
+"""The rows of an input file, as they come: text lines, csv or tsv with named columns, JSON lines, or another format.
 
 What is wrong with a row is said of that row, and the next one is read; what is wrong with the file ends it.
 """
@@ -7,26 +7,16 @@ import csv
 import difflib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Literal
 
+from tfattn import files, registry
 from tfattn.errors import DataError, listed
 from tfattn.formats.columns import Columns, columns_in, value_of
 from tfattn.formats.delimiters import likely_delimiter
+from tfattn.formats.file_formats import FILE_FORMATS, INPUT_KINDS, InputKind
 from tfattn.formats.json_objects import object_of, text_of, texts_of
 from tfattn.formats.limits import LONGEST_TEXT, too_long
 from tfattn.formats.training_file import FileFormat, TrainingFile
 from tfattn.serving.client.input_lines import InputLines, opened
-
-InputKind = Literal["text", "csv", "tsv", "jsonl"]
-
-FORMATS: dict[InputKind, FileFormat] = {
-    "text": FileFormat("text"),
-    "csv": FileFormat("csv"),
-    "tsv": FileFormat("csv", delimiter="\t"),
-    "jsonl": FileFormat("jsonl"),
-}
-KINDS: dict[str, InputKind] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 
 @dataclass(frozen=True)
@@ -50,9 +40,12 @@ def read(
     """Read rows, one at a time.
 
     A file whose suffix is that of the training file is read as that one was; any other is UTF-8, of the kind that its
-    suffix says. A text line is a row, an empty one too, so that line n has its prediction on line n. In csv, tsv and
-    jsonl an input is read from the column or key that it was trained on, or else from that of its own name, and other
-    columns are left out; blank lines are no rows.
+    suffix says. Where the suffix says nothing, it is text, or of the training file's format if rows of that are no
+    lines. A file compressed by gzip or bzip2 is read as what it holds.
+
+    A text line is a row, an empty one too, so that line n has its prediction on line n. In csv, tsv and jsonl an input
+    is read from the column or key that it was trained on, or else from that of its own name, and other columns are left
+    out; blank lines are no rows. A row of another format that cannot be read ends the reading.
 
     Args:
         path: the file; `-` is standard input.
@@ -61,9 +54,12 @@ def read(
         lists: the inputs that are lists of texts: in JSON lines a list, in a table the columns that it was trained on.
 
     Raises:
-        DataError: the file cannot be read, is not text, has no rows, or lacks a column; names file and line.
+        DataError: the file cannot be read, is not of its format, has no rows, or lacks a column; names file and line.
     """
     how = _format(path, trained_on, kind)
+    if how.kind not in _READERS:
+        yield from _of_source(path, trained_on.columns, how, lists)
+        return
     with opened(path, how) as lines:
         count = 0
         for row in _READERS[how.kind](lines, trained_on.columns, how, lists):
@@ -75,10 +71,52 @@ def read(
 
 
 def _format(path: str, trained_on: TrainingFile, kind: InputKind | None) -> FileFormat:
-    suffix = Path(path).suffix.lower()
-    if kind is None and trained_on.format is not None and suffix == trained_on.suffix:
-        return trained_on.format
-    return FORMATS[kind or KINDS.get(suffix, "text")]
+    suffix, trained = files.unpacked(path).suffix.lower(), trained_on.format
+    if kind is None:
+        if trained and suffix == trained_on.suffix:
+            return trained
+        kind = INPUT_KINDS.get(suffix)
+        if kind is None and suffix and suffix == trained_on.suffix:
+            raise DataError(
+                "rows of the training file's format cannot be read",
+                where=path,
+                expected=f"a file of another suffix than {suffix}",
+                remedy="Write the rows as text lines, csv, tsv or jsonl; `--format` says what a file is.",
+            )
+        if kind is None and path != "-" and trained and trained.kind not in _READERS:
+            return trained
+    return FileFormat("csv", delimiter="\t") if kind == "tsv" else FileFormat(kind or "text")
+
+
+def _of_source(
+    path: str, columns: Mapping[str, Columns], how: FileFormat, lists: Collection[str]
+) -> Iterator[InputRow]:
+    """Read rows by the class that reads their format for training."""
+    if path == "-":
+        raise DataError(
+            f"a file of the format {how.kind} cannot be read from standard input",
+            where="standard input",
+            remedy="Name the file as `--input`, or give rows in another format: `--format`.",
+        )
+    try:
+        source = registry.load(FILE_FORMATS[how.kind].source).of_inputs(path, columns, how)
+        if missing := columns.keys() - source.fields.keys():
+            raise DataError(
+                f"the format {how.kind} has no such input",
+                where=path,
+                expected=listed(source.fields),
+                received=listed(sorted(missing)),
+                remedy="`--format` says what the file is, where its suffix does not.",
+            )
+        for row in source.rows():
+            try:
+                read = {name: (texts_of if name in lists else text_of)(row.fields, name, row.where) for name in columns}
+                yield InputRow(read, row.where)
+            except DataError as problem:
+                yield InputRow(where=row.where, problem=problem)
+    except DataError as error:
+        error.remedy = error.remedy.replace("`path`", "`--input`")
+        raise
 
 
 def _text(

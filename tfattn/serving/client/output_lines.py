@@ -20,13 +20,18 @@ class FailedRow(OutputLine):
     """The line of a row without a prediction: its inputs, and `error`."""
 
 
-def format_of(output: str) -> Format:
+def format_of(output: str, *, arrays: bool = False) -> Format:
     """Choose the format of lines by the suffix of the file's name; JSON lines for `-`, standard output.
+
+    Args:
+        output: the file's name.
+        arrays: whether a table has arrays of numbers, too.
 
     Raises:
         ConfigError: the suffix does not say; names those that do.
     """
-    return json_lines if output == "-" else files.by_suffix(output, FORMATS)
+    chosen = json_lines if output == "-" else files.by_suffix(output, FORMATS)
+    return functools.partial(chosen, arrays=True) if arrays and isinstance(chosen, functools.partial) else chosen
 
 
 def json_lines(lines: Iterable[OutputLine]) -> Iterator[str]:
@@ -35,18 +40,25 @@ def json_lines(lines: Iterable[OutputLine]) -> Iterator[str]:
         yield json.dumps(line, ensure_ascii=False) + "\n"
 
 
-def table(lines: Iterable[OutputLine], *, delimiter: str) -> Iterator[str]:
+def table(lines: Iterable[OutputLine], *, delimiter: str, arrays: bool = False) -> Iterator[str]:
     """Write a header, and a row of cells for each line: a column for each entry of an object, lists as JSON.
 
     The columns are those of the first line with a prediction; those before it wait for it.
+
+    Args:
+        lines: what is written.
+        delimiter: between cells.
+        arrays: whether to write arrays of numbers, such as vectors, too. Numbers that go with a list of texts, such as
+            the scores of entities, are no array.
     """
     lines = iter(lines)
-    first = []
+    first, left_out = [], set()
     for line in lines:
         first.append(_flat(line))
         if not isinstance(line, FailedRow):
+            left_out = set() if arrays else _arrays(line)
             break
-    names = dict.fromkeys([*first[-1], EMPTY, ERROR]) if first else ()
+    names = [name for name in dict.fromkeys([*first[-1], EMPTY, ERROR]) if name not in left_out] if first else ()
     for line in itertools.chain([dict(zip(names, names, strict=True))] * bool(first), first, map(_flat, lines)):
         yield _cells([line.get(name, "") for name in names], delimiter)
 
@@ -63,6 +75,15 @@ FORMATS: dict[str, Format] = {
     ".tsv": functools.partial(table, delimiter="\t"),
     ".txt": texts,
 }
+
+
+def _arrays(line: OutputLine) -> set[str]:
+    """Find the entries of a line that are arrays."""
+    lists = {name: value[0] for name, value in line.items() if isinstance(value, list) and value}
+    has_texts = any(isinstance(first, str) for first in lists.values())
+    return {
+        name for name, first in lists.items() if isinstance(first, list) or not (has_texts or isinstance(first, str))
+    }
 
 
 def _flat(line: OutputLine) -> dict[str, str]:

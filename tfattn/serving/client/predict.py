@@ -12,9 +12,10 @@ from tfattn import files
 from tfattn.errors import ConfigError, DataError, RefusedError, TfattnError
 from tfattn.features import SOURCE, TEXT
 from tfattn.formats import numbers
+from tfattn.formats.file_formats import InputKind
 from tfattn.formats.training_file import TrainingFile
 from tfattn.serving.client import image_rows, input_rows, output_lines
-from tfattn.serving.client.input_rows import InputKind, InputRow
+from tfattn.serving.client.input_rows import InputRow
 from tfattn.serving.client.output_lines import EMPTY, ERROR, FailedRow, OutputLine
 
 BATCH_SIZE = 32
@@ -34,7 +35,13 @@ class Predictor(Protocol):
 
 
 def predict(
-    model: Predictor, path: str, output: str, *, kind: InputKind | None = None, batch_size: int = BATCH_SIZE
+    model: Predictor,
+    path: str,
+    output: str,
+    *,
+    kind: InputKind | None = None,
+    batch_size: int = BATCH_SIZE,
+    arrays: bool = False,
 ) -> int:
     """Write the predictions of a file of inputs.
 
@@ -47,6 +54,7 @@ def predict(
             lines and batch by batch.
         kind: how to read the inputs, where the suffix does not tell.
         batch_size: how many rows go through the model together.
+        arrays: whether tables have arrays of numbers, too.
 
     Returns:
         how many rows there were.
@@ -56,7 +64,7 @@ def predict(
         DataError: the inputs cannot be read; or some rows have no prediction, after all others have been
             written: each of them has a line, too, that says why.
     """
-    as_format = output_lines.format_of(output)
+    as_format = output_lines.format_of(output, arrays=arrays)
     if as_format is output_lines.texts and not model.writes_text:
         others = [suffix for suffix, other in output_lines.FORMATS.items() if other is not as_format]
         raise ConfigError("the model writes no texts", where=output, expected=f"one of {', '.join(others)}")

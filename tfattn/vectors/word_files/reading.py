@@ -15,6 +15,10 @@ from tfattn.vectors.word_vectors import WordVectors
 HEADER = re.compile(rb"(?:\xef\xbb\xbf)?([0-9]{1,18}) ([0-9]{1,18})[ \r]*")
 CONTROL = re.compile(rb"[\0-\x08\x0e-\x1f]")  # what no text holds, and nearly all rows of bytes do
 FASTTEXT = b"\xba\x16\x4f\x2f"  # its models begin so
+FASTTEXT_AS_TEXT = (
+    "Read the .vec that fastText writes next to the .bin; or make one: "
+    "gensim.models.fasttext.load_facebook_vectors(BIN).save_word2vec_format(VEC)."
+)
 SAVE = "gensim writes vectors by `save_word2vec_format`, fastText as .vec."
 
 
@@ -103,13 +107,14 @@ def _width(head: bytes, path: files.AnyPath) -> int:
     if end and (width := text_rows.width_of(first)):
         return width
     found = likely_kind(head)
-    seems = "a model of fastText" if head.startswith(FASTTEXT) else found[0] if found else ""
+    is_fasttext = head.startswith(FASTTEXT)
+    seems = "a model of fastText" if is_fasttext else found[0] if found else ""
     raise DataError(
         "the file holds no word vectors",
         where=str(path),
         expected="word2vec's text or binary, GloVe's text or fastText's .vec",
         received=f"what seems to be {seems}" if seems else f"{first[:40]!r}" if head else "an empty file",
-        remedy=SAVE,
+        remedy=FASTTEXT_AS_TEXT if is_fasttext else SAVE,
     )
 
 

@@ -5,8 +5,8 @@ import socket
 
 import pytest
 
-from tfattn.data.text_files import fingerprint, lines
 from tfattn.errors import DataError
+from tfattn.formats.text_files import fingerprint, lines
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from tfattn.data.squad_files import SquadFile
 from tfattn.errors import DataError
+from tfattn.formats.squad_files import SquadFile
 
 FILE = {
     "version": "v2.0",

@@ -1,18 +1,21 @@
 """Questions about paragraphs, with answers that stand in them: the JSON of SQuAD 1.1 and 2.0, as it comes."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tfattn import files
-from tfattn.data.parts import Part
-from tfattn.data.source import Row, Source
-from tfattn.data.text_files import check_is_file
 from tfattn.errors import DataError
+from tfattn.formats.columns import Columns
 from tfattn.formats.limits import LONGEST_TEXT, too_long
+from tfattn.formats.parts import Part
+from tfattn.formats.source import Row, Source
+from tfattn.formats.text_files import check_is_file
+from tfattn.formats.training_file import FileFormat
 
 LARGEST = 1 << 30  # bytes: the file is read as a whole
-FIELDS = ("question", "context", "answers", "title", "id")
+ANSWERS = "answers"
+FIELDS = ("question", "context", ANSWERS, "title", "id")
 
 
 class SquadFile(Source):
@@ -35,6 +38,14 @@ class SquadFile(Source):
     def __init__(self, *, path: str):
         self.path = files.unpacked(path)
         self.fields = {name: name for name in FIELDS}
+        self.format = FileFormat("squad")
+
+    @classmethod
+    def of_inputs(cls, path: str, columns: Mapping[str, Columns], how: FileFormat) -> "SquadFile":
+        """Open a file whose questions may have no answers."""
+        source = cls(path=path)
+        source.fields = {name: name for name in FIELDS if name != ANSWERS}
+        return source
 
     def rows(self, part: Part | None = None) -> Iterator[Row]:
         """Read every question, in the order of the file.
@@ -49,7 +60,15 @@ class SquadFile(Source):
                 context = _text(paragraph, "context", inner)
                 for where, question in _each(paragraph, "qas", inner):
                     number += 1
-                    yield Row(_fields(question, where, title, context), f"{self.path}:{number}")
+                    fields = {
+                        "question": _text(question, "question", where),
+                        "context": context,
+                        "title": title,
+                        "id": str(question.get("id", "")),
+                    }
+                    if ANSWERS in self.fields:
+                        fields[ANSWERS] = _answers(question, where)
+                    yield Row(fields, f"{self.path}:{number}")
         if not number:
             raise DataError("the file holds no questions", where=str(self.path))
 
@@ -89,10 +108,10 @@ def _each(inside: dict[str, Any], key: str, where: str) -> Iterator[tuple[str, d
     return ((f"{where}: {key}[{number}]", entry) for number, entry in enumerate(entries))
 
 
-def _fields(question: dict[str, Any], where: str, title: str, context: str) -> dict[str, Any]:
+def _answers(question: dict[str, Any], where: str) -> list[dict[str, Any]]:
     answers = []
     if question.get("is_impossible") is not True:
-        for place, answer in _each(question, "answers", where):
+        for place, answer in _each(question, ANSWERS, where):
             start = answer.get("answer_start")
             if type(start) is not int:
                 raise DataError(
@@ -102,13 +121,7 @@ def _fields(question: dict[str, Any], where: str, title: str, context: str) -> d
                     received=json.dumps(start)[:40],
                 )
             answers.append({"text": _text(answer, "text", place), "start": start})
-    return {
-        "question": _text(question, "question", where),
-        "context": context,
-        "answers": answers,
-        "title": title,
-        "id": str(question.get("id", "")),
-    }
+    return answers
 
 
 def _text(inside: dict[str, Any], key: str, where: str) -> str:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from tfattn import files
-from tfattn.data.parts import Span, is_divisible, open_span, spans
 from tfattn.errors import ConfigError, DataError
 from tfattn.files import AnyPath, CompressedPath
 from tfattn.formats.file_kinds import NUL, Place, check_kind, first_undecodable, not_text
 from tfattn.formats.limits import LONGEST_ROW, too_long
+from tfattn.formats.parts import Span, is_divisible, open_span, spans
 
 _MARK = "\ufeff"
 _REVERSED_MARK = "\ufffe"

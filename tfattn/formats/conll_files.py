@@ -1,17 +1,19 @@
 """Sentences whose words have tags: a word a line, a column for each thing known of it, a blank line between."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 from tfattn import files
-from tfattn.data.parts import MOST_REST, Part
-from tfattn.data.source import Row, Source
-from tfattn.data.tag_schemes import Scheme, TagError, of_characters, to_iob2
-from tfattn.data.text_files import check_encoding, lines, parts
 from tfattn.errors import ConfigError, DataError
 from tfattn.features import TAGS, TEXT
+from tfattn.formats.columns import Columns
 from tfattn.formats.limits import LONGEST_TEXT, too_long
+from tfattn.formats.parts import MOST_REST, Part
+from tfattn.formats.source import Row, Source
+from tfattn.formats.tag_schemes import Scheme, TagError, of_characters, to_iob2
+from tfattn.formats.text_files import check_encoding, lines, parts
+from tfattn.formats.training_file import FileFormat
 
 DOCUMENT = "-DOCSTART-"  # the only word of a line between two documents
 NO_BREAK_SPACE = "\u00a0"
@@ -63,6 +65,7 @@ class ConllFile(Source):
         self.delimiter = delimiter
         self.spaces = spaces
         self.encoding = encoding
+        self.format = FileFormat("conll", encoding, options={"delimiter": delimiter, "spaces": spaces})
         if delimiter is not None and (len(delimiter) != 1 or delimiter in "\r\n"):
             raise ConfigError(
                 "the delimiter cannot be used", key="delimiter", expected="one character", received=repr(delimiter)
@@ -72,6 +75,13 @@ class ConllFile(Source):
                 raise ConfigError(
                     "columns are counted from 1", key=f"fields.{role}", expected="a number other than 0", received="0"
                 )
+
+    @classmethod
+    def of_inputs(cls, path: str, columns: Mapping[str, Columns], how: FileFormat) -> "ConllFile":
+        """Open a file of which only the words are read: of the first column, where a model was trained on no number."""
+        column = str(columns.get(TEXT))
+        number = int(column) if re.fullmatch(r"-?[1-9]\d*", column, re.ASCII) else 1
+        return cls(path=path, fields={TEXT: number}, encoding=how.encoding, **how.options)
 
     def parts(self) -> Iterator[Part]:
         return (Part((span,)) for span in parts(self.path, self.encoding, finish=_rest_of_sentence))

@@ -1,13 +1,13 @@
 """The contract of a source of rows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfattn.data.parts import Part
-from tfattn.data.text_files import fingerprint
 from tfattn.files import AnyPath
 from tfattn.formats.columns import Columns
+from tfattn.formats.parts import Part
+from tfattn.formats.text_files import fingerprint
 from tfattn.formats.training_file import FileFormat
 
 
@@ -42,6 +42,20 @@ class Source:
     format: FileFormat | None = None
     rows_are_files: bool = False
     has_examples: bool = False
+
+    @classmethod
+    def of_inputs(cls, path: str, columns: Mapping[str, Columns], how: FileFormat) -> "Source":
+        """Open a file whose rows are to be predicted: it needs the inputs of a model, and nothing else.
+
+        Args:
+            path: the file.
+            columns: each input, and the column that it was trained on.
+            how: the file's format.
+
+        Raises:
+            DataError: the file cannot be read, or has no such columns.
+        """
+        return cls(path=path, fields=dict(columns), **how.options)
 
     def add_columns(self, names: Sequence[str]) -> None:
         """Read some columns by their own names too, those that no role has."""

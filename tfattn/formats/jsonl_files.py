@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from tfattn import files
-from tfattn.data.parts import Part
-from tfattn.data.source import Row, Source
-from tfattn.data.text_files import check_encoding, lines, parts
 from tfattn.errors import DataError
 from tfattn.formats.json_objects import object_of, value_of
+from tfattn.formats.parts import Part
+from tfattn.formats.source import Row, Source
+from tfattn.formats.text_files import check_encoding, lines, parts
 from tfattn.formats.training_file import FileFormat
 
 

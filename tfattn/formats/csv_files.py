@@ -9,14 +9,14 @@ from operator import itemgetter
 from typing import Any, BinaryIO
 
 from tfattn import files
-from tfattn.data.parts import Part, Span, rest_of_line
-from tfattn.data.source import Row, Source
-from tfattn.data.text_files import check_encoding, lines, parts
 from tfattn.errors import ConfigError, DataError, listed, nearest
 from tfattn.files import AnyPath
 from tfattn.formats.columns import Columns, as_columns, columns_in, value_of
 from tfattn.formats.delimiters import likely_delimiter
 from tfattn.formats.limits import LONGEST_ROW, LONGEST_TEXT, too_long
+from tfattn.formats.parts import Part, Span, rest_of_line
+from tfattn.formats.source import Row, Source
+from tfattn.formats.text_files import check_encoding, lines, parts
 from tfattn.formats.training_file import FileFormat
 
 SNIFFED_LINES = 20

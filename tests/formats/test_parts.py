@@ -4,11 +4,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tfattn.data import parts
-from tfattn.data.csv_files import CsvFile
-from tfattn.data.jsonl_files import JsonLinesFile
 from tfattn.data.parallel_files import ParallelFiles
 from tfattn.errors import DataError
+from tfattn.formats import parts
+from tfattn.formats.csv_files import CsvFile
+from tfattn.formats.jsonl_files import JsonLinesFile
 
 fields = st.text(st.sampled_from('ab"\n\r, \u2028é'), max_size=12)
 

@@ -4,9 +4,9 @@ from itertools import islice
 
 import pytest
 
-from tfattn.data import parts
-from tfattn.data.conll_files import ConllFile
 from tfattn.errors import ConfigError, DataError
+from tfattn.formats import parts
+from tfattn.formats.conll_files import ConllFile
 
 FIELDS = {"text": 1, "tags": -1}
 TEXT = """\

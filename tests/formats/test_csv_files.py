@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfattn.data.csv_files import CsvFile
 from tfattn.errors import ConfigError, DataError
+from tfattn.formats.csv_files import CsvFile
 from tfattn.formats.limits import LONGEST_TEXT
 
 FIELDS = {"text": "Description", "label": "Category"}
@@ -245,7 +245,7 @@ def test_a_field_beyond_the_limit_is_found_where_it_begins(table):
 
 
 def test_a_row_beyond_the_limit_is_found(table, monkeypatch):
-    monkeypatch.setattr("tfattn.data.csv_files.LONGEST_ROW", 50)
+    monkeypatch.setattr("tfattn.formats.csv_files.LONGEST_ROW", 50)
     rows = 'Description,Category\nok,a\n"{}",b\n'
     assert len(read(table(rows.format("of\nlines\n" * 4)))) == 2
     assert "reports.csv:3: the row is too long: expected at most 50" in message(table(rows.format("of\nlines\n" * 8)))

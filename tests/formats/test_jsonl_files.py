@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tfattn.data.jsonl_files import JsonLinesFile
 from tfattn.errors import DataError
+from tfattn.formats.jsonl_files import JsonLinesFile
 from tfattn.formats.limits import LONGEST_TEXT
 
 

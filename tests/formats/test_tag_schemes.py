@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from tfattn.data.tag_schemes import TagError, spans, to_iob2
+from tfattn.formats.tag_schemes import TagError, spans, to_iob2
 
 
 @pytest.mark.parametrize(
