@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from tfattn.data.tag_schemes import Span
 from tfattn.drawing.figures import svg
 from tfattn.evaluation import doubts, plots
 from tfattn.evaluation.chosen import WORST_MISTAKES
@@ -25,7 +24,7 @@ OF_TYPE = ("precision", "recall", "f1")
 
 
 def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
-    """Measures the entities that a tagger finds, by what has tags in the file, as conlleval and seqeval do.
+    """Measure the entities that an export of the tagger would answer, by those of the file.
 
     Args:
         ensemble: whose task is a TokenClassification.
@@ -56,12 +55,12 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
 
 
 def _measured(texts: Sequence[TaggedText]) -> dict[str, float]:
-    true, given = (Counter(span.label for text in texts for span in text.spans[side]) for side in (0, 1))
-    right = Counter(span.label for text in texts for span in set.intersection(*text.spans))
+    true, given = (Counter(label for text in texts for *_, label in text.spans[side]) for side in (0, 1))
+    right = Counter(label for text in texts for *_, label in set.intersection(*text.spans))
     types = sorted(true | given)
     counts = LabelCounts(*(np.array([side[name] for name in types]) for side in (true, given, right)))
     together = LabelCounts(*(np.array([part.sum()]) for part in vars(counts).values())).by_label
-    words = [true == given for text in texts for true, given in zip(text.true, text.given, strict=True)]
+    words = [true == given for text in texts for true, given in zip(text.true, text.predicted, strict=True)]
     metrics = {**{name: float(together[name][0]) for name in OF_TYPE}, "token_accuracy": float(np.mean(words))}
     for measure, values in counts.by_label.items():
         metrics |= {f"{measure}/{name}": float(value) for name, value in zip(types, values, strict=True)}
@@ -101,14 +100,14 @@ def _headline(
     texts: Sequence[TaggedText], metrics: dict[str, float], predictions: SplitPredictions, of_members: dict[str, str]
 ) -> Headline:
     entities = sum(len(text.spans[0]) for text in texts)
-    exact = sum(list(text.true) == list(text.given) for text in texts)
-    part = "character" if any(text.is_by_character for text in texts) else "word"
+    exact = sum(text.is_right for text in texts)
+    unit = "character" if any(text.is_by_character for text in texts) else "word"
     weakest = min(_types(metrics), key=lambda name: metrics[f"f1/{name}"])
     return Headline(
         metric=percent(metrics["f1"]),
         sentence=f"Of all entities given, {percent(metrics['precision'])} are right, and of all {entities:,} that "
         f"there are, {percent(metrics['recall'])} are given (F1 {percent(metrics['f1'])}). An entity is right where "
-        f"its type, its first {part} and its last {part} are.",
+        "its type, its first character and its last character are.",
         doubts=[
             *_never(texts),
             *doubts.of_unseen(predictions.leaked, metrics, split=predictions.split, thing="text", metric="f1"),
@@ -120,14 +119,14 @@ def _headline(
         ],
         facts={
             "weakest type": f"{weakest}, F1 {percent(metrics[f'f1/{weakest}'])}",
-            f"{part}s with the right tag": percent(metrics["token_accuracy"]),
+            f"{unit}s with the right tag": percent(metrics["token_accuracy"]),
             **of_members,
         },
     )
 
 
 def _never(texts: Sequence[TaggedText]) -> list[str]:
-    true, given = ({span.label for text in texts for span in text.spans[side]} for side in (0, 1))
+    true, given = ({label for text in texts for *_, label in text.spans[side]} for side in (0, 1))
     missing = sorted(true - given)
     return [f"It never finds an entity of type {' or '.join(missing)}."] if missing else []
 
@@ -171,19 +170,20 @@ def _mistaken(text: TaggedText) -> Iterator[str]:
     missed, wrong = true - given, given - true
     met = set()
     for span in missed:
-        others = [other for other in wrong if other.first <= span.last and span.first <= other.last]
+        start, end, label = span
+        others = [other for other in wrong if other[0] < end and start < other[1]]
         met.update(others)
         if not others:
             yield "missed"
-        elif any(other[1:] == span[1:] for other in others):
+        elif any(other[:2] == (start, end) for other in others):
             yield "type"
         else:
-            yield "bounds" if any(other.label == span.label for other in others) else "both"
+            yield "bounds" if any(other[2] == label for other in others) else "both"
     yield from ("wrong" for other in wrong - met)
 
 
 def _mistakes(texts: Sequence[TaggedText]) -> Section:
-    wrong = [text for text in texts if list(text.true) != list(text.given)]
+    wrong = [text for text in texts if not text.is_right]
     if not wrong:
         return Section("The worst mistakes", [Text("There are none.")])
     worst = sorted(wrong, key=lambda text: -text.certainty_of_mistakes)[:WORST_MISTAKES]
@@ -197,28 +197,23 @@ def _mistakes(texts: Sequence[TaggedText]) -> Section:
 
 def _lines_of(text: TaggedText) -> Iterator[tuple[str, Sequence[Any]]]:
     true, given = text.spans
-    number = text.place.rpartition(":")[2]
+    number = text.location.rpartition(":")[2]
     for words, spans, others, kind in ((f"{number}, file", true, given, "missed"), ("model", given, true, "wrong")):
-        marks = [_mark(text, span, "right" if span in others else kind) for span in spans]
+        marks = [(start, end, "right" if (start, end, label) in others else kind, label) for start, end, label in spans]
         shown = [mark for mark in marks if mark[1] <= MOST_CHARACTERS]
         yield words, pieces(text.text[:MOST_CHARACTERS], shown)
 
 
-def _mark(text: TaggedText, span: Span, kind: str) -> tuple[int, int, str, str]:
-    return (*text.place_of(span), kind, span.label)
-
-
 def _lines(texts: Sequence[TaggedText]) -> Iterator[dict[str, Any]]:
     for text in texts:
-        given = sorted((*text.place_of(span), span.label) for span in text.spans[1])
         yield {
-            "row": text.place,
+            "row": text.location,
             "text": text.text,
             "tags": list(text.true),
-            "predicted": list(text.given),
+            "predicted": text.predicted,
             "entities": [
-                {"text": text.text[start:end], "label": label, "start": start, "end": end}
-                for start, end, label in given
+                {"text": text.text[one.start : one.end], "label": one.label, "start": one.start, "end": one.end}
+                for one in text.entities
             ],
         }
 
