@@ -33,7 +33,7 @@ ENSEMBLE = SimpleNamespace(labels=LABELS)
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory, write, predictions):
-    findings = study(predictions, split="validation", loss=0.75)
+    findings = study(predictions, split="validation")
     history = "".join(json.dumps(line) + "\n" for line in HISTORY)
     folder = write(tmp_path_factory.mktemp("run"), findings, split="validation", history=history)
     return folder, findings.metrics
@@ -51,7 +51,11 @@ def _section(findings, title):
 def test_everything_is_written(run):
     folder, metrics = run
     assert json.loads((folder / "metrics.json").read_text()) == metrics
-    assert metrics["loss"] == 0.75 and metrics["accuracy"] == 0.5 and "f1/Leak" in metrics
+    assert (
+        metrics["log_loss"] == pytest.approx(-np.log(SCORES[np.arange(6), TRUE]).mean())
+        and metrics["accuracy"] == 0.5
+        and "f1/Leak" in metrics
+    )
     pictures = {path.name for path in (folder / "plots").iterdir()}
     assert pictures == {"f1.svg", "confusion.svg", "calibration.svg", "training_1.svg", "training_2.svg"}
 

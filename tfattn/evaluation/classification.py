@@ -12,7 +12,7 @@ from tfattn.evaluation.chosen import WORST_MISTAKES, Chosen
 from tfattn.evaluation.evaluate import Findings
 from tfattn.evaluation.label_lines import label_line
 from tfattn.evaluation.members import Spread
-from tfattn.evaluation.metrics import calibration, calibration_error, classification, confusions
+from tfattn.evaluation.metrics import calibration, calibration_error, classification, confusions, log_loss
 from tfattn.evaluation.report import Headline, Picture, Section, Table, Text
 from tfattn.evaluation.wording import count, percent, percents, shown_of
 from tfattn.features import IMAGE, LABEL, LABEL_IDS
@@ -82,7 +82,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         predictions: `label_ids` (N,) and `scores` (N, C).
 
     Returns:
-        findings whose metrics are `loss`, those of metrics.classification, `calibration_error`, those of
+        findings whose metrics are `log_loss`, those of metrics.classification, `calibration_error`, those of
         doubts.accuracy_without; of several models those of Spread.
     """
     predicted = PredictedRows.of(ensemble, predictions, thing="text")
@@ -104,7 +104,10 @@ def measured(
         mistakes: sections that show some of them.
         more: further metrics.
     """
-    metrics = {"loss": predictions.loss, **classification(predicted.true, predicted.given, predicted.labels)}
+    metrics = {
+        "log_loss": log_loss(predicted.true, predicted.scores),
+        **classification(predicted.true, predicted.given, predicted.labels),
+    }
     groups = calibration(predicted.confidence, predicted.right)
     metrics["calibration_error"] = calibration_error(groups)
     metrics |= doubts.accuracy_without(predicted.leaked, predicted.right)

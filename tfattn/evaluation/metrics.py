@@ -10,6 +10,7 @@ from tfattn.tasks.intervals import NORMAL_95
 from tfattn.tasks.label_metrics import LabelCounts, LabelSetCounts, roc_auc
 from tfattn.tasks.number_metrics import fisher, number_metrics, spearman
 
+MIN_SCORE = 1e-7  # float32 may round a score to 0, whose logarithm would outweigh all other rows
 SEED, RESAMPLES = 0, 1000  # of the bootstrap: one evaluation of one model always says the same
 
 
@@ -39,6 +40,21 @@ def classification(true: np.ndarray, predicted: np.ndarray, labels: Sequence[str
     for name, values in counts.by_label.items():
         metrics |= {f"{name}/{label}": float(value) for label, value in zip(labels, values, strict=True)}
     return metrics | {f"support/{label}": int(rows) for label, rows in zip(labels, counts.true, strict=True)}
+
+
+def log_loss(true: np.ndarray, scores: np.ndarray) -> float:
+    """Compute the mean negative logarithm of the score of the right label, in nats.
+
+    Args:
+        true: (N,) ids of the right labels; or (N, C) bool, which labels a row has: then the mean over rows and labels.
+        scores: (N, C).
+
+    Example:
+        >>> round(log_loss(np.array([0, 1]), np.array([[0.5, 0.5], [0.0, 1.0]])), 4)
+        0.3466
+    """
+    right = np.where(true, scores, 1 - scores) if true.ndim == 2 else scores[np.arange(len(true)), true]
+    return float(-np.log(np.clip(right, MIN_SCORE, 1)).mean())
 
 
 def detection(positive: np.ndarray, found: np.ndarray, scores: np.ndarray) -> dict[str, float]:

@@ -13,7 +13,7 @@ from tfattn.evaluation.evaluate import Findings
 from tfattn.evaluation.label_lines import best_scores
 from tfattn.evaluation.listing import Listed
 from tfattn.evaluation.members import Spread
-from tfattn.evaluation.metrics import multi_label
+from tfattn.evaluation.metrics import log_loss, multi_label
 from tfattn.evaluation.reliance import relied_on
 from tfattn.evaluation.report import Headline, Picture, Section, Table, Text
 from tfattn.evaluation.wording import count, percent, percents, shown_of
@@ -61,13 +61,16 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         predictions: `is_label` (N, C) and `scores` (N, C), and the target `label_indicators` (N, C).
 
     Returns:
-        findings whose metrics are `loss`, those of metrics.multi_label, of doubts.accuracy_without, of several models
-        those of Spread, and of tables those of Reliance.
+        findings whose metrics are `log_loss`, those of metrics.multi_label, of doubts.accuracy_without, of several
+        models those of Spread, and of tables those of Reliance.
     """
     true, values = predictions.targets[LABEL_INDICATORS] > 0, predictions.values
     listed = Listed.of(ensemble, predictions.rows, [LABELS])
     predicted = PredictedSets(listed, ensemble.labels, true, values[IS_LABEL], values["scores"])
-    metrics = {"loss": predictions.loss, **multi_label(true, predicted.given, predicted.scores, predicted.labels)}
+    metrics = {
+        "log_loss": log_loss(true, predicted.scores),
+        **multi_label(true, predicted.given, predicted.scores, predicted.labels),
+    }
     metrics |= doubts.accuracy_without(predictions.leaked, predicted.right)
     spread = Spread("subset_accuracy", {one.name: _alone(one, ensemble.labels) for one in predictions.members})
     metrics |= spread.metrics

@@ -10,6 +10,7 @@ from tfattn.evaluation import doubts
 from tfattn.evaluation.chosen import WORST_MISTAKES, Chosen
 from tfattn.evaluation.evaluate import Findings
 from tfattn.evaluation.members import Spread
+from tfattn.evaluation.metrics import log_loss
 from tfattn.evaluation.report import Headline, Marked, Piece, Section, Table, Text
 from tfattn.evaluation.wording import count, percent, percents, shown_of
 from tfattn.features import CHOICES, CONTEXT, LABEL_IDS
@@ -39,8 +40,8 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         predictions: of `ChoiceHead.predictions`.
 
     Returns:
-        findings whose metrics are `loss`; `accuracy` with its 95 % interval; `baseline_accuracy`, what always choosing
-        the most frequent place would reach, and `chance_accuracy`, what drawing lots would; those of
+        findings whose metrics are `log_loss`; `accuracy` with its 95 % interval; `baseline_accuracy`, what always
+        choosing the most frequent place would reach, and `chance_accuracy`, what drawing lots would; those of
         doubts.accuracy_without; and of several models those of Spread.
     """
     chosen = Choices(
@@ -50,7 +51,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         scores=predictions.values["scores"],
     )
     metrics = {
-        "loss": predictions.loss,
+        "log_loss": log_loss(chosen.true, chosen.scores),
         **_accuracy(chosen.right),
         "baseline_accuracy": float(np.bincount(chosen.true).max() / len(chosen.true)),
         "chance_accuracy": float(np.mean(1 / chosen.sizes)),

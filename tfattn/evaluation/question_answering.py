@@ -72,12 +72,12 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         predictions: of `QuestionAnswering.predictions`.
 
     Returns:
-        findings whose metrics are `loss`, `exact_match` and `f1`, each with its 95 % interval, `leaked_rows` and, where
+        findings whose metrics are `exact_match` and `f1`, each with its 95 % interval, `leaked_rows` and, where
         there are others too, `f1_without_leaked`; and where some questions have no answer, both of the questions that
         have one (`has_answer_`) and of the others (`no_answer_`).
     """
     answered = Answered.of(ensemble.task, predictions)
-    metrics = {"loss": predictions.loss, **_measured(answered), **_trust(answered, predictions.leaked)}
+    metrics = {**_measured(answered), **_trust(answered, predictions.leaked)}
     return Findings(
         question="which part of a text answers a question?",
         measured=count(len(answered.rows), f"{predictions.split} question"),

@@ -31,13 +31,13 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         predictions: `predictions` (N,) and the target `target_values` (N,).
 
     Returns:
-        findings whose metrics are `loss`, those of metrics.regression, of doubts.error_without, of several models those
+        findings whose metrics are those of metrics.regression, of doubts.error_without, of several models those
         of Spread, and of tables those of Reliance.
     """
     true, predicted = predictions.targets[TARGET_VALUES], predictions.values[PREDICTIONS]
     head = ensemble.task.head
     listed = Listed.of(ensemble, predictions.rows, [TARGET])
-    metrics = {"loss": predictions.loss, **regression(true, predicted, guess=head.mean)}
+    metrics = {**regression(true, predicted, guess=head.mean)}
     metrics |= doubts.error_without(predictions.leaked, np.abs(predicted - true))
     each = ((one.name, one.targets[TARGET_VALUES], one.values[PREDICTIONS]) for one in predictions.members)
     alone = {name: regression(*pair, guess=head.mean) for name, *pair in each}

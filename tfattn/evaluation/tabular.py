@@ -9,7 +9,7 @@ from tfattn.evaluation import doubts, importance, tabular_sections
 from tfattn.evaluation.evaluate import Findings
 from tfattn.evaluation.label_lines import label_line
 from tfattn.evaluation.members import Spread
-from tfattn.evaluation.metrics import calibration, calibration_error, classification, detection
+from tfattn.evaluation.metrics import calibration, calibration_error, classification, detection, log_loss
 from tfattn.evaluation.reliance import relied_on
 from tfattn.evaluation.tabular_sections import ROW, PredictedRows
 from tfattn.evaluation.wording import count
@@ -33,9 +33,9 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
             `essential_features` (N, E) and `column_attention` (N, K).
 
     Returns:
-        findings whose metrics are `loss`, those of metrics.classification, `calibration_error`, with a positive label
-        those of metrics.detection, with an operating point `operating_threshold`; those of doubts.accuracy_without;
-        `importance/COLUMN` with `importance_low/COLUMN` and `importance_high/COLUMN`, and maybe `attention/COLUMN`; of
+        findings whose metrics are `log_loss`, those of metrics.classification, `calibration_error`, with a positive
+        label those of metrics.detection, with an operating point `operating_threshold`; those of
+        doubts.accuracy_without; `importance/COLUMN` with `importance_low/COLUMN` and `importance_high/COLUMN`, and maybe `attention/COLUMN`; of
         several members `importance_agreement`, their rank correlation, and those of Spread.
     """
     values = predictions.values
@@ -51,7 +51,10 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         essential=values.get(ESSENTIAL_FEATURES),
         attention=values.get(COLUMN_ATTENTION),
     )
-    metrics = {"loss": predictions.loss, **classification(predicted.true, predicted.given, predicted.labels)}
+    metrics = {
+        "log_loss": log_loss(predicted.true, predicted.scores),
+        **classification(predicted.true, predicted.given, predicted.labels),
+    }
     if predicted.positive is None:
         groups = calibration(predicted.probability, predicted.right)
     else:

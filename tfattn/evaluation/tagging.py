@@ -31,12 +31,12 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         predictions: of `TokenClassification.predictions`.
 
     Returns:
-        findings whose metrics are `loss`; `precision`, `recall` and `f1` of all entities together, the last with its
+        findings whose metrics are `precision`, `recall` and `f1` of all entities together, the last with its
         95 % interval, and of each type, with its `support`; `token_accuracy`; `leaked_rows` and, where there are others
         too, `f1_without_leaked` with its interval; and of several models those of Spread.
     """
     texts = tagged(predictions.rows, predictions.values, ensemble.labels)
-    metrics = {"loss": predictions.loss, **_measured(texts), **_trust(texts, predictions.leaked)}
+    metrics = {**_measured(texts), **_trust(texts, predictions.leaked)}
     alone = {one.name: _alone(one.values, predictions, ensemble.labels) for one in predictions.members}
     spread = Spread("f1", alone)
     metrics |= spread.metrics

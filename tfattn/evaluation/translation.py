@@ -56,7 +56,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         predictions: of `Translation.predictions`.
 
     Returns:
-        findings whose metrics are `loss`, those of `Translation`, `bleu_low` and `bleu_high`, its 95 % interval,
+        findings whose metrics are those of `Translation`, `bleu_low` and `bleu_high`, its 95 % interval,
         `baseline_bleu`, what copying the source would reach, `leaked_rows`, and if these are some but not all,
         `bleu_without_leaked` with its interval.
     """
@@ -76,7 +76,6 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         leaked=predictions.leaked,
     )
     metrics = {
-        "loss": predictions.loss,
         **ensemble.task.metrics_of(predictions.values, predictions.targets),
         **_trust(written),
     }

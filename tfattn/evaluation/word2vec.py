@@ -16,6 +16,7 @@ MOST_SHOWN, NEIGHBORS = 20, 6
 MOST_DRAWN = 60
 FIRST = 100  # words that stand in every text are shown neither with neighbors nor on the map, where there are more
 FEWEST_DRAWN = 3
+PREDICTED = {"skip_gram": "a pair of words that are near each other", "cbow": "a word, given the words around it"}
 
 
 def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
@@ -26,16 +27,18 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         predictions: the metrics of the split's records.
 
     Returns:
-        findings whose metrics are the loss of a pair of words, and `baseline_loss`, that of vectors that know nothing.
+        findings whose metrics are the loss of a pair of words, or of a word by those around it, and
+        `baseline_loss`, that of vectors that know nothing.
     """
     task, preprocessor = ensemble.task, ensemble.preprocessor
     vectors = WordVectors(preprocessor.words, task.word_vectors(), preprocessor.counts)
     metrics = {**predictions.metrics, "baseline_loss": task.objective.guess, "num_words": len(vectors)}
     loss, guess = number(metrics[LOSS]), number(metrics["baseline_loss"])
     is_better = metrics[LOSS] < metrics["baseline_loss"]
+    predicted = PREDICTED[task.model.kind]
     headline = Headline(
         metric=loss,
-        sentence=f"{loss} nats is the loss of a pair of words that are near each other.",
+        sentence=f"{loss} nats is the loss of {predicted}.",
         doubts=[] if is_better else ["That is not better than vectors that know nothing."],
         remarks=[
             f"Vectors that know nothing have {guess}.",
@@ -52,7 +55,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         headline=headline,
         sections=[_neighbors(vectors), _map(vectors)],
         thing="text",
-        in_short=f"loss {loss} of a pair of words (of vectors that know nothing: {guess})",
+        in_short=f"loss {loss} of {predicted} (of vectors that know nothing: {guess})",
         baselines={LOSS: metrics["baseline_loss"]},
     )
 

@@ -6,12 +6,14 @@ from typing import Any, Literal
 import numpy as np
 from keras import ops
 
+from tfattn.errors import ConfigError
 from tfattn.features import LOGITS, PREDICTIONS, TARGET_VALUES, WEIGHTS
 from tfattn.tasks.head import Head, mean_of
 from tfattn.tasks.number_metrics import number_metrics, spearman
 from tfattn.tasks.operating_point import OperatingPoint
 
 Loss = Literal["mean_squared_error", "mean_absolute_error", "huber"]
+Range = tuple[float, float]
 
 
 class RegressionHead(Head):
@@ -22,6 +24,11 @@ class RegressionHead(Head):
         targets: `mean` and `deviation` of the training targets, in the unit of the file.
         loss: what is minimized, of errors in standard deviations of the training targets: "mean_squared_error",
             "mean_absolute_error" or "huber", which is squared up to 1 and absolute beyond.
+        range: the least and the greatest number that is predicted, in the unit of the file; None for no bounds. The
+            loss is that of the unbounded number, so that a row beyond a bound still teaches.
+
+    Raises:
+        ConfigError: the range is empty, or training targets are outside of it.
 
     Source: Huber 1964, "Robust estimation of a location parameter".
     """
@@ -30,8 +37,9 @@ class RegressionHead(Head):
     monitor = "root_mean_squared_error"
     monitor_mode = "min"
 
-    def __init__(self, *, width: int, targets: dict[str, Any], loss: Loss):
+    def __init__(self, *, width: int, targets: dict[str, Any], loss: Loss, range: Range | None = None):
         super().__init__(width=width, units=1)
+        self.range = _checked(range, targets)
         self.mean: float = targets["mean"]
         self.deviation: float = targets["deviation"]
         self.loss_names = (loss,)
@@ -50,8 +58,9 @@ class RegressionHead(Head):
         return {loss: size if loss == "mean_absolute_error" else ops.where(size <= 1, size * size / 2, size - 0.5)}
 
     def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
-        """`predictions` (B,) float32, in the unit of the file."""
-        return {PREDICTIONS: outputs[LOGITS][:, 0] * self.deviation + self.mean}
+        """`predictions` (B,) float32, in the unit of the file, within the range."""
+        predicted = outputs[LOGITS][:, 0] * self.deviation + self.mean
+        return {PREDICTIONS: predicted if self.range is None else ops.clip(predicted, *self.range)}
 
     def combined(
         self, predictions: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
@@ -70,3 +79,21 @@ class RegressionHead(Head):
 
     def _standardized(self, batch: dict[str, Any]) -> Any:
         return (batch[TARGET_VALUES] - self.mean) / self.deviation
+
+
+def _checked(bounds: Range | None, targets: dict[str, Any]) -> Range | None:
+    """Refuse bounds in which training targets are not."""
+    if bounds is None:
+        return None
+    low, high = bounds
+    if not low < high:
+        raise ConfigError("the range is empty", key="range", expected="low < high", received=str([*bounds]))
+    if targets.get("low", low) < low or targets.get("high", high) > high:
+        raise ConfigError(
+            "training targets are outside of the range",
+            key="range",
+            expected=f"a range that includes {targets['low']:g} and {targets['high']:g}",
+            received=str([*bounds]),
+            remedy="Widen it, or correct these rows.",
+        )
+    return bounds

@@ -5,7 +5,7 @@ from typing import Any
 from tfattn.config.types import Given
 from tfattn.models.contracts.table_encoder import TableEncoder
 from tfattn.tasks.backbone import TableBackbone
-from tfattn.tasks.regression_head import Loss, RegressionHead
+from tfattn.tasks.regression_head import Loss, Range, RegressionHead
 from tfattn.tasks.row_task import RowTask
 
 
@@ -17,6 +17,7 @@ class TabularRegression(RowTask):
         targets: known from the data: `mean` and `deviation` of the training targets.
         loss: "mean_squared_error", "mean_absolute_error", or "huber", which is squared up to one standard deviation of
             the training targets and absolute beyond.
+        range: the least and the greatest number that is predicted, such as [0, 5]; null for no bounds.
 
     Returns:
         as RowTask; `predictions` are those of RegressionHead.
@@ -31,9 +32,13 @@ class TabularRegression(RowTask):
     """
 
     def __init__(
-        self, *, model: Given[TableEncoder], targets: Given[dict[str, Any]], loss: Loss = "mean_squared_error"
+        self,
+        *,
+        model: Given[TableEncoder],
+        targets: Given[dict[str, Any]],
+        loss: Loss = "mean_squared_error",
+        range: Range | None = None,
     ):
         backbone = TableBackbone(model)
-        super().__init__(
-            backbone, RegressionHead(width=backbone.width, targets=targets, loss=loss), name="tabular_regression"
-        )
+        head = RegressionHead(width=backbone.width, targets=targets, loss=loss, range=range)
+        super().__init__(backbone, head, name="tabular_regression")

@@ -6,7 +6,7 @@ from pydantic import PositiveInt
 
 from tfattn.config.types import Given, Rate
 from tfattn.models.contracts.encoder import Encoder
-from tfattn.tasks.regression_head import Loss, RegressionHead
+from tfattn.tasks.regression_head import Loss, Range, RegressionHead
 from tfattn.tasks.row_task import RowTask
 from tfattn.tasks.text_backbone import TextBackbone
 
@@ -23,6 +23,7 @@ class TextRegression(RowTask):
         dropout: the part of that vector that is dropped while training.
         loss: "mean_squared_error", "mean_absolute_error", or "huber", which is squared up to one standard deviation of
             the training targets and absolute beyond.
+        range: the least and the greatest number that is predicted, such as [0, 5]; null for no bounds.
 
     Returns:
         as RowTask; `predictions` are those of RegressionHead.
@@ -46,8 +47,8 @@ class TextRegression(RowTask):
         pooled_layers: PositiveInt | Literal["all"] = 1,
         dropout: Rate = 0.1,
         loss: Loss = "mean_squared_error",
+        range: Range | None = None,
     ):
         backbone = TextBackbone(model, encoder=encoder, pooling=pooling, pooled_layers=pooled_layers, dropout=dropout)
-        super().__init__(
-            backbone, RegressionHead(width=backbone.width, targets=targets, loss=loss), name="text_regression"
-        )
+        head = RegressionHead(width=backbone.width, targets=targets, loss=loss, range=range)
+        super().__init__(backbone, head, name="text_regression")
