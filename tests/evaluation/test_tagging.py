@@ -109,7 +109,7 @@ def test_mistakes_are_shown_in_colours_and_nothing_of_the_data_is_markup(report,
     assert '<mark class="wrong">Bonn Rome<small>LOC</small></mark>' in page
     assert '<mark class="wrong">he<small>PER</small></mark>' in page
     assert "<b>" not in page
-    assert "stand among the training rows too" in page and "an F1 of" in page
+    assert "are training rows too" in page and "an F1 of" in page
     assert "the right type with other bounds" in page and "given where there is none" in page
 
 
@@ -122,4 +122,4 @@ def test_no_mistake_and_none_found_are_said(report, write, tmp_path):
     )
     nothing = report([[0] * len(row) for row in PREDICTED])
     assert nothing.metrics["f1"] == nothing.metrics["f1_high"] == 0
-    assert nothing.headline.doubts == ["It never finds an entity of type LOC or PER."]
+    assert nothing.headline.warnings == ["It never finds an entity of type LOC or PER."]

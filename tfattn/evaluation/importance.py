@@ -99,7 +99,7 @@ class Importance:
         return around(self.rises)
 
     @property
-    def relied_on(self) -> np.ndarray:
+    def important(self) -> np.ndarray:
         """The indices of the columns whose whole interval is above 0, the most important first."""
         order = np.argsort(-self.mean, kind="stable")
         return order[self.interval[0][order] > 0]

@@ -7,23 +7,23 @@ from typing import Any
 import numpy as np
 
 from tfattn.drawing.figures import svg
-from tfattn.evaluation import doubts, plots
-from tfattn.evaluation.chosen import WORST_MISTAKES
-from tfattn.evaluation.evaluate import Findings
+from tfattn.evaluation import plots, warnings
+from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.members import Spread
+from tfattn.evaluation.metrics import bootstrap_interval
 from tfattn.evaluation.report import Headline, Marked, Picture, Section, Table, Text, pieces
-from tfattn.evaluation.resampling import interval
+from tfattn.evaluation.row_predictions import WORST_MISTAKES
 from tfattn.evaluation.tagged_words import TaggedText, tagged
 from tfattn.evaluation.wording import count, percent, percents
 from tfattn.tasks.label_metrics import LabelCounts
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions
 
-MOST_CHARACTERS = 600  # of a text that is shown
+MAX_CHARACTERS = 600  # of a text that is shown
 OF_TYPE = ("precision", "recall", "f1")
 
 
-def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
+def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskReport:
     """Measure the entities that an export of the tagger would answer, by those of the file.
 
     Args:
@@ -31,7 +31,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         predictions: of `TokenClassification.predictions`.
 
     Returns:
-        findings whose metrics are `precision`, `recall` and `f1` of all entities together, the last with its
+        a report whose metrics are `precision`, `recall` and `f1` of all entities together, the last with its
         95 % interval, and of each type, with its `support`; `token_accuracy`; `leaked_rows` and, where there are others
         too, `f1_without_leaked` with its interval; and of several models those of Spread.
     """
@@ -40,17 +40,17 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
     alone = {one.name: _alone(one.values, predictions, ensemble.labels) for one in predictions.members}
     spread = Spread("f1", alone)
     metrics |= spread.metrics
-    return Findings(
+    return TaskReport(
         question="what does a text name?",
         measured=count(len(texts), f"{predictions.split} text"),
         metrics=metrics,
         predictions=_lines(texts),
         headline=_headline(texts, metrics, predictions, spread.facts),
         sections=[_by_type(metrics), *spread.sections(metrics, predictions), _kinds(texts), _mistakes(texts)],
-        thing="text",
-        in_short=f"F1 {metrics['f1']:.4f} (95% interval {metrics['f1_low']:.4f} to {metrics['f1_high']:.4f}), "
+        unit="text",
+        summary=f"F1 {metrics['f1']:.4f} (95% interval {metrics['f1_low']:.4f} to {metrics['f1_high']:.4f}), "
         f"precision {metrics['precision']:.4f}, recall {metrics['recall']:.4f}",
-        summary=_summary(metrics),
+        console_table=_console_table(metrics),
     )
 
 
@@ -77,7 +77,7 @@ def _trust(texts: Sequence[TaggedText], leaked: np.ndarray) -> dict[str, float]:
 
 
 def _with_interval(name: str, sums: np.ndarray) -> dict[str, float]:
-    low, high = interval(sums, _f1)
+    low, high = bootstrap_interval(sums, _f1)
     return {name: float(_f1(sums.sum(axis=0, keepdims=True))[0]), f"{name}_low": low, f"{name}_high": high}
 
 
@@ -108,9 +108,9 @@ def _headline(
         sentence=f"Of all entities given, {percent(metrics['precision'])} are right, and of all {entities:,} that "
         f"there are, {percent(metrics['recall'])} are given (F1 {percent(metrics['f1'])}). An entity is right where "
         "its type, its first character and its last character are.",
-        doubts=[
+        warnings=[
             *_never(texts),
-            *doubts.of_unseen(predictions.leaked, metrics, split=predictions.split, thing="text", metric="f1"),
+            *warnings.of_unseen(predictions.leaked, metrics, split=predictions.split, unit="text", metric="f1"),
         ],
         remarks=[
             f"With other texts of this kind F1 would be {percents(metrics['f1_low'], metrics['f1_high'])} (95% "
@@ -143,9 +143,9 @@ def _by_type(metrics: dict[str, float]) -> Section:
     ]
     scores = {name: metrics[f"f1/{name}"] for name in types}
     notes = {name: f"({metrics[f'support/{name}']:,})" for name in types}
-    heads = ["type", "entities", "reliable (precision)", "found (recall)", "F1"]
+    heads = ["type", "entities", "precision", "recall", "F1"]
     return Section(
-        "How well each type is known",
+        "Metrics by entity type",
         [Table(heads, table), Picture("f1", svg(plots.bars(scores, title="F1", notes=notes)), "F1 of each type")],
     )
 
@@ -161,7 +161,7 @@ def _kinds(texts: Sequence[TaggedText]) -> Section:
         "wrong": "given where there is none",
     }
     rows = [[said, found[kind]] for kind, said in words.items() if found[kind]]
-    return Section("What goes wrong", [Table(["kind", "entities"], rows)] if rows else [Text("Nothing does.")])
+    return Section("Kinds of mistakes", [Table(["kind", "entities"], rows)] if rows else [Text("Nothing does.")])
 
 
 def _mistaken(text: TaggedText) -> Iterator[str]:
@@ -185,14 +185,14 @@ def _mistaken(text: TaggedText) -> Iterator[str]:
 def _mistakes(texts: Sequence[TaggedText]) -> Section:
     wrong = [text for text in texts if not text.is_right]
     if not wrong:
-        return Section("The worst mistakes", [Text("There are none.")])
+        return Section("Worst mistakes", [Text("There are none.")])
     worst = sorted(wrong, key=lambda text: -text.certainty_of_mistakes)[:WORST_MISTAKES]
     words = (
         f"{len(worst):,} of {count(len(wrong), 'text')} with mistakes, those first of which the model was most "
         "certain. Green is right, orange what it missed, red what it gave wrongly. At times the file is wrong."
     )
     lines = [line for text in worst for line in _lines_of(text)]
-    return Section("The worst mistakes", [Text(words), Marked(lines)])
+    return Section("Worst mistakes", [Text(words), Marked(lines)])
 
 
 def _lines_of(text: TaggedText) -> Iterator[tuple[str, Sequence[Any]]]:
@@ -200,8 +200,8 @@ def _lines_of(text: TaggedText) -> Iterator[tuple[str, Sequence[Any]]]:
     number = text.location.rpartition(":")[2]
     for words, spans, others, kind in ((f"{number}, file", true, given, "missed"), ("model", given, true, "wrong")):
         marks = [(start, end, "right" if (start, end, label) in others else kind, label) for start, end, label in spans]
-        shown = [mark for mark in marks if mark[1] <= MOST_CHARACTERS]
-        yield words, pieces(text.text[:MOST_CHARACTERS], shown)
+        shown = [mark for mark in marks if mark[1] <= MAX_CHARACTERS]
+        yield words, pieces(text.text[:MAX_CHARACTERS], shown)
 
 
 def _lines(texts: Sequence[TaggedText]) -> Iterator[dict[str, Any]]:
@@ -218,6 +218,6 @@ def _lines(texts: Sequence[TaggedText]) -> Iterator[dict[str, Any]]:
         }
 
 
-def _summary(metrics: dict[str, float]) -> tuple[str, list[str], list[list[Any]]]:
+def _console_table(metrics: dict[str, float]) -> tuple[str, list[str], list[list[Any]]]:
     table = [[name, *(metrics[f"{measure}/{name}"] for measure in (*OF_TYPE, "support"))] for name in _types(metrics)]
     return "Entities by type", ["type", *OF_TYPE, "entities"], table
