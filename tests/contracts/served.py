@@ -54,7 +54,7 @@ def check_served(
     loaded = tf.saved_model.load(str(folder / "1"))
     assert set(loaded.signatures) == set(functions) >= {SERVING_DEFAULT, *served.methods}
     outputs = _called(loaded, SERVING_DEFAULT, request)
-    expected = ensemble.predict(rows) if expected is None else expected
+    expected = {**request, **(ensemble.predict(rows) if expected is None else expected)}
     comparison = served.compared(expected, _plain(outputs), tolerance=1e-5)
     assert not comparison.wrong.any(), comparison.words
     assert set(comparison.report) and comparison.expected(0) and comparison.received(0)

@@ -57,7 +57,7 @@ def test_a_folder_of_photographs_becomes_a_model(trained, command, monkeypatch):
     metrics = json.loads((project / "runs/shades/latest/metrics.json").read_text())
     assert metrics["accuracy"] == 1.0
     page = (project / "runs/shades/latest/report.html").read_text()
-    assert "What it is trained on" in page and "data:image/png;base64," in page
+    assert "Training images" in page and "data:image/png;base64," in page
 
     answer = command("predict", "shades", "--input", "photos/*/1.jpg")
     assert answer.status == 0, answer.errors

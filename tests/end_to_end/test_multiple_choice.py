@@ -48,7 +48,7 @@ def test_an_ending_is_chosen_by_several_models_together(tmp_path, monkeypatch, c
     assert answer.status == 0, answer.errors
     metrics = files.read_json(tmp_path / "runs/endings/latest/metrics.json")
     assert {"accuracy", "accuracy_low", "baseline_accuracy", "chance_accuracy"} <= metrics.keys()
-    assert "By the number of choices" in (tmp_path / "runs/endings/latest/report.html").read_text()
+    assert "Accuracy by number of choices" in (tmp_path / "runs/endings/latest/report.html").read_text()
     answer = command("predict", "endings", "--input", "train.csv")
     for line in map(json.loads, answer.output.splitlines()):
         assert line["choice"] == line["choices"][line["label_id"]] and line["choice"].startswith("he ")

@@ -81,7 +81,7 @@ def test_one_command_leads_from_texts_to_an_export(pretrained, project):
     metrics = json.loads((project / "runs/modern/latest/metrics.json").read_text())
     assert {"loss", "masked_lm_accuracy", "masked_lm_loss", "baseline_masked_lm_loss"} <= set(metrics)
     report = (project / "runs/modern/latest/report.html").read_text()
-    assert "Beside no model at all" in report and "[MASK]" in report
+    assert "Comparison with the baseline" in report and "[MASK]" in report
 
 
 def test_masks_are_filled_in_on_the_command_line(project, command):

@@ -39,7 +39,7 @@ def test_a_minute_teaches_it_to_reverse_every_row_that_it_never_saw(tmp_path, mo
 
 def test_the_report_shows_what_it_looks_at(reversed_words):
     latest = reversed_words[0] / "runs/reversal/latest"
-    assert "What it looks at" in (latest / "report.html").read_text()
+    assert "Attention" in (latest / "report.html").read_text()
     assert (latest / "plots/attention_1.svg").read_text().startswith("<svg ")
     predictions = [json.loads(line) for line in (latest / "predictions.jsonl").read_text().splitlines()]
     right = [row["text"] == " ".join(reversed(row["source"].split())) for row in predictions]

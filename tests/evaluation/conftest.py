@@ -46,10 +46,10 @@ def write():
 
 @pytest.fixture(scope="session")
 def predictions():
-    """Predictions for some rows, of which those at the places `leaked` stand among the training rows too."""
+    """Predictions for some rows, of which those at the places `leaked` are training rows too."""
 
-    def predictions(rows, values, targets, *, split="test", loss=0.5, leaked=(), members=()):
+    def predictions(rows, values, targets, *, split="test", leaked=(), members=()):
         is_leaked = np.array([row["row"] in leaked for row in rows], bool)
-        return SplitPredictions(split, rows, values, targets, loss, is_leaked, members)
+        return SplitPredictions(split, rows, values, targets, is_leaked, members)
 
     return predictions

@@ -33,7 +33,7 @@ ENSEMBLE = SimpleNamespace(labels=LABELS)
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory, write, predictions):
-    findings = study(predictions, split="validation", loss=0.75)
+    findings = study(predictions, split="validation")
     history = "".join(json.dumps(line) + "\n" for line in HISTORY)
     folder = write(tmp_path_factory.mktemp("run"), findings, split="validation", history=history)
     return folder, findings.metrics
@@ -51,7 +51,11 @@ def _section(findings, title):
 def test_everything_is_written(run):
     folder, metrics = run
     assert json.loads((folder / "metrics.json").read_text()) == metrics
-    assert metrics["loss"] == 0.75 and metrics["accuracy"] == 0.5 and "f1/Leak" in metrics
+    assert (
+        metrics["log_loss"] == pytest.approx(-np.log(SCORES[np.arange(6), TRUE]).mean())
+        and metrics["accuracy"] == 0.5
+        and "f1/Leak" in metrics
+    )
     pictures = {path.name for path in (folder / "plots").iterdir()}
     assert pictures == {"f1.svg", "confusion.svg", "calibration.svg", "training_1.svg", "training_2.svg"}
 
@@ -79,23 +83,23 @@ def test_a_run_without_history_and_summary_is_reported_too(tmp_path, write, pred
 
 
 def test_mistakes_are_ranked_by_how_certain_they_were(predictions):
-    table = _section(study(predictions), "The worst mistakes").parts[-1]
+    table = _section(study(predictions), "Worst mistakes").parts[-1]
     assert [row[0] for row in table.rows] == ["The coolant pump jams", "It runs away", "The menu hangs"]
     assert table.rows[0][1:] == ["Mechanical Failure", "Leak", "96.0%", "6"]
 
 
 def test_a_label_that_is_never_given_is_named(predictions):
-    assert "It never predicts “Software Failure”." in study(predictions).headline.doubts
+    assert "It never predicts “Software Failure”." in study(predictions).headline.warnings
 
 
 def test_what_is_taken_for_what(predictions):
-    table = _section(study(predictions), "What is taken for what").parts[-1]
+    table = _section(study(predictions), "Confusion matrix").parts[-1]
     assert ["Leak", "Mechanical Failure", 1, "50.0%"] in table.rows
     assert ["Software Failure", "Mechanical Failure", 1, "100.0%"] in table.rows
 
 
 def test_when_it_is_sure(predictions):
-    table = _section(study(predictions), "When it is sure").parts[1]
+    table = _section(study(predictions), "Confidence").parts[1]
     assert table.rows[2] == ["90%", 3, "50.0%", "66.7%"]
 
 
@@ -104,7 +108,7 @@ def test_paired_and_long_texts_are_shown_short():
     predicted = classification.PredictedRows(
         rows=rows, labels=LABELS, true=TRUE[:1], given=TRUE[:1], scores=SCORES[:1], leaked=np.zeros(1, bool)
     )
-    assert predicted.text(0).startswith("one | two") and len(predicted.text(0)) == classification.MOST_CHARACTERS
+    assert predicted.text(0).startswith("one | two") and len(predicted.text(0)) == classification.MAX_CHARACTERS
 
 
 @pytest.mark.parametrize("rows", [1, 2, 6])
@@ -122,9 +126,7 @@ def test_rows_that_training_repeats_stand_in_the_headline(tmp_path, write, predi
     findings = study(predictions, leaked={"reports.csv:2", "reports.csv:4", "elsewhere.csv:3"})
     page = (write(tmp_path, findings) / "report.html").read_text(encoding="utf-8")
     assert findings.metrics["leaked_rows"] == 2 and findings.metrics["accuracy_without_leaked"] == 0.25
-    assert page.index("2 of the 6 test texts (33.3%) stand among the training rows too") < page.index(
-        '<div class="figure">'
-    )
+    assert page.index("2 of the 6 test texts (33.3%) are training rows too") < page.index('<div class="figure">')
 
 
 def test_several_models_are_shown_one_by_one(tmp_path, write, predictions):
@@ -136,5 +138,5 @@ def test_several_models_are_shown_one_by_one(tmp_path, write, predictions):
     folder, metrics = write(tmp_path, findings), findings.metrics
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert (metrics["accuracy_members_min"], metrics["accuracy_members_max"]) == (1 / 3, 1.0)
-    assert "33.3% to 100.0%, mean 61.1%" in page and "How far the models differ" in page
+    assert "33.3% to 100.0%, mean 61.1%" in page and "Differences between the models" in page
     assert "seed 8" in (folder / "plots/members.svg").read_text(encoding="utf-8")

@@ -57,7 +57,7 @@ def galleries(findings, title):
 
 
 def test_the_worst_mistakes_are_seen_as_the_model_sees_them(findings):
-    gallery, lit = galleries(findings, "The worst mistakes")
+    gallery, lit = galleries(findings, "Worst mistakes")
     words = [one for _, one in gallery.images]
     assert words == ["cat → <b>dog</b>, 95.0%", "cat → <b>dog</b>, 70.0%", "<b>dog</b> → cat, 50.0%"]
     expected = Images(size=8).pixels(tf.constant([ROWS[2]["image"]])).numpy()[0]
@@ -67,9 +67,9 @@ def test_the_worst_mistakes_are_seen_as_the_model_sees_them(findings):
 
 
 def test_confused_pairs_and_training_images_have_pictures_too(findings):
-    pairs = galleries(findings, "What is confused most, in pictures")
+    pairs = galleries(findings, "Most frequent confusions")
     assert [len(one.images) for one in pairs] == [2, 1]
-    epochs = galleries(findings, "What it is trained on")
+    epochs = galleries(findings, "Training images")
     assert [[words for _, words in one.images] for one in epochs] == [["cat", "<b>dog</b>", "ship", "cat"]] * 2
     first, second = (as_array(one.images[0][0]) for one in epochs)
     assert np.abs(first / 2 - second).max() <= 1

@@ -20,7 +20,7 @@ def ask(rows, weights=(4.0, 1.0, 0.0)):
 
 
 def permuted(ask, rows, columns, true, **options):
-    """What a single model relies on."""
+    """The importance of columns to a single model."""
     options["measure"] = importance.of_labels(true, options.pop("positive"))
     whole, alone = importance.permutation(lambda some: [ask(some)], rows, columns, true, **options)
     np.testing.assert_array_equal(whole.rises, alone.rises)
@@ -115,13 +115,13 @@ def test_an_ensemble_is_asked_as_the_mean_of_its_members():
     assert not second.rises[:, 0].any() and second.mean[1] > 0
 
 
-def test_only_what_stands_beyond_its_interval_is_relied_on():
+def test_only_what_stands_beyond_its_interval_is_important():
     rises = np.array([[0.3, 0.01, 0.0, -0.02, 0.5], [0.31, -0.02, 0.0, -0.03, 0.48], [0.29, 0.04, 0.0, -0.01, 0.52]])
     found = importance.Importance(list("abcde"), rises, rises, "log loss", "accuracy", 10)
     assert found.mean[1] > 0 and found.interval[0][1] < 0
-    assert found.relied_on.tolist() == [4, 0]
+    assert found.important.tolist() == [4, 0]
     nothing = importance.Importance(list("abcde"), 0 * rises, rises, "log loss", "accuracy", 10)
-    assert nothing.relied_on.tolist() == []
+    assert nothing.important.tolist() == []
 
 
 def test_stability_by_hand():

@@ -58,9 +58,9 @@ def test_the_baseline_is_a_guess_by_the_frequencies_of_training(preprocessor):
     np.testing.assert_allclose(metrics["baseline_bits_per_byte"], expected / np.log(2))
 
 
-def test_what_is_not_better_than_frequencies_is_doubted(preprocessor):
-    assert not found(preprocessor, 0.5).headline.doubts
-    assert found(preprocessor, 5.0).headline.doubts
+def test_what_is_not_better_than_frequencies_is_warned_of(preprocessor):
+    assert not found(preprocessor, 0.5).headline.warnings
+    assert found(preprocessor, 5.0).headline.warnings
 
 
 def test_it_shows_how_texts_go_on(preprocessor):

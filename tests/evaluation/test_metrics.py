@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import softmax
+from sklearn.metrics import log_loss as sklearn_log_loss
 
 from tfattn.evaluation import metrics
 
@@ -120,6 +122,18 @@ def test_metrics_of_numbers_know_no_origin_and_scale_with_the_unit(shift, scale)
     assert found == pytest.approx(
         {name: value * (scale if "_error" in name else 1) for name, value in expected.items()}, rel=1e-5
     )
+
+
+@pytest.mark.parametrize("shift", [0, 30, -1000])
+def test_log_loss_is_that_of_scikit_learn_and_does_not_change_with_a_shift_of_logits(shift):
+    draw = np.random.default_rng(0)
+    logits, true = draw.normal(size=(50, 4)), draw.integers(0, 4, 50)
+    scores = softmax(logits + shift, axis=1)
+    assert metrics.log_loss(true, scores) == pytest.approx(sklearn_log_loss(true, softmax(logits, axis=1)))
+    sets = draw.random((50, 4)) < 0.5
+    of_labels = [sklearn_log_loss(has, own, labels=[0, 1]) for has, own in zip(sets.T, scores.T, strict=True)]
+    assert metrics.log_loss(sets, scores) == pytest.approx(np.mean(of_labels))
+    assert np.isfinite(metrics.log_loss(np.array([0]), np.array([[0.0, 1.0]])))
 
 
 @pytest.mark.parametrize(("shift", "scale"), [(1e6, 1), (0, 1e-6), (-3, 1e6)])

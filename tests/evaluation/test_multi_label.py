@@ -65,7 +65,7 @@ def test_mistakes_say_what_was_missed_and_what_was_given_wrongly(predictions):
 
 
 def test_what_is_no_better_than_the_usual_labels_or_never_given_is_said(predictions):
-    doubts = reported(predictions, TEXTS, scores=np.full((60, 3), 0.1, "float32")).headline.doubts
-    assert "is not better than giving every text the most frequent labels" in doubts[0]
-    assert doubts[1].startswith("It never predicts “leak”, “noise” or “<i>rare</i>”")
-    assert len(reported(predictions, TEXTS).headline.doubts) == 1
+    warnings = reported(predictions, TEXTS, scores=np.full((60, 3), 0.1, "float32")).headline.warnings
+    assert "is not better than giving every text the most frequent labels" in warnings[0]
+    assert warnings[1].startswith("It never predicts “leak”, “noise” or “<i>rare</i>”")
+    assert len(reported(predictions, TEXTS).headline.warnings) == 1

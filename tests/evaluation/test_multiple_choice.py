@@ -65,11 +65,11 @@ def test_predictions_hold_the_row_and_a_probability_of_each_choice(report):
     }
 
 
-def test_models_are_compared_and_a_guess_is_doubted(report):
+def test_models_are_compared_and_a_guess_is_warned_of(report):
     member = MemberPredictions("seed 1", {"label_ids": TRUE}, {"label_ids": TRUE})
     findings = report(members=[member, member])
     assert findings.metrics["accuracy_members_mean"] == 1.0
-    assert "not better than always predicting “choice 0”" in findings.headline.doubts[0]
+    assert "not better than always predicting “choice 0”" in findings.headline.warnings[0]
 
 
 def test_without_a_mistake_that_is_said(report):

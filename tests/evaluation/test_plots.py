@@ -94,7 +94,7 @@ def test_of_very_many_labels_the_most_confused_are_shown_and_no_row_is_lost():
     counts = np.eye(100, dtype=int) * 10
     counts[42, 77] = 5
     folded, labels = plots._most_confused(counts, [f"label {number}" for number in range(100)])
-    assert len(labels) == plots.MOST_CONFUSED + 1 and labels[-1] == f"{100 - plots.MOST_CONFUSED} others"
+    assert len(labels) == plots.MAX_CONFUSED + 1 and labels[-1] == f"{100 - plots.MAX_CONFUSED} others"
     assert {"label 42", "label 77"} <= set(labels)
     assert folded[labels.index("label 42"), labels.index("label 77")] == 5
     assert folded.sum() == counts.sum()
@@ -109,7 +109,7 @@ def test_bars_stand_best_first_with_their_notes():
 def test_bars_of_points_in_the_order_given():
     axes = plots.bars({"short": 0.31, "long": 0.445}, ranked=False, percent=False).axes[0]
     assert [text.get_text() for text in axes.texts] == ["31.0", "44.5"]
-    many = {f"{number} words": 0.5 for number in range(plots.MOST_BARS + 2)}
+    many = {f"{number} words": 0.5 for number in range(plots.MAX_BARS + 2)}
     assert _titles(plots.bars(many, title="BLEU", ranked=False)) == ["BLEU (the 2 first are not shown)"]
 
 
@@ -134,10 +134,10 @@ def test_the_roc_curve_shows_the_corner_larger_where_it_hugs_it():
     assert corner.get_xlim()[1] < 0.5 and corner.get_ylim()[0] < 0.8  # the point is inside
 
 
-def test_reliance_shows_the_most_important_columns_in_one_order():
+def test_importances_show_the_most_important_columns_in_one_order():
     names = [f"column {number}" for number in range(40)]
     values = np.arange(40) / 100
-    figure = tabular_plots.reliance(
+    figure = tabular_plots.importances(
         names,
         values,
         (values - 0.01, values + 0.01),
@@ -146,15 +146,15 @@ def test_reliance_shows_the_most_important_columns_in_one_order():
         attention=values[::-1],
     )
     shuffled, looked = figure.axes
-    assert [bar.get_width() for bar in shuffled.patches] == pytest.approx(values[::-1][: tabular_plots.MOST_COLUMNS])
-    assert [bar.get_width() for bar in looked.patches] == pytest.approx(values[: tabular_plots.MOST_COLUMNS])
+    assert [bar.get_width() for bar in shuffled.patches] == pytest.approx(values[::-1][: tabular_plots.MAX_COLUMNS])
+    assert [bar.get_width() for bar in looked.patches] == pytest.approx(values[: tabular_plots.MAX_COLUMNS])
     assert [label.get_text() for label in shuffled.get_yticklabels()][:2] == ["column 39", "column 38"]
     assert shuffled.get_title(loc="left") == "Shuffled (the 10 least are not shown)"
     assert [text.get_text() for text in shuffled.get_legend().get_texts()] == ["95% interval", "each member"]
 
 
 def test_reliance_without_attention_and_members_has_one_panel():
-    figure = tabular_plots.reliance(["a", "b"], np.array([0.0, 0.0]), (np.zeros(2), np.zeros(2)), loss="log loss")
+    figure = tabular_plots.importances(["a", "b"], np.array([0.0, 0.0]), (np.zeros(2), np.zeros(2)), loss="log loss")
     assert _titles(figure) == ["Shuffled"]
     svg(figure)
 

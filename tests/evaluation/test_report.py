@@ -94,10 +94,10 @@ def test_pictures_of_a_page_share_no_id():
 
 def test_doubts_stand_before_everything_else(whole):
     sound = report.render(whole)
-    doubtful = replace(whole, headline=replace(whole.headline, doubts=["It never answers “Yes”."]))
-    html = report.render(doubtful)
-    assert '<ul class="doubts">' not in sound and 'class="headline doubtful"' not in sound
-    assert 'class="headline doubtful"' in html
+    with_warnings = replace(whole, headline=replace(whole.headline, warnings=["It never answers “Yes”."]))
+    html = report.render(with_warnings)
+    assert '<ul class="warnings">' not in sound and 'class="headline has-warnings"' not in sound
+    assert 'class="headline has-warnings"' in html
     assert html.index("It never answers “Yes”.") < html.index('<div class="figure">')
 
 

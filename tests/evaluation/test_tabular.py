@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sklearn.metrics import average_precision_score, f1_score, recall_score, roc_auc_score
+from sklearn.metrics import average_precision_score, f1_score, log_loss, recall_score, roc_auc_score
 
 from tfattn.evaluation import tabular
 from tfattn.tasks.operating_point import OperatingPoint
@@ -60,7 +60,7 @@ def reported(predictions, num_classes=2, positive=1, scores=(None,), operating_p
         predict_each=lambda some: [{"scores": (one or plain)(some)} for one in scores],
     )
     given = {"rows": rows, "values": {"scores": found, "label_ids": found.argmax(axis=1)}}
-    predicted = predictions(**given | {"targets": {"label_ids": true}, "loss": 0.25} | changes)
+    predicted = predictions(**given | {"targets": {"label_ids": true}} | changes)
     return tabular.report(ensemble, predicted), predicted
 
 
@@ -106,7 +106,10 @@ def test_figures_are_those_of_scikit_learn(full):
     assert metrics["baseline_accuracy"] == pytest.approx(max(true.mean(), 1 - true.mean()))
     for name in ("accuracy", "sensitivity", "specificity", "roc_auc"):
         assert metrics[f"{name}_low"] <= metrics[name] <= metrics[f"{name}_high"]
-    assert metrics["loss"] == 0.25 and metrics["operating_threshold"] == THRESHOLD
+    assert (
+        metrics["log_loss"] == pytest.approx(log_loss(true, given.values["scores"]))
+        and metrics["operating_threshold"] == THRESHOLD
+    )
 
 
 def test_importances_are_among_the_metrics(full):
@@ -171,7 +174,7 @@ def test_a_single_model_that_explains_nothing(tmp_path, write, predictions):
     assert "importance_agreement" not in metrics and "operating_threshold" not in metrics
     assert not any(name.startswith("attention/") for name in metrics)
     assert not (folder / "plots" / "essential.svg").exists()
-    assert "members" not in _page(folder) and "its values where the model relies most" in _page(folder)
+    assert "members" not in _page(folder) and "values of important columns" in _page(folder)
     assert list(_results(folder)[0])[-1] == "probability"
 
 
@@ -207,16 +210,16 @@ def test_a_model_without_mistakes_and_rows_without_identifiers(tmp_path, write, 
     assert "t.tsv:" in _page(write(tmp_path, reported(predictions, rows=rows)[0]))
 
 
-def test_columns_that_make_no_difference_are_not_called_relied_on(tmp_path, write, predictions):
+def test_columns_that_make_no_difference_are_not_called_important(tmp_path, write, predictions):
     def blind(rows):
         return np.tile([0.5, 0.5], (len(rows), 1))
 
     values = {"scores": blind(NUMBERS), "label_ids": np.zeros(80, int)}
     page = _page(write(tmp_path, reported(predictions, values=values, scores=[blind])[0]))
-    assert "Of no single column can it be said beyond chance that the model relies on it." in page
-    assert "where the model relies most" not in page and "It never predicts “real”." in page
+    assert "No single column is important beyond chance." in page
+    assert "values of important columns" not in page and "It never predicts “real”." in page
     assert not re.search(r"(\d[.\d]*) to \1[^\d.]|[ (]-0[ %.]", re.sub("<[^>]*>", " ", page))
 
 
-def test_columns_that_are_relied_on_are_named(full):
-    assert "Beyond chance, the model relies on “Reads” and “Score”." in _page(full[0])
+def test_important_columns_are_named(full):
+    assert "Important beyond chance: “Reads” and “Score”." in _page(full[0])

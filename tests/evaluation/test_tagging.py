@@ -17,30 +17,38 @@ ROWS = [
     {"row": f"x.conll:{10 * n}", "text": text, "tags": tags}
     for n, (text, tags) in enumerate(zip(TEXTS, TRUE, strict=True), start=1)
 ]
-# As BERT divides them: U . N . are four words, and so is <b> three; the last text was cut behind its second word.
-STARTS = [[0, 4, 8, 9, 10, 11, 13, 14, 15], [0, 3, 8], [0, 3], [0, 4]]
-GIVEN = [[3, 0, 1, 0, 0, 0, 0, 0, 0], [0, 1, 2], [4, 0], [3, 4]]
+# As BERT divides them: U . N . are four parts, and so is <b> three; the last text was cut after its second word.
+PARTS = [
+    [(0, 3), (4, 7), (8, 9), (9, 10), (10, 11), (11, 12), (13, 14), (14, 15), (15, 16)],
+    [(0, 2), (3, 7), (8, 12)],
+    [(0, 2), (3, 5)],
+    [(0, 3), (4, 6)],
+]
+PREDICTED = [[3, 0, 1, 0, 0, 2, 0, 0, 2], [0, 1, 2], [4, 0], [3, 4]]
 EXPECTED = [["B-PER", "O", "B-LOC", "O"], ["O", "B-LOC", "I-LOC"], ["B-PER", "O"], ["B-PER", "I-PER", "O"]]
 
 
-def values(given=GIVEN):
-    width = max(map(len, STARTS))
+def values(predicted=PREDICTED, parts=PARTS):
+    width = max(map(len, parts))
 
     def padded(rows):
         return np.array([[*row, *[0] * (width - len(row))] for row in rows], np.int32)
 
-    numbers = padded([range(1, len(row) + 1) for row in STARTS])
-    starts = padded(STARTS)
-    label_ids = padded(given)
-    scores = 0.8 * np.eye(5, dtype="float32")[label_ids] + 0.04
-    return {"scores": scores, "label_ids": label_ids, "word_numbers": numbers, "starts": starts, "ends": starts + 1}
+    label_ids = padded(predicted)
+    return {
+        "scores": 0.8 * np.eye(5, dtype="float32")[label_ids] + 0.04,
+        "label_ids": label_ids,
+        "word_numbers": padded([range(1, len(row) + 1) for row in parts]),
+        "starts": padded([[start for start, _ in row] for row in parts]),
+        "ends": padded([[end for _, end in row] for row in parts]),
+    }
 
 
 @pytest.fixture
 def report(predictions):
-    def report(given=GIVEN, **options):
+    def report(predicted=PREDICTED, **options):
         ensemble = SimpleNamespace(labels=tuple(TYPES))
-        return tagging.report(ensemble, predictions(ROWS, values(given), {}, **options))
+        return tagging.report(ensemble, predictions(ROWS, values(predicted), {}, **options))
 
     return report
 
@@ -73,16 +81,25 @@ def test_lines_have_tags_and_entities_of_the_words_of_the_file(report):
     assert json.loads(json.dumps(lines)) == lines
 
 
-def test_characters_of_one_word_have_its_label():
+def test_what_is_measured_is_what_the_export_answers(report):
+    """Entities that end inside a word of the file, and those of punctuation alone, are no entities."""
+    cut = report([[3, 0, 1, 0, 0, 0, 0, 0, 1], [0, 1, 1], [0, 0], [3, 4]])
+    lines = list(cut.predictions)
+    assert [entity["text"] for entity in lines[0]["entities"]] == ["Ann", "U.N"]
+    assert lines[0]["predicted"] == EXPECTED[0], "the word has the tag of the entity that it is in"
+    assert cut.metrics["recall/LOC"] == pytest.approx(2 / 3), "but of U.N. the last character is missing"
+
+
+def test_characters_of_one_word_are_in_its_entity():
     rows = [{"row": "x:1", "text": "在ABC海", "tags": ["O", "B-LOC", "I-LOC", "I-LOC", "B-PER"]}]
-    read = {"word_numbers": [[1, 2, 3]], "starts": [[0, 1, 4]], "ends": [[1, 4, 5]]}
-    for label_ids, given in (([0, 1, 3], "O B-LOC I-LOC I-LOC B-PER"), ([4, 4, 0], "B-PER I-PER I-PER I-PER O")):
-        predicted = {**read, "label_ids": [label_ids], "scores": np.full((1, 3, 5), 0.5)}
-        (text,) = tagged(rows, {name: np.array(values) for name, values in predicted.items()}, TYPES)
-        assert text.given == given.split() and text.is_by_character
-        assert text.certainty.tolist() == [0.5] * 5
-    (cut,) = tagged(rows, {name: np.array(values)[:, :1] for name, values in predicted.items()}, TYPES)
-    assert cut.given == ["B-PER", "O", "O", "O", "O"]
+    parts = [[(0, 1), (1, 4), (4, 5)]]
+    for label_ids, predicted in (([0, 1, 3], "O B-LOC I-LOC I-LOC B-PER"), ([4, 4, 0], "B-PER I-PER I-PER I-PER O")):
+        (text,) = tagged(rows, values([label_ids], parts), TYPES)
+        assert text.predicted == predicted.split() and text.is_by_character
+        assert text.is_right == (label_ids == [0, 1, 3])
+        assert text.certainty_of_mistakes == pytest.approx(0 if text.is_right else 0.84)
+    (cut,) = tagged(rows, values([[4]], [[(0, 1)]]), TYPES)
+    assert cut.predicted == ["B-PER", "O", "O", "O", "O"]
 
 
 def test_mistakes_are_shown_in_colours_and_nothing_of_the_data_is_markup(report, write, tmp_path):
@@ -92,17 +109,17 @@ def test_mistakes_are_shown_in_colours_and_nothing_of_the_data_is_markup(report,
     assert '<mark class="wrong">Bonn Rome<small>LOC</small></mark>' in page
     assert '<mark class="wrong">he<small>PER</small></mark>' in page
     assert "<b>" not in page
-    assert "stand among the training rows too" in page and "an F1 of" in page
+    assert "are training rows too" in page and "an F1 of" in page
     assert "the right type with other bounds" in page and "given where there is none" in page
 
 
 def test_no_mistake_and_none_found_are_said(report, write, tmp_path):
-    right = [[3, 0, 1, 2, 2, 2, 0, 0, 0], [0, 1, 1], [0, 0], [3, 4]]
+    right = [[3, 0, 1, 0, 0, 2, 0, 0, 0], [0, 1, 1], [0, 0], [3, 4]]
     findings = report(right)
     assert (
         findings.metrics["f1"] == 1
         and "There are none." in (write(tmp_path / "a", findings) / "report.html").read_text()
     )
-    nothing = report([[0] * len(row) for row in GIVEN])
+    nothing = report([[0] * len(row) for row in PREDICTED])
     assert nothing.metrics["f1"] == nothing.metrics["f1_high"] == 0
-    assert nothing.headline.doubts == ["It never finds an entity of type LOC or PER."]
+    assert nothing.headline.warnings == ["It never finds an entity of type LOC or PER."]

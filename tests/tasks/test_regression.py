@@ -6,6 +6,7 @@ import pytest
 from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
 from tests.tasks.small_encoder import small_table_model
+from tfattn.errors import ConfigError
 from tfattn.tasks.regression import Regression
 
 TARGETS = {"mean": 40.0, "deviation": 10.0}
@@ -18,6 +19,11 @@ BATCH = {
 
 def task(loss="mean_squared_error"):
     return Regression(model=small_table_model(), targets=TARGETS, loss=loss)
+
+
+def bounded_task(*bounds):
+    targets = TARGETS | {"low": 0, "high": 50}
+    return Regression(model=small_table_model(), targets=targets, loss="huber", range=bounds)
 
 
 def array(value):
@@ -40,6 +46,21 @@ def test_losses_by_hand(loss, expected):
 
 def test_predictions_are_in_the_unit_of_the_file():
     np.testing.assert_allclose(array(task().predictions({"logits": LOGITS})["predictions"]), [45, 30, 60, 130])
+
+
+def test_predictions_stay_in_the_range_and_the_loss_does_not_know_it():
+    bounded = bounded_task(0.0, 50.0)
+    np.testing.assert_allclose(array(bounded.predictions({"logits": LOGITS})["predictions"]), [45, 30, 50, 50])
+    losses = [array(some.loss_terms({"logits": LOGITS}, BATCH)["huber"]) for some in (bounded, task("huber"))]
+    np.testing.assert_array_equal(*losses)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "message"), [((5.0, 5.0), "the range is empty"), ((0.0, 5.0), "includes 0 and 50.*received \\[0.0, 5.0")]
+)
+def test_a_range_that_is_empty_or_excludes_training_targets_is_refused(bounds, message):
+    with pytest.raises(ConfigError, match=message):
+        bounded_task(*bounds)
 
 
 def test_several_predict_their_mean():

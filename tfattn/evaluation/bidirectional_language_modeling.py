@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tfattn.data.split import TRAIN
-from tfattn.evaluation.evaluate import Findings
+from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.report import Headline, Section, Table
 from tfattn.evaluation.token_frequencies import counted, surprise
 from tfattn.evaluation.wording import count, number
@@ -17,7 +17,7 @@ from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions
 
 
-def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
+def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskReport:
     """Evaluate a language model of both directions on the texts of a split.
 
     Args:
@@ -25,7 +25,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         predictions: the metrics of the split's records.
 
     Returns:
-        findings whose metrics are those of the task; `num_words`, of how many words forward they are; and
+        a report whose metrics are those of the task; `num_words`, of how many words forward they are; and
         `baseline_perplexity`, that of a guess by how often each word stands in the training texts.
     """
     task, vocabulary_size = ensemble.task, len(ensemble.preprocessor.tokens)
@@ -42,15 +42,15 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         ["both together", number(metrics["perplexity"])],
         ["a guess by frequency, forward", number(baseline)],
     ]
-    return Findings(
+    return TaskReport(
         question="which word stands here?",
         measured=f"{count(num_words, 'word')} of {count(len(predictions.rows), f'{predictions.split} text')}",
         metrics=metrics,
         predictions=[],
         headline=_headline(metrics, vocabulary_size),
         sections=[Section("Perplexity of a word", [Table(["", "perplexity"], rows)])],
-        thing="text",
-        in_short=f"perplexity {number(metrics['perplexity'])} of a word (by frequency: {number(baseline)})",
+        unit="text",
+        summary=f"perplexity {number(metrics['perplexity'])} of a word (by frequency: {number(baseline)})",
         baselines={"perplexity": baseline},
     )
 
@@ -60,7 +60,9 @@ def _headline(metrics: dict[str, float], vocabulary_size: int) -> Headline:
     return Headline(
         metric=number(metrics["perplexity"]),
         sentence=f"{number(metrics['perplexity'])} is the perplexity of a word, in both directions together.",
-        doubts=[] if is_better else ["It is not better than a guess by how often each word stands in training texts."],
+        warnings=[]
+        if is_better
+        else ["It is not better than a guess by how often each word stands in training texts."],
         remarks=[
             f"A guess by how often each word stands in training texts has {number(metrics['baseline_perplexity'])}.",
             "Perplexities can be compared where texts and words are the same. How good vectors are shows where they "

@@ -7,43 +7,29 @@ from typing import Any
 import numpy as np
 
 from tfattn.drawing.figures import svg
-from tfattn.evaluation import doubts, plots
-from tfattn.evaluation.chosen import WORST_MISTAKES, Chosen
-from tfattn.evaluation.evaluate import Findings
-from tfattn.evaluation.label_lines import label_line
+from tfattn.evaluation import plots, warnings
+from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.members import Spread
-from tfattn.evaluation.metrics import calibration, calibration_error, classification, confusions
+from tfattn.evaluation.metrics import calibration, calibration_error, classification, confusions, log_loss
 from tfattn.evaluation.report import Headline, Picture, Section, Table, Text
+from tfattn.evaluation.row_predictions import WORST_MISTAKES, LabelPredictions, label_line
 from tfattn.evaluation.wording import count, percent, percents, shown_of
 from tfattn.features import IMAGE, LABEL, LABEL_IDS
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions
 
 SHOWN_CONFUSIONS = 10
-MOST_LABELS = 30  # of more, tables start folded
-SURE = 0.9
+HIGH_CONFIDENCE = 0.9
 THRESHOLDS = (0.5, 0.8, 0.9, 0.95, 0.99)
-MOST_CHARACTERS = 300
+MAX_CHARACTERS = 300
 
 
 @dataclass(frozen=True, kw_only=True)
-class PredictedRows(Chosen):
-    """Every row of a split with what it is and what was predicted.
-
-    Args:
-        rows: N raw rows: `row` (file:line), `label`, and one or more texts, or an image.
-        labels: the C labels in the order of their ids.
-        true, given, scores: see Chosen.
-        leaked: (N,) whether a training row repeats the row.
-        thing: what a row is: "text" or "image".
-    """
-
-    labels: Sequence[str]
-    leaked: np.ndarray
-    thing: str = "text"
+class PredictedRows(LabelPredictions):
+    """Every text or image of a split with its true and its predicted label; see LabelPredictions."""
 
     @staticmethod
-    def of(ensemble: TrainedEnsemble, predictions: SplitPredictions, *, thing: str) -> "PredictedRows":
+    def of(ensemble: TrainedEnsemble, predictions: SplitPredictions, *, unit: str) -> "PredictedRows":
         """Take what was predicted for the rows of a split."""
         return PredictedRows(
             rows=predictions.rows,
@@ -52,13 +38,13 @@ class PredictedRows(Chosen):
             given=predictions.values[LABEL_IDS],
             scores=predictions.values["scores"],
             leaked=predictions.leaked,
-            thing=thing,
+            unit=unit,
         )
 
     @property
-    def an_one(self) -> str:
-        """The thing with its article."""
-        return f"{'an' if self.thing[0] in 'aeiou' else 'a'} {self.thing}"
+    def indefinite_noun(self) -> str:
+        """The unit with its article."""
+        return f"{'an' if self.unit[0] in 'aeiou' else 'a'} {self.unit}"
 
     @property
     def ranked_mistakes(self) -> list[tuple[int, int, int]]:
@@ -71,21 +57,21 @@ class PredictedRows(Chosen):
     def text(self, number: int) -> str:
         """Return the text of a row, or its texts, as a page can show them."""
         text = " | ".join(value for key, value in self.rows[number].items() if key not in ("row", LABEL))
-        return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"
+        return text if len(text) <= MAX_CHARACTERS else f"{text[: MAX_CHARACTERS - 1]}…"
 
 
-def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
-    """Measures a classifier of texts.
+def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskReport:
+    """Measure a classifier of texts.
 
     Args:
         ensemble: whose `labels` are given.
         predictions: `label_ids` (N,) and `scores` (N, C).
 
     Returns:
-        findings whose metrics are `loss`, those of metrics.classification, `calibration_error`, those of
-        doubts.accuracy_without; of several models those of Spread.
+        a report whose metrics are `log_loss`, those of metrics.classification, `calibration_error`, those of
+        warnings.accuracy_without; of several models those of Spread.
     """
-    predicted = PredictedRows.of(ensemble, predictions, thing="text")
+    predicted = PredictedRows.of(ensemble, predictions, unit="text")
     return measured(predicted, predictions, mistakes=[_mistakes(predicted)])
 
 
@@ -95,7 +81,7 @@ def measured(
     *,
     mistakes: Sequence[Section],
     more: dict[str, float] | None = None,
-) -> Findings:
+) -> TaskReport:
     """Measure what was predicted.
 
     Args:
@@ -104,16 +90,19 @@ def measured(
         mistakes: sections that show some of them.
         more: further metrics.
     """
-    metrics = {"loss": predictions.loss, **classification(predicted.true, predicted.given, predicted.labels)}
+    metrics = {
+        "log_loss": log_loss(predicted.true, predicted.scores),
+        **classification(predicted.true, predicted.given, predicted.labels),
+    }
     groups = calibration(predicted.confidence, predicted.right)
     metrics["calibration_error"] = calibration_error(groups)
-    metrics |= doubts.accuracy_without(predicted.leaked, predicted.right)
+    metrics |= warnings.accuracy_without(predicted.leaked, predicted.right)
     each = ((one.name, one.targets[LABEL_IDS], one.values[LABEL_IDS]) for one in predictions.members)
     spread = Spread("accuracy", {name: classification(*ids, predicted.labels) for name, *ids in each})
     metrics |= spread.metrics | (more or {})
-    rows = count(len(predicted.rows), f"{predictions.split} {predicted.thing}")
-    return Findings(
-        question=f"which label does {predicted.an_one} get?",
+    rows = count(len(predicted.rows), f"{predictions.split} {predicted.unit}")
+    return TaskReport(
+        question=f"which label does {predicted.indefinite_noun} get?",
         measured=f"{rows}, {count(len(predicted.labels), 'label')}",
         metrics=metrics,
         predictions=_lines(predicted),
@@ -125,9 +114,9 @@ def measured(
             *mistakes,
             _certainty(predicted, groups),
         ],
-        thing=predicted.thing,
-        summary=_summary(metrics, predicted.labels),
-        in_short=f"accuracy {metrics['accuracy']:.4f} (95% interval {metrics['accuracy_low']:.4f} to "
+        unit=predicted.unit,
+        console_table=_console_table(metrics, predicted.labels),
+        summary=f"accuracy {metrics['accuracy']:.4f} (95% interval {metrics['accuracy_low']:.4f} to "
         f"{metrics['accuracy_high']:.4f}), baseline {metrics['baseline_accuracy']:.4f}",
     )
 
@@ -136,18 +125,18 @@ def _headline(predicted: PredictedRows, metrics: dict[str, float], split: str, o
     rows = len(predicted.rows)
     most_frequent = predicted.labels[np.bincount(predicted.true, minlength=len(predicted.labels)).argmax()]
     weakest = min(predicted.labels, key=lambda label: metrics[f"f1/{label}"])
-    sure = predicted.confidence >= SURE
+    sure = predicted.confidence >= HIGH_CONFIDENCE
     right_if_sure = f", {percent(predicted.right[sure].mean())} right" if sure.any() else ""
     return Headline(
         metric=percent(metrics["accuracy"]),
-        sentence=f"{predicted.right.sum():,} of {count(rows, predicted.thing)} got the right label.",
-        doubts=[
-            *doubts.of_labels(metrics, predicted.labels, predicted.true, predicted.given),
-            *doubts.of_unseen(predicted.leaked, metrics, split=split, thing=predicted.thing),
+        sentence=f"{predicted.right.sum():,} of {count(rows, predicted.unit)} got the right label.",
+        warnings=[
+            *warnings.of_labels(metrics, predicted.labels, predicted.true, predicted.given),
+            *warnings.of_unseen(predicted.leaked, metrics, split=split, unit=predicted.unit),
         ],
         remarks=[
             f"Always predicting “{most_frequent}” would be right for {percent(metrics['baseline_accuracy'])}.",
-            f"With so many {predicted.thing}s the true fraction lies between "
+            f"With so many {predicted.unit}s the true fraction lies between "
             f"{percents(metrics['accuracy_low'], metrics['accuracy_high'], word='and')} (95% interval); a difference "
             "smaller than that may be chance.",
         ],
@@ -155,7 +144,7 @@ def _headline(predicted: PredictedRows, metrics: dict[str, float], split: str, o
             "mistakes": f"{rows - predicted.right.sum():,} of {rows:,}",
             "mean F1 of the labels": percent(metrics["macro_f1"]),
             "weakest label": f"{weakest}, F1 {percent(metrics[f'f1/{weakest}'])}",
-            f"predictions with a score of {SURE:.0%} or more": f"{percent(sure.mean())} of all{right_if_sure}",
+            f"predictions with a score of at least {HIGH_CONFIDENCE:.0%}": f"{percent(sure.mean())}{right_if_sure}",
             **of_members,
         },
     )
@@ -163,55 +152,37 @@ def _headline(predicted: PredictedRows, metrics: dict[str, float], split: str, o
 
 def _per_label(predicted: PredictedRows, metrics: dict[str, float]) -> Section:
     rows = {label: metrics[f"support/{label}"] for label in predicted.labels}
-    table = [
-        [label, rows[label], *(percent(metrics[f"{name}/{label}"]) for name in ("precision", "recall", "f1"))]
-        for label in predicted.labels
-    ]
     scores = {label: metrics[f"f1/{label}"] for label in predicted.labels}
-    notes = {label: f"({count(n, predicted.thing)})" for label, n in rows.items()}
+    notes = {label: f"({count(n, predicted.unit)})" for label, n in rows.items()}
     parts = [
         Text(
-            f"Found: of the {predicted.thing}s with this label, how many got it. Reliable: of the {predicted.thing}s "
-            "that got this label, how many should have. F1 is high only where both are."
+            f"Recall: the fraction of the {predicted.unit}s with this label that got it. Precision: the fraction of "
+            f"the {predicted.unit}s that got this label that have it. F1 is high only where both are."
         ),
-        Table(
-            ["label", f"{predicted.thing}s", "reliable (precision)", "found (recall)", "F1"],
-            table,
-            folded=f"All {len(table)} labels" if len(table) > MOST_LABELS else "",
-        ),
+        predicted.table(metrics),
         Picture(
             "f1",
             svg(plots.bars(scores, title="F1", notes=notes)),
             "F1 of each label",
         ),
     ]
-    return Section("How well each label is known", parts)
+    return Section("Metrics by label", parts)
 
 
 def _confused(predicted: PredictedRows) -> Section:
-    counts = confusions(predicted.true, predicted.given, len(predicted.labels))
-    picture = Picture("confusion", svg(plots.confusion(counts, predicted.labels)), "true labels by given labels")
-    texts = counts.sum(axis=1)
+    sizes = np.bincount(predicted.true, minlength=len(predicted.labels))
     table = [
-        [predicted.labels[true], predicted.labels[given], times, percent(times / texts[true])]
+        [predicted.labels[true], predicted.labels[given], times, percent(times / sizes[true])]
         for true, given, times in predicted.ranked_mistakes[:SHOWN_CONFUSIONS]
     ]
-    words = Text(
-        f"Each line of the chart holds the {predicted.thing}s of one label, each column those that were given a label: "
-        "blue is right, orange is wrong."
-    )
-    common = (
-        [Table(["true label", "taken for", f"{predicted.thing}s", f"of its {predicted.thing}s"], table)]
-        if table
-        else []
-    )
-    return Section("What is taken for what", [words, picture, *common])
+    heads = ["true label", "predicted label", f"{predicted.unit}s", f"of its {predicted.unit}s"]
+    return Section("Confusion matrix", [*predicted.confusion_matrix(), *([Table(heads, table)] if table else [])])
 
 
 def _mistakes(predicted: PredictedRows) -> Section:
     worst = predicted.wrong[:WORST_MISTAKES]
     if not len(worst):
-        return Section("The worst mistakes", [Text("There are none: every text got the right label.")])
+        return Section("Worst mistakes", [Text("There are none: every text got the right label.")])
     table = [
         [
             predicted.text(number),
@@ -226,7 +197,7 @@ def _mistakes(predicted: PredictedRows) -> Section:
         f"{shown_of(len(worst), len(predicted.wrong))}, the most certain first: at times it is the file that is wrong."
     )
     return Section(
-        "The worst mistakes", [Text(words), Table(["text", "true label", "given label", "score", "line"], table)]
+        "Worst mistakes", [Text(words), Table(["text", "true label", "predicted label", "score", "line"], table)]
     )
 
 
@@ -237,19 +208,19 @@ def _certainty(predicted: PredictedRows, groups: Sequence[tuple[int, float, floa
         if (sure := predicted.confidence >= threshold).any()
     ]
     if table:
-        words = "Every prediction has a score. If only those with a high score are used and a person looks at the rest:"
+        words = "Accuracy if only predictions with a high score are used:"
         kept = [
             Text(words),
-            Table(["score at least", f"{predicted.thing}s", "fraction of all", "right among these"], table),
+            Table(["score at least", f"{predicted.unit}s", "fraction of all", "accuracy of these"], table),
         ]
     else:
         kept = [Text(f"Every prediction has a score; none is {THRESHOLDS[0]:.0%} or more.")]
     return Section(
-        "When it is sure",
+        "Confidence",
         [
             *kept,
-            Text("Scores can be taken at their word as far as the dots below lie on the dashed line."),
-            Picture("calibration", svg(plots.reliability(groups)), "fraction of right predictions by score"),
+            Text("A score is the fraction of correct predictions where its dot is on the dashed line."),
+            Picture("calibration", svg(plots.reliability(groups)), "fraction of correct predictions by score"),
         ],
     )
 
@@ -260,7 +231,7 @@ def _lines(predicted: PredictedRows) -> Iterator[dict[str, Any]]:
     return (label_line(row, predicted.labels, true=true, given=given, scores=own) for row, true, given, own in each)
 
 
-def _summary(metrics: dict[str, float], labels: Sequence[str]) -> tuple[str, list[str], list[list[Any]]]:
+def _console_table(metrics: dict[str, float], labels: Sequence[str]) -> tuple[str, list[str], list[list[Any]]]:
     table = [
         [label, *(metrics[f"{name}/{label}"] for name in ("precision", "recall", "f1", "support"))] for label in labels
     ]

@@ -60,7 +60,7 @@ def write(comparison: Comparison, outcomes: Sequence[Outcome], folder: Path) -> 
         validation = _curves(by_variant, "validation_loss")
         pictures.append(Picture("validation_loss", svg(validation), "the validation loss by step"))
     sections = [
-        Section("What came out", [Text(_about(comparison)), _table(comparison, by_variant)]),
+        Section("Results", [Text(_about(comparison)), _table(comparison, by_variant)]),
         Section(
             "Loss by step", [*pictures, Text("Each line is the mean over the seeds; a line ends where one diverged.")]
         ),
@@ -93,7 +93,7 @@ def _headline(comparison: Comparison, by_variant: dict[str, list[Outcome]]) -> H
         metric=number(means[first]),
         sentence=f"{number(means[first])} is the highest mean {comparison.metric}, that of “{first}”; "
         f"{number(means[last])} the lowest, that of “{last}”.",
-        doubts=[f"“{name}” has diverged." for name in diverged],
+        warnings=[f"“{name}” has diverged." for name in diverged],
         remarks=["The rows that measured are the same for all variants of a seed."],
         facts={},
     )

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import tensorflow as tf
 
-from tfattn.evaluation.chosen import WORST_MISTAKES
+from tfattn.evaluation.attention_overlay import attention_overlay
 from tfattn.evaluation.classification import PredictedRows, measured
-from tfattn.evaluation.evaluate import Findings
-from tfattn.evaluation.lit_images import lit_images
+from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.report import Gallery, Section, Text
+from tfattn.evaluation.row_predictions import WORST_MISTAKES
 from tfattn.evaluation.wording import count, percent, shown_of
 from tfattn.features import IMAGE, IMAGES, LABEL_IDS
 from tfattn.models.contracts.attends import Attends
@@ -22,24 +22,24 @@ SHOWN_PAIRS = 6
 SHOWN_OF_PAIR = 8
 SHOWN_EPOCHS = 2
 SHOWN_OF_EPOCH = 16
-MOST_SIDE = 96  # pixels, of an image in the report
+MAX_SIDE = 96  # pixels, of an image in the report
 LIT = (
     "The same, the brighter where the model (of several, the first) looked: attention through all layers (rollout). "
     "It tells what was read, not why the label was given."
 )
 
 
-def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
-    """Measures a classifier of images.
+def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskReport:
+    """Measure a classifier of images.
 
     Args:
         ensemble: whose `labels` are given.
         predictions: `label_ids` (N,) and `scores` (N, C).
 
     Returns:
-        findings whose metrics are those of classification.report, and of more than five labels `top_5_accuracy`.
+        a report whose metrics are those of classification.report, and of more than five labels `top_5_accuracy`.
     """
-    predicted = PredictedRows.of(ensemble, predictions, thing="image")
+    predicted = PredictedRows.of(ensemble, predictions, unit="image")
     mistakes = [_worst(predicted, ensemble), *_pairs(predicted, ensemble.preprocessor)]
     sections = [*mistakes, _training(predictions, ensemble.labels)]
     return measured(predicted, predictions, mistakes=sections, more=_top(predicted))
@@ -55,7 +55,7 @@ def _top(predicted: PredictedRows) -> dict[str, float]:
 def _worst(predicted: PredictedRows, ensemble: TrainedEnsemble) -> Section:
     worst = predicted.wrong[:WORST_MISTAKES]
     if not len(worst):
-        return Section("The worst mistakes", [Text("There are none: every image got the right label.")])
+        return Section("Worst mistakes", [Text("There are none: every image got the right label.")])
     words = Text(
         f"{shown_of(len(worst), len(predicted.wrong))}, the most certain first, as the model sees them: at times it is "
         "the folder that is wrong."
@@ -63,8 +63,8 @@ def _worst(predicted: PredictedRows, ensemble: TrainedEnsemble) -> Section:
     images, model = _pixels(predicted, worst, ensemble.preprocessor), ensemble.task.model
     parts = [words, _gallery(predicted, worst, images)]
     if isinstance(model, Attends):
-        parts += [Text(LIT), _gallery(predicted, worst, lit_images(model, images))]
-    return Section("The worst mistakes", parts)
+        parts += [Text(LIT), _gallery(predicted, worst, attention_overlay(model, images))]
+    return Section("Worst mistakes", parts)
 
 
 def _pairs(predicted: PredictedRows, preprocessor: Images) -> list[Section]:
@@ -72,9 +72,11 @@ def _pairs(predicted: PredictedRows, preprocessor: Images) -> list[Section]:
     for true, given, times in predicted.ranked_mistakes[:SHOWN_PAIRS]:
         is_such = (predicted.true == true) & (predicted.given == given)
         shown = [number for number in predicted.wrong if is_such[number]][:SHOWN_OF_PAIR]
-        parts.append(Text(f"{predicted.labels[true]}, taken for {predicted.labels[given]}: {count(times, 'image')}."))
+        parts.append(
+            Text(f"{predicted.labels[true]}, predicted as {predicted.labels[given]}: {count(times, 'image')}.")
+        )
         parts.append(_gallery(predicted, shown, _pixels(predicted, shown, preprocessor)))
-    return [Section("What is confused most, in pictures", parts)] if parts else []
+    return [Section("Most frequent confusions", parts)] if parts else []
 
 
 def _training(predictions: SplitPredictions, labels: Sequence[str]) -> Section:
@@ -87,7 +89,7 @@ def _training(predictions: SplitPredictions, labels: Sequence[str]) -> Section:
         names = [labels[number] for number in batch[LABEL_IDS].numpy()]
         parts.append(Text(f"The first of epoch {epoch + 1}:"))
         parts.append(Gallery(list(zip(_pngs(images), names, strict=False))))
-    return Section("What it is trained on", parts)
+    return Section("Training images", parts)
 
 
 def _gallery(predicted: PredictedRows, numbers: Sequence[int], images: np.ndarray) -> Gallery:
@@ -106,7 +108,7 @@ def _pixels(predicted: PredictedRows, numbers: Sequence[int], preprocessor: Imag
 def _pngs(images: np.ndarray) -> Iterable[bytes]:
     """Encode images (N, Y, X, 3) from 0 to 1, large ones made smaller."""
     for image in images:
-        scale = min(1.0, MOST_SIDE / max(image.shape[:2]))
+        scale = min(1.0, MAX_SIDE / max(image.shape[:2]))
         size = [max(1, round(side * scale)) for side in image.shape[:2]]
         small = image if scale == 1.0 else tf.image.resize(image, size, antialias=True)
         yield tf.io.encode_png(tf.cast(tf.clip_by_value(tf.round(small * 255.0), 0.0, 255.0), tf.uint8)).numpy()

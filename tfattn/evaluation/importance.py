@@ -8,13 +8,12 @@ import numpy as np
 from scipy import stats
 from sklearn.metrics import average_precision_score
 
+from tfattn.evaluation.metrics import log_loss
 from tfattn.tasks.label_metrics import roc_auc
 from tfattn.tasks.number_metrics import number_metrics
 
 Row = dict[str, str]
 ScoreEach = Callable[[Sequence[Row]], Sequence[np.ndarray]]
-
-LEAST_SCORE = 1e-7  # float32 may round a score to 0, whose logarithm would outweigh all other rows
 
 
 @dataclass(frozen=True)
@@ -40,9 +39,6 @@ def of_labels(true: np.ndarray, positive: int | None) -> Measure:
         positive: id of the label that is looked for; None where there is none.
     """
 
-    def log_loss(true: np.ndarray, scores: np.ndarray) -> float:
-        return -np.log(np.clip(scores[np.arange(len(true)), true], LEAST_SCORE, 1)).mean()
-
     def accuracy(true: np.ndarray, scores: np.ndarray) -> tuple[float, float]:
         return log_loss(true, scores), np.mean(scores.argmax(axis=1) == true)
 
@@ -58,8 +54,7 @@ def of_label_sets() -> Measure:
     """Measure scores (N, C) by whether rows have each label, (N, C): log loss, and mean average precision."""
 
     def measured(true: np.ndarray, scores: np.ndarray) -> tuple[float, float]:
-        right = np.clip(np.where(true > 0, scores, 1 - scores), LEAST_SCORE, 1)
-        return -np.log(right).mean(), average_precision_score(true, scores, average="micro")
+        return log_loss(true > 0, scores), average_precision_score(true, scores, average="micro")
 
     return Measure("log loss", "average precision", measured)
 
@@ -104,7 +99,7 @@ class Importance:
         return around(self.rises)
 
     @property
-    def relied_on(self) -> np.ndarray:
+    def important(self) -> np.ndarray:
         """The indices of the columns whose whole interval is above 0, the most important first."""
         order = np.argsort(-self.mean, kind="stable")
         return order[self.interval[0][order] > 0]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfattn.data.split import TRAIN
-from tfattn.evaluation.evaluate import Findings
+from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.report import Headline, Section, Table
 from tfattn.evaluation.token_frequencies import counted, surprise
 from tfattn.evaluation.wording import count, number
@@ -21,11 +21,11 @@ from tfattn.trained.predictions import SplitPredictions
 from tfattn.training.losses import LOSS
 
 BITS = "bits_per_byte"
-MOST_SHOWN = 8
+MAX_SHOWN = 8
 ANSWER_TOKENS = 32
 
 
-def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
+def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskReport:
     """Evaluate a language model on the texts of a split.
 
     Args:
@@ -33,7 +33,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         predictions: the metrics of the split's records.
 
     Returns:
-        findings whose metrics are those of the task; `num_tokens`, of how many tokens they are; and `baseline_loss`, in
+        a report whose metrics are those of the task; `num_tokens`, of how many tokens they are; and `baseline_loss`, in
         nats a token, `baseline_perplexity` and `baseline_bits_per_byte` of a guess by how often each token stands in
         the training texts.
     """
@@ -51,15 +51,15 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         f"baseline_{BITS}": nats / math.log(2) / max(size, 1.0),
     }
     texts = count(len(predictions.rows), f"{predictions.split} text")
-    return Findings(
+    return TaskReport(
         question="what comes next?",
         measured=f"{count(metrics['num_tokens'], 'token')} of {texts}",
         metrics=metrics,
         predictions=[],
         headline=_headline(metrics),
         sections=[_beside(metrics), _continued(ensemble, predictions)],
-        thing="text",
-        in_short=f"{number(metrics[BITS])} bits per byte, perplexity {number(metrics['perplexity'])} of a token and "
+        unit="text",
+        summary=f"{number(metrics[BITS])} bits per byte, perplexity {number(metrics['perplexity'])} of a token and "
         f"{number(metrics['word_perplexity'])} of a word (by frequency: {number(metrics[f'baseline_{BITS}'])} bits per "
         f"byte, perplexity {number(metrics['baseline_perplexity'])})",
         baselines={LOSS: metrics["baseline_loss"], BITS: metrics[f"baseline_{BITS}"]},
@@ -78,7 +78,9 @@ def _headline(metrics: dict[str, float]) -> Headline:
     return Headline(
         metric=number(metrics[BITS]),
         sentence=f"{number(metrics[BITS])} bits are needed for each byte of the texts.",
-        doubts=[] if is_better else ["It is not better than a guess by how often each token stands in training texts."],
+        warnings=[]
+        if is_better
+        else ["It is not better than a guess by how often each token stands in training texts."],
         remarks=[
             f"A guess by how often each token stands in training texts needs {number(metrics[f'baseline_{BITS}'])}.",
             "Bits per byte, and perplexities of a word, can be compared where the texts are the same; losses and "
@@ -98,26 +100,26 @@ def _beside(metrics: dict[str, float]) -> Section:
         ["perplexity of a token", number(metrics["perplexity"]), number(metrics["baseline_perplexity"])],
         ["loss, in nats a token", number(metrics[LOSS]), number(metrics["baseline_loss"])],
     ]
-    return Section("Beside no model at all", [Table(["", "model", "by frequency alone"], rows)])
+    return Section("Comparison with the baseline", [Table(["", "model", "by frequency alone"], rows)])
 
 
 def _continued(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Section:
-    """Show how some texts go on, by the model's likeliest tokens; of chats, what it answers."""
+    """Show how some texts go on, by the model's most likely tokens; of chats, what it answers."""
     if TEXT not in predictions.rows[0]:
         return _answers(ensemble, predictions)
-    asked = questions(predictions.rows, most=MOST_SHOWN)
+    asked = questions(predictions.rows, most=MAX_SHOWN)
     written = Continuing(ensemble).texts(asked)
     rows = [[one["row"], one[TEXT], text] for one, text in zip(asked, written, strict=True)]
-    return Section("How it goes on, with the likeliest token each time", [Table(["", "text", "goes on"], rows)])
+    return Section("Greedy continuations", [Table(["", "text", "goes on"], rows)])
 
 
 def _answers(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Section:
-    chats = answered(predictions.rows, most=MOST_SHOWN)
+    chats = answered(predictions.rows, most=MAX_SHOWN)
     template = ChatTemplate(system=ensemble.task.generation.system)
     written = Continuing(ensemble, most_tokens=ANSWER_TOKENS).answers([said for _, said, _ in chats], template)
     rows = [
         [row, said[-1].content if said else "", text, right]
         for (row, said, right), text in zip(chats, written, strict=True)
     ]
-    title = f"What it answers, with the likeliest token each time, {ANSWER_TOKENS} at most"
+    title = f"What it answers, with the most likely token each time, {ANSWER_TOKENS} at most"
     return Section(title, [Table(["", "asked", "its answer", "the answer given"], rows)])

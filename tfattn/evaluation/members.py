@@ -79,7 +79,7 @@ class Spread:
             f"{self.shown(metrics[self.metric])}."
         )
         picture = Picture("members", svg(dots(self, metrics)), f"{name} of each model and of all together")
-        return [Section("How far the models differ", [Text(words), picture])]
+        return [Section("Differences between the models", [Text(words), picture])]
 
     def shown(self, value: float) -> str:
         """Format a value of the metric."""

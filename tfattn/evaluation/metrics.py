@@ -1,6 +1,6 @@
 """Metrics of predictions, and how far each can be trusted."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.optimize import brentq
@@ -10,13 +10,14 @@ from tfattn.tasks.intervals import NORMAL_95
 from tfattn.tasks.label_metrics import LabelCounts, LabelSetCounts, roc_auc
 from tfattn.tasks.number_metrics import fisher, number_metrics, spearman
 
+MIN_SCORE = 1e-7  # float32 may round a score to 0, whose logarithm would outweigh all other rows
 SEED, RESAMPLES = 0, 1000  # of the bootstrap: one evaluation of one model always says the same
 
 
 def classification(true: np.ndarray, predicted: np.ndarray, labels: Sequence[str]) -> dict[str, float]:
     """Compute the metrics of a classifier by flat names, as metrics.json holds them.
 
-        accuracy                       fraction of right predictions
+        accuracy                       fraction of correct predictions
         accuracy_low, accuracy_high    its 95 % interval, see `wilson`
         baseline_accuracy              what always predicting the most frequent label would reach
         macro_precision, macro_recall, macro_f1    means over the labels, each counting the same
@@ -39,6 +40,21 @@ def classification(true: np.ndarray, predicted: np.ndarray, labels: Sequence[str
     for name, values in counts.by_label.items():
         metrics |= {f"{name}/{label}": float(value) for label, value in zip(labels, values, strict=True)}
     return metrics | {f"support/{label}": int(rows) for label, rows in zip(labels, counts.true, strict=True)}
+
+
+def log_loss(true: np.ndarray, scores: np.ndarray) -> float:
+    """Compute the mean negative logarithm of the score of the right label, in nats.
+
+    Args:
+        true: (N,) ids of the right labels; or (N, C) bool, which labels a row has: then the mean over rows and labels.
+        scores: (N, C).
+
+    Example:
+        >>> round(log_loss(np.array([0, 1]), np.array([[0.5, 0.5], [0.0, 1.0]])), 4)
+        0.3466
+    """
+    right = np.where(true, scores, 1 - scores) if true.ndim == 2 else scores[np.arange(len(true)), true]
+    return float(-np.log(np.clip(right, MIN_SCORE, 1)).mean())
 
 
 def detection(positive: np.ndarray, found: np.ndarray, scores: np.ndarray) -> dict[str, float]:
@@ -136,6 +152,23 @@ def _usual(true: np.ndarray) -> np.ndarray:
     return true.sum(axis=0) >= counts[best]
 
 
+def bootstrap_interval(sums: np.ndarray, measure: Callable[[np.ndarray], np.ndarray]) -> tuple[float, float]:
+    """Compute the 95 % interval of a metric that follows from sums over rows, by the bootstrap.
+
+    Args:
+        sums: (N, k), what each row adds.
+        measure: from sums of k numbers (R, k) to the metric (R,).
+
+    Example:
+        >>> bootstrap_interval(np.ones((5, 2)), lambda sums: sums[:, 0] / sums[:, 1])
+        (1.0, 1.0)
+    """
+    draw = np.random.default_rng(SEED)
+    drawn = np.stack([sums[draw.integers(len(sums), size=len(sums))].sum(axis=0) for _ in range(RESAMPLES)])
+    low, high = np.percentile(measure(drawn), (2.5, 97.5))
+    return float(low), float(high)
+
+
 def area_interval(area: float, positives: int, others: int) -> tuple[float, float]:
     """Compute the 95 % interval of a ROC AUC, fit for areas near 1: there, other methods claim to be certain.
 
@@ -179,7 +212,7 @@ def calibration(confidence: np.ndarray, right: np.ndarray, bins: int = 10) -> li
         bins: how many groups of equal width to make of the scores; those without rows are left out.
 
     Returns:
-        for each group, by rising score: rows, mean score, fraction of right predictions.
+        for each group, by rising score: rows, mean score, fraction of correct predictions.
     """
     group = np.minimum((confidence * bins).astype(int), bins - 1)
     return [

@@ -7,21 +7,19 @@ from typing import Any
 import numpy as np
 
 from tfattn.drawing.figures import svg
-from tfattn.evaluation import doubts, importance, plots
-from tfattn.evaluation.chosen import WORST_MISTAKES
-from tfattn.evaluation.evaluate import Findings
-from tfattn.evaluation.label_lines import best_scores
-from tfattn.evaluation.listing import Listed
+from tfattn.evaluation import importance, plots, warnings
+from tfattn.evaluation.evaluate import TaskReport
+from tfattn.evaluation.feature_importance import measure_importance
 from tfattn.evaluation.members import Spread
-from tfattn.evaluation.metrics import multi_label
-from tfattn.evaluation.reliance import relied_on
+from tfattn.evaluation.metrics import log_loss, multi_label
 from tfattn.evaluation.report import Headline, Picture, Section, Table, Text
+from tfattn.evaluation.row_predictions import WORST_MISTAKES, RowFormat, best_scores
 from tfattn.evaluation.wording import count, percent, percents, shown_of
 from tfattn.features import IS_LABEL, LABEL_INDICATORS, LABELS, TARGET
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import MemberPredictions, SplitPredictions
 
-MOST_LABELS = 30  # of more, tables start folded
+MAX_LABELS = 30  # of more, tables start folded
 OF_LABEL = ("precision", "recall", "f1", "average_precision")
 
 
@@ -37,7 +35,7 @@ class PredictedSets:
         scores: (N, C).
     """
 
-    listed: Listed
+    listed: RowFormat
     labels: Sequence[str]
     true: np.ndarray
     given: np.ndarray
@@ -53,42 +51,45 @@ class PredictedSets:
         return [label for label, is_label in zip(self.labels, has, strict=True) if is_label]
 
 
-def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
-    """Measures predictions of any number of labels.
+def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskReport:
+    """Measure predictions of any number of labels.
 
     Args:
         ensemble: whose task is a MultiLabelClassification.
         predictions: `is_label` (N, C) and `scores` (N, C), and the target `label_indicators` (N, C).
 
     Returns:
-        findings whose metrics are `loss`, those of metrics.multi_label, of doubts.accuracy_without, of several models
-        those of Spread, and of tables those of Reliance.
+        a report whose metrics are `log_loss`, those of metrics.multi_label, of warnings.accuracy_without, of several
+        models those of Spread, and of tables those of FeatureImportance.
     """
     true, values = predictions.targets[LABEL_INDICATORS] > 0, predictions.values
-    listed = Listed.of(ensemble, predictions.rows, [LABELS])
+    listed = RowFormat.of(ensemble, predictions.rows, [LABELS])
     predicted = PredictedSets(listed, ensemble.labels, true, values[IS_LABEL], values["scores"])
-    metrics = {"loss": predictions.loss, **multi_label(true, predicted.given, predicted.scores, predicted.labels)}
-    metrics |= doubts.accuracy_without(predictions.leaked, predicted.right)
+    metrics = {
+        "log_loss": log_loss(true, predicted.scores),
+        **multi_label(true, predicted.given, predicted.scores, predicted.labels),
+    }
+    metrics |= warnings.accuracy_without(predictions.leaked, predicted.right)
     spread = Spread("subset_accuracy", {one.name: _alone(one, ensemble.labels) for one in predictions.members})
     metrics |= spread.metrics
     sections = [_per_label(predicted, metrics), *spread.sections(metrics, predictions)]
-    in_short = f"micro F1 {metrics['micro_f1']:.4f}, baseline {metrics['baseline_micro_f1']:.4f}"
+    summary = f"micro F1 {metrics['micro_f1']:.4f}, baseline {metrics['baseline_micro_f1']:.4f}"
     if ensemble.preprocessor.reads_columns:
         measure = importance.of_label_sets()
-        reliance = relied_on(ensemble, predictions, true, predicted="scores", measure=measure)
-        metrics |= reliance.metrics
-        sections.append(reliance.section())
-        in_short = f"{in_short}; {reliance.in_short}"
-    return Findings(
-        question=f"which labels does a {listed.thing} get?",
-        measured=f"{count(len(true), f'{predictions.split} {listed.thing}')}, {count(len(ensemble.labels), 'label')}",
+        importances = measure_importance(ensemble, predictions, true, predicted="scores", measure=measure)
+        metrics |= importances.metrics
+        sections.append(importances.section())
+        summary = f"{summary}; {importances.summary}"
+    return TaskReport(
+        question=f"which labels does a {listed.unit} get?",
+        measured=f"{count(len(true), f'{predictions.split} {listed.unit}')}, {count(len(ensemble.labels), 'label')}",
         metrics=metrics,
         predictions=_lines(predicted),
         headline=_headline(predicted, metrics, predictions, spread.facts),
         sections=[*sections, _mistakes(predicted)],
-        thing=listed.thing,
-        in_short=in_short,
-        summary=_summary(metrics, ensemble.labels),
+        unit=listed.unit,
+        summary=summary,
+        console_table=_console_table(metrics, ensemble.labels),
     )
 
 
@@ -100,21 +101,21 @@ def _alone(member: MemberPredictions, labels: Sequence[str]) -> dict[str, float]
 def _headline(
     predicted: PredictedSets, metrics: dict[str, float], predictions: SplitPredictions, of_members: dict[str, str]
 ) -> Headline:
-    thing, rows = predicted.listed.thing, len(predicted.true)
+    unit, rows = predicted.listed.unit, len(predicted.true)
     weakest = min(predicted.labels, key=lambda label: metrics[f"f1/{label}"])
     low, high = metrics["subset_accuracy_low"], metrics["subset_accuracy_high"]
     return Headline(
         metric=percent(metrics["micro_f1"]),
         sentence=f"Of all labels given, {percent(metrics['micro_precision'])} are right, and of all labels that there "
         f"are, {percent(metrics['micro_recall'])} are given (micro F1 {percent(metrics['micro_f1'])}).",
-        doubts=[
-            *doubts.of_label_sets(metrics, predicted.labels, predicted.true, predicted.given, thing=thing),
-            *doubts.of_unseen(predictions.leaked, metrics, split=predictions.split, thing=thing),
+        warnings=[
+            *warnings.of_label_sets(metrics, predicted.labels, predicted.true, predicted.given, unit=unit),
+            *warnings.of_unseen(predictions.leaked, metrics, split=predictions.split, unit=unit),
         ],
         remarks=[
-            f"{predicted.right.sum():,} of {count(rows, thing)} got exactly their labels: "
+            f"{predicted.right.sum():,} of {count(rows, unit)} got exactly their labels: "
             f"{percent(metrics['subset_accuracy'])} (95% interval {percents(low, high)}).",
-            f"Giving every {thing} the most frequent labels would reach a micro F1 of "
+            f"Giving every {unit} the most frequent labels would reach a micro F1 of "
             f"{percent(metrics['baseline_micro_f1'])}.",
         ],
         facts={
@@ -128,22 +129,22 @@ def _headline(
 
 
 def _per_label(predicted: PredictedSets, metrics: dict[str, float]) -> Section:
-    thing = predicted.listed.thing
+    unit = predicted.listed.unit
     rows = {label: metrics[f"support/{label}"] for label in predicted.labels}
     table = [
         [label, rows[label], *(percent(metrics[f"{name}/{label}"]) for name in OF_LABEL)] for label in predicted.labels
     ]
     scores = {label: metrics[f"f1/{label}"] for label in predicted.labels}
-    notes = {label: f"({count(number, thing)})" for label, number in rows.items()}
-    heads = ["label", f"{thing}s", "reliable (precision)", "found (recall)", "F1", "average precision"]
+    notes = {label: f"({count(number, unit)})" for label, number in rows.items()}
+    heads = ["label", f"{unit}s", "precision", "recall", "F1", "average precision"]
     return Section(
-        "How well each label is known",
+        "Metrics by label",
         [
             Text(
-                f"Found: of the {thing}s with this label, how many got it. Reliable: of the {thing}s that got it, how "
+                f"Found: of the {unit}s with this label, how many got it. Reliable: of the {unit}s that got it, how "
                 "many should have. Average precision looks at the scores, whatever the threshold."
             ),
-            Table(heads, table, folded=f"All {len(table)} labels" if len(table) > MOST_LABELS else ""),
+            Table(heads, table, folded=f"All {len(table)} labels" if len(table) > MAX_LABELS else ""),
             Picture("f1", svg(plots.bars(scores, title="F1", notes=notes)), "F1 of each label"),
         ],
     )
@@ -152,7 +153,7 @@ def _per_label(predicted: PredictedSets, metrics: dict[str, float]) -> Section:
 def _mistakes(predicted: PredictedSets) -> Section:
     wrong = np.flatnonzero(~predicted.right)
     if not len(wrong):
-        return Section("The worst mistakes", [Text("There are none: every row got exactly its labels.")])
+        return Section("Worst mistakes", [Text("There are none: every row got exactly its labels.")])
     off = np.abs(predicted.scores - predicted.true).max(axis=1)
     worst = wrong[np.argsort(-off[wrong], kind="stable")][:WORST_MISTAKES]
     columns = {
@@ -161,7 +162,7 @@ def _mistakes(predicted: PredictedSets) -> Section:
     }
     cells = {name: [", ".join(predicted.names(has[number])) for number in worst] for name, has in columns.items()}
     words = f"{shown_of(len(worst), len(wrong))}, the worst first: at times it is the file that is wrong."
-    return Section("The worst mistakes", [Text(words), predicted.listed.table(worst, cells)])
+    return Section("Worst mistakes", [Text(words), predicted.listed.table(worst, cells)])
 
 
 def _lines(predicted: PredictedSets) -> Iterator[dict[str, Any]]:
@@ -176,6 +177,6 @@ def _lines(predicted: PredictedSets) -> Iterator[dict[str, Any]]:
         }
 
 
-def _summary(metrics: dict[str, float], labels: Sequence[str]) -> tuple[str, list[str], list[list[Any]]]:
+def _console_table(metrics: dict[str, float], labels: Sequence[str]) -> tuple[str, list[str], list[list[Any]]]:
     table = [[label, *(metrics[f"{name}/{label}"] for name in (*OF_LABEL, "support"))] for label in labels]
     return "Predictions by label", ["label", "precision", "recall", "f1", "average precision", "rows"], table

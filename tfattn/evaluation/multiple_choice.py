@@ -6,23 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from tfattn.evaluation import doubts
-from tfattn.evaluation.chosen import WORST_MISTAKES, Chosen
-from tfattn.evaluation.evaluate import Findings
+from tfattn.evaluation import warnings
+from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.members import Spread
+from tfattn.evaluation.metrics import log_loss
 from tfattn.evaluation.report import Headline, Marked, Piece, Section, Table, Text
+from tfattn.evaluation.row_predictions import WORST_MISTAKES, ChoicePredictions
 from tfattn.evaluation.wording import count, percent, percents, shown_of
 from tfattn.features import CHOICES, CONTEXT, LABEL_IDS
 from tfattn.tasks.intervals import counted_fraction
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions
 
-MOST_CHARACTERS = 600  # of a text that is shown
-MOST_PLACES = 10
+MAX_CHARACTERS = 600  # of a text that is shown
+MAX_POSITIONS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choices(Chosen):
+class Choices(ChoicePredictions):
     """N contexts with the choice that is right and the one that was made, by their numbers from 0."""
 
     @property
@@ -31,17 +32,17 @@ class Choices(Chosen):
         return np.array([len(row[CHOICES]) for row in self.rows])
 
 
-def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
-    """Measures the choices of a model.
+def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskReport:
+    """Measure the choices of a model.
 
     Args:
         ensemble: whose task is a MultipleChoice.
         predictions: of `MultipleChoice.predictions`.
 
     Returns:
-        findings whose metrics are `loss`; `accuracy` with its 95 % interval; `baseline_accuracy`, what always choosing
-        the most frequent place would reach, and `chance_accuracy`, what drawing lots would; those of
-        doubts.accuracy_without; and of several models those of Spread.
+        a report whose metrics are `log_loss`; `accuracy` with its 95 % interval; `baseline_accuracy`, what always
+        choosing the most frequent place would reach, and `chance_accuracy`, what drawing lots would; those of
+        warnings.accuracy_without; and of several models those of Spread.
     """
     chosen = Choices(
         rows=predictions.rows,
@@ -50,16 +51,16 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         scores=predictions.values["scores"],
     )
     metrics = {
-        "loss": predictions.loss,
+        "log_loss": log_loss(chosen.true, chosen.scores),
         **_accuracy(chosen.right),
         "baseline_accuracy": float(np.bincount(chosen.true).max() / len(chosen.true)),
         "chance_accuracy": float(np.mean(1 / chosen.sizes)),
-        **doubts.accuracy_without(predictions.leaked, chosen.right),
+        **warnings.accuracy_without(predictions.leaked, chosen.right),
     }
     alone = {one.name: _accuracy(one.values[LABEL_IDS] == one.targets[LABEL_IDS]) for one in predictions.members}
     spread = Spread("accuracy", alone)
     metrics |= spread.metrics
-    return Findings(
+    return TaskReport(
         question="which choice fits its context?",
         measured=count(len(chosen.rows), f"{predictions.split} row"),
         metrics=metrics,
@@ -71,8 +72,8 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
             *spread.sections(metrics, predictions),
             _mistakes(chosen),
         ],
-        thing="row",
-        in_short=f"accuracy {metrics['accuracy']:.4f} (95% interval {metrics['accuracy_low']:.4f} to "
+        unit="row",
+        summary=f"accuracy {metrics['accuracy']:.4f} (95% interval {metrics['accuracy_low']:.4f} to "
         f"{metrics['accuracy_high']:.4f}), baseline {metrics['baseline_accuracy']:.4f}",
         baselines={"accuracy": metrics["baseline_accuracy"]},
     )
@@ -90,9 +91,9 @@ def _headline(
     return Headline(
         metric=percent(metrics["accuracy"]),
         sentence=f"The right choice was made for {chosen.right.sum():,} of {count(len(chosen.rows), 'row')}.",
-        doubts=[
-            *doubts.of_labels(metrics, places, chosen.true, chosen.given),
-            *doubts.of_unseen(predictions.leaked, metrics, split=predictions.split, thing="row"),
+        warnings=[
+            *warnings.of_labels(metrics, places, chosen.true, chosen.given),
+            *warnings.of_unseen(predictions.leaked, metrics, split=predictions.split, unit="row"),
         ],
         remarks=[
             f"Always taking “{most_frequent}”, counted from 0, would be right for "
@@ -109,7 +110,7 @@ def _by_size(chosen: Choices) -> Section:
         [int(size), int(rows.sum()), percent(float(chosen.right[rows].mean())), percent(1 / size)]
         for size, rows in ((size, chosen.sizes == size) for size in np.unique(chosen.sizes))
     ]
-    return Section("By the number of choices", [Table(["choices", "rows", "accuracy", "by drawing lots"], table)])
+    return Section("Accuracy by number of choices", [Table(["choices", "rows", "accuracy", "by drawing lots"], table)])
 
 
 def _by_place(chosen: Choices) -> Section:
@@ -124,30 +125,32 @@ def _by_place(chosen: Choices) -> Section:
         ]
         for place in places
     ]
-    words = Text("Places are counted from 0. Where the order of choices says nothing, all of them fare alike.")
-    folded = f"All {len(table)} places" if len(table) > MOST_PLACES else ""
-    return Section("By the place of the right choice", [words, Table(["", "right", "taken", "found"], table, folded)])
+    words = Text("Positions are counted from 0. Where the order of choices says nothing, accuracy is alike at all.")
+    folded = f"All {len(table)} positions" if len(table) > MAX_POSITIONS else ""
+    return Section(
+        "Accuracy by position of the right choice", [words, Table(["", "right", "taken", "found"], table, folded)]
+    )
 
 
 def _mistakes(chosen: Choices) -> Section:
     worst = chosen.wrong[:WORST_MISTAKES]
     if not len(worst):
-        return Section("The worst mistakes", [Text("There are none.")])
+        return Section("Worst mistakes", [Text("There are none.")])
     words = (
         f"{shown_of(len(worst), len(chosen.wrong))}, those first of which the model was most certain, with the "
         "probability of each choice. Orange is what is right, red what was chosen. At times the file is wrong."
     )
     lines = [line for number in worst for line in _lines_of(chosen, number)]
-    return Section("The worst mistakes", [Text(words), Marked(lines)])
+    return Section("Worst mistakes", [Text(words), Marked(lines)])
 
 
 def _lines_of(chosen: Choices, number: int) -> Iterator[tuple[str, Sequence[Piece]]]:
     row = chosen.rows[number]
-    yield row["row"].rpartition(":")[2], [Piece(row[CONTEXT][:MOST_CHARACTERS])]
+    yield row["row"].rpartition(":")[2], [Piece(row[CONTEXT][:MAX_CHARACTERS])]
     kinds = {int(chosen.true[number]): "missed", int(chosen.given[number]): "wrong"}
     for place, choice in enumerate(row[CHOICES]):
         shown = percent(float(chosen.scores[number, place]))
-        yield shown, [Piece(choice[:MOST_CHARACTERS], kinds.get(place, ""))]
+        yield shown, [Piece(choice[:MAX_CHARACTERS], kinds.get(place, ""))]
 
 
 def _lines(chosen: Choices) -> Iterator[dict[str, Any]]:

@@ -14,9 +14,9 @@ from tfattn.drawing.heat import STRONG, heat, scale
 from tfattn.evaluation.wording import number
 from tfattn.tasks.intervals import wilson
 
-MOST_CONFUSED = 19  # labels that a confusion chart shows one by one
-MOST_WRITTEN = 12  # labels whose fractions a confusion chart writes; of more, it shows a scale
-MOST_BARS = 25
+MAX_CONFUSED = 19  # labels that a confusion chart shows one by one
+MAX_WRITTEN = 12  # labels whose fractions a confusion chart writes; of more, it shows a scale
+MAX_BARS = 25
 CHARACTERS = 24  # of the numbers below a curve, with a space behind each
 FRACTIONS = "Validation"  # the title of the metrics between 0 and 1
 NO_FRACTIONS = ("_per_byte", "_error", "perplexity")  # how metrics end that are none even where they are below 1
@@ -87,7 +87,7 @@ def confusion(counts: np.ndarray, labels: Sequence[str]) -> Figure:
     counts, labels = _most_confused(counts, labels)
     size = len(labels)
     fractions = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    written = size <= MOST_WRITTEN
+    written = size <= MAX_WRITTEN
     longest = width_of(labels)
     cell = 0.9 if size <= 6 else max(0.36, 5.4 / size)
     width = 1.2 + longest + cell * size + (0 if written else 1.5)
@@ -115,21 +115,21 @@ def confusion(counts: np.ndarray, labels: Sequence[str]) -> Figure:
     slanted = {"rotation": 38, "ha": "right", "rotation_mode": "anchor"} if longest > 0.85 * cell else {}
     axes.set_xticks(range(size), names, **slanted)
     axes.set_yticks(range(size), names)
-    axes.set_xlabel("given label")
+    axes.set_xlabel("predicted label")
     axes.set_ylabel("true label")
     return figure
 
 
 def _most_confused(counts: np.ndarray, labels: Sequence[str]) -> tuple[np.ndarray, list[str]]:
-    if len(labels) <= MOST_CONFUSED + 1:
+    if len(labels) <= MAX_CONFUSED + 1:
         return counts, list(labels)
     mistakes = counts.sum(axis=0) + counts.sum(axis=1) - 2 * counts.diagonal()
-    kept = np.sort(np.argsort(-mistakes, kind="stable")[:MOST_CONFUSED])
-    group = np.full(len(labels), MOST_CONFUSED)
-    group[kept] = np.arange(MOST_CONFUSED)
-    folded = np.zeros((MOST_CONFUSED + 1, MOST_CONFUSED + 1), dtype=counts.dtype)
+    kept = np.sort(np.argsort(-mistakes, kind="stable")[:MAX_CONFUSED])
+    group = np.full(len(labels), MAX_CONFUSED)
+    group[kept] = np.arange(MAX_CONFUSED)
+    folded = np.zeros((MAX_CONFUSED + 1, MAX_CONFUSED + 1), dtype=counts.dtype)
     np.add.at(folded, (group[:, None], group[None, :]), counts)
-    return folded, [*(labels[number] for number in kept), f"{len(labels) - MOST_CONFUSED} others"]
+    return folded, [*(labels[number] for number in kept), f"{len(labels) - MAX_CONFUSED} others"]
 
 
 @styled
@@ -151,7 +151,7 @@ def bars(
         percent: whether values are fractions; else they are points of a hundred, as BLEU is given.
     """
     sign = "%" if percent else ""
-    shown = sorted(values.items(), key=lambda one: -one[1] if ranked else 0)[-MOST_BARS:]
+    shown = sorted(values.items(), key=lambda one: -one[1] if ranked else 0)[-MAX_BARS:]
     figure = new_figure(4.4 + width_of(name for name, _ in shown), 0.8 + 0.36 * len(shown))
     axes = figure.add_subplot()
     axes.barh(range(len(shown)), [value for _, value in shown], color=BLUE, height=0.66)
@@ -176,9 +176,9 @@ def bars(
 def reliability(
     groups: Sequence[tuple[int, float, float]],
     *,
-    score: str = "score of the given label",
-    fraction: str = "fraction of right predictions",
-    diagonal: str = "as sure as right",
+    score: str = "score of the predicted label",
+    fraction: str = "fraction of correct predictions",
+    diagonal: str = "perfect calibration",
 ) -> Figure:
     """Plot the fractions of correct predictions against their scores, with intervals, from `metrics.calibration`.
 

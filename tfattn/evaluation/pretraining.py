@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfattn.data.split import TRAIN
-from tfattn.evaluation.evaluate import Findings
+from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.report import Headline, Section, Table, Text
 from tfattn.evaluation.token_frequencies import counted, surprise
 from tfattn.evaluation.wording import count, number, percent, percents
@@ -19,10 +19,10 @@ from tfattn.trained.predictions import SplitPredictions
 from tfattn.training.losses import LOSS
 
 ACCURACY, NEXT_SENTENCE = "masked_lm_accuracy", "next_sentence_accuracy"
-SHOWN, LIKELIEST = 20, 5  # texts, and tokens of each
+SHOWN, TOP_TOKENS = 20, 5  # texts, and tokens of each
 
 
-def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
+def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskReport:
     """Evaluate a pre-trained encoder on hidden tokens, and on pairs of segments where it was taught to tell them apart.
 
     Args:
@@ -30,7 +30,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         predictions: the metrics of the split's records.
 
     Returns:
-        findings whose metrics are those of the task; `masked_lm_loss`, in nats a token, and `masked_lm_perplexity`; the
+        a report whose metrics are those of the task; `masked_lm_loss`, in nats a token, and `masked_lm_perplexity`; the
         95 % interval of the accuracy; and `baseline_masked_lm_accuracy` and `baseline_masked_lm_loss` of a guess by how
         often each token was hidden in training.
     """
@@ -49,7 +49,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         **_baseline(in_training, measured),
     }
     filled = list(_filled(reading_masks(ensemble), predictions.rows))
-    return Findings(
+    return TaskReport(
         question="which tokens were hidden?",
         measured=f"{count(int(measured.sum()), 'hidden token')} of "
         f"{count(len(predictions.rows), f'{predictions.split} text')}",
@@ -57,8 +57,8 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         predictions=filled,
         headline=_headline(metrics, ensemble.preprocessor.tokens[int(in_training.argmax())]),
         sections=[_beside(metrics), _samples(filled)],
-        thing="text",
-        in_short=f"{percent(metrics[ACCURACY])} of the hidden tokens found "
+        unit="text",
+        summary=f"{percent(metrics[ACCURACY])} of the hidden tokens found "
         f"(most frequent token: {percent(metrics[f'baseline_{ACCURACY}'])}), "
         f"loss {loss:.3f} (by frequency: {metrics['baseline_masked_lm_loss']:.3f})"
         + (f", pairs told apart: {percent(metrics[NEXT_SENTENCE])}" if NEXT_SENTENCE in metrics else ""),
@@ -91,8 +91,8 @@ def _headline(metrics: dict[str, float], most_frequent: str) -> Headline:
         facts["pairs told apart (half of them are right by chance)"] = percent(metrics[NEXT_SENTENCE])
     return Headline(
         metric=percent(metrics[ACCURACY]),
-        sentence=f"{percent(metrics[ACCURACY])} of the hidden tokens are what the model finds likeliest.",
-        doubts=[f"It is not better than always saying “{most_frequent}”, the most frequent token."]
+        sentence=f"{percent(metrics[ACCURACY])} of the hidden tokens are what the model finds most likely.",
+        warnings=[f"It is not better than always saying “{most_frequent}”, the most frequent token."]
         if low <= baseline
         else [],
         remarks=[
@@ -112,7 +112,7 @@ def _beside(metrics: dict[str, float]) -> Section:
     ]
     if NEXT_SENTENCE in metrics:
         rows.append(["pairs told apart", percent(metrics[NEXT_SENTENCE]), percent(0.5)])
-    return Section("Beside no model at all", [Table(["", "model", "by frequency alone"], rows)])
+    return Section("Comparison with the baseline", [Table(["", "model", "by frequency alone"], rows)])
 
 
 def _filled(reading: TrainedEnsemble, rows: Sequence[dict[str, str]]) -> Iterator[dict[str, Any]]:
@@ -129,10 +129,10 @@ def _filled(reading: TrainedEnsemble, rows: Sequence[dict[str, str]]) -> Iterato
 def _samples(filled: Sequence[dict[str, Any]]) -> Section:
     rows = []
     for one in filled:
-        likeliest = list(zip(one["tokens"], one["scores"], strict=True))[:LIKELIEST]
-        rows.append([one["text"], one["hidden"], ", ".join(f"{token} {score:.2f}" for token, score in likeliest)])
+        top = list(zip(one["tokens"], one["scores"], strict=True))[:TOP_TOKENS]
+        rows.append([one["text"], one["hidden"], ", ".join(f"{token} {score:.2f}" for token, score in top)])
     words = (
-        "A word of some texts is hidden; these are the likeliest tokens, with their probabilities. A word that is no "
+        "A word of some texts is hidden; these are the most likely tokens, with their probabilities. A word that is no "
         "token of the vocabulary by itself cannot be found."
     )
-    return Section("What it fills in", [Text(words), Table(["text", "hidden", "likeliest"], rows)])
+    return Section("Predictions for [MASK]", [Text(words), Table(["text", "hidden", "most likely"], rows)])

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from tfattn.drawing.figures import svg
-from tfattn.evaluation import doubts, plots
-from tfattn.evaluation.chosen import WORST_MISTAKES
-from tfattn.evaluation.evaluate import Findings
+from tfattn.evaluation import plots, warnings
+from tfattn.evaluation.evaluate import TaskReport
+from tfattn.evaluation.metrics import bootstrap_interval
 from tfattn.evaluation.report import Headline, Marked, Picture, Piece, Section, Table, Text, pieces
-from tfattn.evaluation.resampling import interval
+from tfattn.evaluation.row_predictions import WORST_MISTAKES
 from tfattn.evaluation.wording import count, percent, percents
 from tfattn.features import CONTEXT, QUESTION, STARTS
 from tfattn.tasks.answer_metrics import exact_match, f1
@@ -64,21 +64,21 @@ class Answered:
         )
 
 
-def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
-    """Measures the answers to questions, by the rules of SQuAD's own scorers.
+def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskReport:
+    """Measure the answers to questions, by the rules of SQuAD's own scorers.
 
     Args:
         ensemble: one model, whose task is a QuestionAnswering.
         predictions: of `QuestionAnswering.predictions`.
 
     Returns:
-        findings whose metrics are `loss`, `exact_match` and `f1`, each with its 95 % interval, `leaked_rows` and, where
+        a report whose metrics are `exact_match` and `f1`, each with its 95 % interval, `leaked_rows` and, where
         there are others too, `f1_without_leaked`; and where some questions have no answer, both of the questions that
         have one (`has_answer_`) and of the others (`no_answer_`).
     """
     answered = Answered.of(ensemble.task, predictions)
-    metrics = {"loss": predictions.loss, **_measured(answered), **_trust(answered, predictions.leaked)}
-    return Findings(
+    metrics = {**_measured(answered), **_trust(answered, predictions.leaked)}
+    return TaskReport(
         question="which part of a text answers a question?",
         measured=count(len(answered.rows), f"{predictions.split} question"),
         metrics=metrics,
@@ -89,8 +89,8 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
             _section("By the length of the answer", "length", answered, answer_length, [*LENGTHS, NO_ANSWER]),
             _mistakes(answered),
         ],
-        thing="question",
-        in_short=f"exact match {metrics['exact_match']:.4f}, F1 {metrics['f1']:.4f} (95% interval "
+        unit="question",
+        summary=f"exact match {metrics['exact_match']:.4f}, F1 {metrics['f1']:.4f} (95% interval "
         f"{metrics['f1_low']:.4f} to {metrics['f1_high']:.4f})",
     )
 
@@ -133,7 +133,9 @@ def _trust(answered: Answered, leaked: np.ndarray) -> dict[str, float]:
 
 
 def _with_interval(name: str, values: np.ndarray) -> dict[str, float]:
-    low, high = interval(np.column_stack([values, np.ones(len(values))]), lambda sums: sums[:, 0] / sums[:, 1])
+    low, high = bootstrap_interval(
+        np.column_stack([values, np.ones(len(values))]), lambda sums: sums[:, 0] / sums[:, 1]
+    )
     return {name: float(values.mean()), f"{name}_low": low, f"{name}_high": high}
 
 
@@ -147,7 +149,7 @@ def _headline(answered: Answered, metrics: dict[str, float], predictions: SplitP
         metric=percent(metrics["f1"]),
         sentence=f"Answers share {percent(metrics['f1'])} of their words with one that is right (F1), and "
         f"{percent(metrics['exact_match'])} equal one.",
-        doubts=doubts.of_unseen(predictions.leaked, metrics, split=predictions.split, thing="question", metric="f1"),
+        warnings=warnings.of_unseen(predictions.leaked, metrics, split=predictions.split, unit="question", metric="f1"),
         remarks=[
             f"With other questions of this kind F1 would be {percents(metrics['f1_low'], metrics['f1_high'])} (95% "
             "interval, by drawing from these questions; those about one text are alike, so it may be wider).",
@@ -176,16 +178,14 @@ def _section(
 def _mistakes(answered: Answered) -> Section:
     wrong = np.flatnonzero(answered.f1 == 0)
     if not len(wrong):
-        return Section(
-            "The worst mistakes", [Text("There are none: every answer shares words with one that is right.")]
-        )
+        return Section("Worst mistakes", [Text("There are none: every answer shares words with one that is right.")])
     worst = wrong[np.argsort(-answered.scores[wrong], kind="stable")][:WORST_MISTAKES]
     words = (
         f"{len(worst):,} of the {count(len(wrong), 'answer')} that share no word with one that is right, those first "
         "of which the model was most certain. Orange is what is right, red what was given. At times the file is wrong."
     )
     lines = [line for number in worst for line in _lines_of(answered, number)]
-    return Section("The worst mistakes", [Text(words), Marked(lines)])
+    return Section("Worst mistakes", [Text(words), Marked(lines)])
 
 
 def _lines_of(answered: Answered, number: int) -> Iterator[tuple[str, Sequence[Any]]]:

@@ -4,82 +4,86 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
-from tfattn.drawing.figures import svg
-from tfattn.evaluation import doubts, importance, regression_plots
-from tfattn.evaluation.evaluate import Findings
-from tfattn.evaluation.listing import Listed
+from tfattn.drawing.colours import BLUE, SOFT
+from tfattn.drawing.figures import new_figure, styled, svg
+from tfattn.evaluation import importance, warnings
+from tfattn.evaluation.evaluate import TaskReport
+from tfattn.evaluation.feature_importance import measure_importance
 from tfattn.evaluation.members import Spread
 from tfattn.evaluation.metrics import regression
-from tfattn.evaluation.reliance import relied_on
+from tfattn.evaluation.plots import plain_numbers
 from tfattn.evaluation.report import Headline, Panels, Picture, Section, Table, Text
+from tfattn.evaluation.row_predictions import RowFormat
 from tfattn.evaluation.wording import between, count, number
 from tfattn.features import PREDICTIONS, TARGET, TARGET_VALUES
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions
 
 LARGEST = 20
+MAX_DOTS = 2000  # of more rows so many are drawn, evenly by what is true
 QUANTILES = (0.5, 0.8, 0.9, 0.95, 0.99)
 ERROR = "mean_absolute_error"
 
 
-def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
-    """Measures predicted numbers.
+def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskReport:
+    """Measure predicted numbers.
 
     Args:
         ensemble: whose task is a Regression.
         predictions: `predictions` (N,) and the target `target_values` (N,).
 
     Returns:
-        findings whose metrics are `loss`, those of metrics.regression, of doubts.error_without, of several models those
-        of Spread, and of tables those of Reliance.
+        a report whose metrics are those of metrics.regression, of warnings.error_without, of several models those
+        of Spread, and of tables those of FeatureImportance.
     """
     true, predicted = predictions.targets[TARGET_VALUES], predictions.values[PREDICTIONS]
     task = ensemble.task
-    listed = Listed.of(ensemble, predictions.rows, [TARGET])
-    metrics = {"loss": predictions.loss, **regression(true, predicted, guess=task.mean)}
-    metrics |= doubts.error_without(predictions.leaked, np.abs(predicted - true))
+    listed = RowFormat.of(ensemble, predictions.rows, [TARGET])
+    metrics = {**regression(true, predicted, guess=task.mean)}
+    metrics |= warnings.error_without(predictions.leaked, np.abs(predicted - true))
     each = ((one.name, one.targets[TARGET_VALUES], one.values[PREDICTIONS]) for one in predictions.members)
     alone = {name: regression(*pair, guess=task.mean) for name, *pair in each}
     spread = Spread(ERROR, alone, is_fraction=False)
     metrics |= spread.metrics
     sections = [_against(true, predicted), _sizes(true, predicted), *spread.sections(metrics, predictions)]
-    in_short = f"mean absolute error {number(metrics[ERROR])}, baseline {number(metrics[f'baseline_{ERROR}'])}"
+    summary = f"mean absolute error {number(metrics[ERROR])}, baseline {number(metrics[f'baseline_{ERROR}'])}"
     if ensemble.preprocessor.reads_columns:
         measure = importance.of_numbers(task.deviation)
-        reliance = relied_on(ensemble, predictions, true, predicted=PREDICTIONS, measure=measure)
-        metrics |= reliance.metrics
-        sections.append(reliance.section())
-        in_short = f"{in_short}; {reliance.in_short}"
-    return Findings(
-        question=f"which number does a {listed.thing} get?",
-        measured=count(len(true), f"{predictions.split} {listed.thing}"),
+        importances = measure_importance(ensemble, predictions, true, predicted=PREDICTIONS, measure=measure)
+        metrics |= importances.metrics
+        sections.append(importances.section())
+        summary = f"{summary}; {importances.summary}"
+    return TaskReport(
+        question=f"which number does a {listed.unit} get?",
+        measured=count(len(true), f"{predictions.split} {listed.unit}"),
         metrics=metrics,
         predictions=_lines(listed, true, predicted),
-        headline=_headline(metrics, predictions, listed.thing, spread.facts, task.mean),
+        headline=_headline(metrics, predictions, listed.unit, spread.facts, task.mean),
         sections=[*sections, _largest(listed, true, predicted)],
-        thing=listed.thing,
-        in_short=in_short,
-        summary=_summary(metrics),
+        unit=listed.unit,
+        summary=summary,
+        console_table=_console_table(metrics),
     )
 
 
 def _headline(
-    metrics: dict[str, float], predictions: SplitPredictions, thing: str, of_members: dict[str, str], guess: float
+    metrics: dict[str, float], predictions: SplitPredictions, unit: str, of_members: dict[str, str], guess: float
 ) -> Headline:
     interval = between(metrics[f"{ERROR}_low"], metrics[f"{ERROR}_high"], word="and")
     return Headline(
         metric=number(metrics[ERROR]),
         sentence=f"Predictions are off by {number(metrics[ERROR])} on average (mean absolute error), and explain "
         f"{metrics['r2']:.1%} of the variance.",
-        doubts=[
-            *doubts.of_numbers(metrics, guess),
-            *doubts.of_unseen(predictions.leaked, metrics, split=predictions.split, thing=thing, metric=ERROR),
+        warnings=[
+            *warnings.of_numbers(metrics, guess),
+            *warnings.of_unseen(predictions.leaked, metrics, split=predictions.split, unit=unit, metric=ERROR),
         ],
         remarks=[
             f"Always predicting {number(guess)}, the mean of the training rows, would be off by "
             f"{number(metrics[f'baseline_{ERROR}'])}.",
-            f"With so many {thing}s the true mean error lies between {interval} (95% interval); a difference smaller "
+            f"With so many {unit}s the true mean error lies between {interval} (95% interval); a difference smaller "
             "than that may be chance.",
         ],
         facts={
@@ -94,37 +98,35 @@ def _headline(
 
 def _against(true: np.ndarray, predicted: np.ndarray) -> Section:
     pictures = [
-        Picture("predicted", svg(regression_plots.predicted_by_true(true, predicted)), "predicted by true numbers"),
-        Picture("residuals", svg(regression_plots.residuals(true, predicted)), "errors by predicted numbers"),
+        Picture("predicted", svg(predicted_by_true(true, predicted)), "predicted by true numbers"),
+        Picture("residuals", svg(residuals(true, predicted)), "errors by predicted numbers"),
     ]
     words = (
-        "On the left, dots on the dashed line are predicted as they should be. On the right stand the same errors: "
-        "where they all lie on one side, predictions of that size are too high or too low."
+        "On the left, dots on the dashed line are predicted as they should be. On the right are the same errors: "
+        "where all are on one side, predictions of that size are too high or too low."
     )
-    return Section("Predicted and true", [Text(words), Panels(pictures)])
+    return Section("Predicted and true numbers", [Text(words), Panels(pictures)])
 
 
 def _sizes(true: np.ndarray, predicted: np.ndarray) -> Section:
     errors = np.abs(predicted - true)
     table = [[f"{fraction:.0%}", float(np.quantile(errors, fraction))] for fraction in QUANTILES]
-    return Section("How large the errors are", [Table(["of all rows", "are off by at most"], table)])
+    return Section("Size of the errors", [Table(["of all rows", "are off by at most"], table)])
 
 
-def _largest(listed: Listed, true: np.ndarray, predicted: np.ndarray) -> Section:
+def _largest(listed: RowFormat, true: np.ndarray, predicted: np.ndarray) -> Section:
     largest = np.argsort(-np.abs(predicted - true), kind="stable")[:LARGEST]
     numbers = {"true": true, "predicted": predicted, "off by": predicted - true}
     columns = {name: [float(value) for value in values[largest]] for name, values in numbers.items()}
-    return Section(
-        "The largest errors", [Text("At times it is the file that is wrong."), listed.table(largest, columns)]
-    )
+    return Section("Largest errors", [Text("At times it is the file that is wrong."), listed.table(largest, columns)])
 
 
-def _lines(listed: Listed, true: np.ndarray, predicted: np.ndarray) -> Iterator[dict[str, Any]]:
+def _lines(listed: RowFormat, true: np.ndarray, predicted: np.ndarray) -> Iterator[dict[str, Any]]:
     for row, right, found in zip(listed.rows, true, predicted, strict=True):
         yield {**row, "prediction": float(f"{found:.7g}"), "error": float(f"{found - right:.6g}")}
 
 
-def _summary(metrics: dict[str, float]) -> tuple[str, list[str], list[list[Any]]]:
+def _console_table(metrics: dict[str, float]) -> tuple[str, list[str], list[list[Any]]]:
     names = (ERROR, "root_mean_squared_error", "r2", "pearson", "spearman")
     table = [[name, metrics[name], metrics[f"{name}_low"], metrics[f"{name}_high"]] for name in names]
     return "Predictions", ["metric", "value", "95% from", "to"], table
@@ -132,3 +134,49 @@ def _summary(metrics: dict[str, float]) -> tuple[str, list[str], list[list[Any]]
 
 def _with_interval(metrics: dict[str, float], name: str) -> str:
     return f"{metrics[name]:.4f} ({between(metrics[f'{name}_low'], metrics[f'{name}_high'])})"
+
+
+@styled
+def predicted_by_true(true: np.ndarray, predicted: np.ndarray) -> Figure:
+    """Plot a dot for each row, (N,) and (N,), with the line on which both are the same."""
+    true, predicted = _some(true, predicted)
+    figure = new_figure(4.6, 4.2)
+    axes = figure.add_subplot()
+    ends = [min(true.min(), predicted.min()), max(true.max(), predicted.max())]
+    axes.plot(ends, ends, color=SOFT, linewidth=1, linestyle="--", label="as it should be")
+    axes.scatter(true, predicted, s=12, color=BLUE, alpha=_faint(true), linewidths=0)
+    axes.set_title("Predicted by true")
+    axes.set_xlabel("true")
+    axes.set_ylabel("predicted")
+    _plain(axes)
+    axes.legend(fontsize=9, loc="upper left")
+    return figure
+
+
+@styled
+def residuals(true: np.ndarray, predicted: np.ndarray) -> Figure:
+    """Plot the error of each row, (N,) and (N,), by what was predicted for it."""
+    true, predicted = _some(true, predicted)
+    figure = new_figure(4.6, 4.2)
+    axes = figure.add_subplot()
+    axes.axhline(0, color=SOFT, linewidth=1, linestyle="--")
+    axes.scatter(predicted, predicted - true, s=12, color=BLUE, alpha=_faint(true), linewidths=0)
+    axes.set_title("Errors by prediction")
+    axes.set_xlabel("predicted")
+    axes.set_ylabel("predicted - true")
+    _plain(axes)
+    return figure
+
+
+def _some(true: np.ndarray, predicted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    places = np.argsort(true, kind="stable")[np.linspace(0, len(true) - 1, min(MAX_DOTS, len(true))).astype(int)]
+    return true[places], predicted[places]
+
+
+def _faint(values: np.ndarray) -> float:
+    return 0.7 if len(values) < 300 else 0.3
+
+
+def _plain(axes) -> None:
+    axes.xaxis.set_major_formatter(plain_numbers())
+    axes.yaxis.set_major_formatter(plain_numbers())

@@ -158,7 +158,7 @@ class Headline:
     Args:
         metric: the one metric, as shown, such as "95.8%".
         sentence: what it says in plain words.
-        doubts: what stands against it, a sentence each; shown before all else.
+        warnings: what stands against it, a sentence each; shown before all else.
         remarks: what it has to be seen against, a sentence each.
         facts: a few more metrics, by their names.
     """
@@ -167,7 +167,7 @@ class Headline:
     sentence: str
     remarks: Sequence[str]
     facts: dict[str, str]
-    doubts: Sequence[str] = ()
+    warnings: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

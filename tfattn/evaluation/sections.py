@@ -9,7 +9,7 @@ from tfattn.evaluation import plots
 from tfattn.evaluation.report import Listing, Panels, Picture, Section, Table, Text
 from tfattn.evaluation.wording import count
 
-MOST_CLASSES = 20
+MAX_CLASSES = 20
 
 
 def training(
@@ -31,29 +31,29 @@ def training(
     words = f"Training took {length}{took}."
     kept = "that did best on the validation rows" if selection == "best_epoch" else "of the last epoch"
     hint = (
-        "Where the training loss keeps falling but the validation loss rises, the model has begun to learn its rows by "
-        f"heart; the weights {kept} are the ones kept."
+        "Where the training loss keeps falling but the validation loss rises, the model has begun to memorize "
+        f"its rows; the weights {kept} are the ones kept."
     )
     curves = [
         Picture(f"training_{number}", svg(figure), f"{figure.axes[0].get_title(loc='left')} over the run")
         for number, figure in enumerate(plots.training_curves(history, baselines), start=1)
     ]
     return Section(
-        "How training went",
+        "Training",
         [
             Text(f"{words} {hint}"),
             Panels(curves),
-            Table(columns, rows, folded="Every validation in numbers"),
+            Table(columns, rows, folded="All validations"),
         ],
     )
 
 
 def data(summary: dict[str, Any]) -> Section:
-    """Rows by class and split, lengths, and what is worth a look, from the summary that `prepare` keeps."""
+    """Rows by class and split, lengths, and what is possible problem, from the summary that `prepare` keeps."""
     splits = list(summary["rows"])
     counts = [[name, *split.values()] for name, split in summary["classes"].items()]
     whole = ["all", *summary["rows"].values()]
-    folded = f"Rows of all {len(counts)} labels" if len(counts) > MOST_CLASSES else ""
+    folded = f"Rows of all {len(counts)} labels" if len(counts) > MAX_CLASSES else ""
     parts: list[Any] = [Table(["label" if counts else "rows", *splits], [*counts, whole], folded=folded)]
     if "tokens" in summary:
         spreads = summary["tokens"]
@@ -61,15 +61,15 @@ def data(summary: dict[str, Any]) -> Section:
         parts.append(Table(columns, [[split, *spread.values()] for split, spread in spreads.items()]))
     if found := findings(summary):
         rows = [[what, finding["rows"], ", ".join(finding["first"])] for what, finding in found.items()]
-        parts.append(Table(["worth a look", "rows", "such as"], rows))
-    return Section("The data", [*parts, *map(Text, sentences(summary))])
+        parts.append(Table(["possible problem", "rows", "such as"], rows))
+    return Section("Data", [*parts, *map(Text, sentences(summary))])
 
 
 def configuration(text: str, environment: str) -> Section:
     """Show the resolved pipeline file, and what it was trained on, where that is known."""
     words = "This pipeline file, with every default written out, gives this result again."
     trained_on = [Text(f"Trained on {environment}.")] if environment else []
-    return Section("How it was set up", [*trained_on, Text(words), Listing(text, folded="The pipeline file")])
+    return Section("Configuration", [*trained_on, Text(words), Listing(text, folded="The pipeline file")])
 
 
 def _is_plain(value: Any) -> bool:

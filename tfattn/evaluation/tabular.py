@@ -1,16 +1,16 @@
-"""The evaluation of a classifier of table rows: what it finds, what it misses, and which columns it relies on."""
+"""The evaluation of a classifier of table rows: what it finds, what it misses, and its most important columns."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from tfattn.evaluation import doubts, importance, tabular_sections
-from tfattn.evaluation.evaluate import Findings
-from tfattn.evaluation.label_lines import label_line
+from tfattn.evaluation import importance, tabular_sections, warnings
+from tfattn.evaluation.evaluate import TaskReport
+from tfattn.evaluation.feature_importance import measure_importance
 from tfattn.evaluation.members import Spread
-from tfattn.evaluation.metrics import calibration, calibration_error, classification, detection
-from tfattn.evaluation.reliance import relied_on
+from tfattn.evaluation.metrics import calibration, calibration_error, classification, detection, log_loss
+from tfattn.evaluation.row_predictions import label_line
 from tfattn.evaluation.tabular_sections import ROW, PredictedRows
 from tfattn.evaluation.wording import count
 from tfattn.features import COLUMN_ATTENTION, ESSENTIAL_FEATURES, LABEL_IDS, TARGET
@@ -20,8 +20,8 @@ from tfattn.trained.predictions import SplitPredictions
 RESULTS = "results.tsv"
 
 
-def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
-    """Measures a classifier of table rows, and which columns it relies on.
+def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskReport:
+    """Measure a classifier of table rows, and the importance of its columns.
 
     Its table `results.tsv` holds a line per row: its identifiers, `row`, `label`, `predicted`, `right` (TRUE or FALSE),
     `probability` (of the positive label; of the given one, if none is positive), and `essential_1` to `essential_E` of
@@ -33,17 +33,18 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
             `essential_features` (N, E) and `column_attention` (N, K).
 
     Returns:
-        findings whose metrics are `loss`, those of metrics.classification, `calibration_error`, with a positive label
-        those of metrics.detection, with an operating point `operating_threshold`; those of doubts.accuracy_without;
-        `importance/COLUMN` with `importance_low/COLUMN` and `importance_high/COLUMN`, and maybe `attention/COLUMN`; of
-        several members `importance_agreement`, their rank correlation, and those of Spread.
+        a report whose metrics are `log_loss`, those of metrics.classification, `calibration_error`, with a positive
+        label those of metrics.detection, with an operating point `operating_threshold`; those of
+        warnings.accuracy_without; `importance/COLUMN` with `importance_low/COLUMN` and `importance_high/COLUMN`, and
+        maybe `attention/COLUMN`; of several members `importance_agreement`, their rank correlation, and those of
+        Spread.
     """
     values = predictions.values
     predicted = PredictedRows(
-        predictions.rows,
-        ensemble.preprocessor.fields,
-        ensemble.labels,
-        ensemble.task.positive_id,
+        rows=predictions.rows,
+        columns=ensemble.preprocessor.fields,
+        labels=ensemble.labels,
+        positive=ensemble.task.positive_id,
         true=predictions.targets[LABEL_IDS],
         given=values[LABEL_IDS],
         scores=values["scores"],
@@ -51,7 +52,10 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         essential=values.get(ESSENTIAL_FEATURES),
         attention=values.get(COLUMN_ATTENTION),
     )
-    metrics = {"loss": predictions.loss, **classification(predicted.true, predicted.given, predicted.labels)}
+    metrics = {
+        "log_loss": log_loss(predicted.true, predicted.scores),
+        **classification(predicted.true, predicted.given, predicted.labels),
+    }
     if predicted.positive is None:
         groups = calibration(predicted.probability, predicted.right)
     else:
@@ -61,17 +65,17 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
     metrics["calibration_error"] = calibration_error(groups)
     if ensemble.operating_point is not None:
         metrics["operating_threshold"] = ensemble.operating_point.threshold
-    metrics |= doubts.accuracy_without(predicted.leaked, predicted.right)
+    metrics |= warnings.accuracy_without(predicted.leaked, predicted.right)
     each = ((one.name, one.targets[LABEL_IDS], one.values[LABEL_IDS]) for one in predictions.members)
     spread = Spread("accuracy", {name: classification(*ids, predicted.labels) for name, *ids in each})
     metrics |= spread.metrics
 
     measure = importance.of_labels(predicted.true, predicted.positive)
-    reliance = relied_on(ensemble, predictions, predicted.true, predicted="scores", measure=measure)
-    metrics |= reliance.metrics
+    importances = measure_importance(ensemble, predictions, predicted.true, predicted="scores", measure=measure)
+    metrics |= importances.metrics
     curves = [tabular_sections.curves(predicted, metrics, ensemble.operating_point)] if predicted.has_both_kinds else []
     sizes = [(len(predicted.rows), f"{predictions.split} row"), (len(predicted.columns), "column")]
-    return Findings(
+    return TaskReport(
         question="which label does a row get?",
         measured=", ".join(count(*size) for size in [*sizes, (len(predicted.labels), "label")]),
         metrics=metrics,
@@ -81,14 +85,18 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
             tabular_sections.confused(predicted, metrics),
             *spread.sections(metrics, predictions),
             *curves,
-            reliance.section(),
-            tabular_sections.mistakes(predicted, reliance.whole),
-            *([tabular_sections.essential(predicted, len(reliance.each))] if predicted.essential is not None else []),
+            importances.section(),
+            tabular_sections.mistakes(predicted, importances.whole),
+            *(
+                [tabular_sections.essential(predicted, len(importances.each))]
+                if predicted.essential is not None
+                else []
+            ),
             tabular_sections.certainty(predicted, groups),
         ],
-        thing="row",
-        in_short=f"baseline {metrics['baseline_accuracy']:.4f}; {reliance.in_short}",
-        summary=_summary(metrics),
+        unit="row",
+        summary=f"baseline {metrics['baseline_accuracy']:.4f}; {importances.summary}",
+        console_table=_console_table(metrics),
         tables={RESULTS: _results(predicted)},
     )
 
@@ -122,7 +130,7 @@ def _results(predicted: PredictedRows) -> Iterator[list[str]]:
         ]
 
 
-def _summary(metrics: dict[str, float]) -> tuple[str, list[str], list[list[Any]]]:
+def _console_table(metrics: dict[str, float]) -> tuple[str, list[str], list[list[Any]]]:
     fractions = [name for name in ("accuracy", "sensitivity", "specificity", "roc_auc") if name in metrics]
     table = [[name, metrics[name], metrics[f"{name}_low"], metrics[f"{name}_high"]] for name in fractions]
     return "Predictions", ["metric", "fraction", "95% from", "to"], table

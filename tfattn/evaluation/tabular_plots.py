@@ -13,8 +13,8 @@ from tfattn.drawing.colours import BLUE, INK, ORANGE, PAPER, PURPLE, SERIES, SOF
 from tfattn.drawing.figures import new_figure, short, styled, width_of
 from tfattn.evaluation import plots
 
-MOST_COLUMNS = 30  # whose importance a chart shows
-MOST_SPREADS = 12  # features whose values a chart shows
+MAX_COLUMNS = 30  # whose importance a chart shows
+MAX_SPREADS = 12  # features whose values a chart shows
 MARK = {"s": 75, "color": ORANGE, "edgecolor": PAPER, "zorder": 4, "clip_on": False}  # where labels are given
 
 
@@ -31,7 +31,7 @@ def roc(scores: np.ndarray, positive: np.ndarray, point: tuple[float, float], *,
     alarms, found, _ = roc_curve(positive, scores, drop_intermediate=False)
     area = roc_auc_score(positive, scores)
     figure, axes = _square()
-    axes.plot([0, 1], [0, 1], color=SOFT, linewidth=1, linestyle="--", label="by chance")
+    axes.plot([0, 1], [0, 1], color=SOFT, linewidth=1, linestyle="--", label="chance")
     axes.plot(alarms, found, color=BLUE, linewidth=2, clip_on=False)
     axes.scatter(*point, label=words, **MARK)
     axes.set_title(f"ROC curve: area {area:.4f}")
@@ -53,7 +53,7 @@ def precision_recall(scores: np.ndarray, positive: np.ndarray, point: tuple[floa
     """
     precisions, recalls, _ = precision_recall_curve(positive, scores)
     figure, axes = _square()
-    axes.axhline(positive.mean(), color=SOFT, linewidth=1, linestyle="--", label="by chance")
+    axes.axhline(positive.mean(), color=SOFT, linewidth=1, linestyle="--", label="chance")
     axes.plot(recalls, precisions, drawstyle="steps-post", color=BLUE, linewidth=2, clip_on=False)
     axes.scatter(*point, label=words, **MARK)
     axes.set_title(f"Precision and recall: mean {average_precision_score(positive, scores):.4f}")
@@ -90,7 +90,7 @@ def _corner(axes: Axes, alarms: np.ndarray, found: np.ndarray, point: tuple[floa
 
 
 @styled
-def reliance(
+def importances(
     columns: Sequence[str],
     importances: np.ndarray,
     interval: tuple[np.ndarray, np.ndarray],
@@ -111,7 +111,7 @@ def reliance(
         members: (M, K) the same of each member of an ensemble, drawn as dots.
         attention: (K,) mean attention, which sums to 1.
     """
-    order = np.argsort(-importances, kind="stable")[:MOST_COLUMNS]
+    order = np.argsort(-importances, kind="stable")[:MAX_COLUMNS]
     places, names = range(len(order)), [short(columns[number]) for number in order]
     figure = new_figure(5.6 + width_of(names) + (3.0 if attention is not None else 0), 1.4 + 0.29 * len(order))
     panels = figure.subplots(
@@ -162,7 +162,7 @@ def spreads(values: np.ndarray, kinds: np.ndarray, labels: Sequence[str]) -> Fig
         kinds: (N,) ids of the labels.
         labels: C names.
     """
-    features = min(values.shape[1], MOST_SPREADS)
+    features = min(values.shape[1], MAX_SPREADS)
     across = min(features, 4)
     figure = new_figure(1.2 + 2.3 * max(2, across), 0.6 + 2.1 * math.ceil(features / across))
     panels = figure.subplots(math.ceil(features / across), across, squeeze=False).flat

@@ -2,59 +2,42 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from tfattn.drawing.figures import svg
-from tfattn.evaluation import doubts, plots, tabular_plots
-from tfattn.evaluation.chosen import WORST_MISTAKES
+from tfattn.evaluation import plots, tabular_plots, warnings
 from tfattn.evaluation.importance import Importance
-from tfattn.evaluation.metrics import confusions
 from tfattn.evaluation.report import Headline, Panels, Picture, Section, Table, Text
+from tfattn.evaluation.row_predictions import WORST_MISTAKES, LabelPredictions
 from tfattn.evaluation.wording import between, count, percent, percents, shown_of
 from tfattn.features import LABEL
 from tfattn.tasks.operating_point import OperatingPoint
 
 ROW = "row"
-MOST_IDENTIFIERS = 5  # that the table of mistakes shows
+MAX_IDENTIFIERS = 5  # that the table of mistakes shows
 SHOWN_COLUMNS = 3  # of a mistaken row
-MOST_ROWS = 30  # of longer tables, which start folded
-MOST_CHARACTERS = 60
+MAX_ROWS = 30  # of longer tables, which start folded
+MAX_CHARACTERS = 60
 
 
-@dataclass(frozen=True)
-class PredictedRows:
-    """Every row of a split with what it is and what was predicted.
+@dataclass(frozen=True, kw_only=True)
+class PredictedRows(LabelPredictions):
+    """Every row of a table with its true and its predicted label.
 
     Args:
         rows: N raw rows: `row` (file:line), `label`, the K columns; all else identifies the row.
+        true, given, scores, labels, leaked: see LabelPredictions.
         columns: the K columns that the model reads, in its order.
-        labels: the C labels in the order of their ids.
         positive: id of the label that is looked for; None if there is none.
-        true: (N,) ids of the right labels.
-        given: (N,) ids of the given labels.
-        scores: (N, C) how likely each label is.
-        leaked: (N,) whether a training row repeats the row.
         essential: (N, E) the numbers that alone decided, of a model that has them.
-        attention: (N, K) how much the model looked at each column, of a model that says so.
+        attention: (N, K) the attention to each column, of a model that returns it.
     """
 
-    rows: Sequence[dict[str, str]]
     columns: Sequence[str]
-    labels: Sequence[str]
     positive: int | None
-    true: np.ndarray
-    given: np.ndarray
-    scores: np.ndarray
-    leaked: np.ndarray
     essential: np.ndarray | None = None
     attention: np.ndarray | None = None
-
-    @property
-    def right(self) -> np.ndarray:
-        """(N,) whether the given label is the right one."""
-        return self.true == self.given
 
     @property
     def probability(self) -> np.ndarray:
@@ -94,14 +77,14 @@ def headline(predicted: PredictedRows, metrics: dict[str, float], split: str, of
         metric=percent(metrics["accuracy"]),
         sentence=f"{predicted.right.sum():,} of {count(len(predicted.rows), 'row')} got the right label: an accuracy "
         f"of {_with_interval(metrics, 'accuracy')}.",
-        doubts=[
-            *doubts.of_labels(metrics, predicted.labels, predicted.true, predicted.given),
-            *doubts.of_unseen(predicted.leaked, metrics, split=split, thing="row"),
+        warnings=[
+            *warnings.of_labels(metrics, predicted.labels, predicted.true, predicted.given),
+            *warnings.of_unseen(predicted.leaked, metrics, split=split, unit="row"),
         ],
         remarks=[
             *found,
             f"Always predicting “{most_frequent}” would be right for {percent(metrics['baseline_accuracy'])}.",
-            "In brackets stand 95% intervals: where the fractions may lie in many such rows. A difference within them "
+            "In brackets are 95% intervals: where the fractions may lie in many such rows. A difference within them "
             "may be chance.",
         ],
         facts=facts | of_members,
@@ -109,24 +92,9 @@ def headline(predicted: PredictedRows, metrics: dict[str, float], split: str, of
 
 
 def confused(predicted: PredictedRows, metrics: dict[str, float]) -> Section:
-    """Which labels were given to the rows of each label."""
-    counts = confusions(predicted.true, predicted.given, len(predicted.labels))
-    parts: list[Any] = [
-        Text(
-            "Each line of the chart holds the rows of one label, each column those that were given a label: blue is "
-            "right, orange is wrong."
-        ),
-        Picture("confusion", svg(plots.confusion(counts, predicted.labels)), "true labels by given labels"),
-    ]
-    if predicted.positive is None:
-        scores_of = ("precision", "recall", "f1")
-        table = [
-            [label, metrics[f"support/{label}"], *(percent(metrics[f"{name}/{label}"]) for name in scores_of)]
-            for label in predicted.labels
-        ]
-        folded = f"All {len(table)} labels" if len(table) > MOST_ROWS else ""
-        parts.append(Table(["label", "rows", "reliable (precision)", "found (recall)", "F1"], table, folded))
-    return Section("What is taken for what", parts)
+    """Show the confusion matrix, and without a positive label the metrics of each label."""
+    tables = [predicted.table(metrics)] if predicted.positive is None else []
+    return Section("Confusion matrix", [*predicted.confusion_matrix(), *tables])
 
 
 def curves(predicted: PredictedRows, metrics: dict[str, float], operating_point: OperatingPoint | None) -> Section:
@@ -152,7 +120,7 @@ def curves(predicted: PredictedRows, metrics: dict[str, float], operating_point:
         Picture("precision_recall", svg(precision_recall), "precision-recall curve, with the same point"),
     ]
     return Section(
-        "What another threshold would do",
+        "Thresholds",
         [
             Text(f"{said} A lower threshold finds more of these rows, and takes more others for them."),
             Panels(curves),
@@ -165,20 +133,20 @@ def curves(predicted: PredictedRows, metrics: dict[str, float], operating_point:
 
 
 def mistakes(predicted: PredictedRows, whole: Importance) -> Section:
-    """List the wrong predictions that had least doubt, with what identifies their rows."""
+    """List the wrong predictions with the lowest scores of the true label, with what identifies their rows."""
     wrong = np.flatnonzero(~predicted.right)
     of_truth = predicted.scores[wrong, predicted.true[wrong]]
     worst = wrong[np.argsort(of_truth, kind="stable")][:WORST_MISTAKES]
     if not len(worst):
-        return Section("The worst mistakes", [Text("There are none: every row got the right label.")])
-    identifiers = predicted.identifiers[:MOST_IDENTIFIERS]
-    most = "it looked most at" if predicted.attention is not None else "its values where the model relies most"
-    has_most = predicted.attention is not None or len(whole.relied_on)
+        return Section("Worst mistakes", [Text("There are none: every row got the right label.")])
+    identifiers = predicted.identifiers[:MAX_IDENTIFIERS]
+    most = "columns with most attention" if predicted.attention is not None else "values of important columns"
+    has_most = predicted.attention is not None or len(whole.important)
     heads = [", ".join(identifiers) or "row", "mistake", "true label's score", *([most] if has_most else []), "line"]
     table = [
         [
             ", ".join(_short(predicted.rows[number][name]) for name in identifiers or [ROW]),
-            f"{predicted.labels[predicted.true[number]]} taken for {predicted.labels[predicted.given[number]]}",
+            f"{predicted.labels[predicted.true[number]]} predicted as {predicted.labels[predicted.given[number]]}",
             percent(predicted.scores[number, predicted.true[number]]),
             *([_most(predicted, whole, number)] if has_most else []),
             predicted.rows[number][ROW].rpartition(":")[2],
@@ -186,12 +154,12 @@ def mistakes(predicted: PredictedRows, whole: Importance) -> Section:
         for number in worst
     ]
     words = f"{shown_of(len(worst), len(wrong))}, the worst first: at times it is the table that is wrong."
-    return Section("The worst mistakes", [Text(words), Table(heads, table)])
+    return Section("Worst mistakes", [Text(words), Table(heads, table)])
 
 
 def _most(predicted: PredictedRows, whole: Importance, number: int) -> str:
     if predicted.attention is None:
-        places, notes = whole.relied_on[:SHOWN_COLUMNS], [""] * len(predicted.columns)
+        places, notes = whole.important[:SHOWN_COLUMNS], [""] * len(predicted.columns)
     else:
         weights = predicted.attention[number]
         places, notes = np.argsort(-weights, kind="stable")[:SHOWN_COLUMNS], [f" ({weight:.0%})" for weight in weights]
@@ -214,7 +182,7 @@ def essential(predicted: PredictedRows, models: int) -> Section:
         words += f" Each of the {models} members has its own; these are their means."
     picture = tabular_plots.spreads(predicted.essential, predicted.true, predicted.labels)
     return Section(
-        "The essential features",
+        "Essential features",
         [Text(words), Picture("essential", svg(picture), "values of each essential feature by true label")],
     )
 
@@ -227,13 +195,13 @@ def certainty(predicted: PredictedRows, groups: Sequence[tuple[int, float, float
         names = {
             "score": f"score of “{label}”",
             "fraction": f"fraction that is “{label}”",
-            "diagonal": "as often as claimed",
+            "diagonal": "perfect calibration",
         }
     return Section(
-        "Whether scores can be taken at their word",
+        "Calibration",
         [
-            Text("They can as far as the dots lie on the dashed line."),
-            Picture("calibration", svg(plots.reliability(groups, **names)), "what was right by score"),
+            Text("A score is the fraction of correct predictions where its dot is on the dashed line."),
+            Picture("calibration", svg(plots.reliability(groups, **names)), "fraction of correct predictions by score"),
         ],
     )
 
@@ -248,4 +216,4 @@ def _threshold(threshold: float) -> str:
 
 
 def _short(value: str) -> str:
-    return value if len(value) <= MOST_CHARACTERS else f"{value[: MOST_CHARACTERS - 1]}…"
+    return value if len(value) <= MAX_CHARACTERS else f"{value[: MAX_CHARACTERS - 1]}…"

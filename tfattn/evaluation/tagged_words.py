@@ -1,4 +1,4 @@
-"""Tagged texts as reports compare them: words of the file, or characters, the tags they have and those they got."""
+"""Tagged texts as reports compare them: the entities of the file, and those that an export answers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,8 +7,11 @@ import numpy as np
 
 from tfattn.data.tag_targets import tags_of, words_of
 from tfattn.features import ENDS, LABEL_IDS, STARTS, TAGS, TEXT, WORD_NUMBERS
-from tfattn.formats.tag_schemes import Span, spans, to_iob2
-from tfattn.tasks.tagged_entities import tags_of as tags_of_labels
+from tfattn.formats.tag_schemes import BEGIN, INSIDE, OUTSIDE, spans
+from tfattn.tasks.tagged_entities import Entity
+from tfattn.trained.read_entities import read_entities
+
+Span = tuple[int, int, str]  # the first character of an entity, the one after its last, and its type
 
 
 @dataclass(frozen=True)
@@ -16,18 +19,19 @@ class TaggedText:
     """A row.
 
     Args:
-        place: its file and line.
+        location: its file and line.
         text: as it was read.
-        words: what has tags, its words or its characters: the first character of each, and the one behind its last.
-        true, given: the tag of each, in IOB2.
-        certainty: (W,) the score of each given label; 0 of a word that was not read.
+        words: what has tags, its words or its characters: the first character of each, and the one after its last.
+        true: the tag of each, in IOB2.
+        entities: those that were predicted.
+        certainty: (L,) of each character the score of the label that its word was given; 0 where nothing was read.
     """
 
-    place: str
+    location: str
     text: str
     words: Sequence[tuple[int, int]]
     true: Sequence[str]
-    given: Sequence[str]
+    entities: Sequence[Entity]
     certainty: np.ndarray
 
     @property
@@ -37,18 +41,32 @@ class TaggedText:
 
     @property
     def spans(self) -> tuple[set[Span], set[Span]]:
-        """The entities that there are, and those that were given."""
-        return set(spans(self.true)), set(spans(self.given))
+        """The entities of the file, and those that were predicted."""
+        true = {(self.words[one.first][0], self.words[one.last][1], one.label) for one in spans(self.true)}
+        return true, {(one.start, one.end, one.label) for one in self.entities}
+
+    @property
+    def predicted(self) -> list[str]:
+        """The tag of each word, in IOB2, by the predicted entity that it is a part of."""
+        return [self._tag(*word) for word in self.words]
+
+    @property
+    def is_right(self) -> bool:
+        """Whether exactly the entities of the file were predicted."""
+        true, predicted = self.spans
+        return true == predicted
 
     @property
     def certainty_of_mistakes(self) -> float:
         """How certain the model was of its most certain mistake."""
-        wrong = np.array([true != given for true, given in zip(self.true, self.given, strict=True)], bool)
-        return float(self.certainty[wrong].max(initial=0.0))
+        true, predicted = self.spans
+        return max((float(self.certainty[start:end].max()) for start, end, _ in true ^ predicted), default=0.0)
 
-    def place_of(self, span: Span) -> tuple[int, int]:
-        """Return the first character of an entity, and the one behind its last."""
-        return self.words[span.first][0], self.words[span.last][1]
+    def _tag(self, start: int, end: int) -> str:
+        for entity in self.entities:
+            if entity.start < end and start < entity.end:
+                return f"{BEGIN if entity.start >= start else INSIDE}-{entity.label}"
+        return OUTSIDE
 
 
 def tagged(
@@ -61,34 +79,25 @@ def tagged(
         predicted: of `TokenClassification.predictions`, each (N, ...).
         labels: the types of entities in the order of their numbers.
     """
-    return [_tagged(row, {name: x[number] for name, x in predicted.items()}, labels) for number, row in enumerate(rows)]
+    entities = read_entities([row[TEXT] for row in rows], predicted, labels)
+    return [
+        _tagged(row, {name: x[number] for name, x in predicted.items()}, entities[number])
+        for number, row in enumerate(rows)
+    ]
 
 
-def _tagged(row: Mapping[str, str], predicted: Mapping[str, np.ndarray], labels: Sequence[str]) -> TaggedText:
+def _tagged(row: Mapping[str, str], predicted: Mapping[str, np.ndarray], entities: Sequence[Entity]) -> TaggedText:
     true = tags_of(row[TAGS], row["row"])
-    words = words_of(row[TEXT], true)
     is_word = predicted[WORD_NUMBERS] > 0
-    starts, ends, label_ids = (predicted[name][is_word] for name in (STARTS, ENDS, LABEL_IDS))
-    scores = predicted["scores"][is_word]
-    given, certainty = [], []
-    for start, end in words:
-        # A word of the file has the label of the first part of it that the model reads, and a character within such a
-        # part goes on with its label; what was not read has none.
-        part = int(np.searchsorted(starts, start))
-        if part < len(starts) and starts[part] < end:
-            given.append(int(label_ids[part]))
-            certainty.append(scores[part, label_ids[part]])
-        elif part > 0 and ends[part - 1] > start:
-            given.append(int(label_ids[part - 1] + label_ids[part - 1] % 2))
-            certainty.append(scores[part - 1, label_ids[part - 1]])
-        else:
-            given.append(0)
-            certainty.append(0.0)
+    certainty = np.zeros(len(row[TEXT]))
+    parts = zip(*(predicted[name][is_word] for name in (STARTS, ENDS, LABEL_IDS, "scores")), strict=True)
+    for start, end, label_id, scores in parts:
+        certainty[start:end] = scores[label_id]
     return TaggedText(
-        place=row["row"],
+        location=row["row"],
         text=row[TEXT],
-        words=words,
+        words=words_of(row[TEXT], true),
         true=true,
-        given=to_iob2(tags_of_labels(given, labels), "iob1"),  # what goes on with nothing begins
-        certainty=np.array(certainty),
+        entities=entities,
+        certainty=certainty,
     )

@@ -7,7 +7,7 @@ import numpy as np
 
 from tfattn.data.reader import Reader
 
-MOST_BATCHES = 1000  # of a split's records, by which tokens are counted
+MAX_BATCHES = 1000  # of a split's records, by which tokens are counted
 
 
 def counted(reader: Reader, told: Callable[[Mapping[str, Any]], np.ndarray], vocabulary_size: int) -> np.ndarray:
@@ -22,7 +22,7 @@ def counted(reader: Reader, told: Callable[[Mapping[str, Any]], np.ndarray], voc
         (V,) float64.
     """
     counts = np.zeros(vocabulary_size)
-    for batch in reader.dataset(0).take(MOST_BATCHES):
+    for batch in reader.dataset(0).take(MAX_BATCHES):
         counts += np.bincount(told(batch), minlength=vocabulary_size)
     return counts
 

@@ -8,9 +8,9 @@ import numpy as np
 from sacrebleu.metrics import CHRF
 
 from tfattn.drawing.figures import svg
-from tfattn.evaluation import doubts, plots
+from tfattn.evaluation import plots, warnings
 from tfattn.evaluation.alignment_plot import alignment
-from tfattn.evaluation.evaluate import Findings
+from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.report import Headline, Picture, Section, Table, Text
 from tfattn.evaluation.wording import between, count, percent
 from tfattn.tasks import text_metrics
@@ -48,7 +48,7 @@ class Written:
     leaked: np.ndarray
 
 
-def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
+def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskReport:
     """Evaluate the texts that a translator has written.
 
     Args:
@@ -56,7 +56,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         predictions: of `Translation.predictions`.
 
     Returns:
-        findings whose metrics are `loss`, those of `Translation`, `bleu_low` and `bleu_high`, its 95 % interval,
+        a report whose metrics are those of `Translation`, `bleu_low` and `bleu_high`, its 95 % interval,
         `baseline_bleu`, what copying the source would reach, `leaked_rows`, and if these are some but not all,
         `bleu_without_leaked` with its interval.
     """
@@ -76,19 +76,18 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         leaked=predictions.leaked,
     )
     metrics = {
-        "loss": predictions.loss,
         **ensemble.task.metrics_of(predictions.values, predictions.targets),
         **_trust(written),
     }
-    return Findings(
+    return TaskReport(
         question="what does it make of a text?",
         measured=count(len(texts), f"{predictions.split} text"),
         metrics=metrics,
         predictions=_lines(written),
         headline=_headline(written, metrics, predictions.split),
         sections=[_samples(written), _by_length(written), *_attention(written, ensemble.task)],
-        thing="pair",
-        in_short=f"BLEU {metrics['bleu']:.2f} (95% interval "
+        unit="pair",
+        summary=f"BLEU {metrics['bleu']:.2f} (95% interval "
         f"{between(metrics['bleu_low'], metrics['bleu_high'], decimals=2)}; {text_metrics.signature()}), "
         f"chrF {metrics['chrf']:.2f}, perplexity {metrics['perplexity']:.3g}",
     )
@@ -117,9 +116,9 @@ def _headline(written: Written, metrics: dict[str, float], split: str) -> Headli
     return Headline(
         metric=f"{metrics['bleu']:.1f} BLEU",
         sentence=f"{count(len(written.texts), 'text')} written, each held against one reference.",
-        doubts=[
-            *doubts.of_written(written.texts, written.references, metrics),
-            *doubts.of_unseen(written.leaked, metrics, split=split, thing="pair", metric="bleu"),
+        warnings=[
+            *warnings.of_written(written.texts, written.references, metrics),
+            *warnings.of_unseen(written.leaked, metrics, split=split, unit="pair", metric="bleu"),
         ],
         remarks=[
             f"With other texts of this kind BLEU would be {interval} (95% interval, by drawing from these texts); a "
@@ -139,11 +138,11 @@ def _samples(written: Written) -> Section:
     order = np.argsort(written.near, kind="stable")
     middle = order[np.linspace(0, len(order) - 1, min(SHOWN, len(order))).astype(int)]
     return Section(
-        "What it writes",
+        "Samples",
         [
             Text("Taken evenly from the farthest from the reference to the nearest. chrF compares letters."),
             _table(written, middle, folded=""),
-            Text("The farthest are worth a look: at times it is the reference that is wrong."),
+            Text("The farthest are possible problem: at times it is the reference that is wrong."),
             _table(written, order[:SHOWN], folded=f"The {min(SHOWN, len(order))} farthest"),
         ],
     )
@@ -176,7 +175,7 @@ def _by_length(written: Written) -> Section:
     title = "BLEU by length of the source"
     picture = plots.bars(bleu, title=title, notes=notes, ranked=False, percent=False)
     return Section(
-        "Long and short",
+        "Quality by length",
         [
             Text("BLEU of sources of about the same length; of few texts it says little."),
             Picture("by_length", svg(picture), "BLEU by length"),
@@ -198,7 +197,7 @@ def _attention(written: Written, task: Translation) -> list[Section]:
         "Each line shows where the model looked as it wrote a piece: source across, written text down. The scale says "
         "what part of its attention a shade stands for."
     )
-    return [Section("What it looks at", [Text(words), *pictures])]
+    return [Section("Attention", [Text(words), *pictures])]
 
 
 def _lines(written: Written) -> Iterator[dict[str, Any]]:

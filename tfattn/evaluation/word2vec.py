@@ -3,7 +3,7 @@
 import numpy as np
 
 from tfattn.drawing.figures import svg
-from tfattn.evaluation.evaluate import Findings
+from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.report import Headline, Picture, Section, Table, Text
 from tfattn.evaluation.wording import count, number
 from tfattn.trained.ensemble import TrainedEnsemble
@@ -12,13 +12,14 @@ from tfattn.training.losses import LOSS
 from tfattn.vectors.word_map import word_map
 from tfattn.vectors.word_vectors import WordVectors
 
-MOST_SHOWN, NEIGHBORS = 20, 6
-MOST_DRAWN = 60
+MAX_SHOWN, NEIGHBORS = 20, 6
+MAX_DRAWN = 60
 FIRST = 100  # words that stand in every text are shown neither with neighbors nor on the map, where there are more
-FEWEST_DRAWN = 3
+MIN_DRAWN = 3
+PREDICTED = {"skip_gram": "a pair of words that are near each other", "cbow": "a word, given the words around it"}
 
 
-def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings:
+def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskReport:
     """Evaluate word vectors on the texts of a split.
 
     Args:
@@ -26,17 +27,19 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         predictions: the metrics of the split's records.
 
     Returns:
-        findings whose metrics are the loss of a pair of words, and `baseline_loss`, that of vectors that know nothing.
+        a report whose metrics are the loss of a pair of words, or of a word by those around it, and
+        `baseline_loss`, that of vectors that know nothing.
     """
     task, preprocessor = ensemble.task, ensemble.preprocessor
     vectors = WordVectors(preprocessor.words, task.word_vectors(), preprocessor.counts)
     metrics = {**predictions.metrics, "baseline_loss": task.objective.guess, "num_words": len(vectors)}
     loss, guess = number(metrics[LOSS]), number(metrics["baseline_loss"])
     is_better = metrics[LOSS] < metrics["baseline_loss"]
+    predicted = PREDICTED[task.model.kind]
     headline = Headline(
         metric=loss,
-        sentence=f"{loss} nats is the loss of a pair of words that are near each other.",
-        doubts=[] if is_better else ["That is not better than vectors that know nothing."],
+        sentence=f"{loss} nats is the loss of {predicted}.",
+        warnings=[] if is_better else ["That is not better than vectors that know nothing."],
         remarks=[
             f"Vectors that know nothing have {guess}.",
             "Losses can be compared where vocabulary, window and objective are the same. How good vectors are shows "
@@ -44,15 +47,15 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
         ],
         facts={"words": f"{len(vectors):,}", "numbers of a vector": f"{vectors.width:,}"},
     )
-    return Findings(
+    return TaskReport(
         question="which words are alike?",
         measured=f"{count(len(vectors), 'word')} of {count(len(predictions.rows), f'{predictions.split} text')}",
         metrics=metrics,
         predictions=[],
         headline=headline,
         sections=[_neighbors(vectors), _map(vectors)],
-        thing="text",
-        in_short=f"loss {loss} of a pair of words (of vectors that know nothing: {guess})",
+        unit="text",
+        summary=f"loss {loss} of {predicted} (of vectors that know nothing: {guess})",
         baselines={LOSS: metrics["baseline_loss"]},
     )
 
@@ -60,21 +63,21 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Findings
 def _neighbors(vectors: WordVectors) -> Section:
     """Show the nearest words of some words, taken evenly by their rank from frequent to rare."""
     first = _first(vectors)
-    ranks = np.unique(np.geomspace(first + 1, len(vectors), min(MOST_SHOWN, len(vectors) - first)).astype(int)) - 1
+    ranks = np.unique(np.geomspace(first + 1, len(vectors), min(MAX_SHOWN, len(vectors) - first)).astype(int)) - 1
     rows = []
     for rank in ranks.tolist():
         near = vectors.neighbors(vectors.words[rank], k=NEIGHBORS)
         found = ", ".join(f"{one.word} {one.score:.2f}" for one in near)
         rows.append([vectors.words[rank], f"{vectors.counts[rank]:,}", found])
-    return Section("Which words are alike, from frequent to rare", [Table(["word", "times", "nearest by angle"], rows)])
+    return Section("Nearest words, from frequent to rare", [Table(["word", "times", "nearest by angle"], rows)])
 
 
 def _map(vectors: WordVectors) -> Section:
-    words = vectors.words[_first(vectors) :][:MOST_DRAWN]
-    if len(words) < FEWEST_DRAWN:
-        return Section("A map of frequent words", [Text("There are too few words for a map.")])
+    words = vectors.words[_first(vectors) :][:MAX_DRAWN]
+    if len(words) < MIN_DRAWN:
+        return Section("Map of frequent words", [Text("There are too few words for a map.")])
     picture = Picture("words", svg(word_map(vectors, words)), "frequent words, as near to each other as a plane allows")
-    return Section("A map of frequent words", [picture])
+    return Section("Map of frequent words", [picture])
 
 
 def _first(vectors: WordVectors) -> int:

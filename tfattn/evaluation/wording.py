@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from decimal import Decimal
 
-MOST_DECIMALS = 12
+MAX_DECIMALS = 12
 
 
 def percent(fraction: float) -> str:
@@ -15,7 +15,7 @@ def percent(fraction: float) -> str:
         ('95.8%', '99.99%', '100.0%')
     """
     decimals = 1
-    while fraction not in (0, 1) and decimals < MOST_DECIMALS and round(fraction, decimals + 2) in (0, 1):
+    while fraction not in (0, 1) and decimals < MAX_DECIMALS and round(fraction, decimals + 2) in (0, 1):
         decimals += 1
     return f"{round(fraction, decimals + 2) + 0.0:.{decimals}%}"
 
@@ -56,7 +56,7 @@ def needed(low: float, high: float, *, decimals: int) -> int:
     """Return the number of decimals that shows the width of an interval in two digits, at least `decimals`."""
     if low == high:
         return decimals
-    return min(MOST_DECIMALS, max(decimals, 1 + math.ceil(-math.log10(abs(high - low)))))
+    return min(MAX_DECIMALS, max(decimals, 1 + math.ceil(-math.log10(abs(high - low)))))
 
 
 def fixed(value: float, decimals: int) -> str:
@@ -64,14 +64,14 @@ def fixed(value: float, decimals: int) -> str:
     return f"{round(value, decimals) + 0.0:.{decimals}f}"
 
 
-def count(number: int, thing: str) -> str:
+def count(number: int, unit: str) -> str:
     """Write a number of things, whose plural ends in s.
 
     Example:
         >>> count(1, "text"), count(1234, "text")
         ('1 text', '1,234 texts')
     """
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+    return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"
 
 
 def listed(names: Sequence[str], *, most: int = 5, word: str = "and") -> str:

@@ -44,8 +44,9 @@ def check(
         ExportError: the export cannot be loaded, needs operations that a plain TensorFlow with tensorflow-text does not
             have, or predicts otherwise; names the first row that differs.
     """
-    received, version = _ask(folder, served.request(rows))
-    comparison = served.compared(expected, received, tolerance=tolerance)
+    request = served.request(rows)
+    received, version = _ask(folder, request)
+    comparison = served.compared({**request, **expected}, received, tolerance=tolerance)
     console.note(f"parity in a fresh process: {comparison.words}")
     wrong = np.flatnonzero(comparison.wrong)
     if len(wrong):

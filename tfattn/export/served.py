@@ -124,7 +124,7 @@ class Served(tf.Module):
         """Compare the outputs of serving_default with the predictions of the trained model.
 
         Args:
-            expected: what the trained model predicted for N rows.
+            expected: what the trained model predicted for N rows, and what the request holds for them, by name.
             received: what the export predicts for them, N values by output.
             tolerance: how far a number may lie off.
 

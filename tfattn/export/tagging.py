@@ -8,11 +8,13 @@ import tensorflow as tf
 
 from tfattn.export.served import Comparison
 from tfattn.export.token_outputs import ServedTokens
-from tfattn.features import ENDS, LABEL_IDS, LOGITS, STARTS, WORD_NUMBERS
+from tfattn.features import ENDS, LABEL_IDS, LOGITS, STARTS, TEXT, WORD_NUMBERS
 from tfattn.ops import entities
 from tfattn.preprocessing.substrings import substrings
-from tfattn.tasks.tagged_entities import Entity, entities_of
+from tfattn.preprocessing.word_bounds import at_word_bounds
+from tfattn.tasks.tagged_entities import Entity
 from tfattn.trained.ensemble import TrainedEnsemble
+from tfattn.trained.read_entities import read_entities
 
 
 class Tagger(ServedTokens):
@@ -25,8 +27,9 @@ class Tagger(ServedTokens):
                           "" and 0; truncated (B,) bool, whether the end of the text was not read
         logits            token_ids, padding_mask, segment_ids, each (B, T) int32 -> logits (B, T, C) float32
 
-    Words are found in the text as in training, between spaces and around punctuation. A label that goes on with an
-    entity that has not begun begins it. The score of an entity is the mean of its words'.
+    The model labels what is between spaces and around punctuation, as in training. Entities begin and end where words
+    do, see `at_word_bounds`. A label that continues an entity that has not begun begins it. The score of an entity is
+    the mean of those of its labels.
 
     Args:
         ensemble: the trained models.
@@ -50,7 +53,7 @@ class Tagger(ServedTokens):
     ) -> Comparison:
         """Entities are to be the same but where two labels score alike, and their scores about the same."""
         rows = range(len(expected[WORD_NUMBERS]))
-        wanted = [entities_of(expected, row, self._labels) for row in rows]
+        wanted = read_entities(expected[TEXT], expected, self._labels)
         found = [_received(received, row) for row in rows]
         agree = np.array([_places(ours) == _places(theirs) for ours, theirs in zip(wanted, found, strict=True)])
         differences = np.array([_difference(*pair) for pair in zip(wanted, found, strict=True)])
@@ -69,12 +72,13 @@ class Tagger(ServedTokens):
         features, about = self._inputs.read(text)
         predicted = self._predicted(features, tf.size(text[0]))
         is_word = predicted[WORD_NUMBERS] > 0
-        types, is_first, is_last = entities.bounds(predicted[LABEL_IDS], is_word)
+        label_ids = at_word_bounds(text[0], predicted[LABEL_IDS], predicted[STARTS], predicted[ENDS], is_word)
+        types, is_first, is_last = entities.bounds(label_ids, is_word)
         starts = tf.ragged.boolean_mask(predicted[STARTS], is_first)
         ends = tf.ragged.boolean_mask(predicted[ENDS], is_last)
         types_of_entities = tf.ragged.boolean_mask(types, is_first)
         labels = tf.gather(tf.constant(self._labels), types_of_entities.values - 1)
-        scores = tf.gather(predicted["scores"], predicted[LABEL_IDS], batch_dims=2)
+        scores = tf.gather(predicted["scores"], label_ids, batch_dims=2)
         numbers = tf.cumsum(tf.reshape(tf.cast(is_first, tf.int32), [-1])) - 1  # of the entities of all texts
         inside = tf.reshape(types > 0, [-1])
         means = tf.math.unsorted_segment_mean(

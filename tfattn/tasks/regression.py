@@ -8,12 +8,14 @@ from keras import ops
 from pydantic import PositiveInt
 
 from tfattn.config.types import Given, Rate
+from tfattn.errors import ConfigError
 from tfattn.features import LOGITS, PREDICTIONS, TARGET_VALUES, WEIGHTS
 from tfattn.tasks.number_metrics import number_metrics, spearman
 from tfattn.tasks.operating_point import OperatingPoint
 from tfattn.tasks.row_task import RowEncoder, RowTask, backbone_of, mean_of
 
 Loss = Literal["mean_squared_error", "mean_absolute_error", "huber"]
+Range = tuple[float, float]
 
 
 class Regression(RowTask):
@@ -33,12 +35,15 @@ class Regression(RowTask):
         dropout: the fraction of the vector that is dropped in training; by default 0.1 for texts and 0 for others.
         loss: "mean_squared_error", "mean_absolute_error", or "huber", which is squared up to one standard deviation of
             the training targets and absolute beyond.
+        range: the smallest and the largest number that is predicted, such as [0, 5]; null for no bounds. The loss is
+            that of the unbounded number, so that a row beyond a bound still trains.
 
     Returns:
         as RowTask; `predictions` has `predictions` (B,) float32.
 
     Raises:
-        ConfigError: an option of texts is given for another model.
+        ConfigError: the range is empty, training targets are outside of it, or an option of texts is given for another
+            model.
 
     Example:
         >>> import keras
@@ -65,9 +70,11 @@ class Regression(RowTask):
         pooled_layers: PositiveInt | Literal["all"] | None = None,
         dropout: Rate | None = None,
         loss: Loss = "mean_squared_error",
+        range: Range | None = None,
     ):
         backbone = backbone_of(model, encoder=encoder, pooling=pooling, pooled_layers=pooled_layers, dropout=dropout)
         super().__init__(backbone, units=1, name="regression")
+        self.range = _checked(range, targets)
         self.mean: float = targets["mean"]
         self.deviation: float = targets["deviation"]
         self.loss_names = (loss,)
@@ -86,8 +93,10 @@ class Regression(RowTask):
         return {loss: size if loss == "mean_absolute_error" else ops.where(size <= 1, size * size / 2, size - 0.5)}
 
     def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
-        """Return `predictions` (B,) float32, in the unit of the file."""
-        return {PREDICTIONS: outputs[LOGITS][:, 0] * self.deviation + self.mean, **self.explanations(outputs)}
+        """Return `predictions` (B,) float32, in the unit of the file, within the range."""
+        predicted = outputs[LOGITS][:, 0] * self.deviation + self.mean
+        bounded = predicted if self.range is None else ops.clip(predicted, *self.range)
+        return {PREDICTIONS: bounded, **self.explanations(outputs)}
 
     def combined(
         self, predictions: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
@@ -106,3 +115,21 @@ class Regression(RowTask):
 
     def _standardized(self, batch: dict[str, Any]) -> Any:
         return (batch[TARGET_VALUES] - self.mean) / self.deviation
+
+
+def _checked(bounds: Range | None, targets: dict[str, Any]) -> Range | None:
+    """Refuse bounds that exclude training targets."""
+    if bounds is None:
+        return None
+    low, high = bounds
+    if not low < high:
+        raise ConfigError("the range is empty", key="range", expected="low < high", received=str([*bounds]))
+    if targets.get("low", low) < low or targets.get("high", high) > high:
+        raise ConfigError(
+            "training targets are outside of the range",
+            key="range",
+            expected=f"a range that includes {targets['low']:g} and {targets['high']:g}",
+            received=str([*bounds]),
+            remedy="Widen it, or correct these rows.",
+        )
+    return bounds

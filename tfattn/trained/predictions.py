@@ -15,7 +15,6 @@ from tfattn.rows import joined_rows
 from tfattn.runs.member import Member
 from tfattn.runs.run import Run
 from tfattn.trained.ensemble import OPERATING_POINT, TrainedEnsemble
-from tfattn.training.losses import LOSS
 from tfattn.training.prediction import Evaluator, as_arrays, predict
 from tfattn.training.runtime import Runtime
 
@@ -46,7 +45,6 @@ class SplitPredictions:
         rows: the N raw rows: `row` (file:line), `label`, and whatever else the source gives.
         values: by name, each (N, ...): of all models that were not trained on the row.
         targets: what would be right, each (N, ...).
-        loss: the mean over the rows and models.
         leaked: (N,) bool, whether a row that the model was trained on repeats the row.
         members: what each of several models predicts alone; none of a single one.
         metrics: of a task that predicts nothing of rows, in place of values and targets, those of the split's records.
@@ -57,7 +55,6 @@ class SplitPredictions:
     rows: Sequence[dict[str, str]]
     values: Columns
     targets: Columns
-    loss: float
     leaked: np.ndarray
     members: Sequence[MemberPredictions] = ()
     metrics: Mapping[str, float] = field(default_factory=dict)
@@ -113,7 +110,6 @@ def predict_split(run: Run, ensemble: TrainedEnsemble, split: str) -> SplitPredi
         rows=rows,
         values=_joined(together),
         targets=_joined([members[first].targets for first in firsts]),
-        loss=float(np.mean([one.loss for one in each])),
         leaked=np.array([row["row"] in leaked for row in rows], bool),
         members=members if len(members) > 1 else (),
         reader=run.members[0].reader,
@@ -130,7 +126,6 @@ def _measured(run: Run, ensemble: TrainedEnsemble, split: str, runtime: Runtime)
         rows=rows,
         values={},
         targets={},
-        loss=metrics[LOSS],
         leaked=np.asarray(read_leaked(member.prepared, split), bool),
         metrics=metrics,
         reader=member.reader,

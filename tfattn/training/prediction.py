@@ -13,7 +13,7 @@ from tfattn.features import ENCODED
 from tfattn.rows import joined_rows
 from tfattn.tasks.task import Task
 from tfattn.training.compiled import compiled
-from tfattn.training.losses import LOSS, mean_losses
+from tfattn.training.losses import mean_losses
 from tfattn.training.runtime import Runtime
 
 Columns = dict[str, np.ndarray]
@@ -58,13 +58,11 @@ class Predicted(NamedTuple):
         targets: what would be right, each (n, ...), of a row with several examples that of the first. Among them are
             the raw texts that should have been written, where the task is to write.
         rows: (n,) the number of each row in its split, rising; rows without an example are none of them.
-        loss: the mean over all examples.
     """
 
     values: Columns
     targets: Columns
     rows: np.ndarray
-    loss: float
 
 
 def predict(task: Task, reader: Reader, runtime: Runtime) -> Predicted:
@@ -82,9 +80,9 @@ def predict(task: Task, reader: Reader, runtime: Runtime) -> Predicted:
     def compute(batch, targets):
         outputs = task(batch, training=False)
         columns = {"values": task.predictions(outputs), "targets": {name: batch[name] for name in targets}}
-        return columns, _loss_sums(task, outputs, batch)
+        return columns, {}
 
-    columns, record_ids, sums = _OverRecords(compute, runtime)(reader)
+    columns, record_ids, _ = _OverRecords(compute, runtime)(reader)
     of_record = reader.source_rows[record_ids]
     order = np.argsort(of_record, kind="stable")
     columns = tf.nest.map_structure(lambda column: column[order], columns)
@@ -93,7 +91,7 @@ def predict(task: Task, reader: Reader, runtime: Runtime) -> Predicted:
     if len(rows) < len(of_record):
         values = as_arrays(task.gathered(values, of_example, len(rows)))
         targets = {name: column[firsts] for name, column in targets.items()}
-    return Predicted(values, targets | reader.texts(rows), rows, mean_losses(**sums)[LOSS])
+    return Predicted(values, targets | reader.texts(rows), rows)
 
 
 def encode(task: Task, reader: Reader, runtime: Runtime) -> tuple[np.ndarray, Columns]:

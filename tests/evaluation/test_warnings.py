@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfattn.evaluation import doubts
+from tfattn.evaluation import warnings
 from tfattn.evaluation.metrics import classification, detection
 
 LABELS = ["No", "Yes", "Maybe"]
@@ -11,7 +11,7 @@ TRUE = np.repeat([0, 1], [80, 20])
 
 
 def said(given, true=TRUE, **more):
-    return doubts.of_labels({**classification(true, given, LABELS), **more}, LABELS, true, given)
+    return warnings.of_labels({**classification(true, given, LABELS), **more}, LABELS, true, given)
 
 
 def test_always_the_most_frequent_label_is_no_better_than_that():
@@ -35,47 +35,47 @@ def test_better_is_what_lies_beyond_the_interval(found, doubted):
 def test_scores_that_rank_rows_are_mentioned():
     scores = np.linspace(0.1, 0.4, 100)  # never enough for Yes, but all of these rows are on top
     figures = detection(TRUE == 1, np.zeros(100, bool), scores)
-    assert any("ROC AUC 1.0000" in doubt for doubt in said(np.zeros(100, int), **figures))
+    assert any("ROC AUC 1.0000" in warning for warning in said(np.zeros(100, int), **figures))
     assert not any(
-        "ROC AUC" in doubt for doubt in said(np.zeros(100, int), **detection(TRUE == 1, TRUE > 1, scores * 0))
+        "ROC AUC" in warning for warning in said(np.zeros(100, int), **detection(TRUE == 1, TRUE > 1, scores * 0))
     )
 
 
 def test_many_labels_that_are_never_given_are_counted():
     labels = [f"label {number}" for number in range(30)]
     true, given = np.arange(30).repeat(10), np.zeros(300, int)
-    *_, never = doubts.of_labels(classification(true, given, labels), labels, true, given)
+    *_, never = warnings.of_labels(classification(true, given, labels), labels, true, given)
     assert never.endswith("“label 5” or 24 more.")
 
 
 def test_leaked_rows_are_counted_and_left_out():
     leaked, right = np.arange(10) < 4, np.arange(10) % 5 != 4  # right: 4 of 4, 4 of 6
-    figures = doubts.accuracy_without(leaked, right)
+    figures = warnings.accuracy_without(leaked, right)
     assert figures["leaked_rows"] == 4 and figures["accuracy_without_leaked"] == pytest.approx(4 / 6)
-    (doubt,) = doubts.of_unseen(leaked, figures, split="test", thing="text")
-    assert doubt.startswith("4 of the 10 test texts (40.0%) stand among the training rows too")
-    assert doubt.endswith("Without them: an accuracy of 66.7% (30.0% to 90.3%).")
+    (warning,) = warnings.of_unseen(leaked, figures, split="test", unit="text")
+    assert warning.startswith("4 of the 10 test texts (40.0%) are training rows too")
+    assert warning.endswith("Without them: an accuracy of 66.7% (30.0% to 90.3%).")
 
 
 def test_without_leaks_nothing_is_said_and_where_all_leak_nothing_is_left():
     none, all_of_them = np.zeros(3, bool), np.ones(3, bool)
-    assert doubts.of_unseen(none, doubts.accuracy_without(none, none), split="test", thing="row") == []
-    (doubt,) = doubts.of_unseen(all_of_them, doubts.accuracy_without(all_of_them, none), split="test", thing="row")
-    assert "the metrics say nothing about new rows" in doubt
+    assert warnings.of_unseen(none, warnings.accuracy_without(none, none), split="test", unit="row") == []
+    (warning,) = warnings.of_unseen(all_of_them, warnings.accuracy_without(all_of_them, none), split="test", unit="row")
+    assert "the metrics say nothing about new rows" in warning
 
 
 def test_rows_with_several_labels_are_named():
-    (doubt,) = doubts.of_data({"conflicts": {"rows": 3, "first": ["a.csv:2", "a.csv:9", "a.csv:11"]}}, thing="text")
-    assert doubt.startswith("3 texts of the data stand there with different labels, such as a.csv:2, a.csv:9:")
+    (warning,) = warnings.of_data({"conflicts": {"rows": 3, "first": ["a.csv:2", "a.csv:9", "a.csv:11"]}}, unit="text")
+    assert warning.startswith("3 texts of the data occur with different labels, such as a.csv:2, a.csv:9:")
     assert (
-        doubts.of_data({"conflicts": {"rows": 0, "first": []}}, thing="text") == doubts.of_data({}, thing="row") == []
+        warnings.of_data({"conflicts": {"rows": 0, "first": []}}, unit="text") == warnings.of_data({}, unit="row") == []
     )
 
 
 def test_a_translator_that_copies_or_writes_one_text_only():
     figures = {"baseline_bleu": 5.0, "bleu_low": 4.0, "bleu_high": 7.0}
-    copying, same = doubts.of_written(["a dog"] * 9 + ["a cat"], list("abcdefghij"), figures)
+    copying, same = warnings.of_written(["a dog"] * 9 + ["a cat"], list("abcdefghij"), figures)
     assert copying.startswith("The model is not better than copying the source, which would reach a BLEU of 5.0")
     assert same == "It writes “a dog” to 90.0% of the sources."
-    assert doubts.of_written(list("abcdefghij"), list("abcdefghij"), figures | {"baseline_bleu": 1.0}) == []
-    assert doubts.of_written(["yes"] * 9, ["yes"] * 9, figures | {"baseline_bleu": 1.0}) == []  # so it should be
+    assert warnings.of_written(list("abcdefghij"), list("abcdefghij"), figures | {"baseline_bleu": 1.0}) == []
+    assert warnings.of_written(["yes"] * 9, ["yes"] * 9, figures | {"baseline_bleu": 1.0}) == []  # so it should be

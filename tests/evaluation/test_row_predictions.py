@@ -1,8 +1,17 @@
-"""A line of predictions.jsonl holds the row, what was predicted, and the highest scores first."""
+"""Rows with their predictions: the order of mistakes, and the lines of predictions.jsonl."""
 
 import numpy as np
 
-from tfattn.evaluation.label_lines import KEPT_SCORES, label_line
+from tfattn.evaluation.row_predictions import KEPT_SCORES, ChoicePredictions, label_line
+
+
+def test_mistakes_come_in_the_order_of_certainty():
+    scores = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.5, 0.5], [0.7, 0.3]])
+    given = np.array([0, 1, 1, 0, 0])
+    chosen = ChoicePredictions(rows=[{}] * 5, true=np.array([0, 0, 0, 1, 1]), given=given, scores=scores)
+    assert chosen.right.tolist() == [True, False, False, False, False]
+    assert chosen.confidence.tolist() == [0.9, 0.6, 0.8, 0.5, 0.7]
+    assert chosen.wrong.tolist() == [2, 4, 1, 3]
 
 
 def test_a_line_keeps_the_row_and_the_highest_scores_first():

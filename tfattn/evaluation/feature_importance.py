@@ -1,4 +1,4 @@
-"""Which columns of a table a model relies on: as metrics, and as a section of its report."""
+"""The most important columns of a table for a model: as metrics, and as a section of its report."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions
 
 SEED = 0  # of the shuffled columns: one evaluation of one model always says the same
-MOST_ROWS = 30  # of longer tables, which start folded
+MAX_ROWS = 30  # of longer tables, which start folded
 
 
 @dataclass(frozen=True)
-class Reliance:
-    """What an ensemble relies on.
+class FeatureImportance:
+    """The importance of the columns of a table for an ensemble.
 
     Args:
         whole: of all models together, each of K columns.
@@ -35,7 +35,7 @@ class Reliance:
 
     @cached_property
     def agreement(self) -> Stability | None:
-        """Whether several models rely on the same columns."""
+        """Whether several models agree on the important columns."""
         return importance.stability(np.array([one.mean for one in self.each]))
 
     @property
@@ -53,17 +53,17 @@ class Reliance:
         return metrics | ({"importance_agreement": self.agreement.correlation} if self.agreement else {})
 
     @property
-    def in_short(self) -> str:
+    def summary(self) -> str:
         """The first few columns, in a few words."""
-        first = [self.whole.columns[place] for place in self.whole.relied_on[:3]]
-        return f"relies most on {', '.join(first)}" if first else "relies on no single column beyond chance"
+        first = [self.whole.columns[place] for place in self.whole.important[:3]]
+        return f"most important features: {', '.join(first)}" if first else "no column is important beyond chance"
 
     def section(self) -> Section:
         """Tell how much worse shuffled columns make predictions, where models look, and whether they agree."""
         whole, agreement = self.whole, self.agreement
         low, high = whole.interval
         attention = None if self.attention is None else self.attention.mean(axis=0)
-        picture = tabular_plots.reliance(
+        picture = tabular_plots.importances(
             whole.columns,
             whole.mean,
             whole.interval,
@@ -85,25 +85,23 @@ class Reliance:
             for place in np.argsort(-whole.mean, kind="stable")
         ]
         return Section(
-            "What it relies on",
+            "Most important features",
             [
                 *map(Text, self._words(attention is not None)),
-                Picture("importance", svg(picture), "how much the model relies on each column"),
-                Table(heads, table, folded=f"All {len(table)} columns" if len(table) > MOST_ROWS else ""),
+                Picture("importance", svg(picture), "importance of each column"),
+                Table(heads, table, folded=f"All {len(table)} columns" if len(table) > MAX_ROWS else ""),
             ],
         )
 
     def _words(self, has_attention: bool) -> list[str]:
         whole, agreement = self.whole, self.agreement
-        first = [whole.columns[place] for place in whole.relied_on]
+        first = [whole.columns[place] for place in whole.important]
         words = [
-            f"Beyond chance, the model relies on {listed(first)}."
-            if first
-            else "Of no single column can it be said beyond chance that the model relies on it.",
+            f"Important beyond chance: {listed(first)}." if first else "No single column is important beyond chance.",
             f"The values of one column at a time were shuffled among {count(whole.rows, 'row')}, {len(whole.rises)} "
-            f"times: the more the {whole.loss}{SURPRISE.get(whole.loss, '')} rises, the more the model relies on that "
-            "column. The interval says how far the shuffling leaves this uncertain. Columns that say the same stand in "
-            "for each other, so each may look less important than both are.",
+            f"times: the more the {whole.loss}{SURPRISE.get(whole.loss, '')} rises, the more important that column "
+            "is. The interval is that of the mean over all shuffles. Columns with the same information replace each "
+            "other, so each may look less important than both are.",
         ]
         if has_attention:
             words.append(
@@ -126,14 +124,14 @@ SURPRISE = {
 }
 
 
-def relied_on(
+def measure_importance(
     ensemble: TrainedEnsemble,
     predictions: SplitPredictions,
     true: np.ndarray,
     *,
     predicted: str,
     measure: Measure,
-) -> Reliance:
+) -> FeatureImportance:
     """Shuffle the columns of a table.
 
     Args:
@@ -151,7 +149,7 @@ def relied_on(
         measure=measure,
         seed=SEED,
     )
-    return Reliance(whole, each, predictions.values.get(COLUMN_ATTENTION))
+    return FeatureImportance(whole, each, predictions.values.get(COLUMN_ATTENTION))
 
 
 def _rise(mean: float, low: float, high: float) -> str:

@@ -1,4 +1,4 @@
-"""Images lit where a model looked at them."""
+"""Images overlaid with the attention of a model."""
 
 import numpy as np
 import tensorflow as tf
@@ -9,11 +9,11 @@ from tfattn.models.contracts.image_encoder import ImageEncoder
 from tfattn.ops.attention_record import ENCODER, AttentionRecord
 from tfattn.ops.rollout import rollout
 
-DARKEST = 0.15  # of what was not looked at, of its brightness
+MIN_BRIGHTNESS = 0.15  # of what was not looked at, of its brightness
 
 
-def lit_images(model: ImageEncoder, images: np.ndarray) -> np.ndarray:
-    """Darken what a model looked at less.
+def attention_overlay(model: ImageEncoder, images: np.ndarray) -> np.ndarray:
+    """Darken the parts of images with less attention.
 
     How much of each patch is in the vector that the label follows from: the attention of all layers, multiplied
     (`rollout`), and how much each token counts in that vector.
@@ -32,4 +32,4 @@ def lit_images(model: ImageEncoder, images: np.ndarray) -> np.ndarray:
     seen = np.stack([one @ rollout(layers)[-1, 0] for one, layers in zip(counts, weights, strict=True)])
     patches = seen[:, model.num_prefix_tokens :].reshape(-1, *model.patch_grid, 1)
     brightness = patches / patches.max(axis=(1, 2), keepdims=True)
-    return images * (DARKEST + (1 - DARKEST) * tf.image.resize(brightness, images.shape[1:3]).numpy())
+    return images * (MIN_BRIGHTNESS + (1 - MIN_BRIGHTNESS) * tf.image.resize(brightness, images.shape[1:3]).numpy())

@@ -1,0 +1,26 @@
+"""The entities of texts, from what a tagger predicts for their words: in evaluation as in the export."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from tfattn.features import ENDS, LABEL_IDS, STARTS, WORD_NUMBERS
+from tfattn.preprocessing.word_bounds import at_word_bounds
+from tfattn.tasks.tagged_entities import Entity, entities_of
+
+
+def read_entities(
+    texts: Sequence[str], predicted: Mapping[str, np.ndarray], labels: Sequence[str]
+) -> list[list[Entity]]:
+    """List the entities of N texts, in order.
+
+    Args:
+        texts: as they were read.
+        predicted: of `TokenClassification.predictions`, each (N, ...).
+        labels: the types of entities in the order of their numbers.
+    """
+    is_part = predicted[WORD_NUMBERS] > 0
+    places = (predicted[name] for name in (LABEL_IDS, STARTS, ENDS))
+    label_ids = at_word_bounds(tf.constant(texts, tf.string), *places, is_part).numpy()
+    return [entities_of({**predicted, LABEL_IDS: label_ids}, row, labels) for row in range(len(texts))]
