@@ -92,8 +92,8 @@ class Request(Settings):
             has this very seed, whatever n is.
         stop: texts that end a text; they are not a part of it.
         likeliest: how many of the likeliest tokens are told of each place; None tells no probabilities at all.
-        guided: what a text must be, by one of the fields `response_format`, `guided_choice`, `guided_json` and
-            `guided_regex` (see guidance/plan.py); empty where it may be anything.
+        guided: what a text must be, by one of the fields `response_format`, `guided_choice`, `guided_json`,
+            `guided_regex` and `guided_grammar` (see guidance/grammar.py); empty where it may be anything.
         ignores_end: whether a text goes on where the model would end it, as measurements of speed want it.
 
     Example:

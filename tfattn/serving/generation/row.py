@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 
 import numpy as np
 
@@ -27,7 +28,6 @@ class Row:
         has_drafts: whether its next tokens are guessed.
 
     Attributes:
-        allowed: which tokens may come next, (V,) bool; None where all may.
         num_read: how many of its tokens have keys and values in the cache.
         num_cached: how many of these did not have to be read.
         finish_reason: why it ended; None while it is written.
@@ -49,7 +49,6 @@ class Row:
     ):
         self.index, self.prompt_ids, self.settings, self.seed = index, prompt_ids, settings, seed
         self.likeliest, self._guide = likeliest, guide
-        self.allowed = guide.allowed() if guide is not None else None
         self.num_read = self.num_cached = 0
         self.finish_reason: FinishReason | None = None
         self._limit, self._end_ids = limit, end_ids
@@ -59,6 +58,11 @@ class Row:
         self._drafts = Drafts() if has_drafts and guide is None else None
         self._num_bytes = 0
         self._untold: deque[tuple[int, Token]] = deque()  # tokens, and where the bytes of each begin
+
+    @property
+    def mask(self) -> Future[np.ndarray] | None:
+        """Which tokens may come next, (V,) bool, once that is known; None where all may."""
+        return self._guide.mask if self._guide is not None else None
 
     @property
     def last_id(self) -> int:
@@ -97,7 +101,7 @@ class Row:
             what the text has more than before; None where that is nothing.
 
         Raises:
-            ServingError: what guides the text does not tell soon enough what may come next.
+            ServingError: it could not be found out which tokens may come next.
         """
         self.num_read += 1
         if token_id in self._end_ids:
@@ -105,7 +109,6 @@ class Row:
         self._token_ids.append(token_id)
         if self._guide is not None:
             self._guide.advance(token_id)
-            self.allowed = self._guide.allowed()
         if told is not None:
             self._untold.append((self._num_bytes, told))
         self._num_bytes += len(token)

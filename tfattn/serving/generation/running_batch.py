@@ -1,5 +1,7 @@
 """The texts that are written together, a token of each at every step; rows join and leave between steps."""
 
+from concurrent.futures import wait
+
 import numpy as np
 
 from tfattn.serving.generation.batch import Batch
@@ -16,6 +18,9 @@ PATIENCE = 16
 # So many tokens a step reads, guesses included: that takes about as long as one, for either reads all weights. Twice as
 # many take a third longer, and guesses seldom save as much.
 MOST_READ = 8
+# So long a step waits for the masks of guided rows, in seconds. Most masks take far less; rows whose masks take longer
+# sit the step out, so that the others do not wait for them.
+MASK_WAIT = 0.002
 
 
 class RunningBatch:
@@ -70,16 +75,22 @@ class RunningBatch:
         """Draw the next tokens of each row: one, and one behind each guess that was right.
 
         Returns:
-            each row with its tokens and what is told of them, which it is to get before any row joins or leaves.
+            each row with its tokens and what is told of them, which it is to get before any row joins or leaves. Rows
+            of which it is not known which tokens may come next are left out.
         """
+        is_ready = self._ready()
+        if not any(is_ready):
+            return []
         longest = max(row.num_read for row in self.rows)
         limit = min(MOST_READ // len(self.rows), self._description.context - longest) - 1
-        guesses = [row.guesses(limit) for row in self.rows]
+        guesses = [row.guesses(limit) if ready else [] for row, ready in zip(self.rows, is_ready, strict=True)]
         most = max(map(len, guesses))
         self._make_room(most)
-        drawn = self._model.run(STEP, self._inputs(guesses, most), self._outputs())
+        drawn = self._model.run(STEP, self._inputs(guesses, most, is_ready), self._outputs())
         found = []
         for place, (row, guessed) in enumerate(zip(self.rows, guesses, strict=True)):
+            if not is_ready[place]:
+                continue
             token_ids = drawn["token_ids"][place].tolist()
             right = num_right(guessed, token_ids)
             row.learn(len(guessed), right)
@@ -90,11 +101,18 @@ class RunningBatch:
             found.append((row, list(zip(token_ids, told, strict=False))))
         return found
 
-    def _inputs(self, guesses: list[list[int]], most: int) -> dict[str, np.ndarray]:
+    def _ready(self) -> list[bool]:
+        """Wait a little for masks, and tell which rows have theirs."""
+        wait([row.mask for row in self.rows if row.mask is not None], timeout=MASK_WAIT)
+        return [row.mask is None or row.mask.done() for row in self.rows]
+
+    def _inputs(self, guesses: list[list[int]], most: int, is_ready: list[bool]) -> dict[str, np.ndarray]:
         num_rows = self._cache.rows
         token_ids, lengths = np.zeros((num_rows, 1 + most), np.int32), np.zeros(num_rows, np.int32)
         padding_mask = np.zeros(token_ids.shape, bool)
         for place, (row, guessed) in enumerate(zip(self.rows, guesses, strict=True)):
+            if not is_ready[place]:
+                continue
             token_ids[place, : 1 + len(guessed)] = [row.last_id, *guessed]
             padding_mask[place, : 1 + len(guessed)] = True
             lengths[place] = row.num_read
@@ -103,19 +121,19 @@ class RunningBatch:
             "padding_mask": padding_mask,
             "lengths": lengths,
             "past": self._cache.array,
-            "allowed": self._allowed(),
+            "allowed": self._allowed(is_ready),
             **self._batch.feeds(),
         }
 
-    def _allowed(self) -> np.ndarray:
-        allowed = [row.allowed for row in self.rows]
-        if all(one is None for one in allowed):
+    def _allowed(self, is_ready: list[bool]) -> np.ndarray:
+        if all(row.mask is None for row in self.rows):
             return np.ones((self._cache.rows, 1), bool)
-        every = np.ones((self._cache.rows, self._description.vocabulary_size), bool)
-        for place, one in enumerate(allowed):
-            if one is not None:
-                every[place] = one
-        return every
+        allowed = np.ones((self._cache.rows, self._description.vocabulary_size), bool)
+        for place, row in enumerate(self.rows):
+            # Where a mask could not be computed any token is drawn: the row fails when the token is added.
+            if row.mask is not None and is_ready[place] and row.mask.exception() is None:
+                allowed[place] = row.mask.result()
+        return allowed
 
     def _outputs(self) -> tuple[str, ...]:
         """Return the outputs that somebody wants: all, or those without probabilities, which take time."""

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from tfattn.errors import ServingError
-from tfattn.guidance.plan import READERS, asked, plan_of
+from tfattn.guidance.grammar import READERS, requested
 from tfattn.serving.api.failure import Failure, invalid
 from tfattn.serving.generation.request import MOST_CHOICES, Request, Settings, Stop, Stops
 
@@ -35,8 +35,8 @@ class TextFields(Settings):
         stream_options: what else comes then.
         max_tokens: the most tokens of a text.
         response_format: what a text must be, in OpenAI's words: a text, any object of JSON, or a value of a schema.
-        guided_choice, guided_json, guided_regex: the same in vLLM's words: one of some texts, a value of a schema, what
-            matches a pattern.
+        guided_choice, guided_json, guided_regex, guided_grammar: the same in vLLM's words: one of some texts, a value
+            of a schema, what matches a pattern, what fits a Lark grammar.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -52,6 +52,7 @@ class TextFields(Settings):
     guided_choice: Any = None
     guided_json: Any = None
     guided_regex: Any = None
+    guided_grammar: Any = None
 
     @property
     def tells_usage(self) -> bool:
@@ -60,11 +61,22 @@ class TextFields(Settings):
 
     @property
     def guided(self) -> dict[str, Any]:
-        """What a text must be, by the one field that says so; empty where it may be anything."""
-        return asked({name: getattr(self, name) for name in READERS})
+        """What a text must be, by the one field that says so; empty where it may be anything.
+
+        The model's process reads the field, because that may take long.
+
+        Raises:
+            Failure: INVALID_ARGUMENT, there are several fields.
+        """
+        try:
+            return requested({name: getattr(self, name) for name in READERS})
+        except ServingError as error:
+            failure = invalid(str(error))
+            failure.parameter = error.where
+            raise failure from None
 
     def check(self) -> None:
-        """Refuse what this server does not know and must not pass over, and what no text can be.
+        """Refuse what this server does not know and must not pass over.
 
         Raises:
             Failure: INVALID_ARGUMENT, with the parameter.
@@ -72,13 +84,6 @@ class TextFields(Settings):
         for name in UNKNOWN:
             if self.model_extra.get(name):
                 raise wrong(name, "this server does not know it; leave it out")
-        try:
-            for name, value in self.guided.items():
-                plan_of(name, value).network()
-        except ServingError as error:
-            failure = invalid(str(error))
-            (failure.parameter,) = (name for name in READERS if error.where.startswith(name))
-            raise failure from None
 
     def request(self, prompts: tuple[Any, ...], **settings: Any) -> Request:
         """Return the request to the model."""

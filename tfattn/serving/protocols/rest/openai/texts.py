@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from grpc import StatusCode
 
 from tfattn.errors import listed
-from tfattn.guidance.plan import READERS
+from tfattn.guidance.grammar import READERS
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.generation.piece import Piece
 from tfattn.serving.generation.request import Request, read
@@ -116,8 +116,7 @@ class Texts:
         fields = await asyncio.to_thread(read, FIELDS[path], body) if len(body) > LARGE else read(FIELDS[path], body)
         call.version = self._find(fields.model)
         call.model = call.version.model
-        takes_long = len(body) > LARGE or fields.model_fields_set & READERS.keys()
-        request, answer = await asyncio.to_thread(fields.answer) if takes_long else fields.answer()
+        request, answer = await asyncio.to_thread(fields.answer) if len(body) > LARGE else fields.answer()
         pieces = self._pieces(call, fields.prompt_name, request)
         async with unless_disconnected(receive):
             if not fields.stream:
