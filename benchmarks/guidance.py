@@ -55,7 +55,8 @@ def main() -> Iterator[Table]:
     seconds = {name: median(measure() for _ in range(ROUNDS)) for name, measure in measures.items()}
     rows = [[name, f"{value:.3f}", f"{value / seconds['alone']:.1f}"] for name, value in seconds.items()]
     notes = [
-        f"Medians of {ROUNDS}. The guided texts match {MANY_WAYS['guided_regex']}. The model is a stand-in whose steps take less than 1 ms."
+        f"Medians of {ROUNDS}. The guided texts match {MANY_WAYS['guided_regex']}. "
+        "The model is a stand-in whose steps take less than 1 ms."
     ]
     title = f"A free text of {LENGTH} tokens"
     yield Table(title=title, columns=["", "seconds", "of alone"], rows=rows, notes=notes)
