@@ -23,7 +23,7 @@ BOMBS = {
     },
     "a chain of references": {
         "$ref": "#/$defs/d0",
-        "$defs": {f"d{number}": {"$ref": f"#/$defs/d{number + 1}"} for number in range(20_000)} | {"d20000": {}},
+        "$defs": {f"d{number}": {"$ref": f"#/$defs/d{number + 1}"} for number in range(2_000)} | {"d2000": {}},
     },
     "products": {"allOf": [{"anyOf": [{"required": [f"a{n}"]}, {"required": [f"b{n}"]}]} for n in range(30)]},
     "counts": {"type": "array", "minItems": 10**6, "items": {"type": "string", "minLength": 10**6}},
