@@ -139,7 +139,7 @@ def _has_end(schema: dict[str, Any], nodes: list[dict[str, Any]]) -> bool:
     is_new = True
     while is_new and id(schema) not in finite:
         is_new = False
-        for node in reversed(nodes):  # inner schemas first
+        for node in (*reversed(nodes), *nodes):  # chains of references may run either way
             if id(node) not in finite and _is_finite(node, targets, finite):
                 finite.add(id(node))
                 is_new = True
