@@ -21,6 +21,7 @@ NAMES = (
     "generation",
     "weight_reading",
     "streaming",
+    "guidance",
     "word2vec",
     "attention_page",
 )

@@ -4,13 +4,14 @@ import random
 
 import numpy as np
 
-from tfattn.guidance.automaton import Automaton
-from tfattn.guidance.expressions import Expression
+from tfattn.guidance.grammar import grammar_of
 from tfattn.guidance.guide import Guide
-from tfattn.guidance.network import Network
+from tfattn.guidance.matcher import compiled
+from tfattn.guidance.vocabulary import Vocabulary
 
 BYTES = [bytes([value]) for value in range(256)]
 END = b""  # of which there is one, the last
+BYTE_VOCABULARY = Vocabulary(BYTES)
 
 
 def merged(seed: int, count: int = 400) -> list[bytes]:
@@ -45,7 +46,8 @@ def nearest_end(guide: Guide, allowed: np.ndarray) -> int:
     return closing[0] if closing else int(np.flatnonzero(allowed)[0])
 
 
-def fits(expression: Expression, text: str, rules: dict[str, Expression] | None = None) -> bool:
-    """Tell whether a whole text fits an expression."""
-    automaton = Automaton(Network(expression, rules or {}))
-    return automaton.accepts(automaton.after(automaton.number(automaton.start), text.encode()))
+def fits(name: str, value: object, text: str) -> bool:
+    """Tell whether a whole text is what a field asks for."""
+    matcher = compiled(BYTE_VOCABULARY, grammar_of(name, value), where=name)
+    written = list(text.encode())
+    return matcher.try_consume_tokens(written) == len(written) and matcher.is_accepting()

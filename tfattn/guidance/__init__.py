@@ -1,1 +1,1 @@
-"""Guided writing: which tokens may come next, so that a text is one of some, fits a pattern, or is JSON of a schema."""
+"""Guided output: which tokens may come next, so that a text is a choice, fits a pattern, or is JSON of a schema."""

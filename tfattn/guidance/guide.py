@@ -1,87 +1,34 @@
-"""Which tokens may come next in one text."""
+"""The tokens that may come next in one text."""
 
-import contextlib
-import threading
-from collections import OrderedDict
-from collections.abc import Collection, Iterator
+import time
+from collections.abc import Collection
+from concurrent.futures import Executor, Future
 
 import numpy as np
+from llguidance import LLMatcher
 
 from tfattn.errors import ServingError
-from tfattn.guidance.automaton import ACCEPT, Automaton, Threads
-from tfattn.guidance.network import Network
-from tfattn.guidance.tokens import Tokens
+from tfattn.guidance.matcher import failure_of
 
-MOST_MASKS = 1024  # of one automaton, a bit for each token
-WHOLE: Threads = frozenset([ACCEPT])  # a text to which nothing can be added
-
-
-class Masks:
-    """The masks of an automaton's states, kept once they are made. Several texts, and threads, may share them.
-
-    Args:
-        tokens: the vocabulary.
-        network: what texts must be.
-        where: what says so, for messages.
-
-    Attributes:
-        start: the state in which a text begins.
-
-    Raises:
-        ServingError: to find out where texts begin takes too much work.
-    """
-
-    def __init__(self, tokens: Tokens, network: Network, *, where: str):
-        self._tokens, self._where = tokens, where
-        self._kept: OrderedDict[Threads, np.ndarray] = OrderedDict()
-        self._lock = threading.Lock()
-        with self._located():
-            self._automaton = Automaton(network)
-        self.start = self._automaton.start
-        self.allowed(self.start)
-
-    def allowed(self, threads: Threads) -> np.ndarray:
-        """Return which tokens may follow in a state, (V,) bool.
-
-        Raises:
-            ServingError: to find out takes too much work.
-        """
-        with self._lock:
-            if threads not in self._kept:
-                with self._located():
-                    allowed = self._tokens.allowed(self._automaton, self._automaton.number(threads))
-                self._kept[threads] = np.packbits(allowed)
-                if len(self._kept) > MOST_MASKS:
-                    self._kept.popitem(last=False)
-            self._kept.move_to_end(threads)
-            return np.unpackbits(self._kept[threads], count=len(self._tokens.token_bytes)).view(bool)
-
-    def after(self, threads: Threads, token_id: int) -> Threads:
-        """Return the state behind a token; an empty one where the token may not follow."""
-        with self._lock, self._located():
-            state = self._automaton.after(self._automaton.number(threads), self._tokens.token_bytes[token_id])
-            return self._automaton.threads(state)
-
-    @contextlib.contextmanager
-    def _located(self) -> Iterator[None]:
-        try:
-            yield
-        except ServingError as error:
-            error.where = self._where
-            raise
+MAX_SECONDS = 5.0  # of processor time for all masks of one text
 
 
 class Guide:
-    """Tells which tokens may come next in one text, and follows what is written.
+    """Computes which tokens may come next in one text, and follows the text.
+
+    Masks are computed in another thread, so that texts without a guide do not wait for them.
 
     Args:
-        masks: of what the text must be.
-        end_ids: the tokens that end it, which are no text.
+        matcher: which nothing else uses.
+        first: the mask of the first token, (V,) bool, and of the end, (1,).
+        end_ids: the tokens that end the text, which are no text.
+        executor: where masks are computed.
+        where: what asks for the guide, for messages.
 
     Example:
-        >>> guide = Guides([b"y", b"es", b"no", b""]).of({"guided_choice": ["yes", "no"]}, end_ids=[3])
+        >>> guide = Guides([b"a", b"b", b"ab", b""]).of({"guided_choice": ["ab", "b"]}, end_ids=[3])
         >>> guide.allowed()
-        array([ True, False,  True, False])
+        array([ True,  True,  True, False])
         >>> guide.advance(0)
         >>> guide.allowed()
         array([False,  True, False, False])
@@ -90,28 +37,29 @@ class Guide:
         True
     """
 
-    def __init__(self, masks: Masks, end_ids: Collection[int]):
-        self._masks = masks
-        self._threads = masks.start
+    def __init__(
+        self, matcher: LLMatcher, first: np.ndarray, *, end_ids: Collection[int], executor: Executor, where: str
+    ):
+        self._matcher, self._executor, self._where = matcher, executor, where
         self._end_ids = sorted(end_ids)
-
-    @property
-    def is_finished(self) -> bool:
-        """Whether nothing may follow but an end: one need not be written."""
-        return self._threads == WHOLE
+        self._size = len(first) - 1
+        self._seconds = 0.0
+        self.is_finished = False
+        self.mask: Future[np.ndarray] = Future()
+        self.mask.set_result(self._with_ends(first))
 
     def allowed(self) -> np.ndarray:
         """Return which tokens may come next, (V,) bool: at least one, until the text is finished.
 
+        Waits for `mask`.
+
         Raises:
-            ServingError: to find out takes too much work.
+            ServingError: to find out takes too much work, or no token can go on.
         """
-        allowed = self._masks.allowed(self._threads)
-        allowed[self._end_ids] = ACCEPT in self._threads
-        return allowed
+        return self.mask.result()
 
     def advance(self, token_id: int) -> None:
-        """Follow a token.
+        """Follow a token, and begin to compute the next mask.
 
         Raises:
             ValueError: it was not allowed.
@@ -119,4 +67,43 @@ class Guide:
         """
         if not self.allowed()[token_id]:
             raise ValueError(f"the token {token_id} may not come next")
-        self._threads = WHOLE if token_id in self._end_ids else self._masks.after(self._threads, token_id)
+        if token_id in self._end_ids:
+            self.is_finished = True
+        elif not self._matcher.consume_token(token_id):
+            raise failure_of(self._matcher, where=self._where)
+        else:
+            self.is_finished = self._matcher.is_stopped()
+        if self.is_finished:
+            self.mask = Future()
+            self.mask.set_result(self._with_ends(np.arange(self._size + 1) == self._size))
+        else:
+            self.mask = self._executor.submit(self._next_mask)
+
+    def _next_mask(self) -> np.ndarray:
+        start = time.thread_time()
+        allowed = computed(self._matcher, self._size, where=self._where)
+        self._seconds += time.thread_time() - start
+        if self._seconds > MAX_SECONDS:
+            raise ServingError(
+                "what guides the text takes too much work",
+                where=self._where,
+                expected=f"at most {MAX_SECONDS:g} s of processor time a text",
+            )
+        return self._with_ends(allowed)
+
+    def _with_ends(self, allowed: np.ndarray) -> np.ndarray:
+        may_end, allowed = allowed[self._size], allowed[: self._size].copy()
+        allowed[self._end_ids] = may_end
+        return allowed
+
+
+def computed(matcher: LLMatcher, size: int, *, where: str) -> np.ndarray:
+    """Compute which of the tokens may come next, and whether the text may end: (V + 1,) bool.
+
+    Raises:
+        ServingError: to find out takes too much work, or no token can go on.
+    """
+    mask = np.frombuffer(matcher.compute_bitmask(), np.uint8)
+    if matcher.is_error():
+        raise failure_of(matcher, where=where)
+    return np.unpackbits(mask, count=size + 1, bitorder="little").view(bool)

@@ -1,243 +1,183 @@
-"""JSON Schema as expressions: a subset that can be held to while a text is written.
+"""Check of JSON schemas before llguidance reads them: what it passes over is refused with its place.
 
-As with OpenAI's strict schemas, an object has no properties but those of the schema, unless `additionalProperties`
-allows others, and they are written in the schema's order. A schema without `type` is of the type that its keywords
-speak of. What cannot be held to is refused, with its place in the schema, and never passed over.
+llguidance follows the specification: it ignores keywords that it does not know, and a schema may ask for values without
+end. Here a misspelled keyword, a reference out of the schema and a schema that no finite value fits are errors.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
+from urllib.parse import unquote
 
 from tfattn.errors import ServingError, listed, nearest
-from tfattn.guidance import json_text
-from tfattn.guidance.expressions import Choice, Expression, Rule
-from tfattn.guidance.json_text import Property
 
-MOST_NESTED = 50
-MOST_PROPERTIES = 1000  # of one object
-MOST_COUNTED = 10_000  # characters of a string, items of an array: each is a state
+MAX_DEPTH = 50
+MAX_INTEGER = 2**53  # llguidance reads numbers as float64
+# Keywords that hold one schema, a list of schemas, and schemas by name. `items` may hold a list (drafts 4 to 2019-09).
+ONE = ("items", "additionalItems", "additionalProperties")
+LISTS = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
+NAMED = ("properties", "patternProperties", "$defs", "definitions")
+ASSERTIONS = {"type", "const", "enum", "$ref", "required", "pattern", "format", "multipleOf", *ONE, *LISTS, *NAMED[:2]}
+ASSERTIONS |= {f"{bound}{kind}" for bound in ("min", "max") for kind in ("imum", "Length", "Items", "Properties")}
+ASSERTIONS |= {"exclusiveMinimum", "exclusiveMaximum"}
 # Keywords that say nothing about which values are valid.
 ANNOTATIONS = {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"}
-ANNOTATIONS |= {"$schema", "$id", "$defs", "definitions"}
-OF_TYPE = {
-    "object": {"properties", "required", "additionalProperties"},
-    "array": {"items", "minItems", "maxItems"},
-    "string": {"minLength", "maxLength"},
-    "number": set(),
-    "integer": set(),
-    "boolean": set(),
-    "null": set(),
-}
-IS_OF_TYPE: Mapping[str, Callable[[Any], bool]] = {
-    "object": lambda value: isinstance(value, dict),
-    "array": lambda value: isinstance(value, list),
-    "string": lambda value: isinstance(value, str),
-    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-    "integer": lambda value: (
-        not isinstance(value, bool) and (isinstance(value, int) or isinstance(value, float) and value.is_integer())
-    ),
-    "boolean": lambda value: isinstance(value, bool),
-    "null": lambda value: value is None,
-}
-# Keywords of which one alone says what is valid.
-ALONE = ("$ref", "const", "enum", "anyOf")
-KEYWORDS = {"type", *ALONE, *ANNOTATIONS}.union(*OF_TYPE.values())
+ANNOTATIONS |= {"$schema", "$id", "id", "$anchor", "$defs", "definitions", "contentMediaType", "contentEncoding"}
+KEYWORDS = ASSERTIONS | ANNOTATIONS
 
 
-class JsonSchema:
-    """A schema, and what its values may be.
+def readable(schema: Any, *, where: str) -> dict[str, Any]:
+    """Return a schema as llguidance is to read it.
+
+    As with OpenAI's strict schemas, an object has only the properties of its schema, unless `additionalProperties`
+    allows others, and a schema with `properties` or `items` alone is one of objects or arrays. A schema that combines
+    schemas is left as it is, because what one part closes another may need.
 
     Args:
         schema: as `json.loads` gives it.
         where: what holds it, for messages.
 
-    Attributes:
-        root: the expression of a value.
-        rules: the expressions of what `$ref` names, and of any value.
-
     Raises:
-        ServingError: it is no schema, or says more than can be held to; names the place in it.
+        ServingError: it is no schema, has a keyword that cannot be held to, or fits no finite value; names the place.
 
     Example:
-        >>> JsonSchema({"enum": ["a", "b"]}, where="guided_json").root
-        Choice(options=(Texts(values=('"a"', '"b"')),))
+        >>> readable({"properties": {"a": {}}}, where="guided_json")
+        {'properties': {'a': {}}, 'type': 'object', 'additionalProperties': False}
     """
+    try:
+        schema = json.loads(json.dumps(schema, allow_nan=False), parse_int=_exact)
+    except (ValueError, RecursionError) as error:
+        raise ServingError(f"no value of JSON ({error})", where=f"{where}#") from None
+    if schema is True:
+        return {}
+    nodes = list(_nodes(schema, where))
+    if not any(map(_combines, nodes)):
+        for node in nodes:
+            _narrow(node)
+    if not _has_end(schema, nodes):
+        remedy = "A schema that contains itself needs a value that does not."
+        raise ServingError("no text fits", where=where, remedy=remedy)
+    return schema
 
-    def __init__(self, schema: Any, *, where: str):
-        self._whole, self._where = schema, where
-        self.rules: dict[str, Expression] = dict(json_text.any_value())
-        self._named: dict[str, Any] = {}  # schemas that `$ref` names, by their places
-        self.root = self._value(schema, "")
-        while unmade := [pointer for pointer in self._named if pointer not in self.rules]:
-            for pointer in unmade:
-                self.rules[pointer] = self._value(self._named[pointer], pointer)
 
-    def _value(self, schema: Any, path: str) -> Expression:
-        """Make the expression of the schema that stands at a place, a JSON pointer."""
-        if path.count("/") > 2 * MOST_NESTED:
-            raise self._error("the schema is nested too deep", path, expected=f"at most {MOST_NESTED} levels")
-        if schema is True:
-            return Rule("value")
-        if not isinstance(schema, dict):
-            raise self._error(
-                "no schema", path, expected='an object such as {"type": "string"}', received=_shown(schema)
+def _exact(digits: str) -> int:
+    number = int(digits)
+    if abs(number) > MAX_INTEGER:
+        raise ValueError(f"numbers above {MAX_INTEGER:,} are not exact")
+    return number
+
+
+def _nodes(schema: Any, where: str) -> Iterator[dict[str, Any]]:
+    """Yield a schema and all schemas in it, checked."""
+    waiting = [(schema, "")]
+    while waiting:
+        node, path = waiting.pop()
+        if isinstance(node, bool) and path:
+            continue
+        if not isinstance(node, dict):
+            expected, received = 'an object such as {"type": "string"}', json.dumps(node, ensure_ascii=False)[:80]
+            raise ServingError("no schema", where=f"{where}#{path}", expected=expected, received=received)
+        if path.count("/") > 2 * MAX_DEPTH:
+            expected = f"at most {MAX_DEPTH} levels"
+            raise ServingError("the schema is nested too deep", where=f"{where}#{path}", expected=expected)
+        _check_keywords(node, path, where)
+        yield node
+        waiting += _inside(node, path)
+
+
+def _check_keywords(node: dict[str, Any], path: str, where: str) -> None:
+    for keyword, value in node.items():
+        if keyword not in KEYWORDS or (keyword == "$id" and path):
+            raise ServingError(
+                "the keyword cannot be held to",
+                where=f"{where}#{path}/{keyword}",
+                expected=f"one of {listed(sorted(ASSERTIONS), most=50)}",
+                remedy=nearest(keyword, KEYWORDS - {keyword}) or "Leave it out, and check the answer for it.",
             )
-        for keyword in schema:
-            if keyword not in KEYWORDS:
-                raise self._error(
-                    "the keyword cannot be held to",
-                    f"{path}/{keyword}",
-                    expected=f"one of {listed(sorted(KEYWORDS - ANNOTATIONS))}",
-                    remedy=nearest(keyword, KEYWORDS) or "Leave it out, and check the answer for it.",
-                )
-        given = {keyword: value for keyword, value in schema.items() if keyword not in ANNOTATIONS}
-        for keyword in ALONE:
-            if keyword in given:
-                return self._alone(keyword, given, path)
-        return self._of_types(given, path)
-
-    def _alone(self, keyword: str, given: Mapping[str, Any], path: str) -> Expression:
-        is_value = keyword in ("const", "enum")
-        others = given.keys() - {keyword} - ({"type"} if is_value else set())
-        if others:
-            raise self._error(f"`{keyword}` stands with other keywords", path, received=listed(sorted(others)))
-        if keyword == "$ref":
-            return self._reference(given[keyword], path)
-        if keyword == "anyOf":
-            options = self._list(given, keyword, path)
-            return Choice(tuple(self._value(one, f"{path}/anyOf/{n}") for n, one in enumerate(options)))
-        values = [given[keyword]] if keyword == "const" else self._list(given, keyword, path)
-        types = self._types(given, path)
-        values = [value for value in values if types is None or any(IS_OF_TYPE[one](value) for one in types)]
-        if not values:
-            raise self._error("no value is of the type", f"{path}/{keyword}", expected=listed(types or ()))
-        try:
-            return json_text.one_literal(values)
-        except ValueError as error:  # not a number
-            raise self._error(f"no value of JSON ({error})", f"{path}/{keyword}") from None
-
-    def _reference(self, reference: Any, path: str) -> Expression:
-        if not isinstance(reference, str) or not reference.startswith("#"):
-            raise self._error(
-                "a reference out of the schema", f"{path}/$ref", expected="#/$defs/NAME", received=_shown(reference)
+        if keyword == "$ref" and not (isinstance(value, str) and value.startswith("#")):
+            raise ServingError(
+                "a reference out of the schema",
+                where=f"{where}#{path}/$ref",
+                expected="#/$defs/NAME",
+                received=json.dumps(value, ensure_ascii=False)[:80],
             )
-        pointer = reference[1:]
-        if pointer not in self._named:
-            self._named[pointer] = self._found(pointer, path)
-        return Rule(pointer)
 
-    def _found(self, pointer: str, path: str) -> Any:
-        found = self._whole
-        for key in pointer.split("/")[1:]:
-            key = key.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, list) and key.isdecimal() and int(key) < len(found):
-                found = found[int(key)]
-            elif isinstance(found, dict) and key in found:
-                found = found[key]
-            else:
-                known = self._whole.get("$defs", {}) if isinstance(self._whole, dict) else {}
-                remedy = nearest(key, known) if isinstance(known, dict) else ""
-                raise self._error("the reference leads nowhere", f"{path}/$ref", received=f"#{pointer}", remedy=remedy)
-        return found
 
-    def _of_types(self, given: Mapping[str, Any], path: str) -> Expression:
-        types = self._types(given, path)
-        if types is None:
-            types = [one for one, keywords in OF_TYPE.items() if keywords & given.keys()]
-            if not types:
-                return Rule("value")
-        spoken_of = set[str]().union({"type"}, *(OF_TYPE[one] for one in types))
-        for keyword in given:
-            if keyword not in spoken_of:
-                raise self._error(
-                    "the keyword is not of the type", f"{path}/{keyword}", expected=f"a keyword of {listed(types)}"
-                )
-        return Choice(tuple(self._of_type(one, given, path) for one in types))
+def _inside(node: dict[str, Any], path: str) -> Iterator[tuple[Any, str]]:
+    """Yield the schemas that a schema holds, with their places."""
+    for keyword in ONE:
+        if keyword in node and not isinstance(node[keyword], list):
+            yield node[keyword], f"{path}/{keyword}"
+    for keyword in LISTS:
+        if isinstance(node.get(keyword), list):
+            yield from ((one, f"{path}/{keyword}/{number}") for number, one in enumerate(node[keyword]))
+    for keyword in NAMED:
+        if isinstance(node.get(keyword), dict):
+            for name, one in node[keyword].items():
+                yield one, f"{path}/{keyword}/{name.replace('~', '~0').replace('/', '~1')}"
 
-    def _of_type(self, name: str, given: Mapping[str, Any], path: str) -> Expression:
-        match name:
-            case "object":
-                return self._object(given, path)
-            case "array":
-                item = self._value(given.get("items", True), f"{path}/items")
-                return json_text.array(item, *self._counts(given, "minItems", "maxItems", path))
-            case "string":
-                return json_text.string(*self._counts(given, "minLength", "maxLength", path))
-            case "number":
-                return json_text.NUMBER
-            case "integer":
-                return json_text.INTEGER
-            case "boolean":
-                return json_text.BOOLEAN
-        return json_text.NULL
 
-    def _object(self, given: Mapping[str, Any], path: str) -> Expression:
-        properties = given.get("properties", {})
-        if not isinstance(properties, dict) or len(properties) > MOST_PROPERTIES:
-            expected = f"an object of at most {MOST_PROPERTIES:,} schemas"
-            raise self._error("no properties", f"{path}/properties", expected=expected, received=_shown(properties))
-        required = given.get("required", [])
-        if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
-            raise self._error("no list of names", f"{path}/required", received=_shown(required))
-        for name in required:
-            if name not in properties:
-                remedy = nearest(name, properties)
-                raise self._error(
-                    "a required property has no schema", f"{path}/required", received=repr(name), remedy=remedy
-                )
-        others = given.get("additionalProperties", False)
-        further = None if others is False else self._value(others, f"{path}/additionalProperties")
-        return json_text.object_of(
-            [
-                Property(name, self._value(one, f"{path}/properties/{_escaped(name)}"), name in required)
-                for name, one in properties.items()
-            ],
-            others=further,
-        )
+def _combines(node: dict[str, Any]) -> bool:
+    """Tell whether a value has to fit several schemas at once."""
+    alternatives = {"$ref", "anyOf", "oneOf"} & node.keys()
+    return "allOf" in node or bool(alternatives) and len(node.keys() & ASSERTIONS) > 1
 
-    def _types(self, given: Mapping[str, Any], path: str) -> list[str] | None:
-        types = given.get("type")
-        if types is None and "type" not in given:
+
+def _narrow(node: dict[str, Any]) -> None:
+    if "properties" in node:
+        node.setdefault("type", "object")
+        if not {"patternProperties", "minProperties"} & node.keys():
+            node.setdefault("additionalProperties", False)
+    if "items" in node:
+        node.setdefault("type", "array")
+
+
+def _has_end(schema: dict[str, Any], nodes: list[dict[str, Any]]) -> bool:
+    """Tell whether a finite value can fit a schema that may contain itself."""
+    targets = {id(node): _target(schema, node["$ref"]) for node in nodes if "$ref" in node}
+    finite: set[int] = set()
+    is_new = True
+    while is_new and id(schema) not in finite:
+        is_new = False
+        for node in (*reversed(nodes), *nodes):  # chains of references may run either way
+            if id(node) not in finite and _is_finite(node, targets, finite):
+                finite.add(id(node))
+                is_new = True
+    return id(schema) in finite
+
+
+def _is_finite(node: dict[str, Any], targets: dict[int, Any], finite: set[int]) -> bool:
+    def fits(one: Any) -> bool:
+        return not isinstance(one, dict) or id(one) in finite
+
+    needed: list[Any] = [targets[id(node)]] if "$ref" in node else []
+    needed += _items_of(node.get("allOf"))
+    if node.get("type") == "object" and isinstance(node.get("properties"), dict):
+        needed += [node["properties"].get(name) for name in _items_of(node.get("required")) if isinstance(name, str)]
+    if node.get("type") == "array" and isinstance(node.get("minItems"), int) and node["minItems"] > 0:
+        needed += _items_of(node.get("prefixItems"))[: node["minItems"]] or [node.get("items")]
+    options = [_items_of(node[keyword]) for keyword in ("anyOf", "oneOf") if node.get(keyword)]
+    return all(map(fits, needed)) and all(any(map(fits, one)) for one in options)
+
+
+def _items_of(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _target(schema: Any, reference: str) -> Any:
+    """Return what a JSON pointer leads to; None for an anchor, or where it leads nowhere, which llguidance refuses."""
+    if reference not in ("#", "") and not reference.startswith("#/"):
+        return None
+    found = schema
+    for key in _keys(reference):
+        if isinstance(found, dict) and key in found:
+            found = found[key]
+        elif isinstance(found, list) and key.isascii() and key.isdecimal() and len(key) < 9 and int(key) < len(found):
+            found = found[int(key)]
+        else:
             return None
-        types = [types] if isinstance(types, str) else types
-        if (
-            not isinstance(types, list)
-            or not types
-            or not all(isinstance(one, str) and one in OF_TYPE for one in types)
-        ):
-            received = _shown(given["type"])
-            raise self._error("no type", f"{path}/type", expected=f"one of {listed(OF_TYPE)}", received=received)
-        return types
-
-    def _counts(self, given: Mapping[str, Any], least: str, most: str, path: str) -> tuple[int, int | None]:
-        for keyword in (least, most):
-            count = given.get(keyword, 0)
-            if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= MOST_COUNTED:
-                expected = f"a whole number up to {MOST_COUNTED:,}"
-                raise self._error("no count", f"{path}/{keyword}", expected=expected, received=_shown(count))
-        bounds = given.get(least, 0), given.get(most)
-        if bounds[1] is not None and bounds[1] < bounds[0]:
-            raise self._error(
-                "no value is valid", f"{path}/{most}", expected=f"at least {bounds[0]}", received=str(bounds[1])
-            )
-        return bounds
-
-    def _list(self, given: Mapping[str, Any], keyword: str, path: str) -> list[Any]:
-        values = given[keyword]
-        if not isinstance(values, list) or not values:
-            raise self._error(
-                "no list of values", f"{path}/{keyword}", expected="at least one", received=_shown(values)
-            )
-        return values
-
-    def _error(self, what: str, path: str, **details: str) -> ServingError:
-        return ServingError(what, where=f"{self._where}#{path}", **details)
+    return found
 
 
-def _escaped(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")
-
-
-def _shown(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=repr)[:80]
+def _keys(reference: str) -> Iterable[str]:
+    return (unquote(key).replace("~1", "/").replace("~0", "~") for key in reference.split("/")[1:])

@@ -3,11 +3,13 @@
 import contextlib
 import json
 import socket
+import threading
 
 import pytest
 from grpc import StatusCode
 
 from tests.serving.generation.stand_in import StandIn
+from tfattn.guidance.guides import Guides
 from tfattn.serving.engine.line import HEAD, Line
 from tfattn.serving.engine.texts import Texts
 from tfattn.serving.generation.limits import TextLimits
@@ -107,3 +109,20 @@ def test_what_is_unfinished_as_the_process_ends_is_told_so(line, tmp_path):
             pass
     code, _ = server.frames(5)[-1]
     assert code in (0, StatusCode.UNAVAILABLE.value[0])  # it may just have ended
+
+
+def test_other_texts_go_on_while_a_guide_is_compiled(line, tmp_path, monkeypatch):
+    compiled, may_end = Guides._compiled, threading.Event()
+
+    def late(*arguments):
+        assert may_end.wait(30)
+        return compiled(*arguments)
+
+    monkeypatch.setattr(Guides, "_compiled", late)
+    line, server = line
+    with writing(tmp_path, line) as texts:
+        texts.begin(1, request(guided={"guided_choice": ["a"]}))
+        texts.begin(2, request())
+        assert server.frames(2)[-1] == (0, b"")
+        may_end.set()
+        assert server.frames(1)[-1] == (0, b"")

@@ -9,7 +9,7 @@ from grpc import StatusCode
 
 from tests.serving.generation.stand_in import StandIn, text_of
 from tfattn.errors import ServingError
-from tfattn.guidance import automaton
+from tfattn.guidance import guide
 from tfattn.sampling_params import SamplingParams
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.generation.limits import Occupancy, TextLimits
@@ -187,14 +187,31 @@ def test_a_guided_text_is_one_of_those_that_are_asked_for(model):
 
 
 def test_a_guide_that_takes_too_long_fails_alone(model, monkeypatch):
-    monkeypatch.setattr(automaton, "MOST_WORK", 200)
+    monkeypatch.setattr(guide, "MAX_SECONDS", 0.0)
     with Scheduler(model) as scheduler:
         told, ends, _ = begun(scheduler, request("free", max_new_tokens=50))
-        with pytest.raises(Failure, match="guided_regex: what guides the text can be read in too many ways") as failure:
-            # With each letter there are more ways in which those before it may be divided.
-            list(scheduler.write(request(guided={"guided_regex": "(?:a{1,30}){20,30}b"}, max_new_tokens=50)))
+        with pytest.raises(Failure, match="guided_regex: what guides the text takes too much work") as failure:
+            list(scheduler.write(request(guided={"guided_regex": "[a-z]+"}, max_new_tokens=50)))
         assert failure.value.code is StatusCode.INVALID_ARGUMENT
         assert ends[0].wait(10) and joined(told[0]) == alone(model, "free", length=50)
+
+
+def test_texts_go_on_while_the_mask_of_another_is_computed(model, monkeypatch):
+    computed, may_go_on = guide.computed, threading.Event()
+
+    def late(*arguments, **options):
+        assert may_go_on.wait(30)
+        return computed(*arguments, **options)
+
+    with Scheduler(model) as scheduler:
+        wanted = request(guided={"guided_regex": "[a-z]{9}"})
+        expected = joined(scheduler.write(wanted))
+        monkeypatch.setattr(guide, "computed", late)
+        told, ends, _ = begun(scheduler, wanted)
+        assert joined(scheduler.write(request("free", max_new_tokens=50))) == alone(model, "free", length=50)
+        assert len(joined(told[0])) < 9
+        may_go_on.set()
+        assert ends[0].wait(30) and joined(told[0]) == expected
 
 
 def test_a_guided_text_ends_without_an_end_token(model):

@@ -31,8 +31,8 @@ class Texts:
     def __init__(self, model: SavedModel, line: Line, limits: TextLimits):
         self._line = line
         self._scheduler = Scheduler(model, limits, observe=self._tell_occupancy)
-        # Prompts become tokens aside from what else is computed, which may take long.
-        self._prompts = ThreadPoolExecutor(1)
+        # Prompts become tokens aside from what else is computed, which may take long. So may the compilation of guides.
+        self._prompts, self._guides = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
         self._tickets: dict[int, Ticket] = {}
 
     def __enter__(self) -> "Texts":
@@ -41,6 +41,7 @@ class Texts:
 
     def __exit__(self, *_: object) -> None:
         self._prompts.shutdown()
+        self._guides.shutdown(cancel_futures=True)
         self._scheduler.__exit__()
 
     def warm_up(self) -> None:
@@ -50,19 +51,32 @@ class Texts:
     def begin(self, number: int, body: bytes) -> None:
         """Let the texts of a request be written."""
         ticket = self._tickets[number] = Ticket(lambda told: self._tell(number, told))
-        self._prompts.submit(self._submit, body, ticket)
+        self._prompts.submit(self._read, body, ticket)
 
     def cancel(self, number: int) -> None:
         """Let nothing more be written for a request."""
         if (ticket := self._tickets.get(number)) is not None:
             ticket.cancel()
 
-    def _submit(self, body: bytes, ticket: Ticket) -> None:
+    def _read(self, body: bytes, ticket: Ticket) -> None:
         if ticket.is_cancelled:
             ticket.end()
             return
         try:
-            self._scheduler.submit(read(Request, body), ticket)
+            request = read(Request, body)
+        except Failure as failure:
+            ticket.fail(failure)
+            return
+        if request.guided:
+            self._guides.submit(self._submit, request, ticket)
+        else:
+            self._submit(request, ticket)
+
+    def _submit(self, request: Request, ticket: Ticket) -> None:
+        if ticket.is_cancelled:
+            return
+        try:
+            self._scheduler.submit(request, ticket)
         except Failure as failure:
             ticket.fail(failure)
         except Exception as error:  # whatever it is, whoever asked must hear of it

@@ -74,8 +74,8 @@ class Request(Settings):
             has this very seed, whatever n is.
         stop: texts that end a text; they are not a part of it.
         likeliest: how many of the likeliest tokens are told of each place; None tells no probabilities at all.
-        guided: what a text must be, by one of the fields `response_format`, `guided_choice`, `guided_json` and
-            `guided_regex` (see guidance/plan.py); empty where it may be anything.
+        guided: what a text must be, by one of the fields `response_format`, `guided_choice`, `guided_json`,
+            `guided_regex` and `guided_grammar` (see guidance/grammar.py); empty where it may be anything.
         min_tokens: how many tokens a text has before an end token, a stop token or a stop string may end it.
         stop_token_ids: tokens that end a text, in addition to the model's own; they are not a part of it.
         ignore_eos: whether a text goes on where the model would end it.

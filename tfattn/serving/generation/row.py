@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 
 import numpy as np
 
@@ -32,14 +33,11 @@ class Row:
         has_drafts: whether its next tokens are guessed.
 
     Attributes:
-        allowed: which tokens may come next, (V,) bool; None where all may.
         logit_bias: as it is given.
+        is_free: whether every token may come next, always.
         num_read: how many of its tokens have keys and values in the cache.
         num_cached: how many of these did not have to be read.
         finish_reason: why it ended; None while it is written.
-
-    Raises:
-        ServingError: no token may come first.
     """
 
     def __init__(
@@ -67,11 +65,35 @@ class Row:
         self._limit, self._end_ids = limit, end_ids
         self._writer = TextWriter(stops)
         self._token_ids: list[int] = prompt_ids.tolist()  # and what is written behind them
-        self.allowed = self._allowed()
         # What a guess may be depends on guide and rules, which are asked for one token at a time.
-        self._drafts = Drafts() if has_drafts and self.allowed is None else None
+        self.is_free = guide is None and rules.allow_everything
+        self._drafts = Drafts() if has_drafts and self.is_free else None
         self._num_bytes = 0
         self._untold: deque[tuple[int, Token]] = deque()  # tokens, and where the bytes of each begin
+
+    @property
+    def mask(self) -> Future[np.ndarray] | None:
+        """The tokens that the guide allows next, (V,) bool, once they are known; None without a guide."""
+        return self._guide.mask if self._guide is not None else None
+
+    def allowed(self) -> np.ndarray:
+        """Return the tokens that may come next, (V,) bool; waits for `mask`.
+
+        Raises:
+            ServingError: no token may come next, or it could not be found out which may.
+        """
+        written = self._token_ids[len(self.prompt_ids) :]
+        allowed = self._rules.mask(written, vocabulary_size=self._vocabulary_size)
+        if self.mask is not None:
+            allowed &= self.mask.result()
+        if not allowed.any():
+            raise ServingError(
+                "no token may come next",
+                where=f"token {self.num_written + 1} of the text",
+                expected="a token that allowed_token_ids, bad_words, min_tokens and what guides the text all allow",
+                remedy="Allow more tokens, such as those that end a text.",
+            )
+        return allowed
 
     @property
     def last_id(self) -> int:
@@ -110,7 +132,7 @@ class Row:
             what the text has more than before; None where that is nothing.
 
         Raises:
-            ServingError: no token may come next, or to find out takes what guides the text too much work.
+            ServingError: it could not be found out which tokens may come next.
         """
         self.num_read += 1
         if token_id in self._end_ids:
@@ -128,25 +150,8 @@ class Row:
             return self._ended("stop", text + self._writer.end())
         if self.num_written == self._limit:
             return self._ended("length", text + self._writer.end())
-        self.allowed = self._allowed()
         tokens = self._certain()
         return Piece(self.index, text, tokens) if text or tokens else None
-
-    def _allowed(self) -> np.ndarray | None:
-        guided = self._guide.allowed() if self._guide is not None else None
-        if self._rules.allow_everything:
-            return guided
-        written = self._token_ids[len(self.prompt_ids) :]
-        allowed = self._rules.mask(written, vocabulary_size=self._vocabulary_size)
-        allowed = allowed if guided is None else allowed & guided
-        if not allowed.any():
-            raise ServingError(
-                "no token may come next",
-                where=f"token {self.num_written + 1} of the text",
-                expected="a token that allowed_token_ids, bad_words, min_tokens and what guides the text all allow",
-                remedy="Allow more tokens, such as those that end a text.",
-            )
-        return allowed
 
     def _ended(self, reason: FinishReason, text: str) -> Piece:
         self.finish_reason = reason

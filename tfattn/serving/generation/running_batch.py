@@ -1,6 +1,7 @@
 """The texts that are written together, a token of each at every step; rows join and leave between steps."""
 
 from collections.abc import Sequence
+from concurrent.futures import wait
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,9 @@ PATIENCE = 16
 # So many tokens a step reads, guesses included: that takes about as long as one, for either reads all weights. Twice as
 # many take a third longer, and guesses seldom save as much.
 MOST_READ = 8
+# So long a step waits for the masks of guided rows, in seconds. Most masks take far less; rows whose masks take longer
+# sit the step out, so that the others do not wait for them.
+MASK_WAIT = 0.002
 
 
 class Drawn(NamedTuple):
@@ -89,10 +93,11 @@ class RunningBatch:
 
         Returns:
             each row with its tokens and what is reported of them, which it is to get before any row joins or leaves; or
-            with the exception that ends it.
+            with the exception that ends it. Rows whose mask is not known yet are left out.
         """
-        drawn = self._drawn(slice(0, len(self.rows)))
-        return [(row, self._kept(place, drawn[place])) for place, row in enumerate(self.rows)]
+        is_ready = self._ready()
+        drawn = self._drawn(slice(0, len(self.rows)), is_ready)
+        return [(row, self._kept(index, drawn[index])) for index, row in enumerate(self.rows) if is_ready[index]]
 
     def _kept(self, place: int, drawn: Drawn | Exception) -> list[tuple[int, Token | None]] | Exception:
         """Note what was drawn for a row, and return its tokens."""
@@ -107,23 +112,28 @@ class RunningBatch:
             return error
         return drawn.tokens
 
-    def _drawn(self, places: slice) -> list[Drawn | Exception]:
+    def _drawn(self, places: slice, is_ready: Sequence[bool]) -> list[Drawn | Exception | None]:
         """Draw tokens for some rows; where that fails, for each of them alone, so that one cannot end the others."""
+        if not any(is_ready[places]):
+            return [None for _ in self.rows[places]]
         try:
-            return self._computed(places)
+            return self._computed(places, is_ready[places])
         except Exception as error:
             alone = [slice(place, place + 1) for place in range(places.start, places.stop)]
-            return [error] if len(alone) == 1 else [drawn for place in alone for drawn in self._drawn(place)]
+            return [error] if len(alone) == 1 else [drawn for place in alone for drawn in self._drawn(place, is_ready)]
 
-    def _computed(self, places: slice) -> list[Drawn | Exception]:
+    def _computed(self, places: slice, is_ready: Sequence[bool]) -> list[Drawn | None]:
         rows = self.rows[places]
         longest = max(row.num_read for row in rows)
         limit = min(MOST_READ // len(rows), self._description.context - longest) - 1
-        guesses = [row.guesses(limit) for row in rows]
+        guesses = [row.guesses(limit) if ready else [] for row, ready in zip(rows, is_ready, strict=True)]
         self._make_room(self.rows, max(map(len, guesses)))
-        drawn = self._model.run(STEP, self._inputs(places, guesses), self._outputs())
+        drawn = self._model.run(STEP, self._inputs(places, guesses, is_ready), self._outputs())
         found = []
         for place, (row, guessed) in enumerate(zip(rows, guesses, strict=True)):
+            if not is_ready[place]:
+                found.append(None)
+                continue
             own = {name: array[:, :, place] if name == "keys_values" else array[place] for name, array in drawn.items()}
             token_ids = own["token_ids"].tolist()
             token_ids = token_ids[: num_right(guessed, token_ids) + 1]
@@ -131,7 +141,14 @@ class RunningBatch:
             found.append(Drawn(tokens, len(guessed), own["keys_values"][:, :, :, : len(tokens)]))
         return found
 
-    def _inputs(self, places: slice, guesses: Sequence[Sequence[int]]) -> dict[str, np.ndarray]:
+    def _ready(self) -> list[bool]:
+        """Wait a little for masks, and return which rows have theirs."""
+        wait([row.mask for row in self.rows if row.mask is not None], timeout=MASK_WAIT)
+        return [row.mask is None or row.mask.done() for row in self.rows]
+
+    def _inputs(
+        self, places: slice, guesses: Sequence[Sequence[int]], is_ready: Sequence[bool]
+    ) -> dict[str, np.ndarray]:
         """Return what a step reads of some rows: of all with the room for others, as it lies, or of one."""
         rows, past = self.rows[places], self._cache.array
         if len(rows) < len(self.rows):
@@ -141,6 +158,8 @@ class RunningBatch:
         token_ids = np.zeros((past.shape[2], 1 + max(map(len, guesses))), np.int32)
         lengths, padding_mask = np.zeros(len(token_ids), np.int32), np.zeros(token_ids.shape, bool)
         for place, (row, guessed) in enumerate(zip(rows, guesses, strict=True)):
+            if not is_ready[place]:
+                continue
             token_ids[place, : 1 + len(guessed)] = [row.last_id, *guessed]
             padding_mask[place, : 1 + len(guessed)] = True
             lengths[place] = row.num_read
@@ -149,20 +168,19 @@ class RunningBatch:
             "padding_mask": padding_mask,
             "lengths": lengths,
             "past": past,
-            "allowed": self._allowed(rows, len(token_ids)),
+            "allowed": self._allowed(rows, len(token_ids), is_ready),
             **({"logit_bias": self._logit_bias(rows, len(token_ids))} if self._description.takes_logit_bias else {}),
             **{name: array[places] for name, array in self._batch.feeds().items()},
         }
 
-    def _allowed(self, rows: Sequence[Row], count: int) -> np.ndarray:
-        allowed = [row.allowed for row in rows]
-        if all(one is None for one in allowed):
+    def _allowed(self, rows: Sequence[Row], count: int, is_ready: Sequence[bool]) -> np.ndarray:
+        if all(row.is_free for row in rows):
             return np.ones((count, 1), bool)
-        every = np.ones((count, self._description.vocabulary_size), bool)
-        for place, one in enumerate(allowed):
-            if one is not None:
-                every[place] = one
-        return every
+        allowed = np.ones((count, self._description.vocabulary_size), bool)
+        for index, row in enumerate(rows):
+            if is_ready[index] and not row.is_free:
+                allowed[index] = row.allowed()
+        return allowed
 
     def _logit_bias(self, rows: Sequence[Row], count: int) -> np.ndarray:
         width = self._description.vocabulary_size if any(row.logit_bias for row in rows) else 1

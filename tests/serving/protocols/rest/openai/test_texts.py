@@ -239,16 +239,7 @@ def test_wrong_values_are_refused_with_their_names(server, author, parameter, va
         (CHAT, {"messages": [{"role": "robot", "content": "Hi"}]}, "messages", ["'user'"]),
         (CHAT, {"messages": "Hi"}, "messages", ["received a string"]),
         (CHAT, {"top_logprobs": 2}, "top_logprobs", ["logprobs"]),
-        (CHAT, {"response_format": {"type": "xml"}}, "response_format", ["json_schema"]),
         (CHAT, {"guided_choice": ["a"], "guided_regex": "b"}, "guided_regex", ["only one field"]),
-        (
-            COMPLETIONS,
-            {"guided_json": {"items": {"type": "text"}}},
-            "guided_json",
-            ["guided_json#/items/type: no type"],
-        ),
-        (COMPLETIONS, {"guided_json": {"$ref": "#"}}, "guided_json", ["no text fits"]),
-        (COMPLETIONS, {"guided_regex": "a("}, "guided_regex", ["guided_regex, character 3: cannot read the pattern"]),
         (COMPLETIONS, {"prompt": [1], "echo": True}, "echo", ["text"]),
         (COMPLETIONS, {"n": 3, "best_of": 2}, "best_of", ["at least n, 3, received 2"]),
         (COMPLETIONS, {"best_of": 2, "stream": True}, "best_of", ["stream to be false"]),
@@ -270,13 +261,14 @@ def test_fields_of_one_path_that_are_wrong(server, path, fields, parameter, word
     refused(server.ask("POST", path, asked(**fields)), 400, parameter, *words)
 
 
-def test_what_guides_a_text_is_asked_of_the_model(server, author):
+def test_what_guides_a_text_is_read_by_the_model(server, author):
     schema = {"type": "json_schema", "json_schema": {"name": "one", "schema": {"type": "integer"}}}
     server.ask("POST", CHAT, chat(response_format=schema))
     server.ask("POST", COMPLETIONS, completion(guided_choice=["a", "b"]))
     server.ask("POST", CHAT, chat(response_format={"type": "text"}))
+    server.ask("POST", CHAT, chat(guided_json={"$ref": "#"}))  # what no text fits takes work to find out
     wanted = [request.guided for request in author.wanted]
-    assert wanted == [{"response_format": schema}, {"guided_choice": ["a", "b"]}, {}]
+    assert wanted == [{"response_format": schema}, {"guided_choice": ["a", "b"]}, {}, {"guided_json": {"$ref": "#"}}]
 
 
 def test_rules_on_tokens_are_asked_of_the_model(server, author):

@@ -75,11 +75,6 @@ class TextFields(Settings):
         """Whether a stream ends with the number of tokens."""
         return bool(self.stream_options and self.stream_options.include_usage)
 
-    @property
-    def has_form(self) -> bool:
-        """Whether something says what a text must be, which may take long to read."""
-        return not NAMES.isdisjoint(self.model_extra)
-
     @cached_property
     def form(self) -> Form:
         """What a text must be."""

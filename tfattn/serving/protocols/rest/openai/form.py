@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tfattn.errors import ServingError, listed
-from tfattn.guidance.plan import READERS, asked, plan_of
-from tfattn.serving.api.failure import Failure, invalid
+from tfattn.errors import listed
+from tfattn.guidance.grammar import READERS, requested
+from tfattn.serving.api.failure import Failure
 from tfattn.serving.protocols.rest.openai.errors import invalid_parameter
 
 # vLLM's object, and by which field its entries are read. llama.cpp has a schema in a field of its own.
@@ -35,19 +35,13 @@ class Form:
         """Read the form of a request; fields that say nothing of it are not looked at.
 
         Raises:
-            Failure: INVALID_ARGUMENT, with the parameter: there are several, or no text has the form.
+            Failure: INVALID_ARGUMENT, with the parameter: there are several.
         """
         found = [form for name in (*READERS, STRUCTURED_OUTPUTS, JSON_SCHEMA) for form in _read(name, fields.get(name))]
         if len(found) > 1:
             received = listed(form.parameter for form in found)
             raise invalid_parameter(found[-1].parameter, f"only one field can guide a text, received {received}")
-        form = found[0] if found else cls()
-        for name, value in form.guided.items():
-            try:
-                plan_of(name, value).network()
-            except ServingError as error:
-                raise form.located(invalid(str(error))) from None
-        return form
+        return found[0] if found else cls()
 
     def located(self, failure: Failure) -> Failure:
         """Name the place in the request in what guidance says of the field that it has read."""
@@ -66,7 +60,7 @@ def _read(name: str, value: Any) -> list[Form]:
     is_object = isinstance(value, dict) and value.get("type") == "json_object"
     if name == "response_format" and is_object and "schema" in value:  # llama.cpp's
         return [Form(name, f"{name}.schema", {"guided_json": value["schema"]})]
-    guided = asked({name: value})
+    guided = requested({name: value})
     return [Form(name, name, guided)] if guided else []
 
 

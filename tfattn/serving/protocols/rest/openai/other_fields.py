@@ -46,7 +46,6 @@ UNSUPPORTED: Mapping[str, tuple[str, tuple[Any, ...]]] = {
     "no_stop_trim": ("add the stop string to the text", (False,)),
     # Forms
     "grammar": ("use structured_outputs, guided_regex or guided_json", OFF),
-    "guided_grammar": ("use structured_outputs, guided_regex or guided_json", OFF),
     "ebnf": ("use structured_outputs, guided_regex or guided_json", OFF),
     "regex": ("use guided_regex", OFF),
     "format": ("use response_format", OFF),

@@ -148,8 +148,7 @@ class Texts:
         call.model = call.version.model
         unknown = fields.unknown()
         headers = ((IGNORED, other_fields.warning(unknown)),) if unknown else ()
-        takes_long = len(body) > LARGE or fields.has_form
-        request, answer = await asyncio.to_thread(fields.answer) if takes_long else fields.answer()
+        request, answer = await asyncio.to_thread(fields.answer) if len(body) > LARGE else fields.answer()
         pieces = self._pieces(call, fields, request)
         async with unless_disconnected(receive):
             if not fields.stream:

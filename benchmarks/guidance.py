@@ -1,0 +1,97 @@
+"""Guided output: how long it takes to compile a guide, to compute a mask, and what other texts lose by guided ones."""
+
+import random
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from benchmarks.results import Table
+from tests.guidance.vocabularies import merged
+from tests.serving.generation.stand_in import StandIn
+from tfattn.guidance.guides import Guides
+from tfattn.serving.generation.request import Request
+from tfattn.serving.generation.scheduler import Scheduler
+from tfattn.serving.generation.ticket import Ticket
+
+TOKENS, TEXTS, LENGTH, ROUNDS = 60_000, 5, 60, 5
+PERSON = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "maxLength": 40},
+        "age": {"type": "integer"},
+        "kind": {"enum": ["student", "teacher", "other"]},
+        "friends": {"type": "array", "items": {"$ref": "#"}, "maxItems": 3},
+    },
+    "required": ["name", "age", "kind", "friends"],
+}
+GUIDES: Mapping[str, dict[str, Any]] = {
+    "one of 1,000 texts": {"guided_choice": [f"answer {number * 7919 % 1000}" for number in range(1000)]},
+    "a pattern": {"guided_regex": r"[ab]{2,5}(true|-?\d+)[a-z ]*"},
+    "a pattern of many states": {"guided_regex": ".*a.{12}c"},
+    "any object of JSON": {"response_format": {"type": "json_object"}},
+    "JSON of a schema": {"guided_json": PERSON},
+}
+OTHERS, MANY_WAYS = 6, {"guided_regex": "((.{0,30}){30})"}
+
+
+def main() -> Iterator[Table]:
+    """Measure guides alone, then a free text next to guided ones."""
+    token_bytes = merged(seed=0, count=TOKENS)
+    guides = Guides(token_bytes)
+    guides.of({"guided_choice": ["a"]}, end_ids=[])  # starts what reads requests
+    rows = [[name, *map(_milliseconds, measured(guides, fields))] for name, fields in GUIDES.items()]
+    columns = ["", "compile", "a token, median", "99 %", "most"]
+    yield Table(title=f"ms with {len(token_bytes):,} tokens", columns=columns, rows=rows)
+    measures = {
+        "alone": lambda: free_text([]),
+        f"next to {OTHERS} free texts": lambda: free_text([{}] * OTHERS),
+        f"next to {OTHERS} guided texts": lambda: free_text([MANY_WAYS] * OTHERS),
+    }
+    seconds = {name: median(measure() for _ in range(ROUNDS)) for name, measure in measures.items()}
+    rows = [[name, f"{value:.3f}", f"{value / seconds['alone']:.1f}"] for name, value in seconds.items()]
+    notes = [
+        f"Medians of {ROUNDS}. The guided texts match {MANY_WAYS['guided_regex']}. "
+        "The model is a stand-in whose steps take less than 1 ms."
+    ]
+    title = f"A free text of {LENGTH} tokens"
+    yield Table(title=title, columns=["", "seconds", "of alone"], rows=rows, notes=notes)
+
+
+def measured(guides: Guides, fields: dict[str, Any]) -> tuple[float, float, float, float]:
+    """Return the seconds to compile, and those for a token: the median, the 99th percentile and the most."""
+    start = time.perf_counter()
+    guides.of(fields, end_ids=[])
+    compiled = time.perf_counter() - start
+    taken = []
+    for seed in range(TEXTS):
+        rng, guide = random.Random(seed), guides.of(fields, end_ids=[])
+        for _ in range(LENGTH):
+            if guide.is_finished:
+                break
+            token_id = rng.choice(np.flatnonzero(guide.allowed()).tolist())
+            start = time.perf_counter()
+            guide.advance(token_id)
+            guide.allowed()
+            taken.append(time.perf_counter() - start)
+    return compiled, float(np.median(taken)), float(np.quantile(taken, 0.99)), max(taken)
+
+
+def free_text(others: Sequence[dict[str, Any]]) -> float:
+    """Return the seconds of a free text next to others, by what guides each of them."""
+    with tempfile.TemporaryDirectory() as folder, Scheduler(StandIn(Path(folder))) as scheduler:
+        for guided in others:
+            request = Request(prompts=("Once",), max_new_tokens=150, guided=guided, ignores_end=True)
+            scheduler.submit(request, Ticket(lambda told: None))
+        start = time.perf_counter()
+        for _ in scheduler.write(Request(prompts=("Twice",), max_new_tokens=LENGTH, ignores_end=True)):
+            pass
+        return time.perf_counter() - start
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{1000 * seconds:.3f}"
