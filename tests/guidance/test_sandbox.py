@@ -40,7 +40,8 @@ def test_what_takes_too_much_work_is_refused_within_limits(name):
     after = resource.getrusage(resource.RUSAGE_CHILDREN), resource.getrusage(resource.RUSAGE_SELF)
     assert after[0].ru_utime - before[0].ru_utime < 5
     assert after[1].ru_utime - before[1].ru_utime < 0.5  # this process only waits
-    assert after[0].ru_maxrss < MEMORY / 1024
+    # The largest of all children of this process: an earlier one may have been larger.
+    assert after[0].ru_maxrss <= max(before[0].ru_maxrss, MEMORY / 1024)
     assert SANDBOX.grammar("guided_choice", ["a"]) == grammar_of("guided_choice", ["a"])
 
 

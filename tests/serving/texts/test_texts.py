@@ -230,6 +230,7 @@ def test_every_number_is_answered_or_refused_by_each_signature(client, server, a
         row |= {name: [value] for name, value in vars(SamplingParams()).items()}
         past = np.zeros((2, 2, 1, 2, 1, 8)).tolist()
         inputs = {**row, "in_prompt": [[False] * width], "counts": [[0] * width], "allowed": [[True]], "past": past}
+        inputs["logit_bias"] = [[0.0]]
     for name, number in itertools.product(FRACTIONS, NUMBERS):
         body = json.dumps({"signature_name": signature, "inputs": inputs | {name: ["NUMBER"]}})
         status, answer = posted(server, f"/v1/models/{MODEL}:predict", body.replace('"NUMBER"', number))

@@ -2,8 +2,7 @@
 
 import pytest
 
-from tfattn.guidance.plan import READERS
-from tfattn.serving.api.failure import Failure
+from tfattn.serving.api.failure import Failure, invalid
 from tfattn.serving.protocols.rest.openai.form import Form
 
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}}
@@ -18,6 +17,7 @@ SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}}
         ({"json_schema": SCHEMA}, "json_schema", {"guided_json": SCHEMA}),
         ({"structured_outputs": {"json": SCHEMA}}, "structured_outputs", {"guided_json": SCHEMA}),
         ({"structured_outputs": {"regex": "a", "json": None}}, "structured_outputs", {"guided_regex": "a"}),
+        ({"structured_outputs": {"grammar": 'start: "a"'}}, "structured_outputs", {"guided_grammar": 'start: "a"'}),
         ({"structured_outputs": {"choice": ["a", "b"]}}, "structured_outputs", {"guided_choice": ["a", "b"]}),
         (
             {"structured_outputs": {"json_object": True, "disable_any_whitespace": False}},
@@ -44,13 +44,6 @@ def test_a_form_is_the_same_under_each_of_its_names(fields, parameter, guided):
         ({"structured_outputs": {}}, "structured_outputs", "expected an object with one of json, regex, choice"),
         ({"structured_outputs": "a"}, "structured_outputs", "expected an object with one"),
         ({"structured_outputs": {"structural_tag": "a"}}, "structured_outputs", "does not support structural_tag"),
-        ({"structured_outputs": {"json": {"type": "text"}}}, "structured_outputs", "structured_outputs.json#/type: "),
-        ({"json_schema": {"type": "text"}}, "json_schema", "json_schema#/type: "),
-        (
-            {"response_format": {"type": "json_object", "schema": {"type": "text"}}},
-            "response_format",
-            "response_format.schema#/type: ",
-        ),
     ],
 )
 def test_a_form_that_cannot_be_kept_is_refused_by_the_name_that_was_given(fields, parameter, said):
@@ -59,10 +52,14 @@ def test_a_form_that_cannot_be_kept_is_refused_by_the_name_that_was_given(fields
     assert refused.value.parameter == parameter and said in refused.value.message
 
 
-def test_a_grammar_is_read_where_guidance_reads_one():
-    fields = {"structured_outputs": {"grammar": 'start: "a"'}}
-    if "guided_grammar" in READERS:
-        assert "guided_grammar" in Form.of(fields).guided
-    else:
-        with pytest.raises(Failure, match="does not support grammar"):
-            Form.of(fields)
+@pytest.mark.parametrize(
+    "fields, parameter, place",
+    [
+        ({"structured_outputs": {"json": SCHEMA}}, "structured_outputs", "structured_outputs.json"),
+        ({"json_schema": SCHEMA}, "json_schema", "json_schema"),
+        ({"response_format": {"type": "json_object", "schema": SCHEMA}}, "response_format", "response_format.schema"),
+    ],
+)
+def test_what_the_model_refuses_is_named_by_the_place_that_was_given(fields, parameter, place):
+    failure = Form.of(fields).located(invalid("guided_json#/type: no type"))
+    assert (failure.parameter, failure.message) == (parameter, f"{place}#/type: no type")
