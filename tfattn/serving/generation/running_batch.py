@@ -91,7 +91,10 @@ class RunningBatch:
             each row with its tokens and what is reported of them, which it is to get before any row joins or leaves; or
             with the exception that ends it.
         """
-        drawn = self._drawn(slice(0, len(self.rows)))
+        longest = max(row.num_read for row in self.rows)
+        most = max(0, min(MOST_READ // len(self.rows), self._description.context - longest) - 1)
+        self._make_room(self.rows, most)
+        drawn = self._drawn(slice(0, len(self.rows)), most)
         return [(row, self._kept(place, drawn[place])) for place, row in enumerate(self.rows)]
 
     def _kept(self, place: int, drawn: Drawn | Exception) -> list[tuple[int, Token | None]] | Exception:
@@ -107,20 +110,17 @@ class RunningBatch:
             return error
         return drawn.tokens
 
-    def _drawn(self, places: slice) -> list[Drawn | Exception]:
+    def _drawn(self, places: slice, most: int) -> list[Drawn | Exception]:
         """Draw tokens for some rows; where that fails, for each of them alone, so that one cannot end the others."""
         try:
-            return self._computed(places)
+            return self._computed(places, most)
         except Exception as error:
             alone = [slice(place, place + 1) for place in range(places.start, places.stop)]
-            return [error] if len(alone) == 1 else [drawn for place in alone for drawn in self._drawn(place)]
+            return [error] if len(alone) == 1 else [drawn for place in alone for drawn in self._drawn(place, most)]
 
-    def _computed(self, places: slice) -> list[Drawn | Exception]:
+    def _computed(self, places: slice, most: int) -> list[Drawn]:
         rows = self.rows[places]
-        longest = max(row.num_read for row in rows)
-        limit = min(MOST_READ // len(rows), self._description.context - longest) - 1
-        guesses = [row.guesses(limit) for row in rows]
-        self._make_room(self.rows, max(map(len, guesses)))
+        guesses = [row.guesses(most) for row in rows]
         drawn = self._model.run(STEP, self._inputs(places, guesses), self._outputs())
         found = []
         for place, (row, guessed) in enumerate(zip(rows, guesses, strict=True)):
