@@ -96,7 +96,10 @@ class RunningBatch:
             with the exception that ends it. Rows whose mask is not known yet are left out.
         """
         is_ready = self._ready()
-        drawn = self._drawn(slice(0, len(self.rows)), is_ready)
+        longest = max(row.num_read for row in self.rows)
+        most = max(0, min(MOST_READ // len(self.rows), self._description.context - longest) - 1)
+        self._make_room(self.rows, most)
+        drawn = self._drawn(slice(0, len(self.rows)), is_ready, most)
         return [(row, self._kept(index, drawn[index])) for index, row in enumerate(self.rows) if is_ready[index]]
 
     def _kept(self, place: int, drawn: Drawn | Exception) -> list[tuple[int, Token | None]] | Exception:
@@ -112,22 +115,20 @@ class RunningBatch:
             return error
         return drawn.tokens
 
-    def _drawn(self, places: slice, is_ready: Sequence[bool]) -> list[Drawn | Exception | None]:
+    def _drawn(self, places: slice, is_ready: Sequence[bool], most: int) -> list[Drawn | Exception | None]:
         """Draw tokens for some rows; where that fails, for each of them alone, so that one cannot end the others."""
         if not any(is_ready[places]):
             return [None for _ in self.rows[places]]
         try:
-            return self._computed(places, is_ready[places])
+            return self._computed(places, is_ready[places], most)
         except Exception as error:
             alone = [slice(place, place + 1) for place in range(places.start, places.stop)]
-            return [error] if len(alone) == 1 else [drawn for place in alone for drawn in self._drawn(place, is_ready)]
+            each = [drawn for place in alone for drawn in self._drawn(place, is_ready, most)] if len(alone) > 1 else []
+            return each or [error]
 
-    def _computed(self, places: slice, is_ready: Sequence[bool]) -> list[Drawn | None]:
+    def _computed(self, places: slice, is_ready: Sequence[bool], most: int) -> list[Drawn | None]:
         rows = self.rows[places]
-        longest = max(row.num_read for row in rows)
-        limit = min(MOST_READ // len(rows), self._description.context - longest) - 1
-        guesses = [row.guesses(limit) if ready else [] for row, ready in zip(rows, is_ready, strict=True)]
-        self._make_room(self.rows, max(map(len, guesses)))
+        guesses = [row.guesses(most) if ready else [] for row, ready in zip(rows, is_ready, strict=True)]
         drawn = self._model.run(STEP, self._inputs(places, guesses, is_ready), self._outputs())
         found = []
         for place, (row, guessed) in enumerate(zip(rows, guesses, strict=True)):
