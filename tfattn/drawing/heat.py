@@ -31,7 +31,7 @@ def heat(axes: Axes, values: np.ndarray, colour: str, *, highest: float) -> Quad
 
 
 def scale(cells: QuadMesh, axes: Axes, words: str, *, percent: bool = False) -> None:
-    """Draw the colour scale beside the cells, labelled with `words`; its numbers are percentages with `percent`."""
+    """Draw the colour scale next to the cells, labelled with `words`; its numbers are percentages with `percent`."""
     highest, height = cells.norm.vmax, 0.75 * axes.figure.get_figheight()
     bar = axes.figure.colorbar(
         cells,

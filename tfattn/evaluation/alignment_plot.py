@@ -21,7 +21,7 @@ def alignment(weights: np.ndarray, source: Sequence[str], written: Sequence[str]
         weights: (L, S) from 0 to 1, a row for each written token.
         source: S tokens, as they are to be read.
         written: L tokens.
-        title: stands above.
+        title: above the plot.
 
     Source: the picture of Bahdanau et al. 2015, figure 3.
     """

@@ -9,7 +9,7 @@ from tfattn.models.contracts.image_encoder import ImageEncoder
 from tfattn.ops.attention_record import ENCODER, AttentionRecord
 from tfattn.ops.rollout import rollout
 
-MIN_BRIGHTNESS = 0.15  # of what was not looked at, of its brightness
+MIN_BRIGHTNESS = 0.15  # of parts without attention, as a fraction of their own
 
 
 def attention_overlay(model: ImageEncoder, images: np.ndarray) -> np.ndarray:
@@ -23,7 +23,7 @@ def attention_overlay(model: ImageEncoder, images: np.ndarray) -> np.ndarray:
         images: (N, Y, X, 3) float32, from 0 to 1.
 
     Returns:
-        (N, Y, X, 3) float32; where an image was looked at most, it is as bright as ever.
+        (N, Y, X, 3) float32; the part with most attention keeps its brightness.
     """
     record = AttentionRecord()
     outputs = model({IMAGES: ops.convert_to_tensor(images)}, record=record)

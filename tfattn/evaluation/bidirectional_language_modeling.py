@@ -1,4 +1,4 @@
-"""The evaluation of language models of both directions: how well words are told, beside what frequencies would tell."""
+"""The evaluation of language models of both directions: perplexity, compared with a guess by frequency."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -38,12 +38,12 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
     metrics = {**predictions.metrics, "num_words": num_words, "baseline_perplexity": baseline}
     rows = [
         ["forward, from the words before", number(metrics["forward_perplexity"])],
-        ["backward, from the words behind", number(metrics["backward_perplexity"])],
+        ["backward, from the words after it", number(metrics["backward_perplexity"])],
         ["both together", number(metrics["perplexity"])],
         ["a guess by frequency, forward", number(baseline)],
     ]
     return TaskReport(
-        question="which word stands here?",
+        question="which word is here?",
         measured=f"{count(num_words, 'word')} of {count(len(predictions.rows), f'{predictions.split} text')}",
         metrics=metrics,
         predictions=[],

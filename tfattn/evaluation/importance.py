@@ -135,7 +135,7 @@ def permutation(
 
     The metric to rank columns by is the rise of the loss. It sees every change of a score. A model that separates all
     rows keeps a ROC AUC of 1 while its scores shrink, and accuracy only moves with rows near the border: both would
-    show no drop at all. The drop of one of them is kept beside it, as it is easier to read. Columns that say the same
+    show no drop at all. The drop of one of them is kept as well, as it is easier to read. Columns that say the same
     stand in for each other, so that each may look less important than both are together.
 
     Sources: Breiman 2001, "Random forests", section 10; Fisher et al. 2019, "All models are wrong, but many are

@@ -1,4 +1,4 @@
-"""The evaluation of language models: how well the next token is told, beside what frequencies alone would tell."""
+"""The evaluation of language models: the loss of the next token, compared with a guess by frequency."""
 
 import math
 from collections.abc import Mapping
@@ -67,7 +67,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
 
 
 def _told(task: LanguageModeling, batch: Mapping[str, Any]) -> np.ndarray:
-    """Return the tokens of a batch that are to be told: (N,)."""
+    """Return the tokens of a batch that are predicted: (N,)."""
     batch = {WEIGHTS: np.ones(len(batch["token_ids"]), np.float32), **batch}
     is_told = np.asarray(task.loss_weights(batch)[CROSS_ENTROPY]) > 0
     return np.asarray(batch["token_ids"])[:, 1:][is_told]

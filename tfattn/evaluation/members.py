@@ -1,4 +1,4 @@
-"""The differences between the models of one run: the metrics of each alone, beside those of the ensemble."""
+"""The differences between the models of one run: the metrics of each alone and those of the ensemble."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ class Spread:
     Args:
         metric: its name.
         alone: the metrics of each model, by the name of the model; none of a single one.
-        is_fraction: whether the metric is told in per cent.
+        is_fraction: whether the metric is shown in per cent.
     """
 
     metric: str

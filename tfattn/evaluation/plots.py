@@ -17,7 +17,7 @@ from tfattn.tasks.intervals import wilson
 MAX_CONFUSED = 19  # labels that a confusion chart shows one by one
 MAX_WRITTEN = 12  # labels whose fractions a confusion chart writes; of more, it shows a scale
 MAX_BARS = 25
-CHARACTERS = 24  # of the numbers below a curve, with a space behind each
+CHARACTERS = 24  # of the numbers below a curve, with a space after each
 FRACTIONS = "Validation"  # the title of the metrics between 0 and 1
 NO_FRACTIONS = ("_per_byte", "_error", "perplexity")  # how metrics end that are none even where they are below 1
 
@@ -32,7 +32,7 @@ def training_curves(history: Sequence[dict[str, Any]], baselines: Mapping[str, f
     """Plot loss, validation metrics and learning rate over epochs, or over steps where an epoch has several lines.
 
     Draws what is there: `loss` and `validation_loss` in one figure, the validation metrics that are fractions (0 to 1)
-    in the next, any other metric in one of its own, then `learning_rate`. Beside a metric stands its baseline, what can
+    in the next, any other metric in one of its own, then `learning_rate`. Next to a metric is its baseline, what can
     be had without a model, where there is one.
     """
     return [_curves(history, title, names, baselines or {}) for title, names in _panels(history).items()]
@@ -97,7 +97,7 @@ def confusion(counts: np.ndarray, labels: Sequence[str]) -> Figure:
     # Right labels are blue, mistakes orange: the eye needs no legend.
     right = np.eye(size, dtype=bool)
     plain = counts == 0
-    apart = 0.09 / cell if written else 0.0  # of a cell: how far from its middle count and fraction stand
+    apart = 0.09 / cell if written else 0.0  # of a cell: how far from its middle count and fraction are
     plain[-1, -1] |= size < known  # among the others there is right and wrong
     kinds = {"wrong": (ORANGE, right | plain), "right": (BLUE, ~right | plain)}
     for kind, (colour, hidden) in kinds.items():
@@ -145,8 +145,8 @@ def bars(
 
     Args:
         values: the value of each name.
-        title: stands above the bars.
-        notes: a few words behind the value of a name, such as its number of rows.
+        title: above the bars.
+        notes: a few words after the value of a name, such as its number of rows.
         ranked: whether the best come first; else the order of the names stays.
         percent: whether values are fractions; else they are points of a hundred, as BLEU is given.
     """
@@ -207,7 +207,7 @@ def reliability(
     axes.set_ylim(-0.03, 1.03)
     axes.xaxis.set_major_formatter(PercentFormatter(xmax=1))
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1))
-    axes.set_xlabel(f"{score} (beside the dots: how many)")
+    axes.set_xlabel(f"{score} (next to the dots: how many)")
     axes.set_ylabel(fraction)
     axes.legend(fontsize=9, loc="lower right")
     return figure

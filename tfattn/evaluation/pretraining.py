@@ -1,4 +1,4 @@
-"""The evaluation of pre-training: hidden tokens found, beside what their frequencies alone would find."""
+"""The evaluation of pre-training: hidden tokens found, compared with a guess by frequency."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

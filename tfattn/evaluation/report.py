@@ -30,10 +30,10 @@ class Text:
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of cells: numbers and per cents stand on the right, text on the left.
+    """Columns of cells: numbers and per cents are on the right, text on the left.
 
     Args:
-        columns: what stands above each column.
+        columns: the head of each column.
         rows: the cells, strings as they are to be shown, or numbers.
         folded: words to click on to see the table; if empty, it is shown at once.
     """
@@ -67,7 +67,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Panels:
-    """Pictures that stand side by side where the page is wide enough."""
+    """Pictures side by side where the page is wide enough."""
 
     kind: ClassVar[str] = "panels"
     pictures: Sequence[Picture]
@@ -86,9 +86,9 @@ class Piece(NamedTuple):
     """A part of a marked text.
 
     Attributes:
-        text: what stands there.
+        text: the text.
         kind: "right", "missed" or "wrong", each of a colour of its own; "" for text that is not marked.
-        label: a word that stands behind it in small letters.
+        label: a word after it in small letters.
     """
 
     text: str
@@ -101,7 +101,7 @@ class Marked:
     """Texts with marks in colours.
 
     Args:
-        lines: what stands before each text, and its pieces.
+        lines: the label of each text, and its pieces.
     """
 
     kind: ClassVar[str] = "marked"
@@ -113,7 +113,7 @@ def pieces(text: str, marks: Sequence[tuple[int, int, str, str]]) -> list[Piece]
 
     Args:
         text: what is marked.
-        marks: of each the first character, the one behind its last, its kind and its label; they do not overlap.
+        marks: of each the first character, the one after its last, its kind and its label; they do not overlap.
 
     Example:
         >>> pieces("to Rome", [(3, 7, "right", "LOC")])
@@ -145,7 +145,7 @@ class Gallery:
 
 @dataclass(frozen=True)
 class Section:
-    """A title and what stands below it."""
+    """A title and the parts below it."""
 
     title: str
     parts: Sequence[Text | Table | Picture | Panels | Listing | Marked | Gallery]
@@ -158,7 +158,7 @@ class Headline:
     Args:
         metric: the one metric, as shown, such as "95.8%".
         sentence: what it says in plain words.
-        warnings: what stands against it, a sentence each; shown before all else.
+        warnings: reasons not to trust it, a sentence each; shown before all else.
         remarks: what it has to be seen against, a sentence each.
         facts: a few more metrics, by their names.
     """

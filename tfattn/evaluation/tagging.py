@@ -157,7 +157,7 @@ def _kinds(texts: Sequence[TaggedText]) -> Section:
         "type": "the right bounds with another type",
         "bounds": "the right type with other bounds",
         "both": "other bounds and another type",
-        "missed": "missed: nothing was given where an entity stands",
+        "missed": "missed: nothing was predicted where an entity is",
         "wrong": "given where there is none",
     }
     rows = [[said, found[kind]] for kind, said in words.items() if found[kind]]

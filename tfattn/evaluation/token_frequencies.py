@@ -1,4 +1,4 @@
-"""How often tokens are to be told, and how badly a guess by that alone would tell them."""
+"""Token frequencies, and the loss of a guess by them."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,11 +11,11 @@ MAX_BATCHES = 1000  # of a split's records, by which tokens are counted
 
 
 def counted(reader: Reader, told: Callable[[Mapping[str, Any]], np.ndarray], vocabulary_size: int) -> np.ndarray:
-    """Count how often each token is to be told in the records of a split.
+    """Count how often each token is predicted in the records of a split.
 
     Args:
         reader: of the records.
-        told: gives the ids (N,) of the tokens of a batch that are to be told.
+        told: gives the ids (N,) of the tokens of a batch that are predicted.
         vocabulary_size: V.
 
     Returns:

@@ -194,8 +194,8 @@ def _attention(written: Written, task: Translation) -> list[Section]:
     if not pictures:
         return []
     words = (
-        "Each line shows where the model looked as it wrote a piece: source across, written text down. The scale says "
-        "what part of its attention a shade stands for."
+        "Each line shows the attention of the model as it wrote a piece: source across, written text down. The scale "
+        "shows the fraction of attention."
     )
     return [Section("Attention", [Text(words), *pictures])]
 

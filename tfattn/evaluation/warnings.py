@@ -12,7 +12,7 @@ from tfattn.tasks.intervals import NORMAL_95, counted_fraction
 SHOWN_ROWS = 2
 OVERLAP_THRESHOLD = 0.2  # of the sources
 MAX_CHARACTERS = 80
-FRACTIONS = {"accuracy": "an accuracy", "f1": "an F1"}  # metrics that are told in per cent
+FRACTIONS = {"accuracy": "an accuracy", "f1": "an F1"}  # metrics that are shown in per cent
 
 
 def of_labels(metrics: dict[str, float], labels: Sequence[str], true: np.ndarray, given: np.ndarray) -> list[str]:
@@ -116,7 +116,7 @@ def of_unseen(
         metrics: hold `METRIC_without_leaked` with its interval, where some rows are left.
         split: "validation" or "test".
         unit: "text" or "row".
-        metric: which metric is told for the other rows.
+        metric: the metric that is shown for the other rows.
     """
     if not leaked.any():
         return []

@@ -1,4 +1,4 @@
-"""The evaluation of word vectors: how well they tell which words are near each other, and which words are alike."""
+"""The evaluation of word vectors: their loss, and the nearest words of some words."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from tfattn.vectors.word_vectors import WordVectors
 
 MAX_SHOWN, NEIGHBORS = 20, 6
 MAX_DRAWN = 60
-FIRST = 100  # words that stand in every text are shown neither with neighbors nor on the map, where there are more
+FIRST = 100  # words that are in every text are shown neither with neighbors nor on the map, where there are more
 MIN_DRAWN = 3
 PREDICTED = {"skip_gram": "a pair of words that are near each other", "cbow": "a word, given the words around it"}
 
