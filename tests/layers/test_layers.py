@@ -15,7 +15,7 @@ from tfattn.layers.feed_forward import FeedForward
 from tfattn.layers.grid_positions import GridPositions
 from tfattn.layers.image_tokens import ConvolutionalTokens, PatchTokens
 from tfattn.layers.multi_head_attention import MultiHeadAttention
-from tfattn.layers.norm import LayerNormalization, NoNormalization, RmsNormalization
+from tfattn.layers.normalization import LayerNormalization, NoNormalization, RmsNormalization
 from tfattn.layers.numeric_tokens import ColumnProjection, LinearTokens, PeriodicTokens, PiecewiseLinearTokens
 from tfattn.layers.pooler import Pooler
 from tfattn.layers.positions import Positions

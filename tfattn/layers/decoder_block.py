@@ -8,7 +8,7 @@ from tfattn.layers.cross_attention import CrossAttention
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.feed_forward import FeedForward
 from tfattn.layers.multi_head_attention import MultiHeadAttention
-from tfattn.layers.norm import normalization
+from tfattn.layers.normalization import normalization_layer
 from tfattn.ops.attention_record import CROSS, DECODER, AttentionRecord, recorded
 
 
@@ -27,7 +27,7 @@ class DecoderBlock(keras.layers.Layer):
         attention_dropout: the fraction of both attentions' weights that is dropped while training.
         activation: of FeedForward.
         norm: "post" normalizes the sums (the original), "pre" the input of each part (trains deep stacks more easily).
-        normalization: as the function `normalization` takes it.
+        normalization: as the function `normalization_layer` takes it.
         layer_norm_epsilon: added to the variance, or mean square, before its root is taken.
         initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
 
@@ -93,7 +93,7 @@ class DecoderBlock(keras.layers.Layer):
         )
         parts = ("self_attention", "cross_attention", "feed_forward")
         norm = {"epsilon": self.layer_norm_epsilon, **policy}
-        self.norms = {part: normalization(self.normalization, name=f"{part}_norm", **norm) for part in parts}
+        self.norms = {part: normalization_layer(self.normalization, name=f"{part}_norm", **norm) for part in parts}
         self.dropouts = {part: Dropout(self.dropout, name=f"{part}_output_dropout", **policy) for part in parts}
         for part in parts:
             for layer in (getattr(self, part), self.norms[part], self.dropouts[part]):
@@ -154,13 +154,3 @@ class DecoderBlock(keras.layers.Layer):
     def _add(self, part: str, x: Any, result: Any, training: bool) -> Any:
         x = x + self.dropouts[part](result, training=training)
         return self.norms[part](x) if self.norm == "post" else x
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return input_shape
-
-    def get_config(self) -> dict[str, Any]:
-        names = (
-            "num_heads intermediate_dim dropout attention_dropout activation norm normalization layer_norm_epsilon "
-            "initializer_range"
-        )
-        return {**super().get_config(), **{name: getattr(self, name) for name in names.split()}}

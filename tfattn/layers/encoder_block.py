@@ -7,7 +7,7 @@ import keras
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.feed_forward import FeedForward
 from tfattn.layers.multi_head_attention import MultiHeadAttention
-from tfattn.layers.norm import normalization
+from tfattn.layers.normalization import normalization_layer
 from tfattn.ops.attention_record import Record
 
 
@@ -25,7 +25,7 @@ class EncoderBlock(keras.layers.Layer):
         activation: of FeedForward.
         norm: "post" normalizes the sums (the original), "pre" the input of both parts (trains deep stacks more easily),
             "pre_feed_forward" that of the feed-forward network only.
-        normalization: as the function `normalization` takes it.
+        normalization: as the function `normalization_layer` takes it.
         layer_norm_epsilon: added to the variance, or mean square, before its root is taken.
         initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
 
@@ -134,14 +134,6 @@ class EncoderBlock(keras.layers.Layer):
         return (x, attention_weights) if return_attention_scores else x
 
     def _normalization(self, name: str) -> keras.layers.Layer:
-        return normalization(self.normalization, epsilon=self.layer_norm_epsilon, name=name, dtype=self.dtype_policy)
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return input_shape
-
-    def get_config(self) -> dict[str, Any]:
-        names = (
-            "num_heads intermediate_dim dropout attention_dropout intermediate_dropout activation norm "
-            "normalization layer_norm_epsilon initializer_range"
+        return normalization_layer(
+            self.normalization, epsilon=self.layer_norm_epsilon, name=name, dtype=self.dtype_policy
         )
-        return {**super().get_config(), **{name: getattr(self, name) for name in names.split()}}

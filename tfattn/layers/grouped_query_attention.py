@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from tfattn.layers.dropout import Dropout
-from tfattn.layers.norm import RmsNormalization
+from tfattn.layers.normalization import RmsNormalization
 from tfattn.layers.projection import Projection
 from tfattn.ops.attention import attention_to_parts, scaled_dot_product_attention
 from tfattn.ops.attention_record import Record
@@ -173,11 +173,3 @@ class GroupedQueryAttention(keras.layers.Layer):
         """Repeat a mask for all heads of a group: (..., T, S) to (..., H / G T, S)."""
         is_for_all = mask is None or self._shared == 1 or mask.shape[-2] == 1
         return mask if is_for_all else ops.concatenate([mask] * self._shared, axis=-2)
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return input_shape
-
-    def get_config(self) -> dict[str, Any]:
-        heads = ("num_heads", "num_groups", "rotary_base", "normalizes_queries")
-        others = ("use_bias", "dropout", "epsilon", "initializer_range", "output_range")
-        return {**super().get_config(), **{name: getattr(self, name) for name in (*heads, *others)}}

@@ -142,13 +142,6 @@ class MultiHeadAttention(keras.layers.Layer):
         outputs += [attention_weights] if return_attention_scores else []
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return input_shape
-
-    def get_config(self) -> dict[str, Any]:
-        names = ("num_heads", "is_causal", "use_bias", "dropout", "initializer_range")
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
-
 
 def _put(cache: Any, new: Any, at: Any) -> Any:
     """Write the T positions of `new` (B, H, W, T, K) into the cache (B, H, W, S, K), from position `at` on."""

@@ -7,7 +7,7 @@ import keras
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.feed_forward import FeedForward
 from tfattn.layers.grouped_query_attention import GroupedQueryAttention
-from tfattn.layers.norm import normalization
+from tfattn.layers.normalization import normalization_layer
 from tfattn.layers.stochastic_depth import StochasticDepth
 from tfattn.ops.attention_record import Record
 from tfattn.ops.pooling import leading
@@ -25,7 +25,7 @@ class PreNormBlock(keras.layers.Layer):
         num_groups: of the same; as many as heads if not given.
         intermediate_dim: the width inside the feed-forward network.
         activation: of FeedForward.
-        normalization: as the function `normalization` takes it.
+        normalization: as the function `normalization_layer` takes it.
         use_bias: whether the linear maps add a learned vector.
         dropout: the fraction of both results that is dropped while training, before they are added.
         stochastic_depth: the fraction of rows for which each of both is left out while training.
@@ -106,7 +106,7 @@ class PreNormBlock(keras.layers.Layer):
             intermediate_dim=self.intermediate_dim, activation=self.activation, name="feed_forward", **maps
         )
         self.attention_norm, self.feed_forward_norm = (
-            normalization(self.normalization, epsilon=self.epsilon, name=f"{part}_norm", **policy)
+            normalization_layer(self.normalization, epsilon=self.epsilon, name=f"{part}_norm", **policy)
             for part in ("attention", "feed_forward")
         )
         self.attention_output_dropout = Dropout(self.dropout, name="attention_output_dropout", **policy)
@@ -154,13 +154,3 @@ class PreNormBlock(keras.layers.Layer):
         fed = self.feed_forward(self.feed_forward_norm(x), training=training)
         x = x + self.feed_forward_depth(self.feed_forward_dropout(fed, training=training), training=training)
         return x if recent is None else (x, recent)
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return input_shape
-
-    def get_config(self) -> dict[str, Any]:
-        names = (
-            "num_heads num_groups intermediate_dim rotary_base normalizes_queries activation normalization use_bias "
-            "dropout attention_dropout stochastic_depth epsilon initializer_range output_range"
-        )
-        return {**super().get_config(), **{name: getattr(self, name) for name in names.split()}}

@@ -58,9 +58,6 @@ class Cell(keras.layers.Layer):
         recurrent = ops.matmul(ops.cast(state[0], self.compute_dtype), kernel) + bias
         return self.advance(inputs, recurrent, state)
 
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "units": self.units, "cell": self.cell}
-
     def _orthogonal(self, shape: tuple, dtype: str) -> Any:
         # An initializer draws the same each time it is called: one for each gate.
         square = (self.units, self.units)
@@ -125,13 +122,6 @@ class Recurrent(keras.layers.Layer):
         """Read one more position, x (B, F), and return the new state."""
         return self.transition(self.input_projection(x), state)
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return (*input_shape[:-1], self.units)
-
-    def get_config(self) -> dict[str, Any]:
-        own = {"units": self.units, "cell": self.cell, "go_backwards": self.go_backwards}
-        return {**super().get_config(), **own}
-
 
 class Bidirectional(keras.layers.Layer):
     """Two GRUs or LSTMs, one in each direction, their outputs side by side: (B, T, F) -> (B, T, D).
@@ -176,9 +166,3 @@ class Bidirectional(keras.layers.Layer):
         """Return the last output of each direction, side by side: (B, T, D) of a call -> (B, D)."""
         forward, backward = ops.split(outputs, 2, axis=-1)
         return ops.concatenate([forward[:, -1], backward[:, 0]], axis=-1)
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return (*input_shape[:-1], self.units)
-
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "units": self.units, "cell": self.cell}

@@ -78,13 +78,6 @@ class TwoWayLstm(keras.layers.Layer):
         states = two_ways.in_place(self._states(inputs, padding_mask, sequence_ids))
         return ops.cast(ops.concatenate(ops.unstack(states, 2, axis=0), axis=-1), self.compute_dtype)
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return (*input_shape[:-1], 2 * (self.projection_dim or self.units))
-
-    def get_config(self) -> dict[str, Any]:
-        names = ("units", "projection_dim", "cell_clip", "projection_clip", "reads_halves")
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
-
     def _states(self, x: Any, padding_mask: Any, sequence_ids: Any) -> Any:
         """Return h after each position, in reading order: (2, B, T, F) -> (T, 2, B, P)."""
         x = two_ways.in_reading_order(x)

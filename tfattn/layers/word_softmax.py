@@ -69,13 +69,6 @@ class WordSoftmax(keras.layers.Layer):
         others = ops.where(token_ids[..., None] == drawn, IMPOSSIBLE, others)
         return ops.logaddexp(right, ops.logsumexp(others, axis=-1)) - right
 
-    def get_config(self) -> dict[str, Any]:
-        names = ("num_words", "width", "samples")
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
-
-    def compute_output_shape(self, input_shape: tuple, *others: Any) -> tuple:
-        return input_shape[:-1]
-
     def _of_row(self, x: Any, token_ids: Any) -> Any:
         """Of one row: (T, P) and (T,) -> (T,)."""
         table = ops.cast(self.table.embeddings, x.dtype)

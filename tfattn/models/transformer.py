@@ -13,7 +13,7 @@ from tfattn.features import LOGITS, PADDING_MASK, TARGET_IDS, TOKEN_IDS
 from tfattn.layers.decoder_block import DecoderBlock
 from tfattn.layers.embeddings import EmbeddingTable
 from tfattn.layers.encoder_block import EncoderBlock
-from tfattn.layers.norm import normalization
+from tfattn.layers.normalization import normalization_layer
 from tfattn.layers.positions import Positions, check_heads
 from tfattn.layers.token_tables import logits, token_tables
 from tfattn.models.contracts.attends import Attends
@@ -107,55 +107,53 @@ class Transformer(Attends, EncoderDecoder):
         self.hidden_dim = hidden_dim
         self.num_layers = num_layers
         self.num_heads = num_heads
-        self.intermediate_dim = intermediate_dim
         self.decoder_layers = decoder_layers
         self.max_sequence_length = max_sequence_length
-        self.dropout = dropout
-        self.attention_dropout = attention_dropout
-        self.activation = activation
         self.norm = norm
-        self.normalization = normalization
         self.positions = positions
         self.share_embeddings = share_embeddings
         self.layer_norm_epsilon = layer_norm_epsilon
-        self.initializer_range = initializer_range
         check_heads(positions, hidden_dim, num_heads)
-        self.build()
-
-    def build(self, input_shape: Any = None) -> None:
-        self.source_token, self.target_token, self.output_token = token_tables(
-            self.hidden_dim,
-            vocabulary_size=self.vocabulary_size,
-            target_vocabulary_size=self.target_vocabulary_size,
-            share=self.share_embeddings,
-        )
-        positions = {"positions": self.positions, "max_sequence_length": self.max_sequence_length}
-        self.source_positions = Positions(dropout=self.dropout, name="source_positions", **positions)
-        self.target_positions = Positions(dropout=self.dropout, name="target_positions", **positions)
-        common = {
-            "num_heads": self.num_heads,
-            "intermediate_dim": self.intermediate_dim,
-            "dropout": self.dropout,
-            "attention_dropout": self.attention_dropout,
-            "activation": self.activation,
-            "norm": self.norm,
-            "normalization": self.normalization,
-            "layer_norm_epsilon": self.layer_norm_epsilon,
-            "initializer_range": self.initializer_range,
-        }
-        decoder_layers = self.decoder_layers or self.num_layers
-        self.encoder = [EncoderBlock(name=f"encoder_{index}", **common) for index in range(self.num_layers)]
-        self.decoder = [DecoderBlock(name=f"decoder_{index}", **common) for index in range(decoder_layers)]
-        # With pre-norm nothing has normalized the last sums.
-        norm = {"epsilon": self.layer_norm_epsilon}
-        self.final_norms = (
-            [normalization(self.normalization, name=f"{side}_norm", **norm) for side in ("encoder", "decoder")]
-            if self.norm == "pre"
-            else []
-        )
-        layers = (self.source_positions, self.target_positions, *self.encoder, *self.decoder, *self.final_norms)
-        for layer in layers:
-            layer.build((None, None, self.hidden_dim))
+        with self.name_scope():
+            self.source_token, self.target_token, self.output_token = token_tables(
+                hidden_dim,
+                vocabulary_size=vocabulary_size,
+                target_vocabulary_size=target_vocabulary_size,
+                share=share_embeddings,
+            )
+            self.source_positions, self.target_positions = (
+                Positions(
+                    positions=positions,
+                    max_sequence_length=max_sequence_length,
+                    dropout=dropout,
+                    name=f"{side}_positions",
+                )
+                for side in ("source", "target")
+            )
+            common = {
+                "num_heads": num_heads,
+                "intermediate_dim": intermediate_dim,
+                "dropout": dropout,
+                "attention_dropout": attention_dropout,
+                "activation": activation,
+                "norm": norm,
+                "normalization": normalization,
+                "layer_norm_epsilon": layer_norm_epsilon,
+                "initializer_range": initializer_range,
+            }
+            self.encoder = [EncoderBlock(name=f"encoder_{index}", **common) for index in range(num_layers)]
+            self.decoder = [
+                DecoderBlock(name=f"decoder_{index}", **common) for index in range(decoder_layers or num_layers)
+            ]
+            # With pre-norm nothing has normalized the last sums.
+            self.final_norms = [
+                normalization_layer(normalization, epsilon=layer_norm_epsilon, name=f"{side}_norm")
+                for side in (("encoder", "decoder") if norm == "pre" else ())
+            ]
+            layers = (self.source_positions, self.target_positions, *self.encoder, *self.decoder, *self.final_norms)
+            for layer in layers:
+                layer.build((None, None, hidden_dim))
+        self.built = True
 
     @property
     def token_embeddings(self) -> EmbeddingTable:
@@ -247,14 +245,6 @@ class Transformer(Attends, EncoderDecoder):
             top,
         ]
         return [[variable for layer in stage for variable in layer.trainable_variables] for stage in stages if stage]
-
-    def get_config(self) -> dict[str, Any]:
-        names = (
-            "vocabulary_size target_vocabulary_size hidden_dim num_layers num_heads intermediate_dim decoder_layers "
-            "max_sequence_length dropout attention_dropout activation norm normalization positions share_embeddings "
-            "layer_norm_epsilon initializer_range"
-        )
-        return {name: getattr(self, name) for name in names.split()}
 
     def _rotary_positions(self, indices: Any) -> Any:
         return indices if self.positions == "rotary" else None

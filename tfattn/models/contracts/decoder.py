@@ -8,9 +8,10 @@ from keras import ops
 
 from tfattn.decoding.cache import Cache
 from tfattn.decoding.rows import pick
+from tfattn.models.contracts.model import Model
 
 
-class Decoder(keras.Model):
+class Decoder(Model):
     """A model that reads a text from left to right and tells at each token what comes next.
 
     `call(features, training=False)` takes `token_ids` (B, T) and, where they are there, `padding_mask` (B, T), which
