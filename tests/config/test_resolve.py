@@ -4,6 +4,7 @@ import pytest
 
 from tfattn.config.build import build
 from tfattn.config.resolve import resolve
+from tfattn.config.schema import RENAMED_KEYS
 from tfattn.config.show import json_schema, to_yaml
 from tfattn.errors import ConfigError, ConfigProblems
 
@@ -219,3 +220,9 @@ def test_the_schema_for_editors_knows_every_key(car):
     assert motor["additionalProperties"] is False
     assert "from" in engine["properties"]
     assert schema["required"] == ["name"]
+
+
+def test_a_key_of_a_former_name_is_read(car, monkeypatch):
+    monkeypatch.setitem(RENAMED_KEYS, "motors.engine", {"horsepower": "power"})
+    config = resolve(car("name: b\nengine: {name: engine, horsepower: 50}\n"))
+    assert config.values["engine"]["power"] == 50

@@ -43,7 +43,7 @@ CASES = {
     "modern_bert": (ModernBert, TEXTS, TEXT),
     "modern_bert_plain": (ModernBert, {**TEXTS, "positions": "learned", "use_bias": True, "activation": "relu"}, TEXT),
     "gpt": (Gpt, {**TEXTS, "num_key_value_heads": 1, "tied": False}, TEXT),
-    "gpt_rotary": (Gpt, {**TEXTS, "positions": "rotary", "normalizes_queries": True, "logit_soft_cap": 5.0}, TEXT),
+    "gpt_rotary": (Gpt, {**TEXTS, "positions": "rotary", "qk_norm": True, "logit_soft_cap": 5.0}, TEXT),
     "transformer": (Transformer, {**PAIRS, **STACK}, PAIR),
     "transformer_pre": (Transformer, {**PAIRS, **STACK, "norm": "pre", "positions": "rotary"}, PAIR),
     "rnn_bahdanau": (RnnEncoderDecoder, RECURRENT, PAIR),

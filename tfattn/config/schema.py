@@ -51,6 +51,9 @@ MOVED_KEYS = {
     "data.labels": "data.targets.labels",
 }
 
+# Former names of keys, by the entry of the catalog whose keys they were; they are read as the present ones.
+RENAMED_KEYS = {"models.gpt": {"normalizes_queries": "qk_norm"}}
+
 
 @dataclass
 class Config:
@@ -124,6 +127,8 @@ class _Checker:
             self._problem(path, "not a section", expected="a mapping", received=shown(values))
             return {}
         keys = keys_of(*entry)
+        renamed = RENAMED_KEYS.get(".".join(entry), {})
+        values = {renamed.get(key, key): value for key, value in values.items()}
         for unknown in [key for key in values if key not in keys and not (named and key == "name")]:
             moved = MOVED_KEYS.get(".".join(map(str, (*path, unknown))))
             what = f"the key is now `{moved}`" if moved else "unknown key"

@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
-from tfattn.decoding.loop import Decoded, Step, write
+from tfattn.decoding.counter_rng import uniform
+from tfattn.decoding.loop import Decoded, Step, decode
 from tfattn.decoding.rounds import LoopState
 from tfattn.decoding.rows import grouped, pick, suppression_bias
-from tfattn.decoding.threefry import uniform
 
 # Below this temperature the most probable token is taken: float32 would no longer tell the others apart.
-COLD = 1e-4
+GREEDY_TEMPERATURE = 1e-4
 
 
 def sample(
@@ -76,7 +76,7 @@ def sample(
             logits = logits + suppression_bias(suppressed_ids, logits.shape[-1])
         return draw(logits, settings.taken(loop.rows), index=loop.index, done=loop.done)
 
-    return write(
+    return decode(
         step,
         state,
         choose,
@@ -131,7 +131,7 @@ def draw(logits: Any, own: Sampling, *, index: Any, done: Any) -> Any:
         (N,) int32.
     """
     likeliest = ops.cast(ops.argmax(logits, axis=-1), "int32")
-    weights = ops.softmax(logits / ops.maximum(own.temperature, COLD)[:, None], axis=-1)
+    weights = ops.softmax(logits / ops.maximum(own.temperature, GREEDY_TEMPERATURE)[:, None], axis=-1)
     smallest = own.min_p * ops.max(weights, axis=-1)
 
     def draw_again(attempt: Any, weights: Any, token_ids: Any, is_accepted: Any) -> tuple:
@@ -140,7 +140,7 @@ def draw(logits: Any, own: Sampling, *, index: Any, done: Any) -> Any:
         token_ids = ops.where(is_accepted, token_ids, drawn)
         return attempt + 1, above, token_ids, ops.logical_or(is_accepted, is_allowed)
 
-    is_accepted = ops.logical_or(done, ops.logical_or(own.temperature < COLD, own.top_k == 1))
+    is_accepted = ops.logical_or(done, ops.logical_or(own.temperature < GREEDY_TEMPERATURE, own.top_k == 1))
     *_, token_ids, _ = ops.while_loop(
         lambda *drawing: ops.logical_not(ops.all(drawing[-1])),
         draw_again,

@@ -7,7 +7,7 @@ from keras import ops
 
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.normalization import normalization_layer
-from tfattn.ops.look_up import look_up
+from tfattn.ops.backend import embedding_lookup
 
 
 class EmbeddingTable(keras.layers.Layer):
@@ -39,7 +39,7 @@ class EmbeddingTable(keras.layers.Layer):
         )
 
     def call(self, ids: Any) -> Any:
-        return look_up(self.embeddings, ids)
+        return embedding_lookup(self.embeddings, ids)
 
 
 class Embeddings(keras.layers.Layer):

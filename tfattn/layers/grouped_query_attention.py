@@ -10,9 +10,9 @@ from tfattn.layers.normalization import RmsNormalization
 from tfattn.layers.projection import Projection
 from tfattn.ops.attention import attention_to_parts, scaled_dot_product_attention
 from tfattn.ops.attention_record import Record
+from tfattn.ops.backend import inferred
 from tfattn.ops.pooling import leading
 from tfattn.ops.positions import rotary
-from tfattn.ops.shapes import inferred
 
 
 class GroupedQueryAttention(keras.layers.Layer):
@@ -32,7 +32,7 @@ class GroupedQueryAttention(keras.layers.Layer):
         num_heads: H, a divisor of the width D.
         num_groups: G, a divisor of H; H of them make multi-head attention, one makes multi-query attention.
         rotary_base: of the angles by which positions rotate queries and keys; None rotates nothing.
-        normalizes_queries: whether each query and each key is divided by its root mean square, and scaled.
+        qk_norm: whether each query and each key is divided by its root mean square, and scaled.
         use_bias: whether the projections add a learned vector.
         dropout: the fraction of the attention weights that is dropped while training.
         epsilon: of the normalization of queries.
@@ -68,7 +68,7 @@ class GroupedQueryAttention(keras.layers.Layer):
         num_heads: int,
         num_groups: int,
         rotary_base: float | None = None,
-        normalizes_queries: bool = False,
+        qk_norm: bool = False,
         use_bias: bool = True,
         dropout: float = 0.0,
         epsilon: float = 1e-6,
@@ -80,7 +80,7 @@ class GroupedQueryAttention(keras.layers.Layer):
         self.num_heads = num_heads
         self.num_groups = num_groups
         self.rotary_base = rotary_base
-        self.normalizes_queries = normalizes_queries
+        self.qk_norm = qk_norm
         self.use_bias = use_bias
         self.dropout = dropout
         self.epsilon = epsilon
@@ -98,7 +98,7 @@ class GroupedQueryAttention(keras.layers.Layer):
         self.qkv.build(input_shape)
         self.norms = (
             [RmsNormalization(epsilon=self.epsilon, name=f"{part}_norm", **policy) for part in ("query", "key")]
-            if self.normalizes_queries
+            if self.qk_norm
             else []
         )
         for norm in self.norms:

@@ -9,9 +9,9 @@ from keras import ops
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.projection import Projection
 from tfattn.ops import masks
-from tfattn.ops.additions import added_in_place
 from tfattn.ops.attention import scaled_dot_product_attention
 from tfattn.ops.attention_record import Record
+from tfattn.ops.backend import scatter_add
 from tfattn.ops.positions import rotary
 
 
@@ -151,7 +151,7 @@ def _put(cache: Any, new: Any, at: Any) -> Any:
     rows = ops.arange(math.prod(others))[:, None] * steps + ops.cast(at, "int32") + ops.arange(length)
     # XLA knows all sizes beforehand; where the room grows there is none, and the zeros are filled where they lie.
     parts = ops.reshape(cache, (-1, width)), ops.reshape(rows, (-1, 1)), ops.reshape(new, (-1, width))
-    flat = ops.scatter_update(*parts) if cache.shape[3] is not None else added_in_place(*parts)
+    flat = ops.scatter_update(*parts) if cache.shape[3] is not None else scatter_add(*parts)
     return ops.reshape(flat, ops.shape(cache))
 
 

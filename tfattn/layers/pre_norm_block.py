@@ -21,7 +21,7 @@ class PreNormBlock(keras.layers.Layer):
     Masks: as GroupedQueryAttention.
 
     Args:
-        num_heads, rotary_base, normalizes_queries, attention_dropout: of GroupedQueryAttention.
+        num_heads, rotary_base, qk_norm, attention_dropout: of GroupedQueryAttention.
         num_groups: of the same; as many as heads if not given.
         intermediate_dim: the width inside the feed-forward network.
         activation: of FeedForward.
@@ -56,7 +56,7 @@ class PreNormBlock(keras.layers.Layer):
         num_groups: int | None = None,
         intermediate_dim: int,
         rotary_base: float | None = None,
-        normalizes_queries: bool = False,
+        qk_norm: bool = False,
         activation: str = "geglu",
         normalization: str = "rms_norm",
         use_bias: bool = False,
@@ -73,7 +73,7 @@ class PreNormBlock(keras.layers.Layer):
         self.num_groups = num_groups
         self.intermediate_dim = intermediate_dim
         self.rotary_base = rotary_base
-        self.normalizes_queries = normalizes_queries
+        self.qk_norm = qk_norm
         self.activation = activation
         self.normalization = normalization
         self.use_bias = use_bias
@@ -96,7 +96,7 @@ class PreNormBlock(keras.layers.Layer):
             num_heads=self.num_heads,
             num_groups=self.num_groups or self.num_heads,
             rotary_base=self.rotary_base,
-            normalizes_queries=self.normalizes_queries,
+            qk_norm=self.qk_norm,
             dropout=self.attention_dropout,
             epsilon=self.epsilon,
             name="attention",

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from tfattn.ops.shapes import inferred
+from tfattn.ops.backend import inferred
 
 
 class Projection(keras.layers.Layer):

@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from tfattn.layers.projection import Projection
-from tfattn.ops.recurrence import gru, lstm, scan
+from tfattn.ops.recurrence import gru, lstm, scan_rows
 
 # By name of the cell: its step, the number of gates and candidates that it computes, that of the tensors of its state.
 CELLS = {"gru": (gru, 3, 1), "lstm": (lstm, 4, 2)}
@@ -115,7 +115,7 @@ class Recurrent(keras.layers.Layer):
         state = self.transition.empty_state(ops.shape(x)[0]) if initial_state is None else initial_state
         inputs = self.input_projection(x)
         step = lambda state, inputs: self.transition(inputs, state)  # noqa: E731
-        outputs = scan(step, state, inputs, padding_mask, reverse=self.go_backwards)[0]
+        outputs = scan_rows(step, state, inputs, padding_mask, reverse=self.go_backwards)[0]
         return ops.cast(outputs, self.compute_dtype)
 
     def step(self, x: Any, state: tuple) -> tuple:

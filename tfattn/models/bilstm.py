@@ -9,11 +9,11 @@ from pydantic import PositiveFloat, PositiveInt
 from tfattn import features as feature_names
 from tfattn.config.types import Depth, Rate, Section, Size
 from tfattn.errors import ConfigError
+from tfattn.layers.bidirectional import BidirectionalLstm, check_halves
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.embeddings import EmbeddingTable
 from tfattn.layers.scalar_mix import ScalarMix
 from tfattn.layers.segment_pooler import SegmentPooler
-from tfattn.layers.two_way_lstm import TwoWayLstm, check_halves
 from tfattn.models.contracts.encoder import Encoder
 from tfattn.models.elmo import Elmo
 from tfattn.ops.attention import scaled_dot_product_attention
@@ -106,7 +106,9 @@ class Bilstm(Encoder):
                 self.mix.build()
                 width += elmo.hidden_dim
             widths = [width, *[hidden_dim] * (self.depth - 1), *([2 * hidden_dim] if attention else [])]
-            self.lstms = [TwoWayLstm(units=hidden_dim // 2, name=f"lstm_{index}") for index in range(len(widths))]
+            self.lstms = [
+                BidirectionalLstm(units=hidden_dim // 2, name=f"lstm_{index}") for index in range(len(widths))
+            ]
             self.dropouts = [Dropout(dropout, name=f"dropout_{index}") for index in range(len(widths))]
             for lstm, dropout, width in zip(self.lstms, self.dropouts, widths, strict=True):
                 lstm.build((None, None, width))

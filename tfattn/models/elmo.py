@@ -9,10 +9,10 @@ from pydantic import NonNegativeInt, PositiveFloat, PositiveInt
 from tfattn import features as feature_names
 from tfattn.config.types import Depth, Rate
 from tfattn.errors import ConfigError
+from tfattn.layers.bidirectional import BidirectionalLstm, check_halves
 from tfattn.layers.character_words import BEYOND, CharacterWords
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.segment_pooler import SegmentPooler
-from tfattn.layers.two_way_lstm import TwoWayLstm, check_halves
 from tfattn.models.contracts.encoder import DirectionalEncoder
 
 MOST_CHARACTERS = 50  # of a word
@@ -95,7 +95,7 @@ class Elmo(DirectionalEncoder):
                 name="words",
             )
             self.lstms = [
-                TwoWayLstm(
+                BidirectionalLstm(
                     units=cell_dim,
                     projection_dim=hidden_dim // 2,
                     cell_clip=cell_clip,

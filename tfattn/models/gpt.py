@@ -48,7 +48,7 @@ class Gpt(Attends, Decoder):
         activation: gelu_approximate (GPT-2), gelu, relu, relu_squared, silu (Swish), sigmoid, tanh; or glu, reglu,
             geglu or swiglu, which have a gate.
         use_bias: whether the linear maps of the blocks add a learned vector.
-        normalizes_queries: whether queries and keys are normalized by their root mean squares before they meet.
+        qk_norm: whether queries and keys are normalized by their root mean squares before they meet.
         tied: whether the vectors of tokens are also those of the output; else the output has a table of its own.
         logit_soft_cap: c, by which logits are bounded as c tanh(logits / c); null does not.
         token_dropout: the fraction of the vocabulary whose vectors are 0 in a training step, wherever they stand.
@@ -93,7 +93,7 @@ class Gpt(Attends, Decoder):
         normalization: Normalization = "layer_norm",
         activation: Activation = "gelu_approximate",
         use_bias: bool = True,
-        normalizes_queries: bool = False,
+        qk_norm: bool = False,
         tied: bool = True,
         logit_soft_cap: PositiveFloat | None = None,
         token_dropout: Rate = 0.0,
@@ -138,7 +138,7 @@ class Gpt(Attends, Decoder):
                     num_groups=self.num_groups,
                     intermediate_dim=intermediate_dim,
                     rotary_base=rotary_base if positions == "rotary" else None,
-                    normalizes_queries=normalizes_queries,
+                    qk_norm=qk_norm,
                     activation=activation,
                     normalization=normalization,
                     use_bias=use_bias,

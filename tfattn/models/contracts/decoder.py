@@ -20,7 +20,7 @@ class Decoder(Model):
     changes nothing.
 
     To write, `prefill` reads the prompts and `step` one token after the other; the logits are those of `call`. Caches
-    grow where they are settled.
+    grow where they are merged.
 
     Attributes:
         vocabulary_size: V, the number of token ids.
@@ -75,7 +75,7 @@ class Decoder(Model):
 
         Args:
             token_ids: (B,) int.
-            cache: a settled one, with a position that is free.
+            cache: a merged one, with a position that is free.
 
         Returns:
             the logits (B, V) float32 of the next token, and the cache.
