@@ -9,9 +9,9 @@ from tfattn import features as feature_names
 from tfattn.config.relations import Divides
 from tfattn.config.types import Activation, Depth, Normalization, Rate, Size
 from tfattn.layers.embeddings import Embeddings, EmbeddingTable
-from tfattn.layers.encoder_block import EncoderBlock
 from tfattn.layers.normalization import normalization_layer
 from tfattn.layers.pooler import Pooler
+from tfattn.layers.transformer_block import TransformerBlock
 from tfattn.models.contracts.attends import Attends
 from tfattn.models.contracts.encoder import PretrainableEncoder
 from tfattn.ops import masks
@@ -92,28 +92,26 @@ class Bert(Attends, PretrainableEncoder):
         self.initializer_range = initializer_range
         self.head_activation = activation if activation in ACTIVATIONS else "gelu"
         with self.name_scope():
-            common = {
-                "normalization": normalization,
-                "layer_norm_epsilon": layer_norm_epsilon,
-                "initializer_range": initializer_range,
-            }
+            common = {"normalization": normalization, "initializer_range": initializer_range}
             self.embeddings = Embeddings(
                 vocabulary_size=vocabulary_size,
                 hidden_dim=hidden_dim,
                 max_sequence_length=max_sequence_length,
                 num_segments=num_segments,
                 dropout=dropout,
+                layer_norm_epsilon=layer_norm_epsilon,
                 name="embeddings",
                 **common,
             )
             self.blocks = [
-                EncoderBlock(
+                TransformerBlock(
                     num_heads=num_heads,
                     intermediate_dim=intermediate_dim,
                     dropout=dropout,
                     attention_dropout=dropout if attention_dropout is None else attention_dropout,
                     activation=activation,
                     norm=norm,
+                    epsilon=layer_norm_epsilon,
                     name=f"block_{index}",
                     **common,
                 )

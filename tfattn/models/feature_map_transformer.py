@@ -10,11 +10,12 @@ from tfattn.config.types import Activation, Depth, Normalization, Rate, Size
 from tfattn.errors import ConfigError
 from tfattn.features import ESSENTIAL_FEATURES, NUMERIC, POOLED_OUTPUT
 from tfattn.layers.embeddings import EmbeddingTable
-from tfattn.layers.encoder_block import EncoderBlock
+from tfattn.layers.transformer_block import TransformerBlock
 from tfattn.models.contracts.table_encoder import TableEncoder
 from tfattn.ops.feature_maps import feature_map, side
 
 CHANNELS = 64
+LAYER_NORM_EPSILON = 1e-12
 DECIDING_CHANNELS = (128, 64)
 POOLED_DIM = 128
 
@@ -91,13 +92,14 @@ class FeatureMapTransformer(TableEncoder):
                 EmbeddingTable(num_rows=edge**2, width=CHANNELS, name="position") if positions == "learned" else None
             )
             self.blocks = [
-                EncoderBlock(
+                TransformerBlock(
                     num_heads=num_heads,
                     intermediate_dim=intermediate_dim,
                     dropout=dropout,
                     attention_dropout=dropout,
                     activation=activation,
                     normalization=normalization,
+                    epsilon=LAYER_NORM_EPSILON,
                     name=f"block_{index}",
                 )
                 for index in range(num_layers)

@@ -11,9 +11,9 @@ from tfattn.config.types import Activation, Depth, Normalization, Rate, Size
 from tfattn.errors import ConfigError
 from tfattn.features import CATEGORY_IDS, COLUMN_ATTENTION, MISSING, NUMERIC, PIECEWISE, POOLED_OUTPUT
 from tfattn.layers.column_tokens import CategoryTokens, ClassToken, MissingTokens
-from tfattn.layers.encoder_block import EncoderBlock
 from tfattn.layers.normalization import normalization_layer
 from tfattn.layers.numeric_tokens import LinearTokens, PeriodicTokens, PiecewiseLinearTokens
+from tfattn.layers.transformer_block import TransformerBlock
 from tfattn.models.contracts.attends import Attends
 from tfattn.models.contracts.table_encoder import TableEncoder
 from tfattn.ops.attention_record import ENCODER, AttentionRecord, recorded
@@ -130,7 +130,7 @@ class FeatureTokenizerTransformer(Attends, TableEncoder):
             self.class_token = ClassToken(name="class_token")
             self.tokens.append(self.class_token)
             self.blocks = [
-                EncoderBlock(
+                TransformerBlock(
                     num_heads=num_heads,
                     intermediate_dim=intermediate_dim or hidden_dim * 4 // 3,
                     dropout=dropout,
@@ -139,7 +139,7 @@ class FeatureTokenizerTransformer(Attends, TableEncoder):
                     activation=activation,
                     normalization=normalization,
                     norm="pre" if index else "pre_feed_forward",
-                    layer_norm_epsilon=LAYER_NORM_EPSILON,
+                    epsilon=LAYER_NORM_EPSILON,
                     # The variance of a uniform distribution between -1/sqrt(D) and 1/sqrt(D).
                     initializer_range=(3 * hidden_dim) ** -0.5,
                     name=f"block_{index}",

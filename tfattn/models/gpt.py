@@ -13,10 +13,11 @@ from tfattn.config.types import Activation, Depth, Normalization, Rate, Size
 from tfattn.decoding.cache import Cache
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.embeddings import EmbeddingTable
+from tfattn.layers.key_value_cache import GrowingCache
 from tfattn.layers.normalization import normalization_layer
 from tfattn.layers.positions import check_heads
-from tfattn.layers.pre_norm_block import PreNormBlock
 from tfattn.layers.token_tables import logits
+from tfattn.layers.transformer_block import TransformerBlock
 from tfattn.models.contracts.attends import Attends
 from tfattn.models.contracts.decoder import Decoder
 from tfattn.ops import masks
@@ -133,12 +134,13 @@ class Gpt(Attends, Decoder):
             self.token_kept = Dropout(token_dropout, name="token_dropout", dtype="float32")
             self.embedding_dropout = Dropout(dropout, name="embedding_dropout")
             self.blocks = [
-                PreNormBlock(
+                TransformerBlock(
                     num_heads=num_heads,
                     num_groups=self.num_groups,
                     intermediate_dim=intermediate_dim,
                     rotary_base=rotary_base if positions == "rotary" else None,
                     qk_norm=qk_norm,
+                    norm="pre",
                     activation=activation,
                     normalization=normalization,
                     use_bias=use_bias,
@@ -193,8 +195,8 @@ class Gpt(Attends, Decoder):
         mask, read = cache.visible(is_real), []
         x = self._embedded(token_ids, positions, training=False)
         for block, past, recent in zip(self.blocks, cache.past, cache.recent, strict=True):
-            x, recent = block(x, attention_mask=mask, positions=positions, past=past, recent=recent)
-            read.append(recent)
+            x, extended = block(x, attention_mask=mask, positions=positions, cache=GrowingCache(past, recent))
+            read.append(extended.recent)
         return self.final_norm(x), cache.extended(read, is_real)
 
     def next_logits(self, x: Any) -> Any:

@@ -13,7 +13,7 @@ from tfattn.layers.embeddings import Embeddings, EmbeddingTable
 from tfattn.layers.normalization import normalization_layer
 from tfattn.layers.pooler import Pooler
 from tfattn.layers.positions import check_heads
-from tfattn.layers.pre_norm_block import PreNormBlock
+from tfattn.layers.transformer_block import TransformerBlock
 from tfattn.models.contracts.attends import Attends
 from tfattn.models.contracts.encoder import PretrainableEncoder
 from tfattn.ops import masks
@@ -111,9 +111,10 @@ class ModernBert(Attends, PretrainableEncoder):
                 **common,
             )
             self.blocks = [
-                PreNormBlock(
+                TransformerBlock(
                     num_heads=num_heads,
                     intermediate_dim=intermediate_dim,
+                    norm="pre",
                     activation=activation,
                     rotary_base=BASE if positions == "rotary" else None,
                     use_bias=use_bias,

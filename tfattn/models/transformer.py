@@ -12,10 +12,11 @@ from tfattn.decoding.rows import pick
 from tfattn.features import LOGITS, PADDING_MASK, TARGET_IDS, TOKEN_IDS
 from tfattn.layers.decoder_block import DecoderBlock
 from tfattn.layers.embeddings import EmbeddingTable
-from tfattn.layers.encoder_block import EncoderBlock
+from tfattn.layers.key_value_cache import BeamCache
 from tfattn.layers.normalization import normalization_layer
 from tfattn.layers.positions import Positions, check_heads
 from tfattn.layers.token_tables import logits, token_tables
+from tfattn.layers.transformer_block import TransformerBlock
 from tfattn.models.contracts.attends import Attends
 from tfattn.models.contracts.encoder_decoder import EncoderDecoder
 from tfattn.ops import masks
@@ -138,10 +139,10 @@ class Transformer(Attends, EncoderDecoder):
                 "activation": activation,
                 "norm": norm,
                 "normalization": normalization,
-                "layer_norm_epsilon": layer_norm_epsilon,
+                "epsilon": layer_norm_epsilon,
                 "initializer_range": initializer_range,
             }
-            self.encoder = [EncoderBlock(name=f"encoder_{index}", **common) for index in range(num_layers)]
+            self.encoder = [TransformerBlock(name=f"encoder_{index}", **common) for index in range(num_layers)]
             self.decoder = [
                 DecoderBlock(name=f"decoder_{index}", **common) for index in range(decoder_layers or num_layers)
             ]
@@ -200,8 +201,8 @@ class Transformer(Attends, EncoderDecoder):
             the caches, for each block twice (B, H, W, max_length, K), and the origins (B, W, max_length) int32.
         """
         batch = ops.shape(memory[PADDING_MASK])[0]
-        caches = [block.self_attention.empty_cache(batch, max_length, num_beams) for block in self.decoder]
-        return tuple(caches), ops.zeros((batch, num_beams, max_length), "int32")
+        caches = [block.self_attention.empty_beams(batch, max_length, num_beams) for block in self.decoder]
+        return tuple((cache.keys, cache.values) for cache in caches), ops.zeros((batch, num_beams, max_length), "int32")
 
     def step(self, token_ids: Any, index: Any, memory: dict[str, Any], state: Any) -> tuple[Any, Any, Any]:
         caches, origins = state
@@ -209,15 +210,19 @@ class Transformer(Attends, EncoderDecoder):
         # The token that is read now is written to the beam's own cache.
         own = ops.arange(origins.shape[1], dtype="int32")[:, None]
         origins = ops.where(ops.arange(ops.shape(origins)[2], dtype="int32") == indices, own, origins)
-        common = {**self._common(memory, indices), "beam_mask": masks.continued(origins, index), "cache_index": index}
+        common = {**self._common(memory, indices), "beam_mask": masks.continued(origins, index)}
         x = self.target_positions(self.target_token(token_ids[:, None]), indices)
         aligning = max(len(self.decoder) - 2, 0)
         new_caches = []
         for layer, (block, cache) in enumerate(zip(self.decoder, caches, strict=True)):
             x, cache, weights = block(
-                x, _layer_memory(memory, layer), cache=cache, return_attention_scores=True, **common
+                x,
+                _layer_memory(memory, layer),
+                cache=BeamCache(*cache, ops.cast(index, "int32")),
+                return_attention_scores=True,
+                **common,
             )
-            new_caches.append(cache)
+            new_caches.append((cache.keys, cache.values))
             if layer == aligning:
                 alignment = ops.sum(ops.cast(weights[:, :, 0], "float32"), axis=1)  # (B W, H, 1, S) -> (B W, S)
         # In float32: half precision would make many logits equal, and so the choice between them arbitrary.

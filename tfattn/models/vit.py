@@ -15,7 +15,7 @@ from tfattn.layers.column_tokens import ClassToken
 from tfattn.layers.grid_positions import GridPositions
 from tfattn.layers.image_tokens import ConvolutionalTokens, PatchTokens
 from tfattn.layers.normalization import normalization_layer
-from tfattn.layers.pre_norm_block import PreNormBlock
+from tfattn.layers.transformer_block import TransformerBlock
 from tfattn.models.contracts.attends import Attends
 from tfattn.models.contracts.image_encoder import ImageEncoder
 from tfattn.ops.attention_record import ENCODER, AttentionRecord, recorded
@@ -148,9 +148,10 @@ class Vit(Attends, ImageEncoder):
                 **ranged,
             )
             self.blocks = [
-                PreNormBlock(
+                TransformerBlock(
                     num_heads=num_heads,
                     intermediate_dim=intermediate_dim,
+                    norm="pre",
                     activation=activation,
                     normalization=normalization,
                     use_bias=use_bias,
