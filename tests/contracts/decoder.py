@@ -103,7 +103,7 @@ def _check_reading_equals_the_whole(model: Decoder, features: dict, close: dict)
         for number, size in enumerate(sizes):
             x, cache = at_once(model.read)(token_ids[:, begin : begin + size], cache)
             np.testing.assert_allclose(array(model.next_logits(x)), logits[:, begin : begin + size], **close)
-            cache = cache.settled(2) if number % 2 else cache
+            cache = cache.merged(2) if number % 2 else cache
             begin += size
         assert int(cache.lengths[0]) == LENGTH
 
@@ -112,7 +112,7 @@ def _check_padding_changes_nothing(model: Decoder, features: dict, close: dict) 
     """Prompts of different lengths in a batch, and what is written after them, equal each alone."""
     more = np.array([[5, 3], [2, 2], [4, 9]], "int32")
     after, cache = at_once(model.prefill)(features[TOKEN_IDS], features[PADDING_MASK])
-    cache = cache.settled(2)
+    cache = cache.merged(2)
     steps = [after]
     for column in more.T:
         logits, cache = at_once(model.step)(column, cache)
@@ -129,7 +129,7 @@ def _check_what_is_dropped_was_never_read(model: Decoder, features: dict, close:
     read = at_once(model.read)
     _, cache = read(token_ids[:, :4], model.empty_cache(1))
     _, draft = read(token_ids[:, 4:6] * 0 + 9, cache)
-    x, _ = read(token_ids[:, 4:], draft.without_newest(np.array([2], "int32")))
+    x, _ = read(token_ids[:, 4:], draft.drop_last(np.array([2], "int32")))
     np.testing.assert_allclose(array(model.next_logits(x)), logits_of(model, features)[:1, 4:], **close)
 
 
@@ -142,7 +142,7 @@ def _check_a_loop_can_carry_the_cache(model: Decoder, features: dict, close: dic
             logits, cache = model.step(ops.cast(ops.argmax(logits, axis=-1), "int32"), cache)
             return index + 1, logits, cache
 
-        loop = (ops.zeros((), dtype="int32"), logits, cache.settled(3))
+        loop = (ops.zeros((), dtype="int32"), logits, cache.merged(3))
         return ops.while_loop(lambda index, *_: index < 3, one, loop)[1]
 
     written = array(compiled(write)(features[TOKEN_IDS], features[PADDING_MASK]))

@@ -9,10 +9,10 @@ from keras import ops
 from tests.decoding.chains import END, START, Recurrent, numbers, only_tensorflow, texts
 from tfattn.decoding.beam import beam_search
 from tfattn.decoding.greedy import greedy
-from tfattn.decoding.rounds import STEPS
+from tfattn.decoding.rounds import CACHE_BLOCK
 from tfattn.decoding.sampling import sample
 
-OPTIONS = {"end_id": END, "max_length": 3 * STEPS, "suppressed_ids": (0, START), "source_length": 30}
+OPTIONS = {"end_id": END, "max_length": 3 * CACHE_BLOCK, "suppressed_ids": (0, START), "source_length": 30}
 SEARCHES = {
     "greedy": greedy,
     "beam": functools.partial(beam_search, num_beams=3, num_results=2, length_penalty=0.6),
@@ -71,10 +71,12 @@ def test_room_for_all_positions_is_made_beforehand_where_rows_stay(kind, model):
 def test_rows_that_leave_change_nothing(kind, in_graph, model):
     import tensorflow as tf
 
-    sources, limits = tf.constant(model.sources(BATCH)), tf.constant([0, 5, 3 * STEPS, 3 * STEPS] * 5)
+    sources, limits = tf.constant(model.sources(BATCH)), tf.constant([0, 5, 3 * CACHE_BLOCK, 3 * CACHE_BLOCK] * 5)
     expected = written(model, kind, sources, length_limit=limits)
     lengths = numbers(expected).lengths
-    assert lengths.max() > 2 * STEPS and len(set(lengths.reshape(-1).tolist())) > 3, "texts of one round and of many"
+    assert lengths.max() > 2 * CACHE_BLOCK and len(set(lengths.reshape(-1).tolist())) > 3, (
+        "texts of one round and of many"
+    )
 
     def write(sources, limits):
         return written(model, kind, sources, length_limit=limits, shrink_batch=True)
@@ -94,7 +96,7 @@ def test_a_graph_of_any_sizes_takes_no_rows_too(kind, model):
     def write(sources, max_length):
         return written(model, kind, sources, max_length=max_length, shrink_batch=True, **options)
 
-    for batch, length in ((4, 2 * STEPS + 1), (1, 3), (0, 5)):
+    for batch, length in ((4, 2 * CACHE_BLOCK + 1), (1, 3), (0, 5)):
         sources = tf.constant(model.sources(4)[:batch])
         answer = write(sources, length)
         assert answer.token_ids.shape[0] == batch and answer.token_ids.shape[-1] == length
@@ -129,7 +131,7 @@ def test_steps_have_ever_fewer_rows_and_ever_more_room(kind, model):
     steps, rows, _ = zip(*seen, strict=True)
     assert steps == tuple(range(len(steps)))
     assert rows[0] == BATCH * beams and rows[-1] < rows[0] / 2 and list(rows) == sorted(rows, reverse=True)
-    assert all(index < room <= index + STEPS for index, _, room in seen)
+    assert all(index < room <= index + CACHE_BLOCK for index, _, room in seen)
     # No row stays long after its end: a step has at most an eighth more than write.
     lengths = numbers(answer).lengths.reshape(BATCH, -1).max(axis=1)
     if kind != "beam":

@@ -53,14 +53,14 @@ def test_decoding_with_a_cache_equals_the_whole_at_once(norm, positions):
     memory = layer.memory_of(SOURCE)
     whole, all_scores = layer(X, memory, source_mask=MASK, positions=positions, return_attention_scores=True)
     assert tuple(all_scores.shape) == (2, 2, 5, 6)
-    cache = layer.self_attention.empty_cache(2, 7)
+    cache = layer.self_attention.empty_beams(2, 7)
     for step in range(5):
         answer, cache, scores = layer(
             X[:, step : step + 1],
             memory,
             source_mask=MASK,
             cache=cache,
-            cache_index=step,
+            beam_mask=masks.causal(1, 7, step),
             positions=None if positions is None else positions[step : step + 1],
             return_attention_scores=True,
         )

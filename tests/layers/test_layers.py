@@ -10,18 +10,17 @@ from tfattn.layers.cross_attention import CrossAttention
 from tfattn.layers.decoder_block import DecoderBlock
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.embeddings import Embeddings, EmbeddingTable
-from tfattn.layers.encoder_block import EncoderBlock
 from tfattn.layers.feed_forward import FeedForward
 from tfattn.layers.grid_positions import GridPositions
 from tfattn.layers.image_tokens import ConvolutionalTokens, PatchTokens
 from tfattn.layers.multi_head_attention import MultiHeadAttention
-from tfattn.layers.norm import LayerNormalization, NoNormalization, RmsNormalization
+from tfattn.layers.normalization import LayerNormalization, NoNormalization, RmsNormalization
 from tfattn.layers.numeric_tokens import ColumnProjection, LinearTokens, PeriodicTokens, PiecewiseLinearTokens
 from tfattn.layers.pooler import Pooler
 from tfattn.layers.positions import Positions
-from tfattn.layers.pre_norm_block import PreNormBlock
 from tfattn.layers.projection import Projection
 from tfattn.layers.stochastic_depth import StochasticDepth
+from tfattn.layers.transformer_block import TransformerBlock
 
 DRAW = np.random.default_rng(0)
 X = DRAW.normal(size=(3, 5, 8)).astype("float32")
@@ -30,6 +29,7 @@ IDS = DRAW.integers(0, 11, size=(3, 5)).astype("int32")
 SEGMENTS = DRAW.integers(0, 2, size=(3, 5)).astype("int32")
 MISSING = np.array([[1, 0, 0, 1, 0], [0, 1, 1, 0, 0], [0, 0, 0, 0, 1]], "float32")
 BLOCK = {"num_heads": 2, "intermediate_dim": 16, "dropout": 0.0, "attention_dropout": 0.0}
+GATED = {"norm": "pre", "activation": "geglu", "normalization": "rms_norm", "use_bias": False, "qk_norm": True}
 DECODER = {**BLOCK, "initializer_range": None}
 
 
@@ -72,29 +72,24 @@ LAYERS = [
     pytest.param(MultiHeadAttention, {"num_heads": 2, "use_bias": False}, [X], (3, 5, 8), id="attention, no biases"),
     pytest.param(MultiHeadAttention, {"num_heads": 2}, [X], (3, 5, 8), id="attention"),
     pytest.param(MultiHeadAttention, {"num_heads": 2, "is_causal": True}, [X], (3, 5, 8), id="causal attention"),
-    pytest.param(EncoderBlock, {**BLOCK, "norm": "post"}, [X], (3, 5, 8), id="post-norm block"),
-    pytest.param(EncoderBlock, {**BLOCK, "norm": "pre"}, [X], (3, 5, 8), id="pre-norm block"),
+    pytest.param(TransformerBlock, {**BLOCK, "norm": "post"}, [X], (3, 5, 8), id="post-norm block"),
+    pytest.param(TransformerBlock, {**BLOCK, "norm": "pre"}, [X], (3, 5, 8), id="pre-norm block"),
     pytest.param(
-        EncoderBlock,
+        TransformerBlock,
         {**BLOCK, "norm": "pre", "normalization": "rms_norm", "activation": "glu"},
         [X],
         (3, 5, 8),
         id="pre-norm block of other parts",
     ),
-    pytest.param(EncoderBlock, {**BLOCK, "norm": "pre_feed_forward"}, [X], (3, 5, 8), id="block that starts unnormed"),
     pytest.param(
-        PreNormBlock,
-        {"num_heads": 2, "intermediate_dim": 16, "initializer_range": 0.5},
+        TransformerBlock, {**BLOCK, "norm": "pre_feed_forward"}, [X], (3, 5, 8), id="block that starts unnormed"
+    ),
+    pytest.param(
+        TransformerBlock,
+        {**BLOCK, **GATED, "initializer_range": 0.5},
         [X],
         (3, 5, 8),
         id="gated pre-norm block",
-    ),
-    pytest.param(
-        PreNormBlock,
-        {**BLOCK, "normalization": "layer_norm", "activation": "gelu", "use_bias": True},
-        [X],
-        (3, 5, 8),
-        id="pre-norm block with biases",
     ),
     pytest.param(ColumnProjection, {"units": 6}, [X], (3, 5, 6), id="column projection"),
     pytest.param(LinearTokens, {"width": 6}, [X[:, 0]], (3, 8, 6), id="linear tokens"),

@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 
+from tfattn.layers.key_value_cache import BeamCache, GrowingCache
 from tfattn.layers.multi_head_attention import MultiHeadAttention
 from tfattn.ops import masks
 
@@ -62,13 +63,16 @@ def test_causal_position_ignores_what_follows():
 def test_decoding_with_a_cache_equals_the_whole_at_once(prompt):
     attention = layer(is_causal=True)
     whole = array(attention(X))
-    cache = attention.empty_cache(2, 9)
-    assert [tuple(part.shape) for part in cache] == [(2, 2, 1, 9, 4)] * 2
-    first, cache = attention(X[:, :prompt], cache=cache, cache_index=0)
+    cache = attention.empty_beams(2, 9)
+    assert [tuple(part.shape) for part in cache[:2]] == [(2, 2, 1, 9, 4)] * 2
+    first, cache = attention(X[:, :prompt], attention_mask=masks.causal(prompt, 9), cache=cache)
     steps = [array(first)]
     for step in range(prompt, 6):
         answer, cache, scores = attention(
-            X[:, step : step + 1], cache=cache, cache_index=np.int32(step), return_attention_scores=True
+            X[:, step : step + 1],
+            attention_mask=masks.causal(1, 9, step),
+            cache=cache,
+            return_attention_scores=True,
         )
         steps.append(array(answer))
         assert (array(scores)[..., step + 1 :] == 0).all()
@@ -78,8 +82,9 @@ def test_decoding_with_a_cache_equals_the_whole_at_once(prompt):
 def test_rows_of_a_cache_may_be_reordered_with_their_sequences():
     attention = layer(is_causal=True)
     whole = array(attention(X[::-1]))
-    _, cache = attention(X[:, :5], cache=attention.empty_cache(2, 6), cache_index=0)
-    answer, _ = attention(X[::-1, 5:], cache=[part[::-1] for part in cache], cache_index=5)
+    _, cache = attention(X[:, :5], attention_mask=masks.causal(5, 6), cache=attention.empty_beams(2, 6))
+    reordered = BeamCache(cache.keys[::-1], cache.values[::-1], cache.index)
+    answer, _ = attention(X[::-1, 5:], attention_mask=masks.causal(1, 6, 5), cache=reordered)
     np.testing.assert_allclose(array(answer)[:, 0], whole[:, 5], rtol=1e-5, atol=1e-6)
 
 
@@ -87,13 +92,13 @@ def test_beams_see_what_they_go_on_from_in_caches_that_stay():
     attention, draw, steps = layer(is_causal=True), np.random.default_rng(2), 5
     attention.build((None, None, 8))
     written = draw.normal(size=(2, 3, 0, 8)).astype("float32")  # (B, W, T, D), of each beam all that it goes on from
-    cache, origins = attention.empty_cache(2, steps, 3), np.zeros((2, 3, steps), "int32")
+    cache, origins = attention.empty_beams(2, steps, 3), np.zeros((2, 3, steps), "int32")
     for step in range(steps):
         new = draw.normal(size=(2, 3, 1, 8)).astype("float32")
         written = np.concatenate([written, new], axis=2)
         origins[:, :, step] = np.arange(3)
         mask = masks.continued(origins, step)
-        answer, cache = attention(new.reshape(6, 1, 8), attention_mask=mask, cache=cache, cache_index=step)
+        answer, cache = attention(new.reshape(6, 1, 8), attention_mask=mask, cache=cache)
         whole = array(attention(written.reshape(6, step + 1, 8)))
         np.testing.assert_allclose(array(answer)[:, 0], whole[:, -1], rtol=1e-5, atol=1e-6)
         beams = draw.integers(0, 3, size=(2, 3))[..., None]
@@ -106,8 +111,10 @@ def test_rotary_positions_count_by_their_distances():
     near = array(attention(X, positions=np.arange(6)))
     np.testing.assert_allclose(array(attention(X, positions=np.arange(6) + 9)), near, rtol=1e-4, atol=1e-5)
     assert np.abs(array(attention(X)) - near).max() > 1e-2
-    first, cache = attention(X[:, :4], cache=attention.empty_cache(2, 6), cache_index=0, positions=np.arange(4))
-    second, _ = attention(X[:, 4:], cache=cache, cache_index=4, positions=np.arange(4, 6))
+    first, cache = attention(
+        X[:, :4], attention_mask=masks.causal(4, 6), cache=attention.empty_beams(2, 6), positions=np.arange(4)
+    )
+    second, _ = attention(X[:, 4:], attention_mask=masks.causal(2, 6, 4), cache=cache, positions=np.arange(4, 6))
     answer = np.concatenate([array(first), array(second)], axis=1)
     np.testing.assert_allclose(answer, near, rtol=1e-5, atol=1e-6)
 
@@ -141,3 +148,28 @@ def test_dropout_acts_in_training_alone():
 def test_heads_must_divide_the_width():
     with pytest.raises(ValueError, match="num_heads: expected a divisor of the width 8, received 3"):
         MultiHeadAttention(num_heads=3).build((1, 5, 8))
+
+
+@pytest.mark.parametrize("num_groups", [2, 1])
+def test_a_growing_cache_gives_what_reading_all_at_once_gives(num_groups):
+    attention = layer(num_groups=num_groups, qk_norm=True)
+    whole = array(attention(X, attention_mask=np.tri(6, dtype=bool), positions=np.arange(6)))
+    nothing = np.zeros((2, num_groups, 0, 4), "float32")
+    cache, steps = GrowingCache((nothing, nothing), (nothing, nothing)), []
+    for begin, end in ((0, 3), (3, 4), (4, 6)):
+        seen = np.tri(end, dtype=bool)[begin:]
+        new = X[:, begin:end]
+        answer, cache = attention(new, attention_mask=seen, positions=np.arange(begin, end), cache=cache)
+        if begin == 3:  # what is recent becomes past
+            cache = GrowingCache(cache.recent, (nothing, nothing))
+        steps.append(array(answer))
+    np.testing.assert_allclose(np.concatenate(steps, axis=1), whole, rtol=1e-5, atol=1e-5)
+
+
+def test_a_bias_is_added_to_the_scores_of_each_head():
+    attention, distances = layer(), -np.abs(np.arange(6)[:, None] - np.arange(6)).astype("float32")
+    slopes = np.array([0.5, 0.25], "float32")[:, None, None]
+    _, scores = attention(X, return_attention_scores=True)
+    _, biased = attention(X, attention_bias=slopes * distances, return_attention_scores=True)  # ALiBi
+    expected = array(scores) * np.exp(slopes * distances)
+    np.testing.assert_allclose(array(biased), expected / expected.sum(-1, keepdims=True), rtol=1e-4, atol=1e-5)

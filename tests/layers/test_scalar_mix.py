@@ -17,9 +17,6 @@ class Mixed(ScalarMix):
     def call(self, *layers):
         return super().call(layers)
 
-    def compute_output_shape(self, *shapes):
-        return shapes[0]
-
 
 @pytest.mark.every_backend
 @pytest.mark.parametrize("normalize", [False, True])

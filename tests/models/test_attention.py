@@ -46,7 +46,7 @@ MODELS = {
     "modern_bert": (lambda: ModernBert(**SMALL), TEXT, SEQUENCE_OUTPUT, {"encoder": (2, 4, 6, 6)}),
     "gpt": (lambda: Gpt(**SMALL), TEXT, LOGITS, {"decoder": (2, 4, 6, 6)}),
     "grouped": (
-        lambda: Gpt(**SMALL, num_key_value_heads=2, positions="rotary", normalizes_queries=True),
+        lambda: Gpt(**SMALL, num_key_value_heads=2, positions="rotary", qk_norm=True),
         TEXT,
         LOGITS,
         {"decoder": (2, 4, 6, 6)},

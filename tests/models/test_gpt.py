@@ -28,7 +28,7 @@ LLAMA = {
 RECIPE = {
     "positions": "sinusoidal",
     "activation": "relu_squared",
-    "normalizes_queries": True,
+    "qk_norm": True,
     "tied": False,
     "logit_soft_cap": 5.0,
     "num_key_value_heads": 1,

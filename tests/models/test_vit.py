@@ -129,9 +129,11 @@ def test_dropout_and_stochastic_depth_act_in_training_alone():
 
 
 def test_stochastic_depth_rises_from_block_to_block():
-    rates = [block.stochastic_depth for block in vit(num_layers=5, stochastic_depth=0.2).blocks]
-    np.testing.assert_allclose(rates, [0, 0.05, 0.1, 0.15, 0.2])
-    assert vit(num_layers=1, stochastic_depth=0.2).blocks[0].stochastic_depth == 0
+    def rates(model):
+        return [depth.rate for block in model.blocks for depth in block.depths.values()]
+
+    np.testing.assert_allclose(rates(vit(num_layers=5, stochastic_depth=0.2)), np.repeat([0, 0.05, 0.1, 0.15, 0.2], 2))
+    assert rates(vit(num_layers=1, stochastic_depth=0.2)) == [0, 0]
 
 
 def test_a_batch_of_any_size_in_a_graph():

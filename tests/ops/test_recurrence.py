@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 
-from tfattn.ops.recurrence import gru, lstm, scan
+from tfattn.ops.recurrence import gru, lstm, scan, scan_rows
 
 pytestmark = pytest.mark.every_backend
 
@@ -49,7 +49,7 @@ def test_scan_equals_a_loop(reverse):
         return {"sum": state["sum"] + x, "last": (2.0 * x,)}
 
     zeros = keras.ops.zeros((2, 3))
-    states = scan(step, {"sum": zeros, "last": (zeros,)}, X, REAL, reverse=reverse)
+    states = scan_rows(step, {"sum": zeros, "last": (zeros,)}, X, REAL, reverse=reverse)
     total, last = np.zeros((2, 3)), np.zeros((2, 3))
     for position in reversed(range(5)) if reverse else range(5):
         seen = REAL[:, position, None]
@@ -60,5 +60,25 @@ def test_scan_equals_a_loop(reverse):
 
 
 def test_without_a_mask_all_is_real():
-    sums = scan(operator.add, keras.ops.zeros((2, 3)), X)
+    sums = scan_rows(operator.add, keras.ops.zeros((2, 3)), X)
     np.testing.assert_allclose(array(sums), X.cumsum(axis=1), rtol=1e-5, atol=1e-6)
+
+
+def test_a_restart_forgets_all_before_it():
+    restarts = np.zeros((5, 2), bool)
+    restarts[2, 0] = True
+    x = X.swapaxes(0, 1)
+    sums = array(scan(operator.add, keras.ops.zeros((2, 3)), x, restarts=restarts))
+    np.testing.assert_allclose(sums[:, 1], x[:, 1].cumsum(0), rtol=1e-5)
+    np.testing.assert_allclose(sums[2:, 0], x[2:, 0].cumsum(0), rtol=1e-5)
+
+
+def test_a_projected_lstm_is_an_lstm_whose_output_is_multiplied_and_clipped():
+    inputs, recurrent = vector(0.0, np.log(3.0), 0.5, 0.0), vector(0.0, 0.0, 0.5, -np.log(3.0))
+    h, c = lstm(inputs, recurrent, (vector(9.0), vector(2.0)))
+    projected, same = lstm(inputs, recurrent, (vector(9.0), vector(2.0)), vector(2.0))
+    np.testing.assert_allclose(array(projected), 2 * array(h), rtol=1e-6)
+    np.testing.assert_allclose(array(same), array(c))
+    clips = {"cell_clip": 0.5, "projection_clip": 0.1}
+    h, c = lstm(inputs, recurrent, (vector(9.0), vector(2.0)), vector(2.0), **clips)
+    assert (array(h), array(c)) == (np.float32(0.1), np.float32(0.5))

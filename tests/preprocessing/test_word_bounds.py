@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 import tensorflow as tf
-from tfattn.formats.tag_schemes import spans, to_iob2
 
+from tfattn.formats.tag_schemes import spans, to_iob2
 from tfattn.preprocessing.word_bounds import at_word_bounds
 from tfattn.tasks.tagged_entities import tags_of
 

@@ -60,6 +60,6 @@ def test_sizes_that_ask_for_too_much(preset):
 
 def test_what_the_format_has_no_place_for_is_missing(preset):
     weights = pretrained.open(preset)
-    for changes in ({"tied": False}, {"normalizes_queries": True}):
+    for changes in ({"tied": False}, {"qk_norm": True}):
         with pytest.raises(CheckpointError, match="tensors are missing"):
             weights.load_into(Gpt(**{**weights.sizes(), **changes}))

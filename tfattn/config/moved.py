@@ -3,13 +3,13 @@
 from typing import Any
 
 from tfattn.config.read import KeyPath, Tree
-from tfattn.console import note
 from tfattn.errors import ConfigError
 
 MOVED_KEYS: dict[str, str] = {
     "training.seeds": "ensemble.seeds",
     "training.folds": "ensemble.folds",
     "data.labels": "data.targets.labels",
+    "model.normalizes_queries": "model.qk_norm",
 }
 # Values of a section's `name`, by the key of the section.
 MOVED_NAMES: dict[str, dict[str, str]] = {
@@ -25,37 +25,44 @@ MOVED_NAMES: dict[str, dict[str, str]] = {
 }
 
 
-def move(tree: Tree) -> None:
-    """Move keys and names of older versions to where they are now, and note each.
+def move(tree: Tree) -> list[str]:
+    """Move keys and names of older versions to where they are now.
+
+    Returns:
+        a note about each.
 
     Raises:
         ConfigError: a key is given under its old and its new name.
     """
-    for old, new in MOVED_KEYS.items():
-        _move_key(tree, tuple(old.split(".")), tuple(new.split(".")))
+    notes = [note for old, new in MOVED_KEYS.items() for note in _move_key(tree, *map(_path, (old, new)))]
     for section, names in MOVED_NAMES.items():
         values = _section(tree, (section,))
         if isinstance(name := values.get("name"), str) and name in names:
             values["name"] = names[name]
-            note(f"{tree.place((section, 'name'))}: {section}.name: `{name}` is now `{names[name]}`")
+            notes.append(f"{tree.place((section, 'name'))}: {section}.name: `{name}` is now `{names[name]}`")
+    return notes
 
 
-def _move_key(tree: Tree, old: KeyPath, new: KeyPath) -> None:
+def _path(key: str) -> KeyPath:
+    return tuple(key.split("."))
+
+
+def _move_key(tree: Tree, old: KeyPath, new: KeyPath) -> list[str]:
     source = _section(tree, old[:-1])
     if old[-1] not in source:
-        return
+        return []
     where = f"{tree.place(old)}: {'.'.join(old)}"
     target = tree.values
     for key in new[:-1]:
         target = target.setdefault(key, {})
         if not isinstance(target, dict):
-            return  # which is reported where the section is checked
+            return []  # which is reported where the section is checked
     if new[-1] in target:
         raise ConfigError("the key is given twice", where=where, remedy=f"Keep `{'.'.join(new)}`, its name now.")
     target[new[-1]] = source.pop(old[-1])
     for inner in [inner for inner in tree.places if inner[: len(old)] == old]:
         tree.places[(*new, *inner[len(old) :])] = tree.places.pop(inner)
-    note(f"{where}: the key is now `{'.'.join(new)}`")
+    return [f"{where}: the key is now `{'.'.join(new)}`"]
 
 
 def _section(tree: Tree, path: KeyPath) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from tfattn.config.moved import move
 from tfattn.config.read import KeyPath, Tree, parse_yaml, read_yaml
 from tfattn.config.schema import EMBEDDINGS, Config, check, keys_of
 from tfattn.config.wording import shown
+from tfattn.console import note
 from tfattn.errors import ConfigError
 
 HEADS = "num_heads"  # the one size of attention that the shapes of its weights do not tell
@@ -39,7 +40,8 @@ def resolve(path: str | Path, overrides: list[str] | None = None) -> Config:
         with _collecting(problems, unread, ()):
             _override(tree, override)
     with _collecting(problems, unread, ()):
-        move(tree)
+        for moved in move(tree):
+            note(moved)
     with _collecting(problems, unread, ("model",)):
         _fill_from_pretrained(tree)
     return check(tree, "pipeline", problems, unread)

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tfattn.data.transforms import Batch, Transform, integers, uniform
 from tfattn.features import NOISE_IDS, PADDING_MASK, SEQUENCE_IDS, TOKEN_IDS, WORDS_AFTER, WORDS_BEFORE
-from tfattn.ops.neighbors import WORDS_PER_NOISE
+from tfattn.ops.context_windows import WORDS_PER_NOISE
 
 LEFT_OUT, WINDOW, NOISE, EITHER = range(4)  # draws of a record
 

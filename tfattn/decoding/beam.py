@@ -8,7 +8,7 @@ from keras import ops
 
 from tfattn.decoding.history import History, Texts
 from tfattn.decoding.loop import Decoded, Step, row_limits
-from tfattn.decoding.rounds import LoopState, replaced, write_rows
+from tfattn.decoding.rounds import LoopState, decode_batch, replaced
 from tfattn.decoding.rows import largest, logsumexp, reorder_rows
 from tfattn.ops.indexing import pick
 
@@ -64,7 +64,7 @@ def beam_search(
         reorder: `reorder(state, beams (B, W))` returns the state after beam w of row b continues beam `beams[b, w]`. By
             default the state's tensors have B W rows, which are put in their new order.
         shrink_batch: whether rows that are done leave the batch, as for `greedy`: `step` and `reorder` then get N of B.
-        make_room: as for `write_rows`, of the state alone.
+        make_room: as for `decode_batch`, of the state alone.
 
     Returns:
         `Decoded`: token_ids (B, L) or (B, n, L), lengths, scores, alignment or None; best first. Where there are fewer
@@ -127,7 +127,7 @@ def beam_search(
         live=ops.broadcast_to(ops.where(own_beam == 0, 0.0, -np.inf), (batch, num_beams)),
         num_ended=ops.zeros((batch,), dtype="int32"),
     )
-    loop = write_rows(
+    loop = decode_batch(
         write_one,
         carried=search,
         records=(results, History.empty(max_length, batch, num_beams, source_length)),

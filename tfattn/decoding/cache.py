@@ -77,13 +77,13 @@ class Cache(NamedTuple):
             recent_mask=self.recent_mask[:, count:],
         )
 
-    def without_newest(self, count: Any) -> "Cache":
+    def drop_last(self, count: Any) -> "Cache":
         """Take back the last tokens that were read, such as wrong drafts: (B,) int of each text; they stay hidden."""
         places = ops.arange(ops.shape(self.recent_mask)[1], dtype="int32")
         kept = places < (ops.shape(self.recent_mask)[1] - count)[:, None]
         return self._replace(lengths=self.lengths - count, recent_mask=ops.logical_and(self.recent_mask, kept))
 
-    def settled(self, room: int) -> "Cache":
+    def merged(self, room: int) -> "Cache":
         """Let what is recent be past, and make room for as many new positions: R of them, all free."""
         past = [
             tuple(ops.concatenate(parts, axis=2) for parts in zip(*pairs, strict=True))

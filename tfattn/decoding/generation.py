@@ -7,8 +7,8 @@ import keras
 from keras import ops
 
 from tfattn.decoding.cache import Cache
-from tfattn.decoding.loop import Decoded, write
-from tfattn.decoding.rounds import STEPS, LoopState
+from tfattn.decoding.loop import Decoded, decode
+from tfattn.decoding.rounds import CACHE_BLOCK, LoopState
 from tfattn.decoding.rows import suppression_bias
 from tfattn.decoding.sampling import Sampling, draw
 from tfattn.ops.indexing import INDEX_DTYPE
@@ -84,7 +84,7 @@ def generate(
         penalties: of each row.
         length_limit: at most how many tokens a row gets, (B,) int; None stands for L.
         suppressed_ids: tokens that are never written.
-        is_last, num_likeliest: as for `write`.
+        is_last, num_likeliest: as for `decode`.
 
     Returns:
         `Decoded`, of what is written alone; scores and details are of the model's own probabilities, without
@@ -116,7 +116,7 @@ def generate(
     def make_room(state: _Reading, index: Any, until: Any) -> _Reading:
         return state._replace(cache=with_room(state.cache, index, until))
 
-    return write(
+    return decode(
         read,
         _Reading(cache, in_prompt, ops.zeros_like(in_prompt)),
         choose,
@@ -137,5 +137,5 @@ def goes_in_rounds() -> bool:
 
 
 def with_room(cache: Cache, index: Any, until: Any) -> Cache:
-    """Make room in a cache, as `write_rows` asks for it: of a round, or of the whole loop, which begins at 0."""
-    return cache.settled(STEPS if goes_in_rounds() else until)
+    """Make room in a cache, as `decode_batch` asks for it: of a round, or of the whole loop, which begins at 0."""
+    return cache.merged(CACHE_BLOCK if goes_in_rounds() else until)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tfattn.decoding.loop import Decoded, Step, write
+from tfattn.decoding.loop import Decoded, Step, decode
 from tfattn.decoding.rounds import LoopState
 from tfattn.decoding.rows import largest
 
@@ -50,7 +50,7 @@ def greedy(
     def choose(logits: Any, loop: LoopState) -> Any:
         return largest(logits, 1, suppressed_ids=suppressed_ids)[1][:, 0]
 
-    return write(
+    return decode(
         step,
         state,
         choose,

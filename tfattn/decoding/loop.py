@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
-from tfattn.decoding.rounds import LoopState, record, replaced, write_rows
+from tfattn.decoding.rounds import LoopState, decode_batch, record, replaced
 from tfattn.decoding.rows import largest, logsumexp
 from tfattn.ops.indexing import pick
 
@@ -48,7 +48,7 @@ class Details(NamedTuple):
     likeliest: Any
 
 
-def write(
+def decode(
     step: Step,
     state: Any,
     choose: Callable[[Any, LoopState], Any],
@@ -72,7 +72,7 @@ def write(
             and the loop; the tokens of rows that are done are not read.
         step, state, start_ids, end_id, max_length, length_limit, source_length, shrink_batch: as for `greedy`.
         end_id: also several.
-        make_room: as for `write_rows`, of the state alone.
+        make_room: as for `decode_batch`, of the state alone.
         is_last: `is_last(token_ids, loop)` tells which rows end with the tokens that they get, (N,) bool, for another
             reason than that it is their end. None: none.
         num_likeliest: n of the details; None for no details.
@@ -117,7 +117,7 @@ def write(
     if num_likeliest is not None:
         several = ops.zeros((max_length, batch, num_likeliest), dtype="float32")
         details = Details(ops.zeros((max_length, batch), dtype="float32"), ops.cast(several, "int32"), several)
-    loop = write_rows(
+    loop = decode_batch(
         write_one,
         carried=(state, start_ids),
         records=(texts, lengths, scores, alignments, details),

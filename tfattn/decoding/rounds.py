@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 from keras import ops, tree
 
-# A round takes at most STEPS steps, and ends early when one in LEAVING of its rows is done.
-STEPS = 8
-LEAVING = 8
+# A round takes at most CACHE_BLOCK steps, and ends early when one in COMPACTION_THRESHOLD of its rows is done.
+CACHE_BLOCK = 8
+COMPACTION_THRESHOLD = 8
 
 
 class LoopState(NamedTuple):
@@ -28,7 +28,7 @@ class LoopState(NamedTuple):
     records: Any
 
 
-def write_rows(
+def decode_batch(
     write_one: Callable[[LoopState], tuple[Any, Any, Any]],
     *,
     carried: Any,
@@ -79,9 +79,9 @@ def _rounds(
         here = ops.cast(ops.nonzero(ops.logical_not(loop.done))[0], "int32")
         rows, done = (ops.take(x, here, axis=0) for x in (loop.rows, loop.done))
         carried = tree.map_structure(lambda x, count: ops.take(x, _all_of(here, count), axis=0), loop.carried, counts)
-        until = ops.minimum(loop.index + STEPS, max_length)
+        until = ops.minimum(loop.index + CACHE_BLOCK, max_length)
         carried = make_room(carried, loop.index, until)
-        return _round(write_one, LoopState(loop.index, rows, done, carried, loop.records), until, LEAVING)
+        return _round(write_one, LoopState(loop.index, rows, done, carried, loop.records), until, COMPACTION_THRESHOLD)
 
     def shape(x: Any, changing: Sequence[int]) -> tf.TensorShape:
         return tf.TensorShape([None if axis in changing else size for axis, size in enumerate(x.shape)])
@@ -89,7 +89,7 @@ def _rounds(
     def changing(x: Any, longer: Any) -> list[int]:
         return [0, *(axis for axis, size in enumerate(longer.shape) if axis and size != x.shape[axis])]
 
-    longer = make_room(loop.carried, loop.index, ops.minimum(STEPS, max_length))
+    longer = make_room(loop.carried, loop.index, ops.minimum(CACHE_BLOCK, max_length))
     shapes = LoopState(
         index=shape(loop.index, ()),
         rows=shape(loop.rows, (0,)),

@@ -61,8 +61,8 @@ def largest(x: Any, k: int, *, suppressed_ids: Sequence[int] = ()) -> tuple[Any,
     groups = grouped(x, fill=-np.inf)
     _, num_groups, size = groups.shape
     # Each group with a suppressed column may look larger than it is and take the place of another.
-    deceptive = len({column // size for column in suppressed_ids})
-    _, best = ops.top_k(ops.max(groups, axis=-1), min(k + deceptive, num_groups))
+    shadowed_columns = len({column // size for column in suppressed_ids})
+    _, best = ops.top_k(ops.max(groups, axis=-1), min(k + shadowed_columns, num_groups))
     columns = ops.reshape(best[:, :, None] * size + ops.arange(size, dtype="int32"), (-1, best.shape[1] * size))
     candidates = ops.reshape(pick(groups, best), ops.shape(columns))
     if suppressed_ids:

@@ -5,14 +5,14 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
-from tfattn.decoding.loop import Decoded, Step, write
+from tfattn.decoding.counter_rng import uniform
+from tfattn.decoding.loop import Decoded, Step, decode
 from tfattn.decoding.rounds import LoopState
 from tfattn.decoding.rows import grouped, suppression_bias
-from tfattn.decoding.threefry import uniform
 from tfattn.ops.indexing import pick
 
 # Below this temperature the most probable token is taken: float32 would no longer tell the others apart.
-COLD = 1e-4
+GREEDY_TEMPERATURE = 1e-4
 # Of V tokens one is found in about ln V attempts. Only weights that are not numbers need more, and none would do.
 MAX_ATTEMPTS = 128
 
@@ -79,7 +79,7 @@ def sample(
             logits = logits + suppression_bias(suppressed_ids, logits.shape[-1])
         return draw(logits, settings.taken(loop.rows), index=loop.index, done=loop.done)
 
-    return write(
+    return decode(
         step,
         state,
         choose,
@@ -134,7 +134,7 @@ def draw(logits: Any, own: Sampling, *, index: Any, done: Any) -> Any:
         (N,) int32; the most probable token of a row whose weights are not numbers.
     """
     likeliest = ops.cast(ops.argmax(logits, axis=-1), "int32")
-    weights = ops.softmax(logits / ops.maximum(own.temperature, COLD)[:, None], axis=-1)
+    weights = ops.softmax(logits / ops.maximum(own.temperature, GREEDY_TEMPERATURE)[:, None], axis=-1)
     smallest = own.min_p * ops.max(weights, axis=-1)
 
     def draw_again(attempt: Any, weights: Any, token_ids: Any, is_accepted: Any) -> tuple:
@@ -143,7 +143,7 @@ def draw(logits: Any, own: Sampling, *, index: Any, done: Any) -> Any:
         token_ids = ops.where(is_accepted, token_ids, drawn)
         return attempt + 1, above, token_ids, ops.logical_or(is_accepted, is_allowed)
 
-    is_accepted = ops.logical_or(done, ops.logical_or(own.temperature < COLD, own.top_k == 1))
+    is_accepted = ops.logical_or(done, ops.logical_or(own.temperature < GREEDY_TEMPERATURE, own.top_k == 1))
     *_, token_ids, is_accepted = ops.while_loop(
         lambda attempt, *drawing: ops.logical_and(attempt < MAX_ATTEMPTS, ops.logical_not(ops.all(drawing[-1]))),
         draw_again,

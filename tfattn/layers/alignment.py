@@ -76,9 +76,6 @@ class Alignment(keras.layers.Layer):
             scores = dot_scores(query, key)
         return attend(scores, value, padding_mask)
 
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "score": self.score}
-
     def _product(self, x: Any, kernel: Any) -> Any:
         # As one product of two matrices, in the type of the policy; what follows needs float32.
         x, kernel = (ops.cast(value, self.compute_dtype) for value in (x, kernel))

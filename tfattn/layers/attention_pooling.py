@@ -44,9 +44,3 @@ class AttentionPooling(keras.layers.Layer):
     def fractions(self, x: Any) -> Any:
         """Compute how much each vector counts: (B, T, D) -> (B, T) float32, which sum to 1."""
         return ops.softmax(self.score(ops.cast(x, "float32"))[..., 0], axis=1)
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return (input_shape[0], input_shape[-1])
-
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "initializer_range": self.initializer_range}

@@ -6,7 +6,7 @@ from keras import ops
 
 from tfattn.layers.recurrent_decoder import RecurrentDecoder, by_source, flat
 from tfattn.ops.attention_record import Record
-from tfattn.ops.recurrence import scan
+from tfattn.ops.recurrence import scan_rows
 
 
 class BahdanauDecoder(RecurrentDecoder):
@@ -41,7 +41,7 @@ class BahdanauDecoder(RecurrentDecoder):
         state = self.first_state(memory)
         nothing = ops.zeros_like(memory["annotations"][:, 0])
         step = lambda carried, inputs: self._advance(inputs, carried[0], memory)[:2]  # noqa: E731
-        bottom, contexts = scan(step, (state[0], nothing), self.stack[0].input_projection(x))
+        bottom, contexts = scan_rows(step, (state[0], nothing), self.stack[0].input_projection(x))
         if record is not None:  # each step attends with the state before it
             before = ops.concatenate([state[0][0][:, None], bottom[0][:, :-1]], axis=1)
             record(self._gather(before, memory)[1][:, None])

@@ -37,9 +37,6 @@ class Highway(keras.layers.Layer):
         gate = ops.sigmoid(self.gate(x))
         return gate * ops.relu(self.transform(x)) + (1 - gate) * x
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return input_shape
-
 
 class CharacterWords(keras.layers.Layer):
     """The vectors of words by their characters: (N, W) int -> (N, P).
@@ -118,10 +115,3 @@ class CharacterWords(keras.layers.Layer):
         for layer in self.highways:
             x = layer(x)
         return self.projection(x)
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return (input_shape[0], self.units)
-
-    def get_config(self) -> dict[str, Any]:
-        names = ("units", "character_dim", "filters", "num_highways", "activation")
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}

@@ -46,12 +46,6 @@ class CategoryTokens(keras.layers.Layer):
         vectors = ops.take(self.embeddings, ops.cast(ids, "int32") + self.offsets, axis=0)
         return ops.cast(vectors + self.bias, self.compute_dtype)
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return (*input_shape, self.width)
-
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "width": self.width, "category_counts": self.category_counts}
-
     def _initialize(self, shape: tuple, dtype: Any = None) -> Any:
         known = np.ones((shape[0], 1), "float32")
         known[self.offsets] = 0.0
@@ -80,9 +74,6 @@ class MissingTokens(keras.layers.Layer):
     def call(self, tokens: Any, missing: Any) -> Any:
         return tokens + ops.cast(missing, tokens.dtype)[..., None] * self.vectors
 
-    def compute_output_shape(self, tokens_shape: tuple, missing_shape: tuple | None = None) -> tuple:
-        return tokens_shape
-
 
 class ClassToken(keras.layers.Layer):
     """The learned vector [CLS], put before the other tokens: (B, T, D) -> (B, 1 + T, D).
@@ -103,10 +94,6 @@ class ClassToken(keras.layers.Layer):
         batch, _, width = ops.shape(tokens)
         first = ops.broadcast_to(ops.cast(self.vector, tokens.dtype), (batch, 1, width))
         return ops.concatenate([first, tokens], axis=1)
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        batch, length, width = input_shape
-        return (batch, 1 + length, width)
 
 
 def uniform(width: int) -> keras.initializers.Initializer:

@@ -96,10 +96,3 @@ class CrossAttention(keras.layers.Layer):
         attention_weights = ops.reshape(attention_weights, (batch, self.num_heads, -1, length, source_length))
         attention_weights = ops.transpose(attention_weights, (0, 2, 1, 3, 4))  # (B, H, W T, S) -> (B W, H, T, S)
         return output, ops.reshape(attention_weights, (rows, self.num_heads, length, source_length))
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return input_shape
-
-    def get_config(self) -> dict[str, Any]:
-        own = {name: getattr(self, name) for name in ("num_heads", "dropout", "initializer_range")}
-        return {**super().get_config(), **own}

@@ -7,8 +7,9 @@ import keras
 from tfattn.layers.cross_attention import CrossAttention
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.feed_forward import FeedForward
+from tfattn.layers.key_value_cache import BeamCache
 from tfattn.layers.multi_head_attention import MultiHeadAttention
-from tfattn.layers.norm import normalization
+from tfattn.layers.normalization import normalization_layer
 from tfattn.ops.attention_record import CROSS, DECODER, AttentionRecord, recorded
 
 
@@ -27,18 +28,17 @@ class DecoderBlock(keras.layers.Layer):
         attention_dropout: the fraction of both attentions' weights that is dropped while training.
         activation: of FeedForward.
         norm: "post" normalizes the sums (the original), "pre" the input of each part (trains deep stacks more easily).
-        normalization: as the function `normalization` takes it.
-        layer_norm_epsilon: added to the variance, or mean square, before its root is taken.
+        normalization: as the function `normalization_layer` takes it.
+        epsilon: added to the variance, or mean square, before its root is taken.
         initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
 
     Call arguments:
         x: (B W, T, D); W > 1 rows of each source, next to each other, are beams, as in CrossAttention.
         memory: of `memory_of`, the keys and the values of the source, each (B, H, S, K).
         source_mask: as above, for B rows; None hides nothing.
-        cache: as in MultiHeadAttention, for decoding token by token, of W sequences for each of B rows.
-        beam_mask: which positions of the cache each of W > 1 sequences sees, as there. (Keras would fill in a
+        cache: of W beams for each of B rows, for decoding token by token; `self_attention` makes one.
+        beam_mask: which positions of the cache each beam sees, see MultiHeadAttention. (Keras would fill in a
             `cache_mask` by itself.)
-        cache_index: how many positions the cache holds already, a scalar.
         positions: (T,) int, where x stands, for rotary positions; None for all others.
         return_attention_scores: whether to return the weights of the attention to the source too.
         record: told what both attentions look at, as the parts `decoder` and `cross`; None keeps nothing.
@@ -67,7 +67,7 @@ class DecoderBlock(keras.layers.Layer):
         activation: str = "relu",
         norm: str = "post",
         normalization: str = "layer_norm",
-        layer_norm_epsilon: float = 1e-6,
+        epsilon: float = 1e-6,
         initializer_range: float | None = 0.02,
         **kwargs: Any,
     ):
@@ -79,7 +79,7 @@ class DecoderBlock(keras.layers.Layer):
         self.activation = activation
         self.norm = norm
         self.normalization = normalization
-        self.layer_norm_epsilon = layer_norm_epsilon
+        self.epsilon = epsilon
         self.initializer_range = initializer_range
 
     def build(self, input_shape: tuple) -> None:
@@ -92,8 +92,8 @@ class DecoderBlock(keras.layers.Layer):
             intermediate_dim=self.intermediate_dim, activation=self.activation, name="feed_forward", **kernels
         )
         parts = ("self_attention", "cross_attention", "feed_forward")
-        norm = {"epsilon": self.layer_norm_epsilon, **policy}
-        self.norms = {part: normalization(self.normalization, name=f"{part}_norm", **norm) for part in parts}
+        norm = {"epsilon": self.epsilon, **policy}
+        self.norms = {part: normalization_layer(self.normalization, name=f"{part}_norm", **norm) for part in parts}
         self.dropouts = {part: Dropout(self.dropout, name=f"{part}_output_dropout", **policy) for part in parts}
         for part in parts:
             for layer in (getattr(self, part), self.norms[part], self.dropouts[part]):
@@ -108,9 +108,8 @@ class DecoderBlock(keras.layers.Layer):
         x: Any,
         memory: tuple[Any, Any],
         source_mask: Any = None,
-        cache: Any = None,
+        cache: BeamCache | None = None,
         beam_mask: Any = None,
-        cache_index: Any = 0,
         positions: Any = None,
         return_attention_scores: bool = False,
         record: AttentionRecord | None = None,
@@ -121,7 +120,6 @@ class DecoderBlock(keras.layers.Layer):
             self._read(part, x),
             attention_mask=beam_mask,
             cache=cache,
-            cache_index=cache_index,
             positions=positions,
             record=recorded(record, DECODER),
             training=training,
@@ -154,13 +152,3 @@ class DecoderBlock(keras.layers.Layer):
     def _add(self, part: str, x: Any, result: Any, training: bool) -> Any:
         x = x + self.dropouts[part](result, training=training)
         return self.norms[part](x) if self.norm == "post" else x
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return input_shape
-
-    def get_config(self) -> dict[str, Any]:
-        names = (
-            "num_heads intermediate_dim dropout attention_dropout activation norm normalization layer_norm_epsilon "
-            "initializer_range"
-        )
-        return {**super().get_config(), **{name: getattr(self, name) for name in names.split()}}

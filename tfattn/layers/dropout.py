@@ -34,9 +34,3 @@ class Dropout(keras.layers.Layer):
         if not training or self.rate == 0:
             return x
         return dropout(x, rate=self.rate, seed=self.seed)
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return input_shape
-
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "rate": self.rate}

@@ -6,8 +6,8 @@ import keras
 from keras import ops
 
 from tfattn.layers.dropout import Dropout
-from tfattn.layers.norm import normalization
-from tfattn.ops.look_up import look_up
+from tfattn.layers.normalization import normalization_layer
+from tfattn.ops.backend import embedding_lookup
 
 
 class EmbeddingTable(keras.layers.Layer):
@@ -39,14 +39,7 @@ class EmbeddingTable(keras.layers.Layer):
         )
 
     def call(self, ids: Any) -> Any:
-        return look_up(self.embeddings, ids)
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return (*input_shape, self.width)
-
-    def get_config(self) -> dict[str, Any]:
-        config = super().get_config()
-        return {**config, **{name: getattr(self, name) for name in ("num_rows", "width", "initializer_range")}}
+        return embedding_lookup(self.embeddings, ids)
 
 
 class Embeddings(keras.layers.Layer):
@@ -60,7 +53,7 @@ class Embeddings(keras.layers.Layer):
         max_sequence_length: the number of positions, the longest T.
         num_segments: the number of segment ids.
         positions: "learned", or "rotary" for none here: attention then rotates its queries and keys.
-        normalization: as the function `normalization` takes it.
+        normalization: as the function `normalization_layer` takes it.
         dropout: the fraction of the result that is dropped while training.
         layer_norm_epsilon: added to the variance before its root is taken.
         initializer_range: the standard deviation of the tables' truncated normal distribution.
@@ -113,7 +106,7 @@ class Embeddings(keras.layers.Layer):
             else None
         )
         self.segment = EmbeddingTable(num_rows=self.num_segments, name="segment", **tables)
-        self.norm = normalization(
+        self.norm = normalization_layer(
             self.normalization, epsilon=self.layer_norm_epsilon, name="norm", dtype=self.dtype_policy
         )
         self.output_dropout = Dropout(self.dropout, name="dropout", dtype=self.dtype_policy)
@@ -140,13 +133,3 @@ class Embeddings(keras.layers.Layer):
             # over B x T scattered rows.
             x = x + ops.matmul(ops.one_hot(segment_ids, self.num_segments, dtype=x.dtype), self.segment.embeddings)
         return self.output_dropout(self.norm(x), training=training)
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return (*input_shape, self.hidden_dim)
-
-    def get_config(self) -> dict[str, Any]:
-        names = (
-            "vocabulary_size hidden_dim max_sequence_length num_segments positions normalization dropout "
-            "layer_norm_epsilon initializer_range"
-        )
-        return {**super().get_config(), **{name: getattr(self, name) for name in names.split()}}

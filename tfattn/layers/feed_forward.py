@@ -69,10 +69,3 @@ class FeedForward(keras.layers.Layer):
     def call(self, x: Any, training: bool = False) -> Any:
         activate = {**ACTIVATIONS, **GATED_ACTIVATIONS}[self.activation]
         return self.output_projection(self.intermediate_dropout(activate(self.intermediate(x)), training=training))
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return input_shape
-
-    def get_config(self) -> dict[str, Any]:
-        names = ("intermediate_dim", "activation", "use_bias", "dropout", "initializer_range", "output_range")
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}

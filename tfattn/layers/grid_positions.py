@@ -68,10 +68,3 @@ class GridPositions(keras.layers.Layer):
             places = ops.pad(of_grid(*self.grid, x.shape[-1]), ((self.num_prefix_tokens, 0), (0, 0)))
             x = x + ops.cast(places, x.dtype)
         return self.output_dropout(ops.cast(x, self.compute_dtype), training=training)
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return input_shape
-
-    def get_config(self) -> dict[str, Any]:
-        names = ("grid", "num_prefix_tokens", "positions", "dropout", "initializer_range")
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}

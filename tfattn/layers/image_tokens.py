@@ -51,14 +51,6 @@ class PatchTokens(keras.layers.Layer):
         patches = ops.transpose(patches, (0, 1, 3, 2, 4))  # (B, rows, columns, P, P C)
         return self.projection(ops.reshape(patches, (-1, rows * columns, side * side * channels)))
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        rows, columns = self.grid(*input_shape[1:3])
-        return (input_shape[0], rows * columns, self.width)
-
-    def get_config(self) -> dict[str, Any]:
-        names = ("width", "patch_size", "initializer_range")
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
-
 
 class ConvolutionalTokens(keras.layers.Layer):
     """Tokens of what convolutions see around each place: (B, Y, X, C) -> (B, T, D).
@@ -113,11 +105,3 @@ class ConvolutionalTokens(keras.layers.Layer):
             x = ops.relu(ops.max_pool(x, 3, strides=2, padding="same"))
         rows, columns = self.grid(*images.shape[1:3])
         return ops.reshape(x, (-1, rows * columns, self.width))
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        rows, columns = self.grid(*input_shape[1:3])
-        return (input_shape[0], rows * columns, self.width)
-
-    def get_config(self) -> dict[str, Any]:
-        names = ("width", "num_convolutions", "kernel_size", "inner_width")
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}

@@ -6,7 +6,7 @@ from keras import ops
 
 from tfattn.layers.recurrent_decoder import RecurrentDecoder, by_source, flat
 from tfattn.ops.attention_record import Record
-from tfattn.ops.recurrence import scan
+from tfattn.ops.recurrence import scan_rows
 
 
 class LuongDecoder(RecurrentDecoder):
@@ -81,7 +81,7 @@ class InputFeedingDecoder(LuongDecoder):
         keep = self._draw_dropout(ops.shape(x)[0]) if training else None
         nothing = ops.zeros_like(memory["annotations"][:, :, 0])
         step = lambda carried, inputs: self._advance(inputs, carried[0], memory, keep)  # noqa: E731
-        (_, outputs), weights = scan(step, (state, nothing), self.stack[0].input_projection(x))
+        (_, outputs), weights = scan_rows(step, (state, nothing), self.stack[0].input_projection(x))
         if record is not None:
             record(weights[:, None])
         return ops.cast(outputs, self.compute_dtype)

@@ -1,167 +1,207 @@
-"""Multi-head self-attention."""
+"""Multi-head attention."""
 
 import math
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import keras
 from keras import ops
 
 from tfattn.layers.dropout import Dropout
+from tfattn.layers.key_value_cache import BeamCache, GrowingCache
+from tfattn.layers.normalization import RmsNormalization
 from tfattn.layers.projection import Projection
 from tfattn.ops import masks
-from tfattn.ops.additions import added_in_place
-from tfattn.ops.attention import scaled_dot_product_attention
+from tfattn.ops.attention import attention_to_parts
 from tfattn.ops.attention_record import Record
-from tfattn.ops.positions import rotary
+from tfattn.ops.backend import inferred
+from tfattn.ops.pooling import leading
+from tfattn.ops.positions import BASE, rotary
 
 
 class MultiHeadAttention(keras.layers.Layer):
-    """Multi-head self-attention, with a key/value cache for decoding.
+    """Self-attention with H heads of queries, in G groups that each share keys and values.
 
-    Query, key and value come from one fused projection. Its kernel's columns are the queries of all heads, then the
-    keys, then the values.
+    Query, key and value come from one fused projection. Its kernel's columns are the queries of all heads, those of a
+    group next to each other, then the keys of all groups, then the values.
 
-    Masks: `attention_mask` (bool, broadcasts to (B, H, T, S)) is True where a query may see a key; causal layers hide
+    Masks: `attention_mask` (bool, broadcasts to (B, 1, T, S)) is True where a query may see a key; causal layers hide
     the future besides. What is hidden changes nothing.
 
-    A cache holds the keys and values of earlier steps, for decoding token by token: make one with `empty_cache`, pass
-    it with the number of steps that it holds, and go on with the one that is returned. Where W sequences of a batch's
-    row are written side by side (beams), x has B W rows, those of a row next to each other, and a query may see the
-    caches of all W of them: when one beam continues another, nothing has to be moved, only the mask changes.
+    With a cache, queries also see the keys and values of earlier steps, so that texts are decoded token by token and
+    nothing is computed twice. Keys are cached after their rotation.
 
     Args:
         num_heads: H, a divisor of the width D.
-        is_causal: whether position t sees only positions up to t.
+        num_groups: G, a divisor of H; one makes multi-query attention. As many as heads if not given.
+        is_causal: whether position t sees only positions up to t, where there is no cache.
+        rotary_base: of the angles by which `positions` rotate queries and keys; None rotates nothing.
+        qk_norm: whether each query and each key is divided by its root mean square, and scaled.
         use_bias: whether the projections add a learned vector.
         dropout: the fraction of the attention weights that is dropped while training.
+        epsilon: of the normalization of queries and keys.
         initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
+        output_range: that of the last kernel; as the others if not given.
 
     Call arguments:
-        x: (B, T, D), or (B W, T, D) with a cache of W sequences.
-        attention_mask: as above; None hides nothing. With a cache of several sequences it is required, and broadcasts
-            to (B, H, W T, W S); see `masks.continued`.
-        cache: the keys and the values of up to S positions, each (B, H, W, S, K), with zeros from `cache_index` on.
-        cache_index: how many positions the cache holds already, a scalar.
-        positions: (T,) int, or (B, T) where rows differ, where x stands, for rotary positions: queries and keys are
-            rotated by them, and keys are cached rotated. None rotates nothing.
-        num_queries: T, if only the first T positions of x are wanted as queries; the others are then only keys.
-        return_attention_scores: whether to return the attention weights too.
-        record: told the attention weights, the queries and the keys, see `AttentionRecord`; None keeps none.
+        x: (B, T, D); with a `BeamCache` of W beams (B W, T, D), the beams of a row next to each other.
+        attention_mask: as above; None hides nothing. With a cache it is required, and S counts the cached keys, then
+            the new ones; for a `BeamCache` it broadcasts to (B, 1, W T, W S), see `masks.continued`.
+        attention_bias: added to the scores, broadcasts to (B, H, T, S) where G is H; None adds nothing.
+        positions: (T,) or (B, T) int, the position of each vector of x, for rotary positions; None rotates nothing.
+        cache: a `GrowingCache` or a `BeamCache`.
+        num_queries: T, if only the first T of S positions are wanted as queries; the others are then only keys.
+        return_attention_scores: whether to return the attention weights too; not with a `GrowingCache`.
+        record: called with the attention weights, the queries and the keys of all H heads, see `AttentionRecord`.
 
     Returns:
         (B, T, D). With a cache or attention weights a tuple: the output, then the new cache if one was given, then the
-        attention weights (B, H, T, S) if asked for, with W sequences (B, H, W T, W S).
+        attention weights (B, H, T, S) if asked for.
+
+    Raises:
+        ValueError: num_heads does not divide the width.
 
     Example:
-        >>> layer = MultiHeadAttention(num_heads=2)
-        >>> layer(keras.random.normal((1, 5, 8))).shape
+        >>> layer = MultiHeadAttention(num_heads=4, num_groups=2)
+        >>> layer(keras.random.normal((1, 5, 8)), attention_mask=ops.tri(5, dtype="bool")).shape
         TensorShape([1, 5, 8])
 
-    Source: Vaswani et al. 2017, "Attention is all you need", section 3.2.2.
+    Source: Vaswani et al. 2017, "Attention is all you need", section 3.2.2; groups: Ainslie et al. 2023, "GQA";
+    qk_norm: Henry et al. 2020, "Query-key normalization for Transformers", with the root mean square and learned scales
+    instead of a length of 1.
     """
 
     def __init__(
         self,
         *,
         num_heads: int,
+        num_groups: int | None = None,
         is_causal: bool = False,
+        rotary_base: float | None = BASE,
+        qk_norm: bool = False,
         use_bias: bool = True,
         dropout: float = 0.0,
+        epsilon: float = 1e-6,
         initializer_range: float | None = 0.02,
+        output_range: float | None = None,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
         self.num_heads = num_heads
+        self.num_groups = num_groups or num_heads
         self.is_causal = is_causal
+        self.rotary_base = rotary_base
+        self.qk_norm = qk_norm
         self.use_bias = use_bias
         self.dropout = dropout
+        self.epsilon = epsilon
         self.initializer_range = initializer_range
+        self.output_range = initializer_range if output_range is None else output_range
 
     def build(self, input_shape: tuple) -> None:
         width = input_shape[-1]
         if width % self.num_heads:
             raise ValueError(f"num_heads: expected a divisor of the width {width}, received {self.num_heads}")
-        common = {
-            "use_bias": self.use_bias,
-            "initializer_range": self.initializer_range,
-            "dtype": self.dtype_policy,
-        }
-        self.qkv = Projection(units=(width,) * 3, name="qkv", **common)
+        self.head_dim = width // self.num_heads
+        policy = {"dtype": self.dtype_policy}
+        maps = {"use_bias": self.use_bias, **policy}
+        narrow = self.head_dim * self.num_groups
+        self.qkv = Projection(
+            units=(width, narrow, narrow), initializer_range=self.initializer_range, name="qkv", **maps
+        )
         self.qkv.build(input_shape)
-        self.weights_dropout = Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
+        self.norms = [
+            RmsNormalization(epsilon=self.epsilon, name=f"{part}_norm", **policy)
+            for part in (("query", "key") if self.qk_norm else ())
+        ]
+        for norm in self.norms:
+            norm.build((None, None, None, self.head_dim))
+        self.weights_dropout = Dropout(self.dropout, name="dropout", **policy)
         self.weights_dropout.build(input_shape)
-        self.output_projection = Projection(units=width, name="output", **common)
+        self.output_projection = Projection(units=width, initializer_range=self.output_range, name="output", **maps)
         self.output_projection.build(input_shape)
 
-    def empty_cache(self, batch_size: Any, num_steps: int, num_beams: int = 1) -> Any:
-        """Make a cache for the keys and the values of `num_steps` positions: twice (B, H, W, S, K) zeros."""
-        width = self.output_projection.units
-        shape = (batch_size, self.num_heads, num_beams, num_steps, width // self.num_heads)
-        return ops.zeros(shape, dtype=self.compute_dtype), ops.zeros(shape, dtype=self.compute_dtype)
+    def empty_beams(self, batch_size: Any, num_steps: int, num_beams: int = 1) -> BeamCache:
+        """Make a cache for `num_steps` positions of `num_beams` beams for each row."""
+        shape = (batch_size, self.num_groups, num_beams, num_steps, self.head_dim)
+        keys, values = (ops.zeros(shape, dtype=self.compute_dtype) for _ in range(2))
+        return BeamCache(keys, values, ops.zeros((), dtype="int32"))
 
     def call(
         self,
         x: Any,
         attention_mask: Any = None,
-        cache: Any = None,
-        cache_index: Any = 0,
+        attention_bias: Any = None,
         positions: Any = None,
+        cache: GrowingCache | BeamCache | None = None,
         num_queries: int | None = None,
         return_attention_scores: bool = False,
         record: Record | None = None,
         training: bool = False,
     ) -> Any:
-        rows, length, width = ops.shape(x)
-        num_beams = 1 if cache is None else cache[0].shape[2]
-        heads = (self.num_heads, width // self.num_heads)
-        qkv = self.qkv(x)
-        if cache is None:
-            qkv = ops.transpose(ops.reshape(qkv, (rows, length, 3, *heads)), (2, 0, 3, 1, 4))  # (3, B, H, T, K)
-        else:
-            qkv = ops.reshape(qkv, (-1, num_beams, length, 3, *heads))
-            qkv = ops.transpose(qkv, (3, 0, 4, 1, 2, 5))  # (3, B, H, W, T, K)
-        query, key, value = ops.unstack(qkv, 3)
-        if positions is not None:
-            positions = ops.expand_dims(positions, -2)  # the same for all heads
-            query, key = rotary(query, positions), rotary(key, positions)
-        if cache is not None:
-            cache = key, value = _put(cache[0], key, cache_index), _put(cache[1], value, cache_index)
-            query, key, value = (_side_by_side(part) for part in (query, key, value))
+        rows, length, width = inferred(x)
+        beams, num_beams = ((), 1) if cache is None else (cache.beams, math.prod(cache.beams))
+        batch = -1 if beams else rows
+        query, key, value = self._heads(x, (batch, *beams, length), positions)
         if num_queries is not None:
-            query, length = query[:, :, :num_queries], num_queries
-        if num_beams == 1 and (self.is_causal or cache is not None):
-            future = masks.causal(length, ops.shape(key)[2], cache_index)
-            attention_mask = masks.combine(attention_mask, future)
-        dropout = (lambda weights: self.weights_dropout(weights, training=True)) if training and self.dropout else None
-        heads, attention_weights = scaled_dot_product_attention(query, key, value, mask=attention_mask, dropout=dropout)
+            query, length = leading(query, num_queries), num_queries
+        # Those of a group end to end: (B, H, T, K) or (B, H, W, T, K) -> (B, G, H / G W T, K).
+        query = ops.reshape(query, (batch, self.num_groups, self._shared * num_beams * length, self.head_dim))
+        if cache is not None:
+            cache = cache.extended(key, value)
+        elif self.is_causal:
+            attention_mask = masks.combine(attention_mask, masks.causal(length, ops.shape(key)[2]))
+        means, weights = attention_to_parts(
+            query,
+            [(key, value)] if cache is None else cache.parts,
+            mask=self._of_groups(attention_mask),
+            bias=attention_bias,
+            dropout=partial(self.weights_dropout, training=True) if training and self.dropout else None,
+        )
         if record is not None:
-            record(attention_weights, query, key)
-        heads = ops.reshape(ops.transpose(heads, (0, 2, 1, 3)), (rows, length, width))  # (B, H, W T, K) -> (B W, T, D)
-        outputs = [self.output_projection(heads)]
-        outputs += [cache] if cache is not None else []
-        outputs += [attention_weights] if return_attention_scores else []
+            record(self._of_heads(weights), self._of_heads(query), ops.repeat(key, self._shared, axis=1))
+        means = ops.reshape(means, (batch, self.num_heads, num_beams * length, self.head_dim))
+        means = ops.reshape(ops.transpose(means, (0, 2, 1, 3)), (rows, length, width))  # (B, H, W T, K) -> (B W, T, D)
+        outputs = [self.output_projection(means)]
+        outputs += [] if cache is None else [cache]
+        outputs += [self._of_heads(weights)] if return_attention_scores else []
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return input_shape
+    def _heads(self, x: Any, shape: tuple, positions: Any) -> Sequence[Any]:
+        """Return queries (B, H, ..., S, K), and keys and values (B, G, ..., S, K), for x of the shape (B, ..., S)."""
+        rotates = self.rotary_base is not None and positions is not None
+        inner = range(1, len(shape))
+        if self._shared == 1 and not self.norms and not rotates:
+            # Of equal parts that lie one after the other none is copied.
+            heads = ops.reshape(self.qkv(x), (*shape, 3, self.num_heads, self.head_dim))
+            axes = (len(shape), 0, len(shape) + 1, *inner, len(shape) + 2)
+            return ops.unstack(ops.transpose(heads, axes), 3)
+        heads = ops.reshape(self.qkv(x), (*shape, self.num_heads + 2 * self.num_groups, self.head_dim))
+        heads = ops.transpose(heads, (0, len(shape), *inner, len(shape) + 1))  # (B, H + 2 G, ..., S, K)
+        # Split, not sliced: the gradient of each slice is an array of the whole size, and that of a split one copy.
+        turned, value = ops.split(heads, (self.num_heads + self.num_groups,), axis=1)
+        if self.norms:
+            parts = ops.split(turned, (self.num_heads,), axis=1)
+            turned = ops.concatenate([norm(x) for norm, x in zip(self.norms, parts, strict=True)], axis=1)
+        if rotates:
+            turned = rotary(turned, ops.expand_dims(positions, -2), base=self.rotary_base)  # the same for all heads
+        query, key = ops.split(turned, (self.num_heads,), axis=1)
+        return query, key, value
 
-    def get_config(self) -> dict[str, Any]:
-        names = ("num_heads", "is_causal", "use_bias", "dropout", "initializer_range")
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
+    @property
+    def _shared(self) -> int:
+        """How many heads share keys and values."""
+        return self.num_heads // self.num_groups
 
+    def _of_heads(self, x: Any) -> Any:
+        """Give each head its own: (B, G, H / G T, ...) to (B, H, T, ...)."""
+        if self._shared == 1:
+            return x
+        rows, _, _, width = ops.shape(x)
+        return ops.reshape(x, (rows, self.num_heads, -1, width))
 
-def _put(cache: Any, new: Any, at: Any) -> Any:
-    """Write the T positions of `new` (B, H, W, T, K) into the cache (B, H, W, S, K), from position `at` on."""
-    *others, length, width = ops.shape(new)
-    steps = ops.shape(cache)[3]
-    # Scattered as rows of one matrix: ops.slice_update is, on TensorFlow, a program of XLA, which exports refuse.
-    rows = ops.arange(math.prod(others))[:, None] * steps + ops.cast(at, "int32") + ops.arange(length)
-    # XLA knows all sizes beforehand; where the room grows there is none, and the zeros are filled where they lie.
-    parts = ops.reshape(cache, (-1, width)), ops.reshape(rows, (-1, 1)), ops.reshape(new, (-1, width))
-    flat = ops.scatter_update(*parts) if cache.shape[3] is not None else added_in_place(*parts)
-    return ops.reshape(flat, ops.shape(cache))
-
-
-def _side_by_side(x: Any) -> Any:
-    """Lay the positions of all beams end to end: (B, H, W, T, K) -> (B, H, W T, K)."""
-    return ops.reshape(x, (*ops.shape(x)[:2], -1, x.shape[-1]))
+    def _of_groups(self, mask: Any) -> Any:
+        """Repeat a mask for all heads of a group: (..., T, S) to (..., H / G T, S)."""
+        is_for_all = mask is None or self._shared == 1 or mask.shape[-2] == 1
+        return mask if is_for_all else ops.concatenate([mask] * self._shared, axis=-2)

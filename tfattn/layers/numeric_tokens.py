@@ -48,12 +48,6 @@ class ColumnProjection(keras.layers.Layer):
         products = x * self.kernel[:, 0] if x.shape[-1] == 1 else ops.einsum("bnf,nfd->bnd", x, self.kernel)
         return ops.cast(products + self.bias, self.compute_dtype)
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return (*input_shape[:-1], self.units)
-
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "units": self.units}
-
 
 class LinearTokens(keras.layers.Layer):
     """Tokens that are linear in the column's number, x w + b with vectors w and b of the column: (B, N) -> (B, N, D).
@@ -79,12 +73,6 @@ class LinearTokens(keras.layers.Layer):
 
     def call(self, x: Any) -> Any:
         return self.projection(x[..., None])
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return (*input_shape, self.width)
-
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "width": self.width}
 
 
 class PiecewiseLinearTokens(keras.layers.Layer):
@@ -116,12 +104,6 @@ class PiecewiseLinearTokens(keras.layers.Layer):
 
     def call(self, x: Any) -> Any:
         return self.projection(ops.reshape(x, (-1, x.shape[1] // self.num_bins, self.num_bins)))
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return (input_shape[0], input_shape[1] // self.num_bins, self.width)
-
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "width": self.width, "num_bins": self.num_bins}
 
 
 class PeriodicTokens(keras.layers.Layer):
@@ -163,10 +145,3 @@ class PeriodicTokens(keras.layers.Layer):
     def call(self, x: Any) -> Any:
         angles = (2 * math.pi) * ops.cast(x, "float32")[..., None] * self.frequencies
         return ops.relu(self.projection(ops.concatenate([ops.sin(angles), ops.cos(angles)], axis=-1)))
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return (*input_shape, self.width)
-
-    def get_config(self) -> dict[str, Any]:
-        own = {name: getattr(self, name) for name in ("width", "num_frequencies", "frequency_scale")}
-        return {**super().get_config(), **own}

@@ -36,9 +36,3 @@ class Pooler(keras.layers.Layer):
 
     def call(self, x: Any) -> Any:
         return ops.tanh(self.dense(x[:, 0]))
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return (input_shape[0], input_shape[-1])
-
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "initializer_range": self.initializer_range}

@@ -69,13 +69,6 @@ class Positions(keras.layers.Layer):
             x = x + self.position(indices)
         return self.output_dropout(ops.cast(x, self.compute_dtype), training=training)
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return input_shape
-
-    def get_config(self) -> dict[str, Any]:
-        names = ("positions", "max_sequence_length", "dropout")
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
-
 
 def check_heads(positions: str, hidden_dim: int, num_heads: int) -> None:
     """Refuse heads whose components positions cannot rotate.

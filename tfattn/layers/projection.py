@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from tfattn.ops.shapes import inferred
+from tfattn.ops.backend import inferred
 
 
 class Projection(keras.layers.Layer):
@@ -60,10 +60,3 @@ class Projection(keras.layers.Layer):
         x = ops.matmul(ops.reshape(x, (-1, shape[-1])), self.kernel)
         x = x + self.bias if self.use_bias else x
         return ops.reshape(x, (*shape[:-1], self.units))
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return (*input_shape[:-1], self.units)
-
-    def get_config(self) -> dict[str, Any]:
-        own = {name: getattr(self, name) for name in ("use_bias", "initializer_range")}
-        return {**super().get_config(), "units": self.maps, **own}

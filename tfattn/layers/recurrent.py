@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from tfattn.layers.projection import Projection
-from tfattn.ops.recurrence import gru, lstm, scan
+from tfattn.ops.recurrence import gru, lstm, scan_rows
 
 # By name of the cell: its step, the number of gates and candidates that it computes, that of the tensors of its state.
 CELLS = {"gru": (gru, 3, 1), "lstm": (lstm, 4, 2)}
@@ -57,9 +57,6 @@ class Cell(keras.layers.Layer):
         kernel, bias = (ops.cast(v, self.compute_dtype) for v in (self.recurrent_kernel, self.recurrent_bias))
         recurrent = ops.matmul(ops.cast(state[0], self.compute_dtype), kernel) + bias
         return self.advance(inputs, recurrent, state)
-
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "units": self.units, "cell": self.cell}
 
     def _orthogonal(self, shape: tuple, dtype: str) -> Any:
         # An initializer draws the same each time it is called: one for each gate.
@@ -118,19 +115,12 @@ class Recurrent(keras.layers.Layer):
         state = self.transition.empty_state(ops.shape(x)[0]) if initial_state is None else initial_state
         inputs = self.input_projection(x)
         step = lambda state, inputs: self.transition(inputs, state)  # noqa: E731
-        outputs = scan(step, state, inputs, padding_mask, reverse=self.go_backwards)[0]
+        outputs = scan_rows(step, state, inputs, padding_mask, reverse=self.go_backwards)[0]
         return ops.cast(outputs, self.compute_dtype)
 
     def step(self, x: Any, state: tuple) -> tuple:
         """Read one more position, x (B, F), and return the new state."""
         return self.transition(self.input_projection(x), state)
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return (*input_shape[:-1], self.units)
-
-    def get_config(self) -> dict[str, Any]:
-        own = {"units": self.units, "cell": self.cell, "go_backwards": self.go_backwards}
-        return {**super().get_config(), **own}
 
 
 class Bidirectional(keras.layers.Layer):
@@ -176,9 +166,3 @@ class Bidirectional(keras.layers.Layer):
         """Return the last output of each direction, side by side: (B, T, D) of a call -> (B, D)."""
         forward, backward = ops.split(outputs, 2, axis=-1)
         return ops.concatenate([forward[:, -1], backward[:, 0]], axis=-1)
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return (*input_shape[:-1], self.units)
-
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "units": self.units, "cell": self.cell}

@@ -95,10 +95,6 @@ class RecurrentDecoder(keras.layers.Layer):
         """
         raise NotImplementedError
 
-    def get_config(self) -> dict[str, Any]:
-        names = ("hidden_dim", "output_dim", "num_layers", "cell", "score", "dropout")
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
-
     def _build_parts(self, *, summary: int, read: int, readout: int) -> None:
         """Build the common parts, given the widths of the summary and of the inputs of the bottom layer and readout."""
         common = {"units": self.hidden_dim, "cell": self.cell, "dtype": self.dtype_policy}

@@ -43,12 +43,6 @@ class ScalarMix(keras.layers.Layer):
         mixed = sum(weight * self._normal(x) for weight, x in zip(weights, layers, strict=True))
         return ops.cast(mixed * self.scale, self.compute_dtype)
 
-    def compute_output_shape(self, input_shape: Sequence[tuple]) -> tuple:
-        return input_shape[0]
-
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "num_layers": self.num_layers, "normalize": self.normalize}
-
     def _normal(self, x: Any) -> Any:
         x = ops.cast(x, "float32")
         if not self.normalize:

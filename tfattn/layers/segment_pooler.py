@@ -40,6 +40,3 @@ class SegmentPooler(keras.layers.Layer):
         segments = ops.zeros(ops.shape(x)[:2], "int32") if segment_ids is None else segment_ids
         u, v = (largest(x, ops.logical_and(real, segments == number)) for number in (0, 1))
         return ops.tanh(self.dense(ops.concatenate([u, v, ops.abs(u - v), u * v], axis=-1)))
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return (input_shape[0], input_shape[-1])

@@ -35,9 +35,3 @@ class StochasticDepth(keras.layers.Layer):
             return x
         draws = keras.random.uniform((ops.shape(x)[0], *[1] * (len(x.shape) - 1)), seed=self.seed, dtype="float32")
         return x * ops.cast(ops.cast(draws >= self.rate, "float32") / (1.0 - self.rate), x.dtype)
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return input_shape
-
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "rate": self.rate}

@@ -9,8 +9,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from tfattn.ops.backend import embedding_lookup
 from tfattn.ops.logistic_loss import logistic_loss
-from tfattn.ops.look_up import look_up
 
 FORK_LIMIT = 50.0  # decisions; at a rate of 0.025 more of them at once would go too far
 
@@ -54,7 +54,7 @@ class WordObjective(keras.layers.Layer):
 
     def _scores(self, predictor: Predictor, vectors: Any, token_ids: Any) -> Any:
         """Multiply each vector with the output vector of each word that it predicts: (B, N, L, C)."""
-        outputs = ops.expand_dims(look_up(self.outputs, token_ids), 3)
+        outputs = ops.expand_dims(embedding_lookup(self.outputs, token_ids), 3)
         return ops.squeeze(predictor.scores(vectors, outputs), -1)
 
 
@@ -78,7 +78,7 @@ class NegativeSampling(WordObjective):
 
     def loss(self, predictor: Predictor, vectors: Any, token_ids: Any, pairs: Any, noise_ids: Any) -> Any:
         scores = self._scores(predictor, vectors, token_ids)
-        noise = ops.matmul(vectors, ops.swapaxes(look_up(self.outputs, noise_ids), 2, 3))  # (B, N, L, K)
+        noise = ops.matmul(vectors, ops.swapaxes(embedding_lookup(self.outputs, noise_ids), 2, 3))  # (B, N, L, K)
         of_noise = self.negatives * ops.mean(logistic_loss(-noise), axis=-1)
         return ops.sum(logistic_loss(scores) * pairs, axis=-1) + of_noise * ops.sum(pairs, axis=-1)
 
@@ -114,7 +114,7 @@ class HierarchicalSoftmax(WordObjective):
     def loss(self, predictor: Predictor, vectors: Any, token_ids: Any, pairs: Any, noise_ids: Any) -> Any:
         paths, turns = (ops.take(ops.convert_to_tensor(table), token_ids, axis=0) for table in self.tree)
         fraction = self._fractions(paths, turns, pairs)[..., None]
-        forks = look_up(self.outputs, paths)
+        forks = embedding_lookup(self.outputs, paths)
         forks = forks * fraction + ops.stop_gradient(forks * (1.0 - fraction))
         scores = predictor.scores(vectors, forks)  # (B, N, L, C, P)
         turns = predictor.predicted(turns)

@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from tfattn.layers.embeddings import EmbeddingTable
-from tfattn.ops.look_up import look_up
+from tfattn.ops.backend import embedding_lookup
 
 IMPOSSIBLE = -1e9  # the score of a word that was drawn although it is the true one
 
@@ -62,20 +62,13 @@ class WordSoftmax(keras.layers.Layer):
         drawn = ops.clip(ops.cast(draws, "int32") - 1, 0, self.num_words - 1)
         x = ops.cast(x, self.compute_dtype)
         right = ops.cast(ops.sum(ops.cast(self.table(token_ids), x.dtype) * x, axis=-1), "float32")
-        right = right + look_up(self.bias, token_ids)[..., 0]
+        right = right + embedding_lookup(self.bias, token_ids)[..., 0]
         others = ops.matmul(x, ops.transpose(ops.cast(self.table(drawn), x.dtype)))  # (B, T, S)
         expected = self.samples * ops.log1p(1 / (ops.cast(drawn, "float32") + 1)) / math.log(self.num_words + 1)
         # What is drawn seldom counts for more: so the sum over those that are drawn is, in the mean, that over all.
-        others = ops.cast(others, "float32") + (look_up(self.bias, drawn)[:, 0] - ops.log(expected))
+        others = ops.cast(others, "float32") + (embedding_lookup(self.bias, drawn)[:, 0] - ops.log(expected))
         others = ops.where(token_ids[..., None] == drawn, IMPOSSIBLE, others)
         return ops.logaddexp(right, ops.logsumexp(others, axis=-1)) - right
-
-    def get_config(self) -> dict[str, Any]:
-        names = ("num_words", "width", "samples")
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
-
-    def compute_output_shape(self, input_shape: tuple, *others: Any) -> tuple:
-        return input_shape[:-1]
 
     def _of_row(self, x: Any, token_ids: Any) -> Any:
         """Of one row: (T, P) and (T,) -> (T,)."""

@@ -9,9 +9,9 @@ from tfattn import features as feature_names
 from tfattn.config.relations import Divides
 from tfattn.config.types import Activation, Depth, Normalization, Rate, Size
 from tfattn.layers.embeddings import Embeddings, EmbeddingTable
-from tfattn.layers.encoder_block import EncoderBlock
-from tfattn.layers.norm import normalization
+from tfattn.layers.normalization import normalization_layer
 from tfattn.layers.pooler import Pooler
+from tfattn.layers.transformer_block import TransformerBlock
 from tfattn.models.contracts.attends import Attends
 from tfattn.models.contracts.encoder import PretrainableEncoder
 from tfattn.ops import masks
@@ -83,61 +83,49 @@ class Bert(Attends, PretrainableEncoder):
         initializer_range: PositiveFloat = 0.02,
     ):
         super().__init__(name="bert")
-        self.vocabulary_size = vocabulary_size
         self.hidden_dim = hidden_dim
         self.num_layers = num_layers
         self.num_heads = num_heads
-        self.intermediate_dim = intermediate_dim
         self.max_sequence_length = max_sequence_length
-        self.num_segments = num_segments
-        self.dropout = dropout
-        self.attention_dropout = attention_dropout
-        self.activation = activation
         self.norm = norm
-        self.normalization = normalization
         self.layer_norm_epsilon = layer_norm_epsilon
         self.initializer_range = initializer_range
         self.head_activation = activation if activation in ACTIVATIONS else "gelu"
-        self.build()
-
-    def build(self, input_shape: Any = None) -> None:
-        common = {
-            "normalization": self.normalization,
-            "layer_norm_epsilon": self.layer_norm_epsilon,
-            "initializer_range": self.initializer_range,
-        }
-        self.embeddings = Embeddings(
-            vocabulary_size=self.vocabulary_size,
-            hidden_dim=self.hidden_dim,
-            max_sequence_length=self.max_sequence_length,
-            num_segments=self.num_segments,
-            dropout=self.dropout,
-            name="embeddings",
-            **common,
-        )
-        self.blocks = [
-            EncoderBlock(
-                num_heads=self.num_heads,
-                intermediate_dim=self.intermediate_dim,
-                dropout=self.dropout,
-                attention_dropout=self.dropout if self.attention_dropout is None else self.attention_dropout,
-                activation=self.activation,
-                norm=self.norm,
-                name=f"block_{index}",
+        with self.name_scope():
+            common = {"normalization": normalization, "initializer_range": initializer_range}
+            self.embeddings = Embeddings(
+                vocabulary_size=vocabulary_size,
+                hidden_dim=hidden_dim,
+                max_sequence_length=max_sequence_length,
+                num_segments=num_segments,
+                dropout=dropout,
+                layer_norm_epsilon=layer_norm_epsilon,
+                name="embeddings",
                 **common,
             )
-            for index in range(self.num_layers)
-        ]
-        # With pre-norm nothing has normalized the last sum.
-        self.final_norm = (
-            normalization(self.normalization, epsilon=self.layer_norm_epsilon, name="norm")
-            if self.norm == "pre"
-            else None
-        )
-        self.pooler = Pooler(initializer_range=self.initializer_range, name="pooler")
-        self.embeddings.build((None, None))
-        for layer in (*self.blocks, *([self.final_norm] if self.final_norm else []), self.pooler):
-            layer.build((None, None, self.hidden_dim))
+            self.blocks = [
+                TransformerBlock(
+                    num_heads=num_heads,
+                    intermediate_dim=intermediate_dim,
+                    dropout=dropout,
+                    attention_dropout=dropout if attention_dropout is None else attention_dropout,
+                    activation=activation,
+                    norm=norm,
+                    epsilon=layer_norm_epsilon,
+                    name=f"block_{index}",
+                    **common,
+                )
+                for index in range(num_layers)
+            ]
+            # With pre-norm nothing has normalized the last sum.
+            self.final_norm = (
+                normalization_layer(normalization, epsilon=layer_norm_epsilon, name="norm") if norm == "pre" else None
+            )
+            self.pooler = Pooler(initializer_range=initializer_range, name="pooler")
+            self.embeddings.build((None, None))
+            for layer in (*self.blocks, *([self.final_norm] if self.final_norm else []), self.pooler):
+                layer.build((None, None, hidden_dim))
+        self.built = True
 
     @property
     def token_embeddings(self) -> EmbeddingTable:
@@ -174,10 +162,3 @@ class Bert(Attends, PretrainableEncoder):
         top = [*(self.final_norm.trainable_variables if self.final_norm else []), *self.pooler.trainable_variables]
         below = [layer.trainable_variables for layer in (self.embeddings, *self.blocks)]
         return [*below, top] if top else below
-
-    def get_config(self) -> dict[str, Any]:
-        names = (
-            "vocabulary_size hidden_dim num_layers num_heads intermediate_dim max_sequence_length num_segments dropout "
-            "attention_dropout activation norm normalization layer_norm_epsilon initializer_range"
-        )
-        return {name: getattr(self, name) for name in names.split()}

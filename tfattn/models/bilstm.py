@@ -9,11 +9,11 @@ from pydantic import PositiveFloat, PositiveInt
 from tfattn import features as feature_names
 from tfattn.config.types import Depth, Rate, Section, Size
 from tfattn.errors import ConfigError
+from tfattn.layers.bidirectional import BidirectionalLstm, check_halves
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.embeddings import EmbeddingTable
 from tfattn.layers.scalar_mix import ScalarMix
 from tfattn.layers.segment_pooler import SegmentPooler
-from tfattn.layers.two_way_lstm import TwoWayLstm, check_halves
 from tfattn.models.contracts.encoder import Encoder
 from tfattn.models.elmo import Elmo
 from tfattn.ops.attention import scaled_dot_product_attention
@@ -80,48 +80,42 @@ class Bilstm(Encoder):
         initializer_range: PositiveFloat = 0.25,
     ):
         super().__init__(name="bilstm")
-        self.vocabulary_size = vocabulary_size
         self.hidden_dim = hidden_dim
         self.depth = num_layers
-        self.embedding_dim = embedding_dim
-        self.trains_embeddings = trains_embeddings
         self.trains_elmo = trains_elmo
-        self.normalizes_elmo = normalizes_elmo
-        self.attention = attention
         self.max_sequence_length = max_sequence_length
-        self.dropout = dropout
-        self.initializer_range = initializer_range
         _check(hidden_dim, embedding_dim, elmo)
         self.elmo = elmo
-        self.build()
-
-    def build(self, input_shape: Any = None) -> None:
-        self.token = self.mix = None
-        width = 0
-        if self.embedding_dim is not None:
-            self.token = EmbeddingTable(
-                num_rows=self.vocabulary_size,
-                width=self.embedding_dim,
-                initializer_range=self.initializer_range,
-                name="token",
-            )
-            self.token.build()
-            self.token.trainable = self.trains_embeddings
-            width += self.embedding_dim
-        if self.elmo is not None:
-            self.elmo.trainable = self.trains_elmo
-            self.elmo.pooler.trainable = False  # nobody reads it
-            self.mix = ScalarMix(num_layers=self.elmo.num_layers + 1, normalize=self.normalizes_elmo, name="mix")
-            self.mix.build()
-            width += self.elmo.hidden_dim
-        widths = [width, *[self.hidden_dim] * (self.depth - 1), *([2 * self.hidden_dim] if self.attention else [])]
-        self.lstms = [TwoWayLstm(units=self.hidden_dim // 2, name=f"lstm_{index}") for index in range(len(widths))]
-        self.dropouts = [Dropout(self.dropout, name=f"dropout_{index}") for index in range(len(widths))]
-        for lstm, dropout, width in zip(self.lstms, self.dropouts, widths, strict=True):
-            lstm.build((None, None, width))
-            dropout.build((None, None, width))
-        self.pooler = SegmentPooler(name="pooler")
-        self.pooler.build((None, None, self.hidden_dim))
+        with self.name_scope():
+            self.token = self.mix = None
+            width = 0
+            if embedding_dim is not None:
+                self.token = EmbeddingTable(
+                    num_rows=vocabulary_size,
+                    width=embedding_dim,
+                    initializer_range=initializer_range,
+                    name="token",
+                )
+                self.token.build()
+                self.token.trainable = trains_embeddings
+                width += embedding_dim
+            if elmo is not None:
+                elmo.trainable = trains_elmo
+                elmo.pooler.trainable = False  # nobody reads it
+                self.mix = ScalarMix(num_layers=elmo.num_layers + 1, normalize=normalizes_elmo, name="mix")
+                self.mix.build()
+                width += elmo.hidden_dim
+            widths = [width, *[hidden_dim] * (self.depth - 1), *([2 * hidden_dim] if attention else [])]
+            self.lstms = [
+                BidirectionalLstm(units=hidden_dim // 2, name=f"lstm_{index}") for index in range(len(widths))
+            ]
+            self.dropouts = [Dropout(dropout, name=f"dropout_{index}") for index in range(len(widths))]
+            for lstm, dropout, width in zip(self.lstms, self.dropouts, widths, strict=True):
+                lstm.build((None, None, width))
+                dropout.build((None, None, width))
+            self.pooler = SegmentPooler(name="pooler")
+            self.pooler.build((None, None, hidden_dim))
+        self.built = True
 
     @property
     def reads_spelling(self) -> bool:
@@ -147,13 +141,6 @@ class Bilstm(Encoder):
         groups = [[variable for layer in tables for variable in layer.trainable_variables]]
         groups += [layer.trainable_variables for layer in (*self.lstms, self.pooler)]
         return [group for group in (*below, *groups) if group]
-
-    def get_config(self) -> dict[str, Any]:
-        names = (
-            "vocabulary_size hidden_dim embedding_dim trains_embeddings trains_elmo normalizes_elmo attention "
-            "max_sequence_length dropout initializer_range"
-        )
-        return {"num_layers": self.depth, **{name: getattr(self, name) for name in names.split()}}
 
     def _vectors(self, features: dict[str, Any], training: bool) -> Any:
         """Return what the first layer reads, (B, T, F)."""

@@ -9,10 +9,10 @@ from pydantic import NonNegativeInt, PositiveFloat, PositiveInt
 from tfattn import features as feature_names
 from tfattn.config.types import Depth, Rate
 from tfattn.errors import ConfigError
+from tfattn.layers.bidirectional import BidirectionalLstm, check_halves
 from tfattn.layers.character_words import BEYOND, CharacterWords
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.segment_pooler import SegmentPooler
-from tfattn.layers.two_way_lstm import TwoWayLstm, check_halves
 from tfattn.models.contracts.encoder import DirectionalEncoder
 
 MOST_CHARACTERS = 50  # of a word
@@ -81,44 +81,36 @@ class Elmo(DirectionalEncoder):
     ):
         super().__init__(name="elmo")
         self.hidden_dim = hidden_dim
-        self.cell_dim = cell_dim
         self.num_layers = num_layers
-        self.character_dim = character_dim
         self.filters = [list(pair) for pair in filters]
-        self.num_highways = num_highways
-        self.activation = activation
-        self.cell_clip = cell_clip
-        self.projection_clip = projection_clip
         self.max_sequence_length = max_sequence_length
-        self.dropout = dropout
         self._check()
-        self.build()
-
-    def build(self, input_shape: Any = None) -> None:
-        self.words = CharacterWords(
-            units=self.hidden_dim // 2,
-            character_dim=self.character_dim,
-            filters=self.filters,
-            num_highways=self.num_highways,
-            activation=self.activation,
-            name="words",
-        )
-        self.lstms = [
-            TwoWayLstm(
-                units=self.cell_dim,
-                projection_dim=self.hidden_dim // 2,
-                cell_clip=self.cell_clip,
-                projection_clip=self.projection_clip,
-                reads_halves=True,
-                name=f"lstm_{index}",
+        with self.name_scope():
+            self.words = CharacterWords(
+                units=hidden_dim // 2,
+                character_dim=character_dim,
+                filters=self.filters,
+                num_highways=num_highways,
+                activation=activation,
+                name="words",
             )
-            for index in range(self.num_layers)
-        ]
-        self.dropouts = [Dropout(self.dropout, name=f"dropout_{index}") for index in range(self.num_layers + 1)]
-        self.pooler = SegmentPooler(name="pooler")
-        self.words.build()
-        for layer in (*self.lstms, *self.dropouts, self.pooler):
-            layer.build((None, None, self.hidden_dim))
+            self.lstms = [
+                BidirectionalLstm(
+                    units=cell_dim,
+                    projection_dim=hidden_dim // 2,
+                    cell_clip=cell_clip,
+                    projection_clip=projection_clip,
+                    reads_halves=True,
+                    name=f"lstm_{index}",
+                )
+                for index in range(num_layers)
+            ]
+            self.dropouts = [Dropout(dropout, name=f"dropout_{index}") for index in range(num_layers + 1)]
+            self.pooler = SegmentPooler(name="pooler")
+            self.words.build()
+            for layer in (*self.lstms, *self.dropouts, self.pooler):
+                layer.build((None, None, hidden_dim))
+        self.built = True
 
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
         character_ids = features[feature_names.CHARACTER_IDS]
@@ -155,13 +147,6 @@ class Elmo(DirectionalEncoder):
         top = self.pooler.trainable_variables
         groups = [layer.trainable_variables for layer in (self.words, *self.lstms)]
         return [*groups, top] if top else groups
-
-    def get_config(self) -> dict[str, Any]:
-        names = (
-            "hidden_dim cell_dim num_layers character_dim filters num_highways activation cell_clip projection_clip "
-            "max_sequence_length dropout"
-        )
-        return {name: getattr(self, name) for name in names.split()}
 
     def _check(self) -> None:
         check_halves(self.hidden_dim)

@@ -10,11 +10,12 @@ from tfattn.config.types import Activation, Depth, Normalization, Rate, Size
 from tfattn.errors import ConfigError
 from tfattn.features import ESSENTIAL_FEATURES, NUMERIC, POOLED_OUTPUT
 from tfattn.layers.embeddings import EmbeddingTable
-from tfattn.layers.encoder_block import EncoderBlock
+from tfattn.layers.transformer_block import TransformerBlock
 from tfattn.models.contracts.table_encoder import TableEncoder
 from tfattn.ops.feature_maps import feature_map, side
 
 CHANNELS = 64
+LAYER_NORM_EPSILON = 1e-12
 DECIDING_CHANNELS = (128, 64)
 POOLED_DIM = 128
 
@@ -82,56 +83,47 @@ class FeatureMapTransformer(TableEncoder):
     ):
         # Not cast to the compute type on entry: the scaling is computed in float32.
         super().__init__(name="feature_map_transformer", autocast=False)
-        self.num_numeric = num_numeric
-        self.category_counts = category_counts
         self.feature_channels = feature_channels
-        self.num_layers = num_layers
-        self.num_heads = num_heads
-        self.intermediate_dim = intermediate_dim
-        self.activation = activation
-        self.normalization = normalization
-        self.positions = positions
-        self.dropout = dropout
-        self._check()
-        self.build()
-
-    def build(self, input_shape: Any = None) -> None:
-        edge = side(self.num_numeric)
-        self.expand = _convolution(CHANNELS, "expand")
-        self.position = (
-            EmbeddingTable(num_rows=edge**2, width=CHANNELS, name="position") if self.positions == "learned" else None
-        )
-        self.blocks = [
-            EncoderBlock(
-                num_heads=self.num_heads,
-                intermediate_dim=self.intermediate_dim,
-                dropout=self.dropout,
-                attention_dropout=self.dropout,
-                activation=self.activation,
-                normalization=self.normalization,
-                name=f"block_{index}",
+        _check(num_numeric, category_counts)
+        with self.name_scope():
+            edge = side(num_numeric)
+            self.expand = _convolution(CHANNELS, "expand")
+            self.position = (
+                EmbeddingTable(num_rows=edge**2, width=CHANNELS, name="position") if positions == "learned" else None
             )
-            for index in range(self.num_layers)
-        ]
-        self.reduce = _convolution(self.feature_channels, "reduce")
-        self.pool = keras.layers.MaxPooling2D(2, name="pool")
-        self.decide = [
-            _convolution(channels, f"decide_{index}", activation="relu")
-            for index, channels in enumerate(DECIDING_CHANNELS)
-        ]
-        self.mean = keras.layers.GlobalAveragePooling2D(name="mean")
-        self.dense = keras.layers.Dense(POOLED_DIM, name="dense")
-        self.bend = keras.layers.PReLU(alpha_initializer=keras.initializers.Constant(0.25), name="bend")
-        self.expand.build((None, edge, edge, 1))
-        if self.position is not None:
-            self.position.build()
-        for block in self.blocks:
-            block.build((None, edge**2, CHANNELS))
-        self.reduce.build((None, edge, edge, CHANNELS))
-        for layer, channels in zip(self.decide, (self.feature_channels, *DECIDING_CHANNELS), strict=False):
-            layer.build((None, edge // 2, edge // 2, channels))
-        self.dense.build((None, DECIDING_CHANNELS[-1]))
-        self.bend.build((None, POOLED_DIM))
+            self.blocks = [
+                TransformerBlock(
+                    num_heads=num_heads,
+                    intermediate_dim=intermediate_dim,
+                    dropout=dropout,
+                    attention_dropout=dropout,
+                    activation=activation,
+                    normalization=normalization,
+                    epsilon=LAYER_NORM_EPSILON,
+                    name=f"block_{index}",
+                )
+                for index in range(num_layers)
+            ]
+            self.reduce = _convolution(feature_channels, "reduce")
+            self.pool = keras.layers.MaxPooling2D(2, name="pool")
+            self.decide = [
+                _convolution(channels, f"decide_{index}", activation="relu")
+                for index, channels in enumerate(DECIDING_CHANNELS)
+            ]
+            self.mean = keras.layers.GlobalAveragePooling2D(name="mean")
+            self.dense = keras.layers.Dense(POOLED_DIM, name="dense")
+            self.bend = keras.layers.PReLU(alpha_initializer=keras.initializers.Constant(0.25), name="bend")
+            self.expand.build((None, edge, edge, 1))
+            if self.position is not None:
+                self.position.build()
+            for block in self.blocks:
+                block.build((None, edge**2, CHANNELS))
+            self.reduce.build((None, edge, edge, CHANNELS))
+            for layer, channels in zip(self.decide, (feature_channels, *DECIDING_CHANNELS), strict=False):
+                layer.build((None, edge // 2, edge // 2, channels))
+            self.dense.build((None, DECIDING_CHANNELS[-1]))
+            self.bend.build((None, POOLED_DIM))
+        self.built = True
 
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
         x = self.expand(feature_map(features[NUMERIC]))
@@ -156,32 +148,26 @@ class FeatureMapTransformer(TableEncoder):
         blocks = [block.trainable_variables for block in self.blocks]
         return [[*self.expand.trainable_variables, *position], *blocks, self.reduce.trainable_variables, top]
 
-    def get_config(self) -> dict[str, Any]:
-        names = (
-            "num_numeric category_counts feature_channels num_layers num_heads intermediate_dim activation "
-            "normalization positions dropout"
-        )
-        return {name: getattr(self, name) for name in names.split()}
-
-    def _check(self) -> None:
-        if side(self.num_numeric) is None:
-            raise ConfigError(
-                "the numeric columns do not fill a map",
-                key="num_numeric",
-                expected="14 numeric columns (or 34, 62: 2 less than the square of an even number)",
-                received=str(self.num_numeric),
-                remedy="List other columns in the preprocessor, or take the model feature_tokenizer_transformer.",
-            )
-        if self.category_counts:
-            raise ConfigError(
-                "the model reads numbers only",
-                key="category_counts",
-                expected="no categorical columns",
-                received=str(len(self.category_counts)),
-                remedy="Exclude them from the preprocessor, or take the model feature_tokenizer_transformer.",
-            )
-
 
 def _convolution(channels: int, name: str, **options: Any) -> keras.layers.Layer:
     # Channels last, whatever Keras is set to elsewhere.
     return keras.layers.Conv2D(channels, 1, data_format="channels_last", name=name, **options)
+
+
+def _check(num_numeric: int, category_counts: list[int]) -> None:
+    if side(num_numeric) is None:
+        raise ConfigError(
+            "the numeric columns do not fill a map",
+            key="num_numeric",
+            expected="14 numeric columns (or 34, 62: 2 less than the square of an even number)",
+            received=str(num_numeric),
+            remedy="List other columns in the preprocessor, or take the model feature_tokenizer_transformer.",
+        )
+    if category_counts:
+        raise ConfigError(
+            "the model reads numbers only",
+            key="category_counts",
+            expected="no categorical columns",
+            received=str(len(category_counts)),
+            remedy="Exclude them from the preprocessor, or take the model feature_tokenizer_transformer.",
+        )

@@ -11,9 +11,9 @@ from tfattn.config.types import Activation, Depth, Normalization, Rate, Size
 from tfattn.errors import ConfigError
 from tfattn.features import CATEGORY_IDS, COLUMN_ATTENTION, MISSING, NUMERIC, PIECEWISE, POOLED_OUTPUT
 from tfattn.layers.column_tokens import CategoryTokens, ClassToken, MissingTokens
-from tfattn.layers.encoder_block import EncoderBlock
-from tfattn.layers.norm import normalization
+from tfattn.layers.normalization import normalization_layer
 from tfattn.layers.numeric_tokens import LinearTokens, PeriodicTokens, PiecewiseLinearTokens
+from tfattn.layers.transformer_block import TransformerBlock
 from tfattn.models.contracts.attends import Attends
 from tfattn.models.contracts.table_encoder import TableEncoder
 from tfattn.ops.attention_record import ENCODER, AttentionRecord, recorded
@@ -94,58 +94,64 @@ class FeatureTokenizerTransformer(Attends, TableEncoder):
         super().__init__(name="feature_tokenizer_transformer", autocast=False)
         self.num_numeric = num_numeric
         self.category_counts = category_counts
-        self.num_bins = num_bins
+        self.reads = PIECEWISE if numeric_embedding == "piecewise_linear" else NUMERIC
         self.hidden_dim = hidden_dim
         self.num_layers = num_layers
         self.num_heads = num_heads
-        self.intermediate_dim = intermediate_dim
-        self.numeric_embedding = numeric_embedding
-        self.activation = activation
-        self.normalization = normalization
-        self.num_frequencies = num_frequencies
-        self.frequency_scale = frequency_scale
-        self.dropout = dropout
-        self.attention_dropout = attention_dropout
-        self.intermediate_dropout = intermediate_dropout
-        self._check()
-        self.build()
-
-    def build(self, input_shape: Any = None) -> None:
-        self.tokens = []
-        if self.num_numeric:
-            self.numeric = self._numeric_tokens()
-            self.numeric.build((None, self.num_numeric * (self.num_bins if self._reads == PIECEWISE else 1)))
-            self.missing = MissingTokens(name="missing")
-            self.missing.build((None, self.num_numeric, self.hidden_dim))
-            self.tokens += [self.numeric, self.missing]
-        if self.category_counts:
-            self.category = CategoryTokens(width=self.hidden_dim, category_counts=self.category_counts, name="category")
-            self.category.build()
-            self.tokens.append(self.category)
-        for variable in (variable for layer in self.tokens for variable in layer.trainable_variables):
-            variable.decays = False  # as in the released code, where no weight of the tokens decays
-        self.class_token = ClassToken(name="class_token")
-        self.tokens.append(self.class_token)
-        self.blocks = [
-            EncoderBlock(
-                num_heads=self.num_heads,
-                intermediate_dim=self.intermediate_dim or self.hidden_dim * 4 // 3,
-                dropout=self.dropout,
-                attention_dropout=self.attention_dropout,
-                intermediate_dropout=self.intermediate_dropout,
-                activation=self.activation,
-                normalization=self.normalization,
-                norm="pre" if index else "pre_feed_forward",
-                layer_norm_epsilon=LAYER_NORM_EPSILON,
-                # The variance of a uniform distribution between -1/sqrt(D) and 1/sqrt(D).
-                initializer_range=(3 * self.hidden_dim) ** -0.5,
-                name=f"block_{index}",
+        if self.reads == PIECEWISE and num_numeric and not num_bins:
+            raise ConfigError(
+                "the preprocessor makes no bins",
+                key="numeric_embedding",
+                expected="linear or periodic, or `bins` above 0 in the preprocessor",
+                received="piecewise_linear",
             )
-            for index in range(self.num_layers)
-        ]
-        self.norm = normalization(self.normalization, epsilon=LAYER_NORM_EPSILON, name="norm")
-        for layer in (self.class_token, *self.blocks, self.norm):
-            layer.build((None, 1 + self.num_numeric + len(self.category_counts), self.hidden_dim))
+        if not num_numeric and not category_counts:
+            raise ConfigError("there is no column to read", key="num_numeric", expected="at least one column")
+        with self.name_scope():
+            self.tokens = []
+            if num_numeric:
+                common = {"width": hidden_dim, "name": "numeric"}
+                if numeric_embedding == "piecewise_linear":
+                    self.numeric = PiecewiseLinearTokens(num_bins=num_bins, **common)
+                elif numeric_embedding == "periodic":
+                    self.numeric = PeriodicTokens(
+                        num_frequencies=num_frequencies, frequency_scale=frequency_scale, **common
+                    )
+                else:
+                    self.numeric = LinearTokens(**common)
+                self.numeric.build((None, num_numeric * (num_bins if self.reads == PIECEWISE else 1)))
+                self.missing = MissingTokens(name="missing")
+                self.missing.build((None, num_numeric, hidden_dim))
+                self.tokens += [self.numeric, self.missing]
+            if category_counts:
+                self.category = CategoryTokens(width=hidden_dim, category_counts=category_counts, name="category")
+                self.category.build()
+                self.tokens.append(self.category)
+            for variable in (variable for layer in self.tokens for variable in layer.trainable_variables):
+                variable.decays = False  # as in the released code, where no weight of the tokens decays
+            self.class_token = ClassToken(name="class_token")
+            self.tokens.append(self.class_token)
+            self.blocks = [
+                TransformerBlock(
+                    num_heads=num_heads,
+                    intermediate_dim=intermediate_dim or hidden_dim * 4 // 3,
+                    dropout=dropout,
+                    attention_dropout=attention_dropout,
+                    intermediate_dropout=intermediate_dropout,
+                    activation=activation,
+                    normalization=normalization,
+                    norm="pre" if index else "pre_feed_forward",
+                    epsilon=LAYER_NORM_EPSILON,
+                    # The variance of a uniform distribution between -1/sqrt(D) and 1/sqrt(D).
+                    initializer_range=(3 * hidden_dim) ** -0.5,
+                    name=f"block_{index}",
+                )
+                for index in range(num_layers)
+            ]
+            self.norm = normalization_layer(normalization, epsilon=LAYER_NORM_EPSILON, name="norm")
+            for layer in (self.class_token, *self.blocks, self.norm):
+                layer.build((None, 1 + num_numeric + len(category_counts), hidden_dim))
+        self.built = True
 
     def call(
         self, features: dict[str, Any], training: bool = False, record: AttentionRecord | None = None
@@ -168,42 +174,12 @@ class FeatureTokenizerTransformer(Attends, TableEncoder):
         tokens = [variable for layer in self.tokens for variable in layer.trainable_variables]
         return [tokens, *(block.trainable_variables for block in self.blocks), self.norm.trainable_variables]
 
-    def get_config(self) -> dict[str, Any]:
-        names = (
-            "num_numeric category_counts num_bins hidden_dim num_layers num_heads intermediate_dim numeric_embedding "
-            "activation normalization num_frequencies frequency_scale dropout attention_dropout intermediate_dropout"
-        )
-        return {name: getattr(self, name) for name in names.split()}
-
-    @property
-    def _reads(self) -> str:
-        return PIECEWISE if self.numeric_embedding == "piecewise_linear" else NUMERIC
-
-    def _numeric_tokens(self) -> keras.layers.Layer:
-        common = {"width": self.hidden_dim, "name": "numeric"}
-        if self.numeric_embedding == "piecewise_linear":
-            return PiecewiseLinearTokens(num_bins=self.num_bins, **common)
-        if self.numeric_embedding == "periodic":
-            return PeriodicTokens(num_frequencies=self.num_frequencies, frequency_scale=self.frequency_scale, **common)
-        return LinearTokens(**common)
-
     def vectors_of(self, features: dict[str, Any]) -> Any:
         """Make a token of each column, numeric ones first: (B, N + M, D)."""
         parts = []
         if self.num_numeric:
-            tokens = self.numeric(features[self._reads])
+            tokens = self.numeric(features[self.reads])
             parts.append(self.missing(tokens, features[MISSING]) if MISSING in features else tokens)
         if self.category_counts:
             parts.append(self.category(features[CATEGORY_IDS]))
         return parts[0] if len(parts) == 1 else ops.concatenate(parts, axis=1)
-
-    def _check(self) -> None:
-        if self.num_numeric and self._reads == PIECEWISE and not self.num_bins:
-            raise ConfigError(
-                "the preprocessor makes no bins",
-                key="numeric_embedding",
-                expected="linear or periodic, or `bins` above 0 in the preprocessor",
-                received="piecewise_linear",
-            )
-        if not self.num_numeric and not self.category_counts:
-            raise ConfigError("there is no column to read", key="num_numeric", expected="at least one column")

@@ -13,10 +13,11 @@ from tfattn.config.types import Activation, Depth, Normalization, Rate, Size
 from tfattn.decoding.cache import Cache
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.embeddings import EmbeddingTable
-from tfattn.layers.norm import normalization
+from tfattn.layers.key_value_cache import GrowingCache
+from tfattn.layers.normalization import normalization_layer
 from tfattn.layers.positions import check_heads
-from tfattn.layers.pre_norm_block import PreNormBlock
 from tfattn.layers.token_tables import logits
+from tfattn.layers.transformer_block import TransformerBlock
 from tfattn.models.contracts.attends import Attends
 from tfattn.models.contracts.decoder import Decoder
 from tfattn.ops import masks
@@ -48,7 +49,7 @@ class Gpt(Attends, Decoder):
         activation: gelu_approximate (GPT-2), gelu, relu, relu_squared, silu (Swish), sigmoid, tanh; or glu, reglu,
             geglu or swiglu, which have a gate.
         use_bias: whether the linear maps of the blocks add a learned vector.
-        normalizes_queries: whether queries and keys are normalized by their root mean squares before they meet.
+        qk_norm: whether queries and keys are normalized by their root mean squares before they meet.
         tied: whether the vectors of tokens are also those of the output; else the output has a table of its own.
         logit_soft_cap: c, by which logits are bounded as c tanh(logits / c); null does not.
         token_dropout: the fraction of the vocabulary whose vectors are 0 in a training step, wherever they stand.
@@ -93,7 +94,7 @@ class Gpt(Attends, Decoder):
         normalization: Normalization = "layer_norm",
         activation: Activation = "gelu_approximate",
         use_bias: bool = True,
-        normalizes_queries: bool = False,
+        qk_norm: bool = False,
         tied: bool = True,
         logit_soft_cap: PositiveFloat | None = None,
         token_dropout: Rate = 0.0,
@@ -107,68 +108,59 @@ class Gpt(Attends, Decoder):
         self.hidden_dim = hidden_dim
         self.num_layers = num_layers
         self.num_heads = num_heads
-        self.num_key_value_heads = num_key_value_heads
+        self.num_groups = num_key_value_heads or num_heads
         self.intermediate_dim = intermediate_dim
         self.max_sequence_length = max_sequence_length
         self.positions = positions
         self.rotary_base = rotary_base
-        self.normalization = normalization
-        self.activation = activation
-        self.use_bias = use_bias
-        self.normalizes_queries = normalizes_queries
         self.tied = tied
         self.logit_soft_cap = logit_soft_cap
         self.token_dropout = token_dropout
         self.dropout = dropout
         self.attention_dropout = attention_dropout
         self.epsilon = epsilon
-        self.initializer_range = initializer_range
         check_heads(positions, hidden_dim, num_heads)
-        self.build()
-
-    def build(self, input_shape: Any = None) -> None:
-        tables = {"width": self.hidden_dim, "initializer_range": self.initializer_range}
-        self.token = EmbeddingTable(num_rows=self.vocabulary_size, name="token", **tables)
-        self.position = (
-            EmbeddingTable(num_rows=self.max_sequence_length, name="position", **tables)
-            if self.positions == "learned"
-            else None
-        )
-        self.output_table = (
-            self.token if self.tied else EmbeddingTable(num_rows=self.vocabulary_size, name="output", **tables)
-        )
-        self.token_kept = Dropout(self.token_dropout, name="token_dropout", dtype="float32")
-        self.embedding_dropout = Dropout(self.dropout, name="embedding_dropout")
-        self.blocks = [
-            PreNormBlock(
-                num_heads=self.num_heads,
-                num_groups=self.num_groups,
-                intermediate_dim=self.intermediate_dim,
-                rotary_base=self.rotary_base if self.positions == "rotary" else None,
-                normalizes_queries=self.normalizes_queries,
-                activation=self.activation,
-                normalization=self.normalization,
-                use_bias=self.use_bias,
-                dropout=self.dropout,
-                attention_dropout=self.attention_dropout,
-                epsilon=self.epsilon,
-                initializer_range=self.initializer_range,
-                output_range=self.initializer_range / math.sqrt(2 * self.num_layers),
-                name=f"block_{index}",
+        with self.name_scope():
+            tables = {"width": hidden_dim, "initializer_range": initializer_range}
+            self.token = EmbeddingTable(num_rows=vocabulary_size, name="token", **tables)
+            self.position = (
+                EmbeddingTable(num_rows=max_sequence_length, name="position", **tables)
+                if positions == "learned"
+                else None
             )
-            for index in range(self.num_layers)
-        ]
-        self.final_norm = normalization(self.normalization, epsilon=self.epsilon, name="norm")
-        for table in (self.token, self.position, self.output_table):
-            if table is not None and not table.built:
-                table.build()
-        self.token_kept.build((self.vocabulary_size, 1))
-        for layer in (self.embedding_dropout, *self.blocks, self.final_norm):
-            layer.build((None, None, self.hidden_dim))
-
-    @property
-    def num_groups(self) -> int:
-        return self.num_key_value_heads or self.num_heads
+            self.output_table = (
+                self.token if tied else EmbeddingTable(num_rows=vocabulary_size, name="output", **tables)
+            )
+            self.token_kept = Dropout(token_dropout, name="token_dropout", dtype="float32")
+            self.embedding_dropout = Dropout(dropout, name="embedding_dropout")
+            self.blocks = [
+                TransformerBlock(
+                    num_heads=num_heads,
+                    num_groups=self.num_groups,
+                    intermediate_dim=intermediate_dim,
+                    rotary_base=rotary_base if positions == "rotary" else None,
+                    qk_norm=qk_norm,
+                    norm="pre",
+                    activation=activation,
+                    normalization=normalization,
+                    use_bias=use_bias,
+                    dropout=dropout,
+                    attention_dropout=attention_dropout,
+                    epsilon=epsilon,
+                    initializer_range=initializer_range,
+                    output_range=initializer_range / math.sqrt(2 * num_layers),
+                    name=f"block_{index}",
+                )
+                for index in range(num_layers)
+            ]
+            self.final_norm = normalization_layer(normalization, epsilon=epsilon, name="norm")
+            for table in (self.token, self.position, self.output_table):
+                if table is not None and not table.built:
+                    table.build()
+            self.token_kept.build((vocabulary_size, 1))
+            for layer in (self.embedding_dropout, *self.blocks, self.final_norm):
+                layer.build((None, None, hidden_dim))
+        self.built = True
 
     @property
     def token_embeddings(self) -> EmbeddingTable:
@@ -203,8 +195,8 @@ class Gpt(Attends, Decoder):
         mask, read = cache.visible(is_real), []
         x = self._embedded(token_ids, positions, training=False)
         for block, past, recent in zip(self.blocks, cache.past, cache.recent, strict=True):
-            x, recent = block(x, attention_mask=mask, positions=positions, past=past, recent=recent)
-            read.append(recent)
+            x, extended = block(x, attention_mask=mask, positions=positions, cache=GrowingCache(past, recent))
+            read.append(extended.recent)
         return self.final_norm(x), cache.extended(read, is_real)
 
     def next_logits(self, x: Any) -> Any:
@@ -239,11 +231,3 @@ class Gpt(Attends, Decoder):
         below = [variable for table in tables for variable in table.trainable_variables]
         top = [*self.final_norm.trainable_variables, *([] if self.tied else self.output_table.trainable_variables)]
         return [below, *(block.trainable_variables for block in self.blocks), top]
-
-    def get_config(self) -> dict[str, Any]:
-        names = (
-            "vocabulary_size hidden_dim num_layers num_heads num_key_value_heads intermediate_dim max_sequence_length "
-            "positions rotary_base normalization activation use_bias normalizes_queries tied logit_soft_cap "
-            "token_dropout dropout attention_dropout epsilon initializer_range"
-        )
-        return {name: getattr(self, name) for name in names.split()}

@@ -10,10 +10,10 @@ from tfattn import features as feature_names
 from tfattn.config.relations import Divides
 from tfattn.config.types import Activation, Depth, Normalization, Rate, Size
 from tfattn.layers.embeddings import Embeddings, EmbeddingTable
-from tfattn.layers.norm import normalization
+from tfattn.layers.normalization import normalization_layer
 from tfattn.layers.pooler import Pooler
 from tfattn.layers.positions import check_heads
-from tfattn.layers.pre_norm_block import PreNormBlock
+from tfattn.layers.transformer_block import TransformerBlock
 from tfattn.models.contracts.attends import Attends
 from tfattn.models.contracts.encoder import PretrainableEncoder
 from tfattn.ops import masks
@@ -87,59 +87,50 @@ class ModernBert(Attends, PretrainableEncoder):
         initializer_range: PositiveFloat = 0.02,
     ):
         super().__init__(name="modern_bert")
-        self.vocabulary_size = vocabulary_size
         self.hidden_dim = hidden_dim
         self.num_layers = num_layers
         self.num_heads = num_heads
-        self.intermediate_dim = intermediate_dim
         self.max_sequence_length = max_sequence_length
-        self.num_segments = num_segments
-        self.activation = activation
-        self.positions = positions
-        self.normalization = normalization
-        self.use_bias = use_bias
-        self.dropout = dropout
-        self.attention_dropout = attention_dropout
         self.layer_norm_epsilon = layer_norm_epsilon
         self.initializer_range = initializer_range
         check_heads(positions, hidden_dim, num_heads)
-        self.build()
-
-    def build(self, input_shape: Any = None) -> None:
-        common = {
-            "normalization": self.normalization,
-            "dropout": self.dropout,
-            "initializer_range": self.initializer_range,
-        }
-        self.embeddings = Embeddings(
-            vocabulary_size=self.vocabulary_size,
-            hidden_dim=self.hidden_dim,
-            max_sequence_length=self.max_sequence_length,
-            num_segments=self.num_segments,
-            positions=self.positions,
-            layer_norm_epsilon=self.layer_norm_epsilon,
-            name="embeddings",
-            **common,
-        )
-        self.blocks = [
-            PreNormBlock(
-                num_heads=self.num_heads,
-                intermediate_dim=self.intermediate_dim,
-                activation=self.activation,
-                rotary_base=BASE if self.positions == "rotary" else None,
-                use_bias=self.use_bias,
-                epsilon=self.layer_norm_epsilon,
-                attention_dropout=self.attention_dropout,
-                name=f"block_{index}",
+        with self.name_scope():
+            common = {
+                "normalization": normalization,
+                "dropout": dropout,
+                "initializer_range": initializer_range,
+            }
+            self.embeddings = Embeddings(
+                vocabulary_size=vocabulary_size,
+                hidden_dim=hidden_dim,
+                max_sequence_length=max_sequence_length,
+                num_segments=num_segments,
+                positions=positions,
+                layer_norm_epsilon=layer_norm_epsilon,
+                name="embeddings",
                 **common,
             )
-            for index in range(self.num_layers)
-        ]
-        self.final_norm = normalization(self.normalization, epsilon=self.layer_norm_epsilon, name="norm")
-        self.pooler = Pooler(initializer_range=self.initializer_range, name="pooler")
-        self.embeddings.build((None, None))
-        for layer in (*self.blocks, self.final_norm, self.pooler):
-            layer.build((None, None, self.hidden_dim))
+            self.blocks = [
+                TransformerBlock(
+                    num_heads=num_heads,
+                    intermediate_dim=intermediate_dim,
+                    norm="pre",
+                    activation=activation,
+                    rotary_base=BASE if positions == "rotary" else None,
+                    use_bias=use_bias,
+                    epsilon=layer_norm_epsilon,
+                    attention_dropout=attention_dropout,
+                    name=f"block_{index}",
+                    **common,
+                )
+                for index in range(num_layers)
+            ]
+            self.final_norm = normalization_layer(normalization, epsilon=layer_norm_epsilon, name="norm")
+            self.pooler = Pooler(initializer_range=initializer_range, name="pooler")
+            self.embeddings.build((None, None))
+            for layer in (*self.blocks, self.final_norm, self.pooler):
+                layer.build((None, None, hidden_dim))
+        self.built = True
 
     @property
     def token_embeddings(self) -> EmbeddingTable:
@@ -176,10 +167,3 @@ class ModernBert(Attends, PretrainableEncoder):
     def depth_groups(self) -> list[list[keras.Variable]]:
         top = [*self.final_norm.trainable_variables, *self.pooler.trainable_variables]
         return [*(layer.trainable_variables for layer in (self.embeddings, *self.blocks)), top]
-
-    def get_config(self) -> dict[str, Any]:
-        names = (
-            "vocabulary_size hidden_dim num_layers num_heads intermediate_dim max_sequence_length num_segments "
-            "activation positions normalization use_bias dropout attention_dropout layer_norm_epsilon initializer_range"
-        )
-        return {name: getattr(self, name) for name in names.split()}

@@ -101,55 +101,43 @@ class RnnEncoderDecoder(Attends, EncoderDecoder):
         super().__init__(name="rnn_encoder_decoder")
         self.vocabulary_size = vocabulary_size
         self.target_vocabulary_size = target_vocabulary_size
-        self.hidden_dim = hidden_dim
         self.embedding_dim = embedding_dim
-        self.num_layers = num_layers
-        self.encoder_dim = encoder_dim
-        self.cell = cell
-        self.wiring = wiring
-        self.score = score
         self.max_sequence_length = max_sequence_length
-        self.dropout = dropout
-        self.share_embeddings = share_embeddings
         self.aligns = wiring != "plain"
-        self._check()
-        self.build()
-
-    def build(self, input_shape: Any = None) -> None:
-        self.source_token, self.target_token, self.output_token = token_tables(
-            self.embedding_dim,
-            vocabulary_size=self.vocabulary_size,
-            target_vocabulary_size=self.target_vocabulary_size,
-            share=self.share_embeddings,
-        )
-        annotations = self.encoder_dim or self.hidden_dim
-        self.encoder = [
-            Bidirectional(units=annotations, cell=self.cell, name=f"encoder_{index}")
-            for index in range(self.num_layers)
-        ]
-        for index, layer in enumerate(self.encoder):
-            layer.build((None, None, annotations if index else self.embedding_dim))
-        self.decoder = WIRINGS[self.wiring](
-            hidden_dim=self.hidden_dim,
-            output_dim=self.embedding_dim,
-            num_layers=self.num_layers,
-            cell=self.cell,
-            score=self.score,
-            dropout=self.dropout,
-            name="decoder",
-        )
-        self.decoder.build((None, None, self.embedding_dim), (None, None, annotations))
-        self.output_bias = self.add_weight(
-            name="output_bias", shape=(self.target_vocabulary_size,), initializer="zeros", autocast=False
-        )
-        self.source_dropout = Dropout(self.dropout, name="source_dropout")
-        self.encoder_dropouts = [
-            Dropout(self.dropout, name=f"encoder_{index}_dropout") for index in range(self.num_layers)
-        ]
-        self.target_dropout = Dropout(self.dropout, name="target_dropout")
-        self.output_dropout = Dropout(self.dropout, name="output_dropout")
-        for layer in (self.source_dropout, *self.encoder_dropouts, self.target_dropout, self.output_dropout):
-            layer.build((None, None, None))
+        _check(hidden_dim, encoder_dim or hidden_dim, score if self.aligns else None)
+        with self.name_scope():
+            self.source_token, self.target_token, self.output_token = token_tables(
+                embedding_dim,
+                vocabulary_size=vocabulary_size,
+                target_vocabulary_size=target_vocabulary_size,
+                share=share_embeddings,
+            )
+            annotations = encoder_dim or hidden_dim
+            self.encoder = [
+                Bidirectional(units=annotations, cell=cell, name=f"encoder_{index}") for index in range(num_layers)
+            ]
+            for index, layer in enumerate(self.encoder):
+                layer.build((None, None, annotations if index else embedding_dim))
+            self.decoder = WIRINGS[wiring](
+                hidden_dim=hidden_dim,
+                output_dim=embedding_dim,
+                num_layers=num_layers,
+                cell=cell,
+                score=score,
+                dropout=dropout,
+                name="decoder",
+            )
+            self.decoder.build((None, None, embedding_dim), (None, None, annotations))
+            self.output_bias = self.add_weight(
+                name="output_bias", shape=(target_vocabulary_size,), initializer="zeros", autocast=False
+            )
+            self.source_dropout = Dropout(dropout, name="source_dropout")
+            self.encoder_dropouts = [Dropout(dropout, name=f"encoder_{index}_dropout") for index in range(num_layers)]
+            self.target_dropout = Dropout(dropout, name="target_dropout")
+            self.output_dropout = Dropout(dropout, name="output_dropout")
+            for layer in (self.source_dropout, *self.encoder_dropouts, self.target_dropout, self.output_dropout):
+                layer.build((None, None, None))
+        self.built = True
 
     @property
     def token_embeddings(self) -> EmbeddingTable:
@@ -197,30 +185,23 @@ class RnnEncoderDecoder(Attends, EncoderDecoder):
             [*self.decoder.trainable_variables, *top, self.output_bias],
         ]
 
-    def get_config(self) -> dict[str, Any]:
-        names = (
-            "vocabulary_size target_vocabulary_size hidden_dim embedding_dim num_layers encoder_dim cell wiring score "
-            "max_sequence_length dropout share_embeddings"
-        )
-        return {name: getattr(self, name) for name in names.split()}
-
     def _vectors(self, table: EmbeddingTable, ids: Any) -> Any:
         # A table that also makes logits has small values; vectors should be of the size of the states.
         return table(ids) * self.embedding_dim**0.5
 
-    def _check(self) -> None:
-        encoder_dim = self.encoder_dim or self.hidden_dim
-        if encoder_dim % 2:
-            raise ConfigError(
-                "the width of the encoder cannot be halved for its two directions",
-                key="encoder_dim",
-                expected="an even number (hidden_dim, if not given)",
-                received=str(encoder_dim),
-            )
-        if self.wiring != "plain" and self.score == "dot" and encoder_dim != self.hidden_dim:
-            raise ConfigError(
-                "a product of two vectors needs them to have the same width",
-                key="encoder_dim",
-                expected=f"{self.hidden_dim}, as hidden_dim, or `score: general`",
-                received=str(encoder_dim),
-            )
+
+def _check(hidden_dim: int, encoder_dim: int, score: str | None) -> None:
+    if encoder_dim % 2:
+        raise ConfigError(
+            "the width of the encoder cannot be halved for its two directions",
+            key="encoder_dim",
+            expected="an even number (hidden_dim, if not given)",
+            received=str(encoder_dim),
+        )
+    if score == "dot" and encoder_dim != hidden_dim:
+        raise ConfigError(
+            "a product of two vectors needs them to have the same width",
+            key="encoder_dim",
+            expected=f"{hidden_dim}, as hidden_dim, or `score: general`",
+            received=str(encoder_dim),
+        )

@@ -11,10 +11,11 @@ from tfattn.config.types import Activation, Depth, Normalization, Rate, Size
 from tfattn.features import LOGITS, PADDING_MASK, TARGET_IDS, TOKEN_IDS
 from tfattn.layers.decoder_block import DecoderBlock
 from tfattn.layers.embeddings import EmbeddingTable
-from tfattn.layers.encoder_block import EncoderBlock
-from tfattn.layers.norm import normalization
+from tfattn.layers.key_value_cache import BeamCache
+from tfattn.layers.normalization import normalization_layer
 from tfattn.layers.positions import Positions, check_heads
 from tfattn.layers.token_tables import logits, token_tables
+from tfattn.layers.transformer_block import TransformerBlock
 from tfattn.models.contracts.attends import Attends
 from tfattn.models.contracts.encoder_decoder import EncoderDecoder
 from tfattn.ops import masks
@@ -107,55 +108,53 @@ class Transformer(Attends, EncoderDecoder):
         self.hidden_dim = hidden_dim
         self.num_layers = num_layers
         self.num_heads = num_heads
-        self.intermediate_dim = intermediate_dim
         self.decoder_layers = decoder_layers
         self.max_sequence_length = max_sequence_length
-        self.dropout = dropout
-        self.attention_dropout = attention_dropout
-        self.activation = activation
         self.norm = norm
-        self.normalization = normalization
         self.positions = positions
         self.share_embeddings = share_embeddings
         self.layer_norm_epsilon = layer_norm_epsilon
-        self.initializer_range = initializer_range
         check_heads(positions, hidden_dim, num_heads)
-        self.build()
-
-    def build(self, input_shape: Any = None) -> None:
-        self.source_token, self.target_token, self.output_token = token_tables(
-            self.hidden_dim,
-            vocabulary_size=self.vocabulary_size,
-            target_vocabulary_size=self.target_vocabulary_size,
-            share=self.share_embeddings,
-        )
-        positions = {"positions": self.positions, "max_sequence_length": self.max_sequence_length}
-        self.source_positions = Positions(dropout=self.dropout, name="source_positions", **positions)
-        self.target_positions = Positions(dropout=self.dropout, name="target_positions", **positions)
-        common = {
-            "num_heads": self.num_heads,
-            "intermediate_dim": self.intermediate_dim,
-            "dropout": self.dropout,
-            "attention_dropout": self.attention_dropout,
-            "activation": self.activation,
-            "norm": self.norm,
-            "normalization": self.normalization,
-            "layer_norm_epsilon": self.layer_norm_epsilon,
-            "initializer_range": self.initializer_range,
-        }
-        decoder_layers = self.decoder_layers or self.num_layers
-        self.encoder = [EncoderBlock(name=f"encoder_{index}", **common) for index in range(self.num_layers)]
-        self.decoder = [DecoderBlock(name=f"decoder_{index}", **common) for index in range(decoder_layers)]
-        # With pre-norm nothing has normalized the last sums.
-        norm = {"epsilon": self.layer_norm_epsilon}
-        self.final_norms = (
-            [normalization(self.normalization, name=f"{side}_norm", **norm) for side in ("encoder", "decoder")]
-            if self.norm == "pre"
-            else []
-        )
-        layers = (self.source_positions, self.target_positions, *self.encoder, *self.decoder, *self.final_norms)
-        for layer in layers:
-            layer.build((None, None, self.hidden_dim))
+        with self.name_scope():
+            self.source_token, self.target_token, self.output_token = token_tables(
+                hidden_dim,
+                vocabulary_size=vocabulary_size,
+                target_vocabulary_size=target_vocabulary_size,
+                share=share_embeddings,
+            )
+            self.source_positions, self.target_positions = (
+                Positions(
+                    positions=positions,
+                    max_sequence_length=max_sequence_length,
+                    dropout=dropout,
+                    name=f"{side}_positions",
+                )
+                for side in ("source", "target")
+            )
+            common = {
+                "num_heads": num_heads,
+                "intermediate_dim": intermediate_dim,
+                "dropout": dropout,
+                "attention_dropout": attention_dropout,
+                "activation": activation,
+                "norm": norm,
+                "normalization": normalization,
+                "epsilon": layer_norm_epsilon,
+                "initializer_range": initializer_range,
+            }
+            self.encoder = [TransformerBlock(name=f"encoder_{index}", **common) for index in range(num_layers)]
+            self.decoder = [
+                DecoderBlock(name=f"decoder_{index}", **common) for index in range(decoder_layers or num_layers)
+            ]
+            # With pre-norm nothing has normalized the last sums.
+            self.final_norms = [
+                normalization_layer(normalization, epsilon=layer_norm_epsilon, name=f"{side}_norm")
+                for side in (("encoder", "decoder") if norm == "pre" else ())
+            ]
+            layers = (self.source_positions, self.target_positions, *self.encoder, *self.decoder, *self.final_norms)
+            for layer in layers:
+                layer.build((None, None, hidden_dim))
+        self.built = True
 
     @property
     def token_embeddings(self) -> EmbeddingTable:
@@ -202,8 +201,8 @@ class Transformer(Attends, EncoderDecoder):
             the caches, for each block twice (B, H, W, max_length, K), and the origins (B, W, max_length) int32.
         """
         batch = ops.shape(memory[PADDING_MASK])[0]
-        caches = [block.self_attention.empty_cache(batch, max_length, num_beams) for block in self.decoder]
-        return tuple(caches), ops.zeros((batch, num_beams, max_length), "int32")
+        caches = [block.self_attention.empty_beams(batch, max_length, num_beams) for block in self.decoder]
+        return tuple((cache.keys, cache.values) for cache in caches), ops.zeros((batch, num_beams, max_length), "int32")
 
     def step(self, token_ids: Any, index: Any, memory: dict[str, Any], state: Any) -> tuple[Any, Any, Any]:
         caches, origins = state
@@ -211,15 +210,19 @@ class Transformer(Attends, EncoderDecoder):
         # The token that is read now is written to the beam's own cache.
         own = ops.arange(origins.shape[1], dtype="int32")[:, None]
         origins = ops.where(ops.arange(ops.shape(origins)[2], dtype="int32") == indices, own, origins)
-        common = {**self._common(memory, indices), "beam_mask": masks.continued(origins, index), "cache_index": index}
+        common = {**self._common(memory, indices), "beam_mask": masks.continued(origins, index)}
         x = self.target_positions(self.target_token(token_ids[:, None]), indices)
         aligning = max(len(self.decoder) - 2, 0)
         new_caches = []
         for layer, (block, cache) in enumerate(zip(self.decoder, caches, strict=True)):
             x, cache, weights = block(
-                x, _layer_memory(memory, layer), cache=cache, return_attention_scores=True, **common
+                x,
+                _layer_memory(memory, layer),
+                cache=BeamCache(*cache, ops.cast(index, "int32")),
+                return_attention_scores=True,
+                **common,
             )
-            new_caches.append(cache)
+            new_caches.append((cache.keys, cache.values))
             if layer == aligning:
                 alignment = ops.sum(ops.cast(weights[:, :, 0], "float32"), axis=1)  # (B W, H, 1, S) -> (B W, S)
         # In float32: half precision would make many logits equal, and so the choice between them arbitrary.
@@ -247,14 +250,6 @@ class Transformer(Attends, EncoderDecoder):
             top,
         ]
         return [[variable for layer in stage for variable in layer.trainable_variables] for stage in stages if stage]
-
-    def get_config(self) -> dict[str, Any]:
-        names = (
-            "vocabulary_size target_vocabulary_size hidden_dim num_layers num_heads intermediate_dim decoder_layers "
-            "max_sequence_length dropout attention_dropout activation norm normalization positions share_embeddings "
-            "layer_norm_epsilon initializer_range"
-        )
-        return {name: getattr(self, name) for name in names.split()}
 
     def _rotary_positions(self, indices: Any) -> Any:
         return indices if self.positions == "rotary" else None

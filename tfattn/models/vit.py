@@ -14,8 +14,8 @@ from tfattn.layers.attention_pooling import AttentionPooling
 from tfattn.layers.column_tokens import ClassToken
 from tfattn.layers.grid_positions import GridPositions
 from tfattn.layers.image_tokens import ConvolutionalTokens, PatchTokens
-from tfattn.layers.norm import normalization
-from tfattn.layers.pre_norm_block import PreNormBlock
+from tfattn.layers.normalization import normalization_layer
+from tfattn.layers.transformer_block import TransformerBlock
 from tfattn.models.contracts.attends import Attends
 from tfattn.models.contracts.image_encoder import ImageEncoder
 from tfattn.ops.attention_record import ENCODER, AttentionRecord, recorded
@@ -112,77 +112,67 @@ class Vit(Attends, ImageEncoder):
         super().__init__(name="vit", autocast=False)
         self.image_size = image_size
         self.patch_size = patch_size
-        self.num_convolutions = num_convolutions
-        self.kernel_size = kernel_size
-        self.inner_width = inner_width
         self.hidden_dim = hidden_dim
         self.num_layers = num_layers
         self.num_heads = num_heads
-        self.intermediate_dim = intermediate_dim
         self.pooling = pooling
-        self.positions = positions
-        self.activation = activation
-        self.normalization = normalization
-        self.use_bias = use_bias
         self.dropout = dropout
         self.attention_dropout = attention_dropout
-        self.stochastic_depth = stochastic_depth
         self.layer_norm_epsilon = layer_norm_epsilon
-        self.initializer_range = initializer_range
         self.pixel_mean = pixel_mean
         self.pixel_deviation = pixel_deviation
         self.num_prefix_tokens = 1 if pooling == "class_token" else 0
         self._check()
-        self.build()
-
-    def build(self, input_shape: Any = None) -> None:
-        height, width = self.sides
-        ranged = {"initializer_range": self.initializer_range}
-        self.tokens = (
-            PatchTokens(width=self.hidden_dim, patch_size=self.patch_size, name="tokens", **ranged)
-            if self.patch_size is not None
-            else ConvolutionalTokens(
-                width=self.hidden_dim,
-                num_convolutions=self.num_convolutions,
-                kernel_size=self.kernel_size,
-                inner_width=self.inner_width,
-                name="tokens",
+        with self.name_scope():
+            height, width = self.sides
+            ranged = {"initializer_range": initializer_range}
+            self.tokens = (
+                PatchTokens(width=hidden_dim, patch_size=patch_size, name="tokens", **ranged)
+                if patch_size is not None
+                else ConvolutionalTokens(
+                    width=hidden_dim,
+                    num_convolutions=num_convolutions,
+                    kernel_size=kernel_size,
+                    inner_width=inner_width,
+                    name="tokens",
+                )
             )
-        )
-        self.patch_grid = self.tokens.grid(height, width)
-        self.class_token = ClassToken(name="class_token") if self.num_prefix_tokens else None
-        self.grid_positions = GridPositions(
-            grid=self.patch_grid,
-            num_prefix_tokens=self.num_prefix_tokens,
-            positions=self.positions,
-            dropout=self.dropout,
-            name="positions",
-            **ranged,
-        )
-        self.blocks = [
-            PreNormBlock(
-                num_heads=self.num_heads,
-                intermediate_dim=self.intermediate_dim,
-                activation=self.activation,
-                normalization=self.normalization,
-                use_bias=self.use_bias,
-                dropout=self.dropout,
-                attention_dropout=self.attention_dropout,
-                stochastic_depth=self.stochastic_depth * index / max(self.num_layers - 1, 1),
-                epsilon=self.layer_norm_epsilon,
-                name=f"block_{index}",
+            self.patch_grid = self.tokens.grid(height, width)
+            self.class_token = ClassToken(name="class_token") if self.num_prefix_tokens else None
+            self.grid_positions = GridPositions(
+                grid=self.patch_grid,
+                num_prefix_tokens=self.num_prefix_tokens,
+                positions=positions,
+                dropout=dropout,
+                name="positions",
                 **ranged,
             )
-            for index in range(self.num_layers)
-        ]
-        self.final_norm = normalization(self.normalization, epsilon=self.layer_norm_epsilon, name="norm")
-        self.attention_pooling = (
-            AttentionPooling(name="pooling", dtype="float32", **ranged) if self.pooling == "attention" else None
-        )
-        self.tokens.build((None, height, width, CHANNELS))
-        for layer in (self.class_token, self.grid_positions, *self.blocks, self.final_norm, self.attention_pooling):
-            if layer is not None:
-                layer.build((None, None, self.hidden_dim))
+            self.blocks = [
+                TransformerBlock(
+                    num_heads=num_heads,
+                    intermediate_dim=intermediate_dim,
+                    norm="pre",
+                    activation=activation,
+                    normalization=normalization,
+                    use_bias=use_bias,
+                    dropout=dropout,
+                    attention_dropout=attention_dropout,
+                    stochastic_depth=stochastic_depth * index / max(num_layers - 1, 1),
+                    epsilon=layer_norm_epsilon,
+                    name=f"block_{index}",
+                    **ranged,
+                )
+                for index in range(num_layers)
+            ]
+            self.final_norm = normalization_layer(normalization, epsilon=layer_norm_epsilon, name="norm")
+            self.attention_pooling = (
+                AttentionPooling(name="pooling", dtype="float32", **ranged) if pooling == "attention" else None
+            )
+            self.tokens.build((None, height, width, CHANNELS))
+            for layer in (self.class_token, self.grid_positions, *self.blocks, self.final_norm, self.attention_pooling):
+                if layer is not None:
+                    layer.build((None, None, hidden_dim))
+        self.built = True
 
     @property
     def sides(self) -> tuple[int, int]:
@@ -249,14 +239,6 @@ class Vit(Attends, ImageEncoder):
         above = [layer for layer in (self.final_norm, self.attention_pooling) if layer is not None]
         tokens, top = ([v for layer in layers for v in layer.trainable_variables] for layers in (below, above))
         return [tokens, *(block.trainable_variables for block in self.blocks), top]
-
-    def get_config(self) -> dict[str, Any]:
-        names = (
-            "image_size patch_size num_convolutions kernel_size inner_width hidden_dim num_layers num_heads "
-            "intermediate_dim pooling positions activation normalization use_bias dropout attention_dropout "
-            "stochastic_depth layer_norm_epsilon initializer_range pixel_mean pixel_deviation"
-        )
-        return {name: getattr(self, name) for name in names.split()}
 
     def _check(self) -> None:
         if self.patch_size is not None and any(side % self.patch_size for side in self.sides):

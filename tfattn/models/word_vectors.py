@@ -8,13 +8,31 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 
 from tfattn.config.types import Size
 from tfattn.features import SEQUENCE_OUTPUT, SUBWORD_IDS, TOKEN_IDS, WORDS_AFTER, WORDS_BEFORE
-from tfattn.layers.word_table import WordTable
+from tfattn.layers.embeddings import EmbeddingTable
 from tfattn.models.contracts.word_predictor import WordPredictor
-from tfattn.ops.neighbors import WORDS_PER_NOISE, in_blocks, near
-from tfattn.ops.upstream import handed_over
+from tfattn.ops.backend import upstream_gradient
+from tfattn.ops.context_windows import WORDS_PER_NOISE, in_blocks, near
 
 # So that each has a whole number of the words drawn at random, which are cut into as many blocks.
 Block = Annotated[int, Field(gt=0, multiple_of=WORDS_PER_NOISE)]
+
+
+class WordTable(EmbeddingTable):
+    """A table of vectors, looked up by id, whose numbers begin evenly spread between -0.5 / D and 0.5 / D.
+
+    Args:
+        num_rows: V, the number of words.
+        width: D.
+
+    Source: the code of word2vec (Mikolov et al. 2013), whose vectors begin so.
+    """
+
+    def build(self, input_shape: tuple | None = None) -> None:
+        half = 0.5 / self.width
+        initializer = keras.initializers.RandomUniform(minval=-half, maxval=half)
+        self.embeddings = self.add_weight(
+            name="embeddings", shape=(self.num_rows, self.width), initializer=initializer, autocast=False
+        )
 
 
 class WordModel(WordPredictor):
@@ -159,7 +177,7 @@ def _mean(is_near: Any, vectors: Any) -> Any:
         fraction = 1.0 / ops.maximum(ops.sum(is_near, axis=-1, keepdims=True), 1.0)
 
         def gradient(*arguments: Any, upstream: Any = None) -> Any:
-            outer = handed_over(arguments, upstream)
+            outer = upstream_gradient(arguments, upstream)
             return ops.matmul(ops.swapaxes(is_near, -1, -2), outer)
 
         return ops.matmul(is_near, vectors) * fraction, gradient

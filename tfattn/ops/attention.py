@@ -17,9 +17,10 @@ def scaled_dot_product_attention(
     value: Any,
     *,
     mask: Any = None,
+    bias: Any = None,
     dropout: Callable[[Any], Any] | None = None,
 ) -> tuple[Any, Any]:
-    """Compute softmax(query key' / sqrt(K)) value for each head: for every query a weighted mean of the values.
+    """Compute softmax(query key' / sqrt(K) + bias) value for each head: for every query a weighted mean of the values.
 
     A query that may see no key at all gets a finite mean without meaning, which the caller has to ignore.
 
@@ -28,6 +29,7 @@ def scaled_dot_product_attention(
         key: (B, H, S, K).
         value: (B, H, S, K).
         mask: bool, broadcasts to (B, H, T, S), True where a query may see a key; None hides nothing.
+        bias: added to the scores, broadcasts to (B, H, T, S), such as the distances of ALiBi; None adds nothing.
         dropout: applied to the attention weights before they are used; None drops nothing.
 
     Returns:
@@ -41,43 +43,53 @@ def scaled_dot_product_attention(
 
     Source: Vaswani et al. 2017, "Attention is all you need", eq. 1.
     """
-    # The query is scaled, not the scores: it is the smaller of the two, and sums in half precision stay small.
-    query = query * ops.cast(query.shape[-1] ** -0.5, query.dtype)
-    scores = ops.matmul(query, ops.swapaxes(key, -1, -2))  # (B, H, T, S)
-    if mask is not None:
-        # A bias for each row, even where all have the same: oneDNN adds a shared one in its slowest kernel alone.
-        rows = ops.zeros((ops.shape(query)[0], 1, 1, 1), dtype=scores.dtype)
-        scores = scores + (_bias(mask, scores.dtype) + rows)
-    weights = ops.softmax(scores, axis=-1)
-    return ops.matmul(weights if dropout is None else dropout(weights), value), weights
+    return attention_to_parts(query, [(key, value)], mask=mask, bias=bias, dropout=dropout)
 
 
-def attention_to_parts(query: Any, parts: Sequence[tuple[Any, Any]], *, mask: Any) -> Any:
-    """Compute softmax(query keys' / sqrt(K)) values, where keys and values lie in several parts.
-
-    What `scaled_dot_product_attention` computes of the parts laid end to end, which would be a copy of all of them.
+def attention_to_parts(
+    query: Any,
+    parts: Sequence[tuple[Any, Any]],
+    *,
+    mask: Any = None,
+    bias: Any = None,
+    dropout: Callable[[Any], Any] | None = None,
+) -> tuple[Any, Any]:
+    """Compute `scaled_dot_product_attention` where keys and values are in several parts, without joining the parts.
 
     Args:
-        query: (B, H, T, K).
+        query, bias, dropout: as there.
         parts: keys and values (B, H, S, K) each, of different S.
-        mask: bool, broadcasts to (B, H, T, S), S of all parts together, True where a query may see a key.
+        mask: as there, S of all parts together.
 
     Returns:
-        the means (B, H, T, K).
+        as there.
 
     Example:
         >>> x = keras.random.normal((2, 4, 5, 8))
-        >>> attention_to_parts(x, [(x, x), (x, x)], mask=ops.ones((5, 10), "bool")).shape
+        >>> attention_to_parts(x, [(x, x), (x, x)], mask=ops.ones((5, 10), "bool"))[0].shape
         TensorShape([2, 4, 5, 8])
     """
+    # The query is scaled, not the scores: it is the smaller of the two, and sums in half precision stay small.
     query = query * ops.cast(query.shape[-1] ** -0.5, query.dtype)
-    scores = ops.concatenate([ops.matmul(query, ops.swapaxes(key, -1, -2)) for key, _ in parts], axis=-1)
-    weights = ops.softmax(scores + _bias(mask, scores.dtype), axis=-1)
+    scores = [ops.matmul(query, ops.swapaxes(key, -1, -2)) for key, _ in parts]
+    scores = scores[0] if len(parts) == 1 else ops.concatenate(scores, axis=-1)  # (B, H, T, S)
+    if bias is not None:
+        scores = scores + ops.cast(bias, scores.dtype)
+    if mask is not None:
+        hidden = _bias(mask, scores.dtype)
+        if len(mask.shape) < 4 or mask.shape[0] == 1:
+            # One for each row, even where all have the same: oneDNN adds a shared one in its slowest kernel alone.
+            hidden = hidden + ops.zeros((ops.shape(query)[0], 1, 1, 1), dtype=scores.dtype)
+        scores = scores + hidden
+    weights = ops.softmax(scores, axis=-1)
+    used = weights if dropout is None else dropout(weights)
+    if len(parts) == 1:
+        return ops.matmul(used, parts[0][1]), weights
     means, begin = 0.0, 0
     for key, value in parts:
         end = begin + ops.shape(key)[2]
-        means, begin = means + ops.matmul(weights[..., begin:end], value), end
-    return means
+        means, begin = means + ops.matmul(used[..., begin:end], value), end
+    return means, weights
 
 
 def dot_scores(query: Any, key: Any) -> Any:

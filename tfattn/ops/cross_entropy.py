@@ -4,8 +4,8 @@ from typing import Any
 
 from keras import ops
 
+from tfattn.ops.backend import upstream_gradient
 from tfattn.ops.indexing import cells
-from tfattn.ops.upstream import handed_over
 
 SMALLEST = 1.2e-38  # about the smallest normal number of float32; a target that is less likely counts as this likely
 
@@ -47,7 +47,7 @@ def smoothed_cross_entropy(logits: Any, target_ids: Any, *, smoothing: float) ->
             loss = loss + smoothing * (logit - ops.mean(ops.cast(logits, "float32"), axis=-1))
 
         def gradient(*arguments: Any, upstream: Any = None) -> Any:
-            outer = handed_over(arguments, upstream)
+            outer = upstream_gradient(arguments, upstream)
             by_token = ops.cast((weights - everywhere if smoothing else weights) * outer[:, None], logits.dtype)
             of_target = ops.cast((weight - everywhere - (1 - smoothing)) * outer, logits.dtype)
             return ops.scatter_update(by_token, cells(targets), of_target)

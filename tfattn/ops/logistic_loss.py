@@ -4,7 +4,7 @@ from typing import Any
 
 from keras import ops
 
-from tfattn.ops.upstream import handed_over
+from tfattn.ops.backend import upstream_gradient
 
 SMALLEST = 1e-37  # whose logarithm is still finite in float32
 
@@ -26,7 +26,7 @@ def logistic_loss(scores: Any) -> Any:
         probabilities = ops.sigmoid(scores)
 
         def gradient(*arguments: Any, upstream: Any = None) -> Any:
-            outer = handed_over(arguments, upstream)
+            outer = upstream_gradient(arguments, upstream)
             return outer * (probabilities - 1.0)
 
         return -ops.log(ops.maximum(probabilities, SMALLEST)), gradient

@@ -4,8 +4,7 @@ from typing import Any
 
 from keras import ops
 
-from tfattn.ops.shapes import inferred
-from tfattn.ops.upstream import handed_over
+from tfattn.ops.backend import inferred, upstream_gradient
 
 
 def layer_normalization(x: Any, gamma: Any, beta: Any, *, epsilon: float) -> Any:
@@ -38,7 +37,7 @@ def layer_normalization(x: Any, gamma: Any, beta: Any, *, epsilon: float) -> Any
         normal = centered * shrink
 
         def gradients(*arguments: Any, upstream: Any = None) -> tuple[Any, Any, Any]:
-            outer = ops.cast(handed_over(arguments, upstream), "float32")
+            outer = ops.cast(upstream_gradient(arguments, upstream), "float32")
             by_scale = outer * normal
             inner = outer * gamma
             along = ops.mean(by_scale * gamma, axis=-1, keepdims=True)
@@ -79,7 +78,7 @@ def rms_normalization(x: Any, gamma: Any, *, epsilon: float) -> Any:
         normal = wide * shrink
 
         def gradients(*arguments: Any, upstream: Any = None) -> tuple[Any, Any]:
-            outer = ops.cast(handed_over(arguments, upstream), "float32")
+            outer = ops.cast(upstream_gradient(arguments, upstream), "float32")
             by_scale = outer * normal
             along = ops.mean(by_scale * gamma, axis=-1, keepdims=True)
             return ops.cast((outer * gamma - normal * along) * shrink, rows.dtype), ops.sum(by_scale, axis=0)

@@ -34,98 +34,106 @@ def gru(inputs: Any, recurrent: Any, state: tuple) -> tuple:
     return (n + z * (h - n),)
 
 
-def lstm(inputs: Any, recurrent: Any, state: tuple) -> tuple:
-    """Take one step of a long short-term memory (LSTM).
-
-    With gates i, f and o, c' = f c + i g, h' = o tanh(c') and g = tanh(x W_g + h U_g).
-
-    Args:
-        inputs: (B, 4 D), x W + b for i, f, g and o side by side.
-        recurrent: (B, 4 D), h U + b for the same.
-        state: of two tensors, h and c, both (B, D) float32.
-
-    Returns:
-        the new state, of two tensors (B, D) float32.
-
-    Source: Hochreiter and Schmidhuber 1997, "Long short-term memory", with the forget gate of Gers et al. 2000.
-    """
-    _, c = state
-    input_i, input_f, input_g, input_o = _parts(inputs, 4)
-    recurrent_i, recurrent_f, recurrent_g, recurrent_o = _parts(recurrent, 4)
-    c = ops.sigmoid(input_f + recurrent_f) * c + ops.sigmoid(input_i + recurrent_i) * ops.tanh(input_g + recurrent_g)
-    return ops.sigmoid(input_o + recurrent_o) * ops.tanh(c), c
-
-
-def projected_lstm(
+def lstm(
     inputs: Any,
     recurrent: Any,
     state: tuple,
-    projection: Any,
+    projection: Any = None,
     *,
     cell_clip: float | None = None,
     projection_clip: float | None = None,
 ) -> tuple:
-    """Take one step of an LSTM whose output is projected to P numbers, which alone are read again.
+    """Take one step of a long short-term memory (LSTM), whose output may be projected to P numbers.
 
-    With gates i, f and o, c' = clip(f c + i g) and h' = clip(P o tanh(c')).
+    With gates i, f and o, c' = clip(f c + i g), h' = o tanh(c') and g = tanh(x W_g + h U_g); with a projection
+    h' = clip(P o tanh(c')), which alone is read again.
 
     Args:
         inputs: (..., 4 D), x W + b for i, f, g and o side by side.
-        recurrent: (..., 4 D), h U for the same.
-        state: of two tensors, h (..., P) and c (..., D), float32.
-        projection: (..., D, P), in the type of the products.
+        recurrent: (..., 4 D), h U + b for the same.
+        state: of two tensors, h (..., D), or (..., P) with a projection, and c (..., D), float32.
+        projection: (..., D, P), in the type of the products; None for none.
         cell_clip: the largest size of a number in c; None for no limit.
-        projection_clip: the same for h.
+        projection_clip: the same for a projected h.
 
     Returns:
         the new state, as it was.
 
-    Source: Sak et al. 2014, "Long short-term memory recurrent neural network architectures for large scale acoustic
-    modeling", section 2.2, without peepholes; clipped as in Peters et al. 2018, "Deep contextualized word
+    Source: Hochreiter and Schmidhuber 1997, "Long short-term memory", with the forget gate of Gers et al. 2000; the
+    projection: Sak et al. 2014, "Long short-term memory recurrent neural network architectures for large scale acoustic
+    modeling", section 2.2, without peepholes; clips as in Peters et al. 2018, "Deep contextualized word
     representations".
     """
     _, c = state
+    # Split, not sliced: the gradient of a slice is an array of the whole size for each.
     i, f, g, o = ops.split(ops.cast(inputs, "float32") + ops.cast(recurrent, "float32"), 4, axis=-1)
     c = _clipped(ops.sigmoid(f) * c + ops.sigmoid(i) * ops.tanh(g), cell_clip)
-    h = ops.matmul(ops.cast(ops.sigmoid(o) * ops.tanh(c), projection.dtype), projection)
+    h = ops.sigmoid(o) * ops.tanh(c)
+    if projection is None:
+        return h, c
+    h = ops.matmul(ops.cast(h, projection.dtype), projection)
     return _clipped(ops.cast(h, "float32"), projection_clip), c
 
 
 def scan(
-    step: Callable[[Any, Any], Any], state: Any, inputs: Any, padding_mask: Any = None, reverse: bool = False
+    step: Callable[[Any, Any], Any],
+    state: Any,
+    inputs: Any,
+    *,
+    real: Any = None,
+    restarts: Any = None,
+    reverse: bool = False,
 ) -> Any:
-    """Run a recurrent step over the positions of a sequence.
+    """Run a recurrent step over the positions of sequences, which are the first axis of all tensors.
 
     Args:
-        step: takes a state and the input at one position, (B, ...); returns the next state.
-        state: the first one, a nested structure of tensors; steps keep its structure, shapes and types.
-        inputs: (B, T, ...), one tensor.
-        padding_mask: (B, T) bool; where it is False the state, of tensors (B, D), stays as it is. None hides nothing.
+        step: takes a state and the input at one position, (...); returns the next state.
+        state: the first one, a nested structure of tensors (..., D); steps keep its structure, shapes and types.
+        inputs: (T, ..., G), one tensor.
+        real: (T, ...) bool; where it is False the state stays as it is. None hides nothing.
+        restarts: (T, ...) bool; where it is True the state is 0 before the step. None restarts nothing.
         reverse: from the last position to the first.
 
     Returns:
-        the states after each step, in the structure of `state`, tensors (B, T, ...).
+        the states after each step, in the structure of `state`, tensors (T, ..., D).
     """
-    mask = None if padding_mask is None else ops.transpose(ops.cast(padding_mask, "bool"))[..., None]  # (T, B, 1)
 
     # The position goes along as a state: on TensorFlow ops.scan takes one sequence only if its length is not fixed, and
     # its steps must return what they carry.
     def body(carried: tuple, x: Any) -> tuple:
-        position, state = carried
-        new = step(state, x)
-        if mask is not None:
-            real = ops.take(mask, position, axis=0)
-            new = tree.map_structure(lambda after, before: ops.where(real, after, before), new, state)
-        carried = (position - 1 if reverse else position + 1, new)
+        position, before = carried
+        if restarts is not None:
+            kept = ops.logical_not(ops.take(restarts, position, axis=0))[..., None]
+            before = tree.map_structure(lambda part: part * ops.cast(kept, part.dtype), before)
+        after = step(before, x)
+        if real is not None:
+            is_real = ops.take(real, position, axis=0)[..., None]
+            after = tree.map_structure(lambda new, old: ops.where(is_real, new, old), after, before)
+        carried = (position - 1 if reverse else position + 1, after)
         return carried, carried
 
-    first = ops.cast(ops.shape(inputs)[1] - 1 if reverse else 0, "int32")
-    _, (_, states) = ops.scan(body, (first, state), _swap(inputs), reverse=reverse)
-    return tree.map_structure(_swap, states)
+    first = ops.cast(ops.shape(inputs)[0] - 1 if reverse else 0, "int32")
+    return ops.scan(body, (first, state), inputs, reverse=reverse)[1][1]
+
+
+def scan_rows(
+    step: Callable[[Any, Any], Any], state: Any, inputs: Any, padding_mask: Any = None, reverse: bool = False
+) -> Any:
+    """Run a recurrent step over the positions of rows: `scan` of inputs (B, T, G).
+
+    Args:
+        step, state, reverse: as for `scan`, of B rows.
+        inputs: (B, T, G).
+        padding_mask: (B, T) bool, True at real tokens; elsewhere the state stays as it is. None hides nothing.
+
+    Returns:
+        the states after each step, in the structure of `state`, tensors (B, T, D).
+    """
+    real = None if padding_mask is None else _swap(ops.cast(padding_mask, "bool"))
+    return tree.map_structure(_swap, scan(step, state, _swap(inputs), real=real, reverse=reverse))
 
 
 def _parts(gates: Any, count: int) -> list:
-    # Split, not sliced: the gradient of a slice is an array of the whole size for each.
     return ops.split(ops.cast(gates, "float32"), count, axis=-1)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfattn import files
+from tfattn.config.moved import move
 from tfattn.config.read import read_yaml
 from tfattn.config.schema import SHARED_KEYS, keys_of
 from tfattn.errors import CheckpointError
@@ -107,7 +108,9 @@ class OwnExport(Pretrained):
 
     @cached_property
     def _config(self) -> dict[str, Any]:
-        return read_yaml(self._existing(CONFIG)).values
+        tree = read_yaml(self._existing(CONFIG))
+        move(tree)
+        return tree.values
 
     @property
     def _model(self) -> dict[str, Any]:

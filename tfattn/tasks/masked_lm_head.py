@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from tfattn.features import MASKED_LM_IDS, MASKED_LM_POSITIONS, MASKED_LM_WEIGHTS, SEQUENCE_OUTPUT, WEIGHTS
-from tfattn.layers.norm import LayerNormalization
+from tfattn.layers.normalization import LayerNormalization
 from tfattn.layers.projection import Projection
 from tfattn.layers.token_tables import logits
 from tfattn.models.contracts.encoder import PretrainableEncoder

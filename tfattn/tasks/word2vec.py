@@ -13,7 +13,7 @@ from tfattn.config.types import Given
 from tfattn.features import NOISE_IDS, SEQUENCE_OUTPUT, SUBWORD_IDS, TOKEN_IDS, WEIGHTS
 from tfattn.layers.word_objectives import FullSoftmax, HierarchicalSoftmax, NegativeSampling, WordObjective
 from tfattn.models.contracts.word_predictor import WordPredictor
-from tfattn.ops.neighbors import WORDS_PER_NOISE, in_blocks
+from tfattn.ops.context_windows import WORDS_PER_NOISE, in_blocks
 from tfattn.tasks.task import Task
 
 PAIRS = "pairs"  # the one term of the loss

@@ -7,10 +7,11 @@ import keras
 from keras import ops
 
 from tfattn.decoding.cache import Cache
+from tfattn.models.contracts.model import Model
 from tfattn.ops.indexing import pick
 
 
-class Decoder(keras.Model):
+class Decoder(Model):
     """A model that reads a text from left to right and tells at each token what comes next.
 
     `call(features, training=False)` takes `token_ids` (B, T) and, where they are there, `padding_mask` (B, T), which
@@ -19,7 +20,7 @@ class Decoder(keras.Model):
     changes nothing.
 
     To write, `prefill` reads the prompts and `step` one token after the other; the logits are those of `call`. Caches
-    grow where they are settled.
+    grow where they are merged.
 
     Attributes:
         vocabulary_size: V, the number of token ids.
@@ -74,7 +75,7 @@ class Decoder(keras.Model):
 
         Args:
             token_ids: (B,) int.
-            cache: a settled one, with a position that is free.
+            cache: a merged one, with a position that is free.
 
         Returns:
             the logits (B, V) float32 of the next token, and the cache.

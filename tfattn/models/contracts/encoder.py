@@ -6,9 +6,10 @@ from typing import Any
 import keras
 
 from tfattn.layers.embeddings import EmbeddingTable
+from tfattn.models.contracts.model import Model
 
 
-class Encoder(keras.Model):
+class Encoder(Model):
     """A model that reads a whole sequence and returns a vector per position and one for the sequence.
 
     `call(features, training=False)` takes `token_ids` (B, T), `padding_mask` (B, T) and, where the model has them,

@@ -6,9 +6,10 @@ from typing import Any
 import keras
 
 from tfattn.decoding.rows import reorder_rows
+from tfattn.models.contracts.model import Model
 
 
-class EncoderDecoder(keras.Model):
+class EncoderDecoder(Model):
     """A model that reads a source sequence and writes a target sequence, token by token.
 
     `call(features, training=False)` takes `token_ids` and `padding_mask` (B, S), `target_ids` (B, T) and, where rows

@@ -5,8 +5,10 @@ from typing import Any
 
 import keras
 
+from tfattn.models.contracts.model import Model
 
-class ImageEncoder(keras.Model):
+
+class ImageEncoder(Model):
     """A model that reads an image as a grid of tokens and returns a vector of each and one for the image.
 
     `call(features, training=False)` takes `images` (B, Y, X, 3), float32 from 0 to 1, all of the size that the model

@@ -4,8 +4,10 @@ from abc import abstractmethod
 
 import keras
 
+from tfattn.models.contracts.model import Model
 
-class TableEncoder(keras.Model):
+
+class TableEncoder(Model):
     """A model that reads the columns of a table's row and returns one vector for the row.
 
     `call(features, training=False)` takes, as the model needs them, `numeric` (B, N), `piecewise` (B, N Q), `missing`

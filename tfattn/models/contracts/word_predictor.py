@@ -5,8 +5,10 @@ from typing import Any
 
 import keras
 
+from tfattn.models.contracts.model import Model
 
-class WordPredictor(keras.Model):
+
+class WordPredictor(Model):
     """A model that has a vector of each word, with which it predicts words that stand near each other.
 
     `call(features, training=False)` takes `token_ids`, `words_before` and `words_after` (B, T), and, where vectors are

@@ -42,12 +42,6 @@ class LayerNormalization(keras.layers.Layer):
         # As tensors: a function with a gradient of its own reads no variables in TensorFlow.
         return layer_normalization(x, ops.copy(self.gamma), ops.copy(self.beta), epsilon=self.epsilon)
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return input_shape
-
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "epsilon": self.epsilon}
-
 
 class RmsNormalization(keras.layers.Layer):
     """Division by the root mean square, with learned scales of the components: (..., D) -> (..., D).
@@ -78,12 +72,6 @@ class RmsNormalization(keras.layers.Layer):
         # As a tensor: a function with a gradient of its own reads no variables in TensorFlow.
         return rms_normalization(x, ops.copy(self.gamma), epsilon=self.epsilon)
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return input_shape
-
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "epsilon": self.epsilon}
-
 
 class NoNormalization(keras.layers.Layer):
     """Nothing in the place of a normalization, to see what that is for: (..., D) -> (..., D).
@@ -107,14 +95,8 @@ class NoNormalization(keras.layers.Layer):
     def call(self, x: Any) -> Any:
         return x
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return input_shape
 
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "epsilon": self.epsilon}
-
-
-def normalization(kind: str, *, epsilon: float, **kwargs: Any) -> keras.layers.Layer:
+def normalization_layer(kind: str, *, epsilon: float, **kwargs: Any) -> keras.layers.Layer:
     """Make the layer that a configuration names.
 
     Args:

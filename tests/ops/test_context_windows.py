@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from keras import ops
 
-from tfattn.ops.neighbors import in_blocks, near
+from tfattn.ops.context_windows import in_blocks, near
 
 pytestmark = pytest.mark.every_backend
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from keras import ops
 
-from tfattn.decoding.threefry import threefry, uniform
+from tfattn.decoding.counter_rng import threefry, uniform
 
 
 @pytest.mark.parametrize(

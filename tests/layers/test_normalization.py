@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from tfattn.layers.norm import LayerNormalization
+from tfattn.layers.normalization import LayerNormalization
 
 X = np.random.default_rng(0).normal(3.0, 2.0, size=(2, 5, 8)).astype("float32")
 

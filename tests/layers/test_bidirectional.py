@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tests.contracts.layer import check_layer
-from tfattn.layers.two_way_lstm import TwoWayLstm
+from tfattn.layers.bidirectional import BidirectionalLstm
 
 DRAW = np.random.default_rng(0)
 X = DRAW.normal(size=(3, 5, 4)).astype("float32")
@@ -19,7 +19,7 @@ def array(tensor):
 
 def build(width=4, **arguments):
     """A layer whose weights are all drawn, biases too, so large that clips matter."""
-    layer = TwoWayLstm(units=6, **arguments)
+    layer = BidirectionalLstm(units=6, **arguments)
     layer.build((None, None, width))
     draw = np.random.default_rng(1)
     layer.set_weights([draw.normal(0, 0.8, size=weight.shape) for weight in layer.get_weights()])
@@ -106,4 +106,4 @@ def test_sequences_of_a_row_are_read_apart():
     ids=["plain", "projected"],
 )
 def test_contract(arguments, width, tmp_path):
-    check_layer(TwoWayLstm, arguments, X, REAL, output_shape=(3, 5, width), folder=tmp_path)
+    check_layer(BidirectionalLstm, arguments, X, REAL, output_shape=(3, 5, width), folder=tmp_path)

@@ -7,13 +7,12 @@ import keras
 from keras import ops
 
 from tfattn.errors import ConfigError
-from tfattn.ops import two_ways
-from tfattn.ops.recurrence import lstm, projected_lstm
+from tfattn.ops.recurrence import lstm, scan
 
 DIRECTIONS = ("forward", "backward")
 
 
-class TwoWayLstm(keras.layers.Layer):
+class BidirectionalLstm(keras.layers.Layer):
     """An LSTM that reads from the first position and one that reads from the last, side by side:
     (B, T, F) -> (B, T, 2 P).
 
@@ -25,7 +24,7 @@ class TwoWayLstm(keras.layers.Layer):
         units: D, of the cells of each.
         projection_dim: P, to which outputs are projected, and which alone are read again; None for the outputs
             themselves, P = D.
-        cell_clip: the largest size of a number in a cell; with a projection alone.
+        cell_clip: the largest size of a number in a cell; None for no limit.
         projection_clip: the same for projected outputs.
         reads_halves: whether one reads the first half of each vector and the other the second; else both read all.
 
@@ -38,7 +37,7 @@ class TwoWayLstm(keras.layers.Layer):
         (B, T, 2 P), of the one that reads forward and the one that reads backward.
 
     Example:
-        >>> layer = TwoWayLstm(units=8, projection_dim=4)
+        >>> layer = BidirectionalLstm(units=8, projection_dim=4)
         >>> layer(keras.ops.ones((2, 5, 3))).shape
         TensorShape([2, 5, 8])
 
@@ -75,21 +74,15 @@ class TwoWayLstm(keras.layers.Layer):
     def call(self, x: Any, padding_mask: Any = None, sequence_ids: Any = None) -> Any:
         x = ops.cast(x, self.compute_dtype)
         inputs = ops.stack(ops.split(x, 2, axis=-1) if self.reads_halves else [x, x])
-        states = two_ways.in_place(self._states(inputs, padding_mask, sequence_ids))
+        states = _in_text_order(self._states(inputs, padding_mask, sequence_ids))
         return ops.cast(ops.concatenate(ops.unstack(states, 2, axis=0), axis=-1), self.compute_dtype)
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        return (*input_shape[:-1], 2 * (self.projection_dim or self.units))
-
-    def get_config(self) -> dict[str, Any]:
-        names = ("units", "projection_dim", "cell_clip", "projection_clip", "reads_halves")
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
     def _states(self, x: Any, padding_mask: Any, sequence_ids: Any) -> Any:
         """Return h after each position, in reading order: (2, B, T, F) -> (T, 2, B, P)."""
-        x = two_ways.in_reading_order(x)
+        x = _in_reading_order(x)
         kernel, recurrent_kernel, bias = (self.both(name) for name in ("kernel", "recurrent_kernel", "bias"))
         projection = self.both("projection") if self.projection_dim else None
+        clips = {"cell_clip": self.cell_clip, "projection_clip": self.projection_clip}
         length, _, rows, width = ops.shape(x)
         # One product for all positions: (T, 2, B, F) -> (2, T B, 4 D) -> (T, 2, B, 4 D)
         inputs = ops.matmul(ops.reshape(ops.swapaxes(x, 0, 1), (2, -1, width)), kernel)
@@ -98,18 +91,15 @@ class TwoWayLstm(keras.layers.Layer):
 
         def step(state: tuple, inputs: Any) -> tuple:
             recurrent = ops.matmul(ops.cast(state[0], self.compute_dtype), recurrent_kernel)
-            if not self.projection_dim:
-                return lstm(inputs, recurrent, state)
-            clips = {"cell_clip": self.cell_clip, "projection_clip": self.projection_clip}
-            return projected_lstm(inputs, recurrent, state, projection, **clips)
+            return lstm(inputs, recurrent, state, projection, **clips)
 
         empty = tuple(
             ops.zeros((2, rows, units), "float32") for units in (self.projection_dim or self.units, self.units)
         )
         real = None if padding_mask is None else ops.stack([ops.cast(padding_mask, "bool")] * 2)
-        begins = None if sequence_ids is None else two_ways.begins_of(sequence_ids)
-        masks = [None if mask is None else two_ways.in_reading_order(mask) for mask in (real, begins)]
-        return two_ways.scan(step, empty, inputs, *masks)[0]
+        restarts = None if sequence_ids is None else _restarts(sequence_ids)
+        real, restarts = (None if mask is None else _in_reading_order(mask) for mask in (real, restarts))
+        return scan(step, empty, inputs, real=real, restarts=restarts)[0]
 
     def both(self, name: str) -> Any:
         """Return a weight of both directions, (2, ...), in the type that products are computed in."""
@@ -142,3 +132,26 @@ def check_halves(hidden_dim: int) -> None:
             expected="an even number",
             received=str(hidden_dim),
         )
+
+
+def _in_reading_order(x: Any) -> Any:
+    """Order positions as the two directions read them: (2, B, T, ...) -> (T, 2, B, ...)."""
+    first, second = ops.unstack(x, 2, axis=0)
+    return ops.stack([ops.swapaxes(first, 0, 1), ops.swapaxes(ops.flip(second, axis=1), 0, 1)], axis=1)
+
+
+def _in_text_order(x: Any) -> Any:
+    """Undo `_in_reading_order`: (T, 2, B, ...) -> (2, B, T, ...)."""
+    first, second = ops.unstack(x, 2, axis=1)
+    return ops.stack([ops.swapaxes(first, 0, 1), ops.flip(ops.swapaxes(second, 0, 1), axis=1)], axis=0)
+
+
+def _restarts(sequence_ids: Any) -> Any:
+    """Find where each direction reads the first position of a sequence: (B, T) int -> (2, B, T) bool.
+
+    Args:
+        sequence_ids: the sequence of its row that each position belongs to; those of one are next to each other.
+    """
+    differs = sequence_ids[:, 1:] != sequence_ids[:, :-1]
+    edge = ops.ones_like(sequence_ids[:, :1], dtype="bool")
+    return ops.stack([ops.concatenate(pair, axis=1) for pair in ((edge, differs), (differs, edge))])
