@@ -57,6 +57,16 @@ def test_help_is_quick_to_start_because_it_imports_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
+def test_a_run_imports_nothing_of_serving():
+    code = (
+        "import sys, tfattn.stages; from tfattn import registry; "
+        "[registry.find(kind, name) for kind in ('served', 'report') for name in registry.names(kind)]; "
+        "print([m for m in sys.modules if m.startswith('tfattn.serving')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PROJECT)))
 def test_every_module_says_what_it_is_and_stays_readable(module):
     text = module.read_text()
