@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tfattn import registry
-from tfattn.config.build import build, located
+from tfattn.config.build import build, locate_errors
 from tfattn.config.constructors import constructor
-from tfattn.config.relations import broken
+from tfattn.config.relations import violations
 from tfattn.config.schema import EMBEDDINGS, Config
 from tfattn.data.section import Data
 from tfattn.errors import ConfigError, ConfigProblems
@@ -44,7 +44,7 @@ def check(config: Config) -> Data:
     _check_spelling(model, preprocessor)
     task = outline(lambda: build_task(config, model, preprocessor, data.targets.facts))
     if (beginning := stated.get(EMBEDDINGS)) is not None:
-        with located(config, "model"):
+        with locate_errors(config, "model"):
             check_beginning(model, preprocessor, beginning["from"], is_pretrained=stated["pretrained"] is not None)
     _check_measuring(config, data)
     _check_task(config, task, parts["training"], sizes)
@@ -76,9 +76,9 @@ def _built(sections: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
 
 
 def _check_task(config: Config, task: Task, trainer: Trainer, known: dict[str, Any]) -> None:
-    with located(config):
+    with locate_errors(config):
         check_memory(task, copies=trainer.copies, sizes=dict(_sizes(config, known)))
-    with located(config, "training"):
+    with locate_errors(config, "training"):
         trainer.monitored(task)
 
 
@@ -98,8 +98,8 @@ def _check_length(config: Config, preprocessor: Preprocessor, model: Any) -> Non
         "data": {"preprocessing": {"max_length": preprocessor.max_length}},
         "model": {"max_sequence_length": getattr(model, "max_sequence_length", None)},
     }
-    with located(config):
-        for problem in broken(constructor("sections", config.section).relations, limits):
+    with locate_errors(config):
+        for problem in violations(constructor("sections", config.section).relations, limits):
             raise problem
 
 
@@ -117,7 +117,7 @@ def _check_spelling(model: Any, preprocessor: Preprocessor) -> None:
 def _check_measuring(config: Config, data: Data) -> None:
     """Refuse data of which all rows train."""
     if data.validation_source is None and data.split.validation == 0 and not data.split.folds:
-        with located(config, "data"):
+        with locate_errors(config, "data"):
             raise ConfigError(
                 "no rows are left to measure",
                 key="split.validation",

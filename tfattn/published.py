@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from tfattn import console, pretrained, registry
-from tfattn.config.seal import sealed
+from tfattn.config.checksum import checksummed
 from tfattn.errors import ConfigError
 from tfattn.export import saved_model
 from tfattn.export.generation import Generator
@@ -62,7 +62,7 @@ def export(weights: str | Path, *, folder: Path, name: str | None = None) -> Pat
         section=Export(folder=str(folder), tolerance=1e-4),
         rows=rows,
         expected=served.ensemble.predict(rows),
-        config=sealed(yaml.safe_dump(config, sort_keys=False)),
+        config=checksummed(yaml.safe_dump(config, sort_keys=False)),
     )
 
 

@@ -36,7 +36,7 @@ def kind(task: str) -> Kind:
     if isinstance(entry, Kind):
         return entry
     module, _, attribute = entry.partition(":")
-    with contextlib.suppress(source_text.Unread):
+    with contextlib.suppress(source_text.UnresolvedError):
         source_text.module(module).definition(attribute)
         return Kind(task=entry)
     found = load(entry, _listed_by("tasks", task))

@@ -1,6 +1,7 @@
-"""A module read from its text, without running it: to import one that uses TensorFlow or Keras takes seconds.
+"""Static analysis of modules: reads names and signatures from source text, without importing the module.
 
-Only what the text alone says for certain is answered. All else raises Unread: then the module has to be imported.
+Importing a module that uses TensorFlow or Keras takes seconds. Names whose value the text alone does not determine
+raise UnresolvedError; then the module has to be imported.
 """
 
 import ast
@@ -18,11 +19,11 @@ from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
 # What annotations are made of, and is quick to import.
-LIGHT = {*sys.stdlib_module_names, "annotated_types", "pydantic", "typing_extensions"}
-LIGHT |= {"tfattn.catalog", "tfattn.config.relations", "tfattn.config.types"}
+CHEAP_IMPORTS = {*sys.stdlib_module_names, "annotated_types", "pydantic", "typing_extensions"}
+CHEAP_IMPORTS |= {"tfattn.catalog", "tfattn.config.relations", "tfattn.config.types"}
 
 
-class Unread(Exception):
+class UnresolvedError(Exception):
     """The text does not say what something is."""
 
 
@@ -39,9 +40,9 @@ class Imported:
     name: str
 
     @property
-    def is_light(self) -> bool:
+    def is_cheap(self) -> bool:
         """Whether it is quick to import."""
-        return self.module in LIGHT or self.module.partition(".")[0] in LIGHT
+        return self.module in CHEAP_IMPORTS or self.module.partition(".")[0] in CHEAP_IMPORTS
 
     def value(self) -> Any:
         """Import it."""
@@ -69,16 +70,16 @@ class Module:
         spec: where it is.
 
     Raises:
-        Unread: it has no text, or its text is not Python.
+        UnresolvedError: it has no text, or its text is not Python.
     """
 
     def __init__(self, spec: ModuleSpec):
         self.name = spec.name
         self._package = spec.name if spec.submodule_search_locations is not None else spec.name.rpartition(".")[0]
-        with readable(spec.name):
-            self._bound = self.bound(ast.parse(spec.loader.get_source(spec.name)).body)
+        with unresolved_on_error(spec.name):
+            self._bound = self.bindings(ast.parse(spec.loader.get_source(spec.name)).body)
 
-    def bound(self, statements: list[ast.stmt]) -> dict[str, Any]:
+    def bindings(self, statements: list[ast.stmt]) -> dict[str, Any]:
         """Collect the names that statements of the module bind: those at its top, or in the body of a class.
 
         Returns:
@@ -95,70 +96,70 @@ class Module:
 
         Raises:
             KeyError: the module does not bind it.
-            Unread: only running the module would tell, such as where it is bound under a condition.
+            UnresolvedError: only running the module would tell, such as where it is bound under a condition.
         """
         bound = self._bound[name]
         if bound is None:
-            raise Unread(f"{self.name}.{name}")
+            raise UnresolvedError(f"{self.name}.{name}")
         return Definition(self, bound) if isinstance(bound, (ast.ClassDef, ast.FunctionDef)) else bound
 
     def definition(self, name: str) -> Definition:
         """Find the class or function of a name, wherever it is imported from.
 
         Raises:
-            Unread: it is none, or it is not found.
+            UnresolvedError: it is none, or it is not found.
         """
         bound = self.binding(name) if name in self._bound else None
         if isinstance(bound, Imported) and bound.name:
             return module(bound.module).definition(bound.name)
         if not isinstance(bound, Definition):
-            raise Unread(f"{self.name}.{name}")
+            raise UnresolvedError(f"{self.name}.{name}")
         return bound
 
     def value(self, expression: ast.expr) -> Any:
         """Evaluate an expression.
 
         Raises:
-            Unread: it uses what only an import would tell.
+            UnresolvedError: it uses what only an import would tell.
         """
         code = compile(ast.Expression(expression), self.name, "eval")
-        with readable(self.name):
+        with unresolved_on_error(self.name):
             return eval(code, {}, _Scope(self, lenient=False))
 
     def hint(self, annotation: ast.expr) -> Any:
-        """Evaluate an annotation, with `Elsewhere` in place of all that only an import would tell.
+        """Evaluate an annotation, with `UnresolvedType` in place of all that only an import would tell.
 
         Raises:
-            Unread: it cannot be evaluated.
+            UnresolvedError: it cannot be evaluated.
         """
         annotated = type("Annotated", (), {"__annotations__": {"it": ast.unparse(annotation)}})  # may be a ClassVar
-        with readable(self.name):
+        with unresolved_on_error(self.name):
             return typing.get_type_hints(annotated, {}, _Scope(self, lenient=True), include_extras=True)["it"]
 
-    def named(self, name: str) -> Any:
+    def lookup(self, name: str) -> Any:
         """Say what a name stands for.
 
         Raises:
             KeyError: the module does not bind it.
-            Unread: only an import would tell.
+            UnresolvedError: only an import would tell.
         """
         bound = self.binding(name)
         if isinstance(bound, ast.expr):
             return self.value(bound)
-        if isinstance(bound, Imported) and bound.is_light:
-            with readable(self.name):
+        if isinstance(bound, Imported) and bound.is_cheap:
+            with unresolved_on_error(self.name):
                 return bound.value()
         if isinstance(bound, Imported) and bound.name:
             with contextlib.suppress(KeyError):
-                return module(bound.module).named(bound.name)
-        raise Unread(f"{self.name}.{name}")
+                return module(bound.module).lookup(bound.name)
+        raise UnresolvedError(f"{self.name}.{name}")
 
 
 def module(name: str) -> Module:
     """Find and read a module.
 
     Raises:
-        Unread: it is not found, has no text, or its text is not Python.
+        UnresolvedError: it is not found, has no text, or its text is not Python.
     """
     return _module(name, tuple(sys.path))
 
@@ -167,14 +168,14 @@ def module(name: str) -> Module:
 def _module(name: str, path: tuple[str, ...]) -> Module:
     """Do the same, kept for the folders in which it was looked for."""
     package, *parts = name.split(".")
-    with readable(name):
+    with unresolved_on_error(name):
         spec = importlib.util.find_spec(package)  # finds what is in no package without running anything
         for part in parts:
             spec = PathFinder.find_spec(f"{spec.name}.{part}", spec.submodule_search_locations)
         return Module(spec)
 
 
-def argument_helps(doc: str) -> dict[str, str]:
+def parse_argument_docs(doc: str) -> dict[str, str]:
     """Collect the explanations under `Args:` of a docstring, each as one line."""
     section = re.search(r"^Args:\n((?:[ \t]+.*\n?|\n)+)", doc, flags=re.MULTILINE)
     if not section:
@@ -188,16 +189,16 @@ def argument_helps(doc: str) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def readable(what: str) -> Iterator[None]:
+def unresolved_on_error(what: str) -> Iterator[None]:
     """Leave whatever goes wrong in the block to an import, which says what is wrong if that fails too.
 
     Raises:
-        Unread: of `what`.
+        UnresolvedError: of `what`.
     """
     try:
         yield
     except Exception as error:
-        raise Unread(what) from error
+        raise UnresolvedError(what) from error
 
 
 class _AnyName(type):
@@ -210,7 +211,7 @@ class _AnyName(type):
         return cls
 
 
-class Elsewhere(metaclass=_AnyName):
+class UnresolvedType(metaclass=_AnyName):
     """Stands in an annotation for what only an import would tell, such as a class."""
 
 
@@ -223,11 +224,11 @@ class _Scope(dict):
 
     def __missing__(self, name: str) -> Any:
         try:
-            return self._names.named(name)
-        except Unread:
+            return self._names.lookup(name)
+        except UnresolvedError:
             if not self._lenient:
                 raise
-            return Elsewhere
+            return UnresolvedType
 
 
 def _names(statement: ast.stmt, package: str) -> Iterator[tuple[str, Any]]:

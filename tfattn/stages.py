@@ -10,9 +10,9 @@ from typing import Literal, get_args
 from tfattn import console, files, pretrained, registry
 from tfattn.checks import check, check_prepared
 from tfattn.config.build import build
+from tfattn.config.checksum import checksummed
 from tfattn.config.resolve import resolve
 from tfattn.config.schema import EMBEDDINGS
-from tfattn.config.seal import sealed
 from tfattn.config.show import to_yaml
 from tfattn.data.prepare import prepare as prepare_data
 from tfattn.data.records import write_encoded
@@ -135,7 +135,7 @@ def export(run: Run, ensemble: Callable[[], TrainedEnsemble], *, force: bool = F
                 section=section,
                 rows=rows,
                 expected=expected,
-                config=sealed(to_yaml(run.config)),
+                config=checksummed(to_yaml(run.config)),
                 trained_on=_trained_on(run, served),
                 metrics=files.read_json(run.folder / "metrics.json", dict[str, int | float]),
                 measured_on=measuring_split(run),

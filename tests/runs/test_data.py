@@ -79,7 +79,8 @@ def test_a_published_decoder_is_asked_for_answers(opened, tmp_path):
     ("model", "published", "of"), [("gpt", "bert", "bert"), ("bert", "gpt2", "gpt")], ids=["to gpt", "to bert"]
 )
 def test_weights_of_another_model_are_refused(opened, model, published, of):
-    message = f"tiny.yaml:7:.*model.pretrained: these are weights of another model: expected those of a `{model}`, "
+    problem = "the pretrained weights are of another model"
+    message = f"tiny.yaml:7:.*model.pretrained: {problem}: expected weights of a `{model}`, "
     with pytest.raises(ConfigProblems, match=f"{message}received {published}, which is a `{of}`.*set `name: {of}`"):
         opened(f"name: {model}, pretrained: {published}", "byte_bpe", "language_modeling")
 
@@ -92,7 +93,7 @@ def test_weights_of_another_model_are_refused(opened, model, published, of):
     ],
 )
 def test_another_number_of_heads_is_refused_though_no_shape_shows_it(opened, published, preprocessor, task, heads):
-    message = rf"tiny.yaml:7:.*model.num_heads: .* expected {heads}, as {published} has them, received 1\. Remove it"
+    message = rf"tiny.yaml:7:.*model.num_heads: .* expected {heads}, the number of {published}, received 1\. Remove"
     with pytest.raises(ConfigProblems, match=message):
         opened(f"pretrained: {published}, num_heads: 1", preprocessor, task)
     run = opened(f"pretrained: {published}, num_heads: {heads}", preprocessor, task)

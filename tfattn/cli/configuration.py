@@ -62,7 +62,7 @@ def list_(
         return
     from tfattn.config.show import key_lines
 
-    print("\n".join(key_lines(kind, name)) or "It takes no keys.")
+    print("\n".join(key_lines(kind, name)) or "The section has no keys.")
 
 
 @app.command()

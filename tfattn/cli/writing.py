@@ -14,7 +14,7 @@ from tfattn.catalog import PRETRAINED_PACKAGES
 from tfattn.cli import loading
 from tfattn.formats.file_formats import InputKind
 from tfattn.sampling_params import RANGES, SamplingParams
-from tfattn.source_text import argument_helps
+from tfattn.source_text import parse_argument_docs
 
 app = typer.Typer()
 
@@ -39,7 +39,7 @@ def with_sampling_options(command: Callable[..., None]) -> Callable[..., None]:
         sampling = {name: given.pop(name) for name in RANGES}
         command(sampling=sampling, **given)
 
-    helps = argument_helps(inspect.getdoc(SamplingParams))
+    helps = parse_argument_docs(inspect.getdoc(SamplingParams))
     options = [
         Parameter(
             name,

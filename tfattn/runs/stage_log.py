@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tfattn import files
+from tfattn.config.checksum import checksummed, has_valid_checksum
 from tfattn.config.schema import Config
-from tfattn.config.seal import is_sealed, sealed
 from tfattn.config.show import to_yaml
 from tfattn.console import note
 from tfattn.errors import DataError
@@ -101,7 +101,7 @@ class StageLog:
 
     def write_config(self) -> Path:
         """Write the resolved configuration into the folder, point the link at the folder, and return the file."""
-        files.write_text(self._config_file, sealed(to_yaml(self._config)))
+        files.write_text(self._config_file, checksummed(to_yaml(self._config)))
         if self._link is not None:
             files.atomic_link(self._link, self.folder.name)
         return self._config_file
@@ -125,7 +125,7 @@ class StageLog:
         return True
 
     def _mend_config(self) -> None:
-        if not is_sealed(self._config_file):
+        if not has_valid_checksum(self._config_file):
             note(f"written again, because of damage: {self._config_file}")
             with files.lock(self.folder):
                 self.write_config()
