@@ -4,7 +4,7 @@ import pytest
 
 from tfattn import stages
 from tfattn.config.resolve import resolve
-from tfattn.runs.identity import Inputs
+from tfattn.runs.identity import Fingerprints
 from tfattn.runs.run import Run
 from tfattn.training.interruption import Stopped
 from tfattn.training.runtime import Runtime
@@ -34,6 +34,6 @@ def test_a_stage_that_has_to_train_first_says_so(tmp_path, monkeypatch, capsys, 
     monkeypatch.setattr(stages, "prepare", lambda run, **options: False)
     monkeypatch.setattr(stages, "check_prepared", lambda members: None)
     with pytest.raises(Stopped):
-        stages.run(Run(resolve("tiny.yaml"), inputs=Inputs(data={}, training={}), runtime=Runtime()), stage)
+        stages.run(Run(resolve("tiny.yaml"), fingerprints=Fingerprints(data={}, training={}), runtime=Runtime()), stage)
     said = " ".join(capsys.readouterr().err.split())
     assert f"{stage} needs trained weights: it trains first (epochs: 40, models: 3); Ctrl-C stops it" in said

@@ -12,11 +12,11 @@ from tfattn.config.schema import EMBEDDINGS, Config
 from tfattn.data.section import Data
 from tfattn.errors import ConfigError, ConfigProblems
 from tfattn.preprocessing.preprocessor import Preprocessor
-from tfattn.runs.data import data_of
-from tfattn.runs.ensemble import ensemble_of
+from tfattn.runs.data import build_data
+from tfattn.runs.ensemble import build_ensemble
 from tfattn.runs.member import Member, build_task, check_labels
 from tfattn.tasks.task import Task
-from tfattn.training.memory import check_memory, outline
+from tfattn.training.memory import build_without_values, check_memory
 from tfattn.training.trainer import Trainer
 from tfattn.vectors.token_embeddings import check_beginning
 
@@ -28,7 +28,7 @@ def check(config: Config) -> Data:
         the built `data` section.
     """
     sections = {name: functools.partial(build, config, name) for name in ("training", "export", "runtime")}
-    parts = _built({"data": lambda: data_of(config), **sections})
+    parts = _built({"data": lambda: build_data(config), **sections})
     data: Data = parts["data"]
     preprocessor = data.preprocessing
     name = config.values["task"]["name"]
@@ -40,9 +40,9 @@ def check(config: Config) -> Data:
     # True sizes and targets are known from the data; any will do to check the others.
     stated = config.values["model"]
     sizes = {key: stated.get(key, size) for key, size in preprocessor.sizes.items()}
-    model = outline(lambda: build(config, "model", **sizes))
+    model = build_without_values(lambda: build(config, "model", **sizes))
     _check_spelling(model, preprocessor)
-    task = outline(lambda: build_task(config, model, preprocessor, data.targets.facts))
+    task = build_without_values(lambda: build_task(config, model, preprocessor, data.targets.facts))
     if (beginning := stated.get(EMBEDDINGS)) is not None:
         with locate_errors(config, "model"):
             check_beginning(model, preprocessor, beginning["from"], is_pretrained=stated["pretrained"] is not None)
@@ -58,7 +58,7 @@ def check_prepared(members: Sequence[Member]) -> None:
     check_labels(members)
     for member in {member.prepared: member for member in members}.values():
         preprocessor = member.preprocessor()
-        task = outline(functools.partial(member.task, preprocessor))
+        task = build_without_values(functools.partial(member.task, preprocessor))
         _check_task(member.config, task, member.trainer, preprocessor.sizes)
 
 
@@ -127,7 +127,7 @@ def _check_measuring(config: Config, data: Data) -> None:
 
 
 def _check_ensemble(config: Config, task: Task, data: Data) -> None:
-    ensemble, origin = ensemble_of(config), config.origins["ensemble",]
+    ensemble, origin = build_ensemble(config), config.origins["ensemble",]
     if ensemble.size > 1 and not task.predicts_together:
         raise ConfigError(
             f"several models of the task {config.values['task']['name']} cannot predict as one",

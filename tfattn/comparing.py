@@ -12,8 +12,8 @@ from tfattn.config.build import build
 from tfattn.config.resolve import resolve, resolve_section
 from tfattn.errors import ConfigError, TrainingError
 from tfattn.evaluation.comparison import Outcome, write
-from tfattn.runs.comparison import Comparison, Planned
-from tfattn.runs.identity import inputs_of
+from tfattn.runs.comparison import Comparison, PlannedRun
+from tfattn.runs.identity import compute_fingerprints
 from tfattn.runs.run import Run
 from tfattn.training.runtime import Runtime
 
@@ -51,13 +51,13 @@ def compare(path: Path, overrides: Sequence[str] | None = None) -> Path:
     return folder
 
 
-def _run_of(comparison: Comparison, planned: Planned) -> Path:
+def _run_of(comparison: Comparison, planned: PlannedRun) -> Path:
     """Return the folder of a run."""
     config = resolve(comparison.pipeline, planned.overrides)
-    return Run(config, inputs=inputs_of(config, check(config)), runtime=Runtime()).folder
+    return Run(config, fingerprints=compute_fingerprints(config, check(config)), runtime=Runtime()).folder
 
 
-def _outcome(planned: Planned, comparison: Comparison, run: Path, *, log: Path) -> Outcome:
+def _outcome(planned: PlannedRun, comparison: Comparison, run: Path, *, log: Path) -> Outcome:
     """Train and evaluate in a process of its own: devices and memory are new in each."""
     plugins = [word for plugin in registry.PLUGINS for word in ("--plugin", plugin)]
     options = [word for override in planned.overrides for word in ("--set", override)]

@@ -16,7 +16,7 @@ from tfattn.preprocessing.language import Language
 from tfattn.pretrained.contract import Pretrained
 from tfattn.tasks.language_modeling import LanguageModeling
 from tfattn.trained.ensemble import TrainedEnsemble
-from tfattn.training.precision import computing_in
+from tfattn.training.precision import precision_scope
 
 # What the export is asked to see whether it writes what the weights write.
 QUESTIONS = ("The capital of France is", "Once upon a time", "def add(a, b):", "3 + 4 =", "", "日本の首都は")
@@ -71,7 +71,7 @@ def built(source: Pretrained) -> tuple[Language, LanguageModeling]:
     language = registry.find("preprocessors", source.preprocessor)(**_settings(source))
     language.adopt(**source.tokenization())
     language.fit([])
-    with computing_in("float32"):
+    with precision_scope("float32"):
         model = registry.find("models", source.model)(**source.sizes())
         source.load_into(model).show()
         return language, LanguageModeling(model=model, preprocessor=language)

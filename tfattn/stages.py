@@ -27,16 +27,16 @@ from tfattn.formats.columns import as_columns
 from tfattn.formats.source import Source
 from tfattn.formats.training_file import TrainingFile
 from tfattn.runs import identity
-from tfattn.runs.data import data_of
-from tfattn.runs.identity import inputs_of
+from tfattn.runs.data import build_data
+from tfattn.runs.identity import compute_fingerprints
 from tfattn.runs.member import Member
 from tfattn.runs.run import Run
 from tfattn.tasks.task import Task
 from tfattn.trained.ensemble import OPERATING_POINT, TrainedEnsemble, load
-from tfattn.trained.predictions import choose_operating_point, measuring_split, predict_for_parity, predict_split
+from tfattn.trained.predictions import choose_operating_point, evaluation_split, predict_for_parity, predict_split
 from tfattn.training.checkpoints import Checkpoints
 from tfattn.training.environment import ENVIRONMENT, environment_of
-from tfattn.training.memory import telling_out_of_memory
+from tfattn.training.memory import report_out_of_memory
 from tfattn.training.prediction import encode
 from tfattn.training.runtime import Runtime
 from tfattn.training.seeding import seeded
@@ -52,7 +52,7 @@ def open_run(pipeline: Path, overrides: list[str] | None) -> Run:
     config = resolve(pipeline, overrides)
     # Before TensorFlow computes anything: devices can be divided, and other workers be met, only then.
     runtime: Runtime = build(config, "runtime").start()
-    return Run(config, inputs=inputs_of(config, check(config)), runtime=runtime)
+    return Run(config, fingerprints=compute_fingerprints(config, check(config)), runtime=runtime)
 
 
 def run(run: Run, stage: Stage | None = None, *, force: bool = False, workers: int = 1) -> None:
@@ -87,7 +87,7 @@ def prepare(run: Run, *, force: bool = False) -> bool:
     for member in run.datasets:
         with member.preparation(force=force) as needed:
             if needed:
-                make = functools.partial(data_of, member.config)
+                make = functools.partial(build_data, member.config)
                 prepare_data(make(), member.prepared, member.seed, make=make, identity=member.prepared.name)
                 prepared = True
     return prepared
@@ -107,11 +107,11 @@ def train(run: Run, *, force: bool = False, workers: int = 1) -> None:
 
 def evaluate(run: Run, ensemble: Callable[[], TrainedEnsemble], *, force: bool = False) -> None:
     """Measure the best weights, in float32 as the export has them: metrics, plots and a report."""
-    inputs = identity.of_evaluation(run.config, _weights(run))
+    inputs = identity.evaluation_inputs(run.config, _weights(run))
     with run.stage_log.stage("evaluate", force=force, inputs=inputs, outputs=(OPERATING_POINT, *LEFT)) as needed:
         if needed:
             choose_operating_point(run, ensemble())
-            predicted = predict_split(run, ensemble(), measuring_split(run))
+            predicted = predict_split(run, ensemble(), evaluation_split(run))
             report = registry.find("report", run.config.values["task"]["name"])
             chosen = _chosen(run, ensemble())
             write_evaluation(report(ensemble(), predicted), run, split=predicted.split, chosen=chosen)
@@ -120,7 +120,7 @@ def evaluate(run: Run, ensemble: Callable[[], TrainedEnsemble], *, force: bool =
 def export(run: Run, ensemble: Callable[[], TrainedEnsemble], *, force: bool = False) -> None:
     """Write the best weights as a SavedModel that predicts as they do."""
     section = build(run.config, "export")
-    inputs = identity.of_export(run.config, _weights(run))
+    inputs = identity.export_inputs(run.config, _weights(run))
     made_of = run.stage_log.digest(inputs)
     version = None if force else exported(run.name, section, made_of)
     with run.stage_log.stage("export", force=version is None, inputs=inputs) as needed:
@@ -138,14 +138,14 @@ def export(run: Run, ensemble: Callable[[], TrainedEnsemble], *, force: bool = F
                 config=checksummed(to_yaml(run.config)),
                 trained_on=_trained_on(run, served),
                 metrics=files.read_json(run.folder / "metrics.json", dict[str, int | float]),
-                measured_on=measuring_split(run),
+                measured_on=evaluation_split(run),
                 made_of=made_of,
             )
 
 
 def _train(member: Member, runtime: Runtime) -> None:
     outputs = ("history.jsonl", ENVIRONMENT, "checkpoints/*/*")
-    with member.stage_log.stage("train", outputs=outputs) as needed, telling_out_of_memory():
+    with member.stage_log.stage("train", outputs=outputs) as needed, report_out_of_memory():
         if not needed:
             return
         with seeded(member.training_seed), runtime.scope():

@@ -68,7 +68,7 @@ def test_a_small_file_that_holds_very_much_is_refused(tmp_path, monkeypatch, suf
     monkeypatch.setattr("tfattn.files.compressed.RATIO_FROM", 1 << 20)
     path = tmp_path / f"rows.jsonl{suffix}"
     path.write_bytes(compress(b"\n" * (3 << 20)))
-    with pytest.raises(DataError, match=f"rows.jsonl{suffix}: the compressed file holds far more than its size"):
+    with pytest.raises(DataError, match=f"rows.jsonl{suffix}: the content of the compressed file is far larger"):
         list(JsonLinesFile(path=str(path), fields={"x": "x"}).rows())
 
 

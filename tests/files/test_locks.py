@@ -28,7 +28,7 @@ def writer(tmp_path):
     with subprocess.Popen(
         command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
-        process.workplace = tmp_path / process.stdout.readline().strip()
+        process.staging = tmp_path / process.stdout.readline().strip()
         yield process
         process.kill()
 
@@ -43,23 +43,23 @@ def test_a_folder_is_held_by_one_process(tmp_path):
 def test_a_living_writer_is_left_alone(writer, tmp_path):
     files.write_text(tmp_path / "y.txt", "")
     with files.lock(tmp_path):
-        assert writer.workplace.is_dir()
+        assert writer.staging.is_dir()
     writer.communicate()
     assert (tmp_path / "x.txt").read_text() == "new"
-    assert not writer.workplace.exists()
+    assert not writer.staging.exists()
 
 
 @pytest.mark.parametrize("how", ["by whoever writes there", "by whoever holds the folder"])
 def test_what_a_killed_writer_left_is_removed(how, writer, tmp_path):
     writer.kill()
     writer.wait()
-    assert writer.workplace.is_dir()
+    assert writer.staging.is_dir()
     if how == "by whoever writes there":
         files.write_text(tmp_path / "y.txt", "")
     else:
         with files.lock(tmp_path):
             pass
-    assert not writer.workplace.exists()
+    assert not writer.staging.exists()
     assert not (tmp_path / "x.txt").exists()
 
 

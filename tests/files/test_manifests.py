@@ -52,7 +52,7 @@ def test_whatever_byte_of_a_manifest_changes_is_found(folder):
 def test_a_manifest_without_its_own_sum_is_refused(folder):
     path = folder / files.MANIFEST
     path.write_text('{"files": {}}')
-    with pytest.raises(DataError, match=r"manifest.json: .* of an older version: it holds no SHA-256 of itself"):
+    with pytest.raises(DataError, match=r"manifest.json: .* of an older version: it has no SHA-256 of itself"):
         files.verify(folder)
 
 
@@ -69,8 +69,8 @@ def test_facts_are_read_in_their_shape(folder):
 
 
 def test_a_record_holds_some_files(folder, tmp_path):
-    files.write_text(tmp_path / "done.json", files.record(folder, [folder / "a.txt"], seconds=0.5))
-    done = files.read_record(tmp_path / "done.json")
+    files.write_text(tmp_path / "done.json", files.manifest_text(folder, [folder / "a.txt"], seconds=0.5))
+    done = files.read_manifest_file(tmp_path / "done.json")
     assert done["seconds"] == 0.5 and done["files"].keys() == {"a.txt"}
     files.check(folder, done["files"])
     (folder / "a.txt").write_bytes(b"b")

@@ -44,7 +44,7 @@ def test_bytes_are_read_from_any_place(write, tmp_path):
     ("address", "error", "message"),
     [
         ("ram://nowhere/rows.csv", FileNotFoundError, "No such file"),
-        ("s3://bucket/rows.csv", OSError, "knows no file system s3:// here; tensorflow-io brings"),
+        ("s3://bucket/rows.csv", OSError, "does not support s3:// here; tensorflow-io adds"),
     ],
 )
 def test_what_cannot_be_read_is_an_error_as_of_any_file(address, error, message):

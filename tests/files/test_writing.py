@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tfattn import files
-from tfattn.errors import TfattnError
+from tfattn.errors import ConfigError, TfattnError
 
 # In folders 0, 1, 2, ...: replaces x.txt and data/ and removes gone/, in a process that kills itself at its first,
 # second, third, ... call to the file system, until one comes to its end.
@@ -118,3 +118,16 @@ def test_a_place_that_takes_no_file_is_said_plainly(tmp_path):
     files.write_text(tmp_path / "file", "in the way of a folder")
     with pytest.raises(TfattnError, match=r"a.txt: cannot write here \(File exists\)"):
         files.write_text(tmp_path / "file" / "a.txt", "new")
+
+
+@pytest.mark.parametrize(("path", "kind"), [("a.csv", 1), ("folder.x/a.b.TSV", 2)])
+def test_the_suffix_chooses_the_format(path, kind):
+    assert files.by_suffix(path, {".csv": 1, ".tsv": 2}) == kind
+
+
+@pytest.mark.parametrize(
+    ("path", "received"), [("a.html", "'.html'"), ("csv", "none"), (".csv", "none"), ("-", "none")]
+)
+def test_an_unknown_suffix_lists_the_suffixes(path, received):
+    with pytest.raises(ConfigError, match=f"expected one of .csv, .tsv, received {received}"):
+        files.by_suffix(path, {".csv": 1, ".tsv": 2})

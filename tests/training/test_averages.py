@@ -33,7 +33,7 @@ def test_the_last_epochs_have_equal_parts(weight, epochs, expected):
     for number, value in enumerate(SEEN):
         weight.assign([value, value])
         averaging.update(tf.constant(1.0))
-        averaging.end_stretch(number)
+        averaging.on_interval_end(number)
         np.testing.assert_allclose(averaging.variables[0], [expected[number]] * 2)
 
 

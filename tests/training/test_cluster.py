@@ -59,7 +59,7 @@ def test_the_runtime_asks_the_same(of):
 def test_a_setting_that_names_no_process_is_one_message(monkeypatch, value):
     monkeypatch.setenv("TF_CONFIG", value)
     with pytest.raises(
-        ConfigError, match="the environment variable TF_CONFIG: it does not name this process"
+        ConfigError, match="the environment variable TF_CONFIG: TF_CONFIG does not define this process"
     ) as caught:
         cluster()
     assert caught.value.received == value

@@ -39,7 +39,7 @@ def finish(last_tensors, tmp_path_factory):
             assert running.wait(300) == 0, running.output.read_text()[-3000:]
             if in_workers:
                 said = running.output.read_text()
-                assert "worker 1 was ended by signal 9: all start again (1 of 3)" in said
+                assert "worker 1 was ended by signal 9: all workers restart (1 of 3)" in said
                 assert "resumes at step" in said
             assert all((Path(path) / "done").read_text() == str(REPLICAS[name]) for path in runs)
             results[name] = {run: (read_history(folder / run), last_tensors(folder / run)) for run in ALL_RUNS[name]}

@@ -8,7 +8,7 @@ from tfattn.layers.feed_forward import FeedForward
 from tfattn.layers.image_tokens import PatchTokens
 from tfattn.layers.multi_head_attention import MultiHeadAttention
 from tfattn.layers.pooler import Pooler
-from tfattn.training.muon import Muon, orthogonalized
+from tfattn.training.muon import Muon, orthogonalize
 from tfattn.training.optimizers import AdamW
 
 from .test_optimizers import steps
@@ -21,7 +21,7 @@ def draw(*shape):
 @pytest.mark.parametrize("shape", [(3, 8, 8), (2, 6, 24), (2, 24, 6)])
 def test_singular_values_come_near_to_one(shape):
     matrices = draw(*shape)
-    ours = orthogonalized(tf.constant(matrices)).numpy()
+    ours = orthogonalize(tf.constant(matrices)).numpy()
     u, _, v = np.linalg.svd(matrices, full_matrices=False)
     found = np.linalg.svd(ours, compute_uv=False)
     assert found.min() > 0.6 and found.max() < 1.25
@@ -31,7 +31,7 @@ def test_singular_values_come_near_to_one(shape):
 
 
 def test_a_matrix_of_zeros_stays_one():
-    np.testing.assert_array_equal(orthogonalized(tf.zeros((1, 3, 4))).numpy(), np.zeros((1, 3, 4)))
+    np.testing.assert_array_equal(orthogonalize(tf.zeros((1, 3, 4))).numpy(), np.zeros((1, 3, 4)))
 
 
 def test_a_step_is_momentum_made_orthogonal_and_scaled_as_in_the_paper():
@@ -43,7 +43,7 @@ def test_a_step_is_momentum_made_orthogonal_and_scaled_as_in_the_paper():
     for gradient, fraction in zip(gradients, (1.0, 0.5), strict=True):
         m = momentum * m + (1 - momentum) * gradient
         ahead = momentum * m + (1 - momentum) * gradient
-        update = 0.2 * 6**0.5 * orthogonalized(tf.constant(ahead[None])).numpy()[0]
+        update = 0.2 * 6**0.5 * orthogonalize(tf.constant(ahead[None])).numpy()[0]
         w = w * (1 - fraction * rate * decay) - fraction * rate * update
     np.testing.assert_allclose(ours, w, atol=1e-5)
 

@@ -66,9 +66,9 @@ def test_files_of_others_stay(begin, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("epochs", "by_epoch", "place"),
+    ("epochs", "by_epoch", "position"),
     [(5, True, "epoch 2/5"), (5, False, "step 1,200 (epoch 2/5)"), (None, False, "step 1,200/9,000 (epoch 2)")],
 )
-def test_a_line_says_where_in_the_run_it_stands(tmp_path, epochs, by_epoch, place):
+def test_a_line_says_where_in_the_run_it_stands(tmp_path, epochs, by_epoch, position):
     display = Display(tmp_path, start=0, steps=9000, epochs=epochs, by_epoch=by_epoch, monitor="loss", visible=False)
-    assert display.place({"epoch": 2, "step": 1200}) == place
+    assert display.position({"epoch": 2, "step": 1200}) == position

@@ -45,7 +45,7 @@ def test_a_killed_worker_ends_the_others_and_all_start_again(script, tmp_path, c
     begin = time.monotonic()
     assert start_workers(2, command) == 0
     assert time.monotonic() - begin < 20
-    assert "worker 1 was ended by signal 9: all start again (1 of 3)" in capfd.readouterr().err
+    assert "worker 1 was ended by signal 9: all workers restart (1 of 3)" in capfd.readouterr().err
 
 
 def test_workers_that_are_killed_again_and_again_are_given_up(script, tmp_path):
@@ -85,7 +85,7 @@ def test_of_a_killed_worker_the_signal_is_the_reason(script, capfd):
 
 
 def test_a_worker_that_does_not_end_by_itself_is_killed(script, tmp_path, monkeypatch):
-    monkeypatch.setattr(workers, "GRACE", 0.5)
+    monkeypatch.setattr(workers, "GRACE_PERIOD", 0.5)
     command = script(
         "signal.signal(15, signal.SIG_IGN)\nopen(f'pid-{index}', 'w').write(str(os.getpid()))\n"
         "while index and not os.path.exists('pid-0'): time.sleep(0.01)\n"

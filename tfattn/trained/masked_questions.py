@@ -1,25 +1,25 @@
-"""Masked language models as people ask them: texts in which [MASK] stands for a word."""
+"""Sample questions for masked language models: texts in which some words are replaced by [MASK]."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
 import tensorflow as tf
 
 from tfattn.features import MASKED_LM_POSITIONS
 from tfattn.preprocessing.masked_text import MaskedText
 from tfattn.preprocessing.vocabulary import MASK
+from tfattn.rows import evenly_spaced
 from tfattn.trained.ensemble import TrainedEnsemble
 
-MOST_WORDS = 24  # of a question
+MAX_WORDS = 24  # words of a question
 
 
-class Question(NamedTuple):
-    """A part of a row's text, some words of which are hidden.
+class MaskedQuestion(NamedTuple):
+    """A part of a row's text with masked words.
 
     Attributes:
-        text: with [MASK] in their place.
-        hidden: what stood there, in order.
+        text: the text with [MASK] instead of the words.
+        hidden: the masked words, in order.
         row: file and line of the row.
     """
 
@@ -28,38 +28,40 @@ class Question(NamedTuple):
     row: str
 
 
-def reading_masks(ensemble: TrainedEnsemble) -> TrainedEnsemble:
-    """Return the same model, for which [MASK] in a text is the token."""
+def with_mask_tokens(ensemble: TrainedEnsemble) -> TrainedEnsemble:
+    """Return the same model with a preprocessor that reads [MASK] in a text as the token."""
     (wordpiece,), (task,) = ensemble.preprocessors, ensemble.tasks
     return TrainedEnsemble([(MaskedText(wordpiece), task)])
 
 
-def questions(
-    reading: TrainedEnsemble, rows: Sequence[Mapping[str, str]], *, most: int, masks: int = 1
-) -> list[Question]:
-    """Hide words of some rows, taken evenly; one question at least, and none whose end would not be read.
+def sample_questions(
+    ensemble: TrainedEnsemble, rows: Sequence[Mapping[str, str]], *, limit: int, masks: int = 1
+) -> list[MaskedQuestion]:
+    """Mask words of evenly spaced rows; return at least one question, and none with a truncated mask.
 
     Args:
-        reading: of `reading_masks`.
+        ensemble: a result of `with_mask_tokens`.
         rows: raw rows.
-        most: how many rows.
-        masks: how many words to hide of each; fewer where there are not so many.
+        limit: the maximum number of rows.
+        masks: the number of words to mask in each row; fewer in a short row.
     """
-    preprocessor = reading.preprocessor
+    preprocessor = ensemble.preprocessor
     (field,) = preprocessor.fields
-    places = np.unique(np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(int))
-    asked = [_question(rows[place][field], rows[place].get("row", ""), masks) for place in places]
-    found = preprocessor({field: tf.constant([one.text for one in asked])})[MASKED_LM_POSITIONS].row_lengths()
-    read = [one for one, count in zip(asked, found.numpy(), strict=True) if count == len(one.hidden) > 0]
-    return read or [Question(MASK, (), "")]
+    questions = [_question(row[field], row.get("row", ""), masks) for row in evenly_spaced(rows, limit)]
+    texts = tf.constant([question.text for question in questions])
+    counts = preprocessor({field: texts})[MASKED_LM_POSITIONS].row_lengths().numpy()
+    complete = [
+        question for question, count in zip(questions, counts, strict=True) if count == len(question.hidden) > 0
+    ]
+    return complete or [MaskedQuestion(MASK, (), "")]
 
 
-def _question(text: str, row: str, masks: int) -> Question:
-    """Hide words of the longest of the first lines, or characters where it has no spaces."""
-    lines = [line.split()[:MOST_WORDS] for line in text.splitlines()[:MOST_WORDS]]
+def _question(text: str, row: str, masks: int) -> MaskedQuestion:
+    """Mask words of the longest of the first lines, or characters if it has no spaces."""
+    lines = [line.split()[:MAX_WORDS] for line in text.splitlines()[:MAX_WORDS]]
     words = max(lines, key=lambda line: sum(map(len, line)), default=[])
-    between = " " if len(words) > 1 else ""
-    units = words if between else list("".join(words)[:MOST_WORDS])
-    places = sorted({(number + 1) * len(units) // (masks + 1) for number in range(masks)} & set(range(len(units))))
-    shown = between.join(MASK if place in places else unit for place, unit in enumerate(units))
-    return Question(shown or MASK, tuple(units[place] for place in places), row)
+    separator = " " if len(words) > 1 else ""
+    units = words if separator else list("".join(words)[:MAX_WORDS])
+    masked = sorted({(number + 1) * len(units) // (masks + 1) for number in range(masks)} & set(range(len(units))))
+    shown = separator.join(MASK if index in masked else unit for index, unit in enumerate(units))
+    return MaskedQuestion(shown or MASK, tuple(units[index] for index in masked), row)
