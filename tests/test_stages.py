@@ -1,4 +1,4 @@
-"""What a stage says before it does what takes long."""
+"""Notes of stages before long computations."""
 
 import pytest
 
@@ -23,7 +23,7 @@ ensemble: {seeds: 3}
 
 
 @pytest.mark.parametrize("stage", ["evaluate", "export"])
-def test_a_stage_that_has_to_train_first_says_so(tmp_path, monkeypatch, capsys, stage):
+def test_a_stage_that_has_to_train_first_notes_it(tmp_path, monkeypatch, capsys, stage):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tiny.yaml").write_text(PIPELINE)
 
@@ -36,4 +36,4 @@ def test_a_stage_that_has_to_train_first_says_so(tmp_path, monkeypatch, capsys, 
     with pytest.raises(Stopped):
         stages.run(Run(resolve("tiny.yaml"), fingerprints=Fingerprints(data={}, training={}), runtime=Runtime()), stage)
     said = " ".join(capsys.readouterr().err.split())
-    assert f"{stage} needs trained weights: it trains first (epochs: 40, models: 3); Ctrl-C stops it" in said
+    assert f"{stage} needs trained weights: training first (epochs: 40, models: 3); Ctrl-C stops it" in said

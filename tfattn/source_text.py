@@ -18,22 +18,22 @@ from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
-# What annotations are made of, and is quick to import.
+# Modules that are used in annotations and fast to import.
 CHEAP_IMPORTS = {*sys.stdlib_module_names, "annotated_types", "pydantic", "typing_extensions"}
 CHEAP_IMPORTS |= {"tfattn.catalog", "tfattn.config.relations", "tfattn.config.types"}
 
 
 class UnresolvedError(Exception):
-    """The text does not say what something is."""
+    """The text of a module does not determine a value."""
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import statement binds a name to.
+    """A name that is bound by an import statement.
 
     Attributes:
-        module: where it comes from.
-        name: what it is called there; "" for the module itself.
+        module: the module of the import.
+        name: the name in that module; "" for the module itself.
     """
 
     module: str
@@ -41,36 +41,36 @@ class Imported:
 
     @property
     def is_cheap(self) -> bool:
-        """Whether it is quick to import."""
+        """Whether the module is fast to import."""
         return self.module in CHEAP_IMPORTS or self.module.partition(".")[0] in CHEAP_IMPORTS
 
     def value(self) -> Any:
-        """Import it."""
+        """Import the module, and return the module or its attribute."""
         found = importlib.import_module(self.module)
         return getattr(found, self.name) if self.name else found
 
 
 @dataclass(frozen=True)
 class Definition:
-    """A class or function as it stands in the text of a module."""
+    """The definition of a class or function in the text of a module."""
 
     module: "Module"
     node: ast.ClassDef | ast.FunctionDef
 
     @property
     def path(self) -> str:
-        """`module:Name`, as the catalog has it."""
+        """The target `module:Name`, as in the catalog."""
         return f"{self.module.name}:{self.node.name}"
 
 
 class Module:
-    """The names at the top of a module.
+    """The top-level names of a module.
 
     Args:
-        spec: where it is.
+        spec: the module's spec.
 
     Raises:
-        UnresolvedError: it has no text, or its text is not Python.
+        UnresolvedError: the module has no source text, or the text is not valid Python.
     """
 
     def __init__(self, spec: ModuleSpec):
@@ -80,11 +80,11 @@ class Module:
             self._bound = self.bindings(ast.parse(spec.loader.get_source(spec.name)).body)
 
     def bindings(self, statements: list[ast.stmt]) -> dict[str, Any]:
-        """Collect the names that statements of the module bind: those at its top, or in the body of a class.
+        """Collect the names that statements bind, at the top level or in the body of a class.
 
         Returns:
-            of each name, what binds it: Imported, a definition or an expression; None where only running would tell,
-            as where it is bound twice.
+            the binding of each name: Imported, a definition or an expression; None if it is not determined, such as for
+            a name that is bound twice.
         """
         found: dict[str, Any] = {}
         for name, bound in (pair for statement in statements for pair in _names(statement, self._package)):
@@ -92,11 +92,11 @@ class Module:
         return found
 
     def binding(self, name: str) -> Imported | Definition | ast.expr:
-        """Say what a name is bound to: by an import, a definition, or the expression that is assigned.
+        """Return the binding of a name: an import, a definition, or the assigned expression.
 
         Raises:
-            KeyError: the module does not bind it.
-            UnresolvedError: only running the module would tell, such as where it is bound under a condition.
+            KeyError: the module does not bind the name.
+            UnresolvedError: the binding is not determined, such as under a condition.
         """
         bound = self._bound[name]
         if bound is None:
@@ -104,10 +104,10 @@ class Module:
         return Definition(self, bound) if isinstance(bound, (ast.ClassDef, ast.FunctionDef)) else bound
 
     def definition(self, name: str) -> Definition:
-        """Find the class or function of a name, wherever it is imported from.
+        """Return the class or function of a name, following imports.
 
         Raises:
-            UnresolvedError: it is none, or it is not found.
+            UnresolvedError: the name is not a class or function, or is not found.
         """
         bound = self.binding(name) if name in self._bound else None
         if isinstance(bound, Imported) and bound.name:
@@ -120,28 +120,28 @@ class Module:
         """Evaluate an expression.
 
         Raises:
-            UnresolvedError: it uses what only an import would tell.
+            UnresolvedError: the expression depends on names that are not determined.
         """
         code = compile(ast.Expression(expression), self.name, "eval")
         with unresolved_on_error(self.name):
             return eval(code, {}, _Scope(self, lenient=False))
 
     def hint(self, annotation: ast.expr) -> Any:
-        """Evaluate an annotation, with `UnresolvedType` in place of all that only an import would tell.
+        """Evaluate an annotation, with `UnresolvedType` for all names that are not determined.
 
         Raises:
-            UnresolvedError: it cannot be evaluated.
+            UnresolvedError: the annotation cannot be evaluated.
         """
         annotated = type("Annotated", (), {"__annotations__": {"it": ast.unparse(annotation)}})  # may be a ClassVar
         with unresolved_on_error(self.name):
             return typing.get_type_hints(annotated, {}, _Scope(self, lenient=True), include_extras=True)["it"]
 
     def lookup(self, name: str) -> Any:
-        """Say what a name stands for.
+        """Return the value of a name.
 
         Raises:
-            KeyError: the module does not bind it.
-            UnresolvedError: only an import would tell.
+            KeyError: the module does not bind the name.
+            UnresolvedError: the value is not determined without an import.
         """
         bound = self.binding(name)
         if isinstance(bound, ast.expr):
@@ -159,24 +159,24 @@ def module(name: str) -> Module:
     """Find and read a module.
 
     Raises:
-        UnresolvedError: it is not found, has no text, or its text is not Python.
+        UnresolvedError: the module is not found, has no source text, or the text is not valid Python.
     """
     return _module(name, tuple(sys.path))
 
 
 @functools.cache
 def _module(name: str, path: tuple[str, ...]) -> Module:
-    """Do the same, kept for the folders in which it was looked for."""
+    """Return the same, cached by the module search path."""
     package, *parts = name.split(".")
     with unresolved_on_error(name):
-        spec = importlib.util.find_spec(package)  # finds what is in no package without running anything
+        spec = importlib.util.find_spec(package)  # does not run a top-level module
         for part in parts:
             spec = PathFinder.find_spec(f"{spec.name}.{part}", spec.submodule_search_locations)
         return Module(spec)
 
 
 def parse_argument_docs(doc: str) -> dict[str, str]:
-    """Collect the explanations under `Args:` of a docstring, each as one line."""
+    """Return the explanations under `Args:` of a docstring by argument, each as a single line."""
     section = re.search(r"^Args:\n((?:[ \t]+.*\n?|\n)+)", doc, flags=re.MULTILINE)
     if not section:
         return {}
@@ -190,10 +190,10 @@ def parse_argument_docs(doc: str) -> dict[str, str]:
 
 @contextlib.contextmanager
 def unresolved_on_error(what: str) -> Iterator[None]:
-    """Leave whatever goes wrong in the block to an import, which says what is wrong if that fails too.
+    """Convert any exception in the block into UnresolvedError; the import that follows reports the actual error.
 
     Raises:
-        UnresolvedError: of `what`.
+        UnresolvedError: about `what`.
     """
     try:
         yield
@@ -203,7 +203,7 @@ def unresolved_on_error(what: str) -> Iterator[None]:
 
 class _AnyName(type):
     def __getattr__(cls, name: str) -> type:
-        if name.startswith("__"):  # what Python and pydantic ask of every class
+        if name.startswith("__"):  # special attributes, which Python and pydantic look up in every class
             raise AttributeError(name)
         return cls
 
@@ -212,11 +212,11 @@ class _AnyName(type):
 
 
 class UnresolvedType(metaclass=_AnyName):
-    """Stands in an annotation for what only an import would tell, such as a class."""
+    """A placeholder in annotations for names that are not determined, such as classes."""
 
 
 class _Scope(dict):
-    """The names of a module as `eval` looks them up; a KeyError sends it on to Python's own."""
+    """The scope of `eval`: the names of a module; after a KeyError, `eval` looks up builtins."""
 
     def __init__(self, names: Module, *, lenient: bool):
         super().__init__()
@@ -232,7 +232,7 @@ class _Scope(dict):
 
 
 def _names(statement: ast.stmt, package: str) -> Iterator[tuple[str, Any]]:
-    """List the names that a statement binds, with what it binds them to; None where only running it would tell."""
+    """List the names that a statement binds with their bindings; None for bindings that are not determined."""
     match statement:
         case ast.Import(names=aliases):
             for alias in aliases:

@@ -1,4 +1,4 @@
-"""How much memory a task takes: told before it is taken, from shapes alone."""
+"""Memory checks from the shapes of weights, before allocation."""
 
 import random
 
@@ -24,14 +24,14 @@ def shapes(task):
     return [(weight.path, tuple(weight.shape)) for weight in task.weights]
 
 
-def test_an_outline_has_the_weights_of_the_whole_and_no_values():
+def test_building_without_values_gives_the_same_weights():
     task = build_without_values(classifier)
     assert shapes(task) == shapes(classifier())
     keras.layers.Dense(2).compute_output_spec(keras.KerasTensor((1, 3)))  # gives values to variables that wait for one
     assert all(weight._value is None for weight in task.weights)
 
 
-def test_weights_drawn_after_an_outline_are_those_without_it():
+def test_building_without_values_does_not_change_later_weights():
     random.seed(3)
     alone = np.array(classifier().head.kernel)
     random.seed(3)
@@ -39,7 +39,7 @@ def test_weights_drawn_after_an_outline_are_those_without_it():
     np.testing.assert_array_equal(np.array(classifier().head.kernel), alone)
 
 
-def test_what_needs_a_value_to_be_made_gets_it():
+def test_models_that_need_values_get_them():
     class Starting(keras.Model):
         def __init__(self):
             super().__init__()
@@ -48,7 +48,7 @@ def test_what_needs_a_value_to_be_made_gets_it():
     assert np.array(build_without_values(Starting).start).tolist() == [1, 1, 1]
 
 
-def test_what_is_wrong_with_a_model_is_said_of_an_outline():
+def test_building_without_values_raises_the_errors_of_a_model():
     with pytest.raises(ValueError, match="a divisor of the width 8, received 3"):
         build_without_values(lambda: classifier(num_heads=3))
 
@@ -61,7 +61,7 @@ def test_what_is_wrong_with_a_model_is_said_of_an_outline():
         ({"intermediate_dim": 10**12}, "model.intermediate_dim", r"intermediate/kernel \(8, 1000000000000\)"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_the_size_to_lower(sizes, key, largest):
+def test_a_model_that_does_not_fit_is_refused_with_the_key_to_lower(sizes, key, largest):
     (size,) = sizes.values()
     task = build_without_values(lambda: classifier(**sizes))
     parameters = f"{sum(np.prod(shape, dtype=object) for _, shape in shapes(task)):,}"
@@ -72,7 +72,7 @@ def test_what_does_not_fit_is_refused_with_the_size_to_lower(sizes, key, largest
     assert parameters in str(caught.value)
 
 
-def test_training_counts_all_that_is_kept_of_trained_weights_and_only_of_those():
+def test_copies_are_counted_for_trained_weights_alone():
     room = available() // 4  # in numbers: the tables of words below take half of it
 
     def encoder():
@@ -100,7 +100,7 @@ def test_training_counts_all_that_is_kept_of_trained_weights_and_only_of_those()
         ("4:cpu:/", {"sys/fs/cgroup/memory.max": "3000"}, None),
     ],
 )
-def test_the_memory_is_the_machines_or_what_control_groups_leave_of_it(tmp_path, group, limits, expected):
+def test_available_memory_respects_control_groups(tmp_path, group, limits, expected):
     for name, text in {"proc/self/cgroup": group, **limits}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(f"{text}\n")
@@ -109,7 +109,7 @@ def test_the_memory_is_the_machines_or_what_control_groups_leave_of_it(tmp_path,
     assert available(tmp_path) == (expected or machine)
 
 
-def test_memory_that_is_not_there_is_said_in_one_line_and_a_full_disk_is_left_to_others():
+def test_out_of_memory_errors_are_converted_but_not_full_disks():
     def refused(message):
         return tf.errors.ResourceExhaustedError(None, None, message)
 

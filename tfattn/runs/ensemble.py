@@ -21,7 +21,7 @@ class Ensemble:
     Args:
         seeds: the number of models that are trained on the same rows: the first with `training.seed`, the others with
             the next numbers.
-        folds: the number of parts into which the rows are divided, in place of `data.split.validation`: each part
+        folds: the number of parts into which the rows are divided, instead of `data.split.validation`: each part
             evaluates models that are trained on all others; null trains on the training rows of `data.split`.
 
     Example:

@@ -25,7 +25,7 @@ class Cluster:
 
     @property
     def is_chief(self) -> bool:
-        """Whether this process is the one that writes files."""
+        """Whether this process writes files."""
         return self.index == 0
 
 

@@ -14,7 +14,7 @@ from tfattn.training.settings import TrainingSettings
 
 @dataclass(kw_only=True, eq=False)
 class Trainer(TrainingSettings):
-    """Trains a task on one split and validates it on another, at the end of each epoch or every so many steps.
+    """A trainer of a task on a split, with validation on another split after each epoch or every so many steps.
 
     Example:
         runtime = Runtime().start()
