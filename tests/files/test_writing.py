@@ -106,7 +106,7 @@ def test_a_killed_writer_leaves_nothing_incomplete(tmp_path, monkeypatch):
 def test_a_full_disk_is_reported_and_the_old_file_stays(tmp_path):
     target = tmp_path / "x.txt"
     files.write_text(target, "old")
-    with pytest.raises(TfattnError, match="no space left on the disk.*is unchanged"), files.atomic_file(target):
+    with pytest.raises(TfattnError, match="no space left on the disk.*are unchanged"), files.atomic_file(target):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert target.read_text() == "old"
 
