@@ -81,7 +81,5 @@ def test_a_damaged_file_is_one_message_that_names_it(folder, suffix, damage):
         flipped = good[:middle] + bytes([good[middle] ^ 0xFF]) + good[middle + 1 :]
         path.write_bytes({"cut": good[:middle], "another byte": flipped, "no such format": b"x" + good}[damage])
     for source in sources(folder, suffix):
-        with pytest.raises(
-            DataError, match=rf"rows\.\w+{suffix}, after .* decompressed bytes: the compressed file"
-        ):
+        with pytest.raises(DataError, match=rf"rows\.\w+{suffix}, after .* decompressed bytes: the compressed file"):
             list(source.rows())
