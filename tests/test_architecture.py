@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tfattn import catalog, registry
-from tfattn.config.constructors import inspected
+from tfattn.config.constructors import inspect_constructor
 from tfattn.errors import ConfigError
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -35,7 +35,7 @@ def test_every_entry_of_the_catalog_exists_and_explains_itself(kind, name):
     entry = registry.find(kind, name)
     assert entry.__doc__
     if kind not in ("pretrained", "samples", "served", "report"):
-        unexplained = [a.name for a in inspected(entry).arguments.values() if not a.help]
+        unexplained = [a.name for a in inspect_constructor(entry).arguments.values() if not a.help]
         assert not unexplained, f"no line under Args: for {unexplained}"
 
 

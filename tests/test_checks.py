@@ -1,4 +1,4 @@
-"""What is known to be wrong before anything long begins, and how it is said."""
+"""Checks of configurations before long computations, and their messages."""
 
 import resource
 
@@ -37,7 +37,7 @@ ROWS = "age,height,kind\n" + "".join(f"{20 + n},{150 + 3 * n},{'abc'[n % 3]}\n" 
 
 @pytest.fixture
 def checked(tmp_path, monkeypatch):
-    """Checks a pipeline with these overrides; returns what is wrong with it, or nothing."""
+    """Return a function that checks a pipeline with overrides and returns its errors."""
     monkeypatch.chdir(tmp_path)
 
     def of(pipeline, *overrides):
@@ -51,9 +51,9 @@ def checked(tmp_path, monkeypatch):
     return of
 
 
-def test_there_must_be_rows_that_measure(checked):
+def test_validation_rows_are_required(checked):
     message = checked(TEXTS, "data.split.validation=0")
-    assert "data.split.validation: no rows are left to measure: expected a fraction above 0" in message
+    assert "data.split.validation: there are no validation rows: expected a fraction above 0" in message
     apart = "data.validation_source={name: csv, path: v.csv, fields: {text: words, label: kind}}"
     assert checked(TEXTS, "data.split.validation=0", apart) == ""
     assert checked(TABLE, "data.split={validation: 0, folds: 3}") == ""
@@ -74,7 +74,7 @@ def test_a_good_pipeline_passes(checked, pipeline):
         ("model.num_frequencies=1000000000000", "model.num_frequencies"),
     ],
 )
-def test_a_model_that_cannot_fit_is_refused_by_the_key_to_lower(checked, override, place):
+def test_a_model_too_large_is_refused_with_the_key_to_lower(checked, override, place):
     message = checked(TEXTS if "frequencies" not in override else PERIODIC, override)
     assert message.startswith(f"--set {place}: {place}: the model is too large for this machine: expected at most its ")
     assert message.endswith(f"Lower `{place}`.")
@@ -114,7 +114,7 @@ def test_the_optimizer_and_averages_count(checked):
         (TABLE, ["task.specificity=1.0", "data.targets.labels=[a, b, c]"], "there is no positive label to find"),
     ],
 )
-def test_metrics_and_labels_are_held_against_what_is_known(checked, pipeline, overrides, message):
+def test_metrics_and_labels_are_checked(checked, pipeline, overrides, message):
     assert message in checked(pipeline, *overrides)
 
 
@@ -129,7 +129,7 @@ def test_metrics_and_labels_are_held_against_what_is_known(checked, pipeline, ov
         ["training.monitor=loss"],
     ],
 )
-def test_what_only_the_data_can_tell_passes(checked, overrides):
+def test_values_that_depend_on_data_pass(checked, overrides):
     assert checked(TABLE, *overrides) == ""
 
 
@@ -138,7 +138,7 @@ def test_what_only_the_data_can_tell_passes(checked, overrides):
     [
         (["data.targets.lables=[a, b]"], "data.targets.lables: unknown key. Did you mean `labels`?"),
         (["data.targets.labels=[a]"], "data.targets.labels: not a list of classes: expected at least two, each once"),
-        (["data.targets.separator=;"], "data.targets.separator: unknown key. It takes: labels."),
+        (["data.targets.separator=;"], "data.targets.separator: unknown key. The keys are: labels."),
         (["task.name=tabular_regression"], "data.source.fields: no column is given for `target`"),
         (["task.name=tabular_regresion"], "task.name: unknown name in tasks"),
         (
@@ -151,7 +151,7 @@ def test_what_only_the_data_can_tell_passes(checked, overrides):
         ),
     ],
 )
-def test_targets_are_held_against_the_task(checked, overrides, message):
+def test_targets_are_checked_for_the_task(checked, overrides, message):
     found = checked(TABLE, *overrides)
     assert message in found and len(found.splitlines()) == 1
 
@@ -163,13 +163,13 @@ def test_targets_are_held_against_the_task(checked, overrides, message):
         ("multi_label_classification", "labels", ["data.targets.separator=;", "ensemble={seeds: 2}"]),
     ],
 )
-def test_a_column_called_label_is_no_target_of_other_tasks(checked, task, role, more):
+def test_a_label_column_is_not_a_target_of_other_tasks(checked, task, role, more):
     fields = f"data.source.fields={{{role}: kind, label: age}}"
     assert checked(TABLE, f"task.name={task}", fields, *more) == ""
 
 
 class Slow(Sgd):
-    """An optimizer of one's own, which refuses its values.
+    """A plugin optimizer that refuses its values.
 
     Args:
         momentum: of which there is none.
@@ -179,7 +179,7 @@ class Slow(Sgd):
         raise ConfigError("too slow", key="momentum")
 
 
-def test_what_constructors_refuse_is_said_of_all_sections_at_once(tmp_path, monkeypatch):
+def test_errors_of_all_sections_are_reported_together(tmp_path, monkeypatch):
     monkeypatch.setitem(catalog.CATALOGS["optimizers"], "slow", f"{__name__}:Slow")
     (tmp_path / "tiny.yaml").write_text(TEXTS)
     config = resolve(tmp_path / "tiny.yaml", ["training.optimizer={name: slow}", "data.split.validation=1"])
@@ -188,13 +188,13 @@ def test_what_constructors_refuse_is_said_of_all_sections_at_once(tmp_path, monk
     assert [problem.key for problem in caught.value.problems] == ["validation", "momentum"]
 
 
-def test_the_lengths_of_parts_are_held_against_each_other(checked):
+def test_maximum_lengths_are_checked(checked):
     assert "data.preprocessing.max_length: above `model.max_sequence_length`: expected at most " in checked(
         TEXTS, "data.preprocessing.max_length=17"
     )
 
 
-def test_the_command_says_what_it_looked_at(tmp_path, monkeypatch, command):
+def test_the_command_reports_what_it_checked(tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tiny.yaml").write_text(TEXTS)
     quick, deep = command("check", "tiny.yaml"), command("check", "tiny.yaml", "--deep")
@@ -215,7 +215,7 @@ def test_the_command_says_what_it_looked_at(tmp_path, monkeypatch, command):
         ("task.class_weights={C: 2.0}", "expected some of a, b, c, received 'C'. Did you mean `c`?"),
     ],
 )
-def test_what_the_data_tell_is_said_before_training(tmp_path, monkeypatch, command, override, message):
+def test_errors_of_the_data_are_reported_before_training(tmp_path, monkeypatch, command, override, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tiny.yaml").write_text(TABLE)
     (tmp_path / "rows.csv").write_text(ROWS)
@@ -237,16 +237,16 @@ FOLDS = "ensemble.folds=3"
         (
             TABLE,
             [FOLDS, "data.split.folds=4"],
-            "the rows that measure are given twice: expected either `ensemble.folds` or `data.split.folds`",
+            "the validation rows are given twice: expected either `ensemble.folds` or `data.split.folds`",
         ),
         (
             TABLE,
             [FOLDS, "data.validation_source={name: csv, path: v.csv, fields: {label: kind}}"],
-            "the rows that measure are given twice: expected either `ensemble.folds` or `data.validation_source`",
+            "the validation rows are given twice: expected either `ensemble.folds` or `data.validation_source`",
         ),
     ],
 )
-def test_an_ensemble_that_cannot_be_is_refused_by_its_key(checked, pipeline, overrides, message):
+def test_an_invalid_ensemble_is_refused(checked, pipeline, overrides, message):
     assert message in checked(pipeline, *overrides)
 
 

@@ -1,4 +1,4 @@
-"""A comparison from its file to its page, with runs in processes of their own."""
+"""Comparisons from the file to the page, with runs in separate processes."""
 
 import json
 
@@ -39,18 +39,18 @@ def files(tmp_path, monkeypatch):
     (tmp_path / "rates.yaml").write_text(COMPARISON.replace("METRIC", "accuracy"))
 
 
-def test_a_comparison_runs_all_variants_and_one_that_diverges_is_a_result(tmp_path, capsys):
+def test_a_comparison_runs_all_variants_including_a_diverging_one(tmp_path, capsys):
     folder = compare(tmp_path / "rates.yaml")
     small, large = json.loads((folder / "comparison.json").read_text())
     assert 0 <= small["value"] <= 1 and any(name.startswith("gradient_norm/") for name in small["history"][0])
     assert large["variant"] == "too large" and large["value"] is None
     assert (folder / "report.html").is_file() and "error: " in (folder / "logs" / "too_large-1.log").read_text()
     assert "run 2 of 2: too large, seed 1" in capsys.readouterr().err
-    with pytest.raises(ConfigError, match="tells no such metric: expected one of accuracy, .*received f2"):
+    with pytest.raises(ConfigError, match="has no such metric: expected one of accuracy, .*received f2"):
         compare(tmp_path / "rates.yaml", ["metric=f2"])
 
 
-def test_a_wrong_variant_is_refused_before_anything_is_run(tmp_path):
+def test_a_wrong_variant_is_refused_before_the_first_run(tmp_path):
     (tmp_path / "rates.yaml").write_text(COMPARISON.replace("training.epochs", "training.epoch"))
     with pytest.raises(ConfigError, match="training.epoch.*Did you mean `epochs`"):
         compare(tmp_path / "rates.yaml")

@@ -1,4 +1,4 @@
-"""Names of the catalog: what a plugin gets wrong is said in one line that names the plugin."""
+"""The registry: errors of plugins name the plugin."""
 
 import sys
 
@@ -25,7 +25,7 @@ MODULES = {
 
 @pytest.fixture
 def own(tmp_path, monkeypatch):
-    """Modules of a user's own; what is registered or imported of them is forgotten afterwards."""
+    """Modules of plugins, which are unregistered and unloaded afterwards."""
     for name, text in MODULES.items():
         (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
@@ -37,7 +37,7 @@ def own(tmp_path, monkeypatch):
         sys.modules.pop(name, None)
 
 
-def test_a_class_of_ones_own_is_found(own):
+def test_a_plugin_class_is_found(own):
     assert registry.register("models.mine=own_good:Mine") == ("models", "mine")
     assert registry.find("models", "mine").__name__ == "Mine"
 
@@ -46,7 +46,7 @@ def test_a_class_of_ones_own_is_found(own):
     ("target", "message"),
     [
         ("own_good:Mne", r"the module `own_good` \(.*own_good.py\) has no `Mne`. Did you mean `Mine`\?"),
-        ("own_god:Mine", "there is no module `own_god`. It is looked for in the current folder"),
+        ("own_god:Mine", "there is no module `own_god`. Modules are searched in the current folder"),
         ("own_syntax:Mine", r"cannot be imported: received SyntaxError: .*\(own_syntax.py, line 2\)"),
         ("own_fails:Mine", r"cannot be imported: received TypeError: .*own_fails.py:2\)"),
         (
@@ -54,18 +54,21 @@ def test_a_class_of_ones_own_is_found(own):
             "cannot be imported: received ModuleNotFoundError: No module named 'not_installed_anywhere'",
         ),
         ("own_leaves:Mine", "cannot be imported: received SystemExit: 3"),
-        ("own_good:number", "is none of the models: expected a class that inherits from keras.Model, received int"),
+        (
+            "own_good:number",
+            "does not implement the contract of models: expected a class that inherits from keras.Model, received int",
+        ),
         ("own_good:MODULES.x", "has no `MODULES.x`"),
     ],
 )
-def test_a_plugin_that_cannot_be_had_is_named_with_the_reason(own, target, message):
+def test_a_plugin_that_cannot_be_imported_is_named_with_the_reason(own, target, message):
     with pytest.raises(ConfigError, match=message) as caught:
         constructor(*registry.register(f"models.mine={target}"))
     assert str(caught.value).startswith(f"--plugin models.mine={target}")
     assert "\n" not in str(caught.value)
 
 
-def test_a_plugin_whose_signature_can_be_read_is_imported_as_a_stage_begins(own, command):
+def test_plugins_are_imported_when_a_stage_starts(own, command):
     plugin = ("--plugin", "models.mine=own_late:Mine")
     listed = command("list", "models", "mine", *plugin)
     assert listed.output.startswith("width: an integer; default 3.")
@@ -76,17 +79,17 @@ def test_a_plugin_whose_signature_can_be_read_is_imported_as_a_stage_begins(own,
 @pytest.mark.parametrize(
     "plugin", ["models.mine", "models.mine=own_good", "models.mine=../own_good:Mine", "models.mine=:Mine"]
 )
-def test_what_is_no_plugin_is_refused(own, plugin):
+def test_an_invalid_plugin_is_refused(own, plugin):
     with pytest.raises(ConfigError, match="--plugin: not a plugin: expected CATALOG.NAME=MODULE:CLASS"):
         registry.register(plugin)
 
 
-def test_a_misspelt_catalog_is_corrected():
+def test_a_similar_catalog_is_suggested():
     with pytest.raises(ConfigError, match="Did you mean `models`"):
         registry.register("modls.mine=own_good:Mine")
 
 
-def test_an_installed_plugin_that_is_broken_is_named_with_its_package(own, command):
+def test_a_broken_installed_plugin_is_named_with_its_package(own, command):
     installed = own / "their_package-1.0.dist-info"
     installed.mkdir()
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: their-package\nVersion: 1.0\n")
@@ -99,7 +102,7 @@ def test_an_installed_plugin_that_is_broken_is_named_with_its_package(own, comma
     assert "\nbert " in f"\n{answer.output}"
 
 
-def test_a_task_of_ones_own_is_one_to_train_and_is_not_imported_to_know_that(own):
+def test_a_task_class_is_a_kind_without_import(own):
     assert constructor(*registry.register("tasks.mine=own_task:Mine")).arguments["width"].default == 3
     assert registry.kind("mine") == catalog.Kind(task="own_task:Mine")
     assert registry.target("targets", "mine") == "tfattn.data.targets:Target"
@@ -109,7 +112,7 @@ def test_a_task_of_ones_own_is_one_to_train_and_is_not_imported_to_know_that(own
     assert "own_task" not in sys.modules
 
 
-def test_a_kind_of_ones_own_says_all_that_belongs_to_a_task(own):
+def test_a_plugin_kind_has_all_parts(own):
     assert constructor(*registry.register("tasks.mine=own_kind:MINE")).arguments["width"].default == 3
     assert registry.target("tasks", "mine") == "own_task:Mine"
     assert registry.origin("targets", "mine") == ("tfattn.data.number_targets", "")

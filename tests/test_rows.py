@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from tfattn.rows import joined_rows, widened
+from tfattn.rows import evenly_spaced, joined_rows, widened
+
+
+@pytest.mark.parametrize(("count", "limit", "expected"), [(9, 3, [0, 4, 8]), (2, 5, [0, 1]), (0, 3, []), (5, 1, [0])])
+def test_values_are_evenly_spaced(count, limit, expected):
+    assert evenly_spaced(range(count), limit) == expected
 
 
 @pytest.mark.parametrize(

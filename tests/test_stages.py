@@ -1,10 +1,10 @@
-"""What a stage says before it does what takes long."""
+"""Notes of stages before long computations."""
 
 import pytest
 
 from tfattn import stages
 from tfattn.config.resolve import resolve
-from tfattn.runs.identity import Inputs
+from tfattn.runs.identity import Fingerprints
 from tfattn.runs.run import Run
 from tfattn.training.interruption import Stopped
 from tfattn.training.runtime import Runtime
@@ -23,7 +23,7 @@ ensemble: {seeds: 3}
 
 
 @pytest.mark.parametrize("stage", ["evaluate", "export"])
-def test_a_stage_that_has_to_train_first_says_so(tmp_path, monkeypatch, capsys, stage):
+def test_a_stage_that_has_to_train_first_notes_it(tmp_path, monkeypatch, capsys, stage):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tiny.yaml").write_text(PIPELINE)
 
@@ -34,6 +34,6 @@ def test_a_stage_that_has_to_train_first_says_so(tmp_path, monkeypatch, capsys, 
     monkeypatch.setattr(stages, "prepare", lambda run, **options: False)
     monkeypatch.setattr(stages, "check_prepared", lambda members: None)
     with pytest.raises(Stopped):
-        stages.run(Run(resolve("tiny.yaml"), inputs=Inputs(data={}, training={}), runtime=Runtime()), stage)
+        stages.run(Run(resolve("tiny.yaml"), fingerprints=Fingerprints(data={}, training={}), runtime=Runtime()), stage)
     said = " ".join(capsys.readouterr().err.split())
-    assert f"{stage} needs trained weights: it trains first (epochs: 40, models: 3); Ctrl-C stops it" in said
+    assert f"{stage} needs trained weights: training first (epochs: 40, models: 3); Ctrl-C stops it" in said

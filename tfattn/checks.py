@@ -1,34 +1,37 @@
-"""What can be known to be wrong before anything long begins: of a configuration, then of it and the data."""
+"""Checks of a configuration, and of a configuration with its data, before long computations start."""
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tfattn import registry
-from tfattn.config.build import build, located
+from tfattn.config.build import build, locate_errors
 from tfattn.config.constructors import constructor
-from tfattn.config.relations import broken
+from tfattn.config.relations import violations
 from tfattn.config.schema import EMBEDDINGS, Config
 from tfattn.data.section import Data
 from tfattn.errors import ConfigError, ConfigProblems
 from tfattn.preprocessing.preprocessor import Preprocessor
-from tfattn.runs.data import data_of
-from tfattn.runs.ensemble import ensemble_of
+from tfattn.runs.data import build_data
+from tfattn.runs.ensemble import build_ensemble
 from tfattn.runs.member import Member, build_task, check_labels
 from tfattn.tasks.task import Task
-from tfattn.training.memory import check_memory, outline
+from tfattn.training.memory import build_without_values, check_memory
 from tfattn.training.trainer import Trainer
 from tfattn.vectors.token_embeddings import check_beginning
 
 
 def check(config: Config) -> Data:
-    """Find all that can be known to be wrong before data are read.
+    """Check everything that can be checked before data are read.
 
     Returns:
         the built `data` section.
+
+    Raises:
+        ConfigError: the configuration has errors.
     """
     sections = {name: functools.partial(build, config, name) for name in ("training", "export", "runtime")}
-    parts = _built({"data": lambda: data_of(config), **sections})
+    parts = _build_all({"data": lambda: build_data(config), **sections})
     data: Data = parts["data"]
     preprocessor = data.preprocessing
     name = config.values["task"]["name"]
@@ -37,16 +40,16 @@ def check(config: Config) -> Data:
         registry.find("served", name).check_fields(preprocessor.fields)
     if kind.report:
         registry.find("report", name)
-    # True sizes and targets are known from the data; any will do to check the others.
-    stated = config.values["model"]
-    sizes = {key: stated.get(key, size) for key, size in preprocessor.sizes.items()}
-    model = outline(lambda: build(config, "model", **sizes))
+    # The actual sizes and targets depend on the data; placeholders are sufficient for these checks.
+    values = config.values["model"]
+    sizes = {key: values.get(key, size) for key, size in preprocessor.sizes.items()}
+    model = build_without_values(lambda: build(config, "model", **sizes))
     _check_spelling(model, preprocessor)
-    task = outline(lambda: build_task(config, model, preprocessor, data.targets.facts))
-    if (beginning := stated.get(EMBEDDINGS)) is not None:
-        with located(config, "model"):
-            check_beginning(model, preprocessor, beginning["from"], is_pretrained=stated["pretrained"] is not None)
-    _check_measuring(config, data)
+    task = build_without_values(lambda: build_task(config, model, preprocessor, data.targets.facts))
+    if (embeddings := values.get(EMBEDDINGS)) is not None:
+        with locate_errors(config, "model"):
+            check_beginning(model, preprocessor, embeddings["from"], is_pretrained=values["pretrained"] is not None)
+    _check_validation_rows(config, data)
     _check_task(config, task, parts["training"], sizes)
     _check_length(config, preprocessor, model)
     _check_ensemble(config, task, data)
@@ -54,16 +57,16 @@ def check(config: Config) -> Data:
 
 
 def check_prepared(members: Sequence[Member]) -> None:
-    """Find what the data say to be wrong, before anything is trained: true sizes, and labels that they do not have."""
+    """Check the configuration with the prepared data, before training: the actual sizes and the labels."""
     check_labels(members)
     for member in {member.prepared: member for member in members}.values():
         preprocessor = member.preprocessor()
-        task = outline(functools.partial(member.task, preprocessor))
+        task = build_without_values(functools.partial(member.task, preprocessor))
         _check_task(member.config, task, member.trainer, preprocessor.sizes)
 
 
-def _built(sections: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
-    """Build sections, by their names; report all problems of all sections at once."""
+def _build_all(sections: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
+    """Build sections by name, and report the problems of all sections together."""
     built, problems = {}, []
     for name, make in sections.items():
         try:
@@ -75,51 +78,53 @@ def _built(sections: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
     return built
 
 
-def _check_task(config: Config, task: Task, trainer: Trainer, known: dict[str, Any]) -> None:
-    with located(config):
-        check_memory(task, copies=trainer.copies, sizes=dict(_sizes(config, known)))
-    with located(config, "training"):
+def _check_task(config: Config, task: Task, trainer: Trainer, data_sizes: dict[str, Any]) -> None:
+    with locate_errors(config):
+        check_memory(task, copies=trainer.copies, sizes=dict(_sizes(config, data_sizes)))
+    with locate_errors(config, "training"):
         trainer.monitored(task)
 
 
-def _sizes(config: Config, known: dict[str, Any]) -> Iterator[tuple[str, int]]:
-    """List the numbers that sizes of weights follow from, by their keys; those of the preprocessing as `known`."""
-    stated, preprocessing = config.values["model"], config.at("data", "preprocessing")
-    found = {f"model.{key}": value for key, value in stated.items()}
+def _sizes(config: Config, data_sizes: dict[str, Any]) -> Iterator[tuple[str, int]]:
+    """List the sizes of model and preprocessing by key, with the actual sizes of the data."""
+    model, preprocessing = config.values["model"], config.at("data", "preprocessing")
+    found = {f"model.{key}": value for key, value in model.items()}
     found |= {
-        f"data.preprocessing.{key}": known.get(key, value) for key, value in preprocessing.items() if key not in stated
+        f"data.preprocessing.{key}": data_sizes.get(key, value)
+        for key, value in preprocessing.items()
+        if key not in model
     }
     return ((key, value) for key, value in found.items() if type(value) is int)
 
 
 def _check_length(config: Config, preprocessor: Preprocessor, model: Any) -> None:
-    """Hold the lengths of what was built against each other: in parts of one's own they may be no keys."""
+    """Check the maximum lengths of the built parts, which plugins may not have as keys."""
     limits = {
         "data": {"preprocessing": {"max_length": preprocessor.max_length}},
         "model": {"max_sequence_length": getattr(model, "max_sequence_length", None)},
     }
-    with located(config):
-        for problem in broken(constructor("sections", config.section).relations, limits):
+    with locate_errors(config):
+        for problem in violations(constructor("sections", config.section).relations, limits):
             raise problem
 
 
 def _check_spelling(model: Any, preprocessor: Preprocessor) -> None:
-    """Refuse texts that are not spelled, where the model reads characters."""
+    """Check that the preprocessor provides characters if the model reads them."""
     if getattr(model, "reads_spelling", False) and not preprocessor.spells:
         raise ConfigError(
-            "the model reads words by their characters",
+            "the model reads the characters of words",
             key="data.preprocessing",
             expected="spelled_words",
             received=type(preprocessor).__name__,
         )
 
 
-def _check_measuring(config: Config, data: Data) -> None:
-    """Refuse data of which all rows train."""
+def _check_validation_rows(config: Config, data: Data) -> None:
+    """Check that there are validation rows."""
     if data.validation_source is None and data.split.validation == 0 and not data.split.folds:
-        with located(config, "data"):
+        with locate_errors(config, "data"):
             raise ConfigError(
-                "no rows are left to measure",
+                "there are no validation rows",
                 key="split.validation",
                 expected="a fraction above 0, or a `validation_source`",
                 received="0",
@@ -127,14 +132,14 @@ def _check_measuring(config: Config, data: Data) -> None:
 
 
 def _check_ensemble(config: Config, task: Task, data: Data) -> None:
-    ensemble, origin = ensemble_of(config), config.origins["ensemble",]
+    ensemble, origin = build_ensemble(config), config.origins["ensemble",]
     if ensemble.size > 1 and not task.predicts_together:
         raise ConfigError(
-            f"several models of the task {config.values['task']['name']} cannot predict as one",
+            f"the task {config.values['task']['name']} does not support ensembles",
             where=f"{origin}: ensemble",
             expected="null",
             received=f"{ensemble.size} models",
-            remedy="Train each with a `seed` and a `name` of its own.",
+            remedy="Train each model separately, with its own `seed` and `name`.",
         )
     if ensemble.folds is None:
         return
@@ -149,7 +154,7 @@ def _check_ensemble(config: Config, task: Task, data: Data) -> None:
     for key, is_given in {"validation_source": data.validation_source, "split.folds": data.split.folds}.items():
         if is_given:
             raise ConfigError(
-                "the rows that measure are given twice",
+                "the validation rows are given twice",
                 where=where,
                 expected=f"either `ensemble.folds` or `data.{key}`",
                 received="both",

@@ -1,4 +1,4 @@
-"""A comparison: one run after the other, then a page with a table and curves."""
+"""Comparisons: run all variants, then write a page with a table and curves."""
 
 import subprocess
 import sys
@@ -12,65 +12,64 @@ from tfattn.config.build import build
 from tfattn.config.resolve import resolve, resolve_section
 from tfattn.errors import ConfigError, TrainingError
 from tfattn.evaluation.comparison import Outcome, write
-from tfattn.runs.comparison import Comparison, Planned
-from tfattn.runs.identity import inputs_of
+from tfattn.runs.comparison import Comparison, PlannedRun
+from tfattn.runs.identity import compute_fingerprints
 from tfattn.runs.run import Run
 from tfattn.training.runtime import Runtime
 
-NOT_FINITE = "not finite"  # what training says of a loss that is no number
+NOT_FINITE = "not finite"  # in the message of a TrainingError about a diverged loss
 
 
 def compare(path: Path, overrides: Sequence[str] | None = None) -> Path:
-    """Run a comparison and write its page; what is done already is not run again.
+    """Run a comparison and write its page; finished runs are not repeated.
 
-    A run whose loss is no number any more is a result, too. Another error ends the comparison; the same command goes on
-    from there.
+    A run whose loss diverges is a result. Any other error ends the comparison; the same command resumes it.
 
     Args:
-        path: its file.
-        overrides: `key=value` for each key of it to change.
+        path: the comparison file.
+        overrides: `key=value` for each changed key of the comparison.
 
     Returns:
         the folder of the page: `report.html`, `comparison.json` with all numbers, `plots/` and a log of each run.
 
     Raises:
-        ConfigError: the file, or what a variant makes of its pipeline, is wrong; or there is no such metric.
-        TrainingError: a run has failed; its log says why.
+        ConfigError: the comparison, or the pipeline of a variant, has errors; or the metric does not exist.
+        TrainingError: a run has failed; the reason is in its log.
     """
     comparison: Comparison = build(resolve_section("comparison", path, list(overrides or ())))
-    # All are checked before the first of them takes an hour.
-    planned = [(one, _run_of(comparison, one)) for one in comparison]
+    # All runs are checked before the first run, which may take an hour.
+    runs = [(planned, _run_folder(comparison, planned)) for planned in comparison]
     folder = Path(comparison.runs_folder) / comparison.name / "comparison"
     outcomes = []
-    for number, (one, run) in enumerate(planned, start=1):
-        console.note(f"run {number} of {len(planned)}: {one.variant}, seed {one.seed}")
-        outcomes.append(_outcome(one, comparison, run, log=folder / "logs" / f"{one.file}.log"))
+    for number, (planned, run) in enumerate(runs, start=1):
+        console.note(f"run {number} of {len(runs)}: {planned.variant}, seed {planned.seed}")
+        outcomes.append(_outcome(planned, comparison, run, log=folder / "logs" / f"{planned.file}.log"))
         console.note(f"  {outcomes[-1].said}")
     write(comparison, outcomes, folder)
     console.note(f"report: {folder / 'report.html'}")
     return folder
 
 
-def _run_of(comparison: Comparison, planned: Planned) -> Path:
+def _run_folder(comparison: Comparison, planned: PlannedRun) -> Path:
     """Return the folder of a run."""
     config = resolve(comparison.pipeline, planned.overrides)
-    return Run(config, inputs=inputs_of(config, check(config)), runtime=Runtime()).folder
+    return Run(config, fingerprints=compute_fingerprints(config, check(config)), runtime=Runtime()).folder
 
 
-def _outcome(planned: Planned, comparison: Comparison, run: Path, *, log: Path) -> Outcome:
-    """Train and evaluate in a process of its own: devices and memory are new in each."""
+def _outcome(planned: PlannedRun, comparison: Comparison, run: Path, *, log: Path) -> Outcome:
+    """Train and evaluate in a separate process, with its own devices and memory."""
     plugins = [word for plugin in registry.PLUGINS for word in ("--plugin", plugin)]
     options = [word for override in planned.overrides for word in ("--set", override)]
     command = [sys.executable, "-m", "tfattn", "evaluate", comparison.pipeline, *options, *plugins]
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("w", encoding="utf-8") as said:
-        status = subprocess.run(command, stdout=said, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL).returncode
+    with log.open("w", encoding="utf-8") as output:
+        status = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL).returncode
     outcome = {"variant": planned.variant, "seed": planned.seed, "metric": comparison.metric}
     if status == 0:
         metrics = files.read_json(run / "metrics.json", dict[str, int | float])
         if comparison.metric not in metrics:
             raise ConfigError(
-                "the evaluation tells no such metric",
+                "the evaluation has no such metric",
                 key="metric",
                 expected=f"one of {', '.join(sorted(metrics))}",
                 received=comparison.metric,
@@ -83,7 +82,7 @@ def _outcome(planned: Planned, comparison: Comparison, run: Path, *, log: Path) 
         "a run of the comparison has failed",
         where=f"{planned.variant}, seed {planned.seed}",
         received=error.partition("error: ")[2] or f"exit status {status}",
-        remedy=f"{log} has all that it said.",
+        remedy=f"See {log} for its output.",
     )
 
 

@@ -1,6 +1,6 @@
-"""What a person reads while the program works: lines, tables and progress bars, on standard error.
+"""Console output on standard error: lines, tables and progress bars.
 
-Standard output carries results only (answers, configurations, schemas), so that it can be piped.
+Standard output has results only (predictions, configurations, schemas), so that it can be piped.
 """
 
 import contextlib
@@ -35,15 +35,15 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
 
 @contextlib.contextmanager
 def progress(title: str, total: int | None, *, done: int = 0) -> Iterator[Callable[[], None]]:
-    """Show on a terminal, while the block runs, how far it is and how long it will take.
+    """Show a progress bar with the remaining time on a terminal while the block runs.
 
     Args:
-        title: what is done.
-        total: how many there are; None where that is unknown.
-        done: how many are done already.
+        title: the title of the bar.
+        total: the number of items; None if it is unknown.
+        done: the number of finished items.
 
     Yields:
-        what is called after each of them.
+        a function to call after each item.
     """
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=console, transient=True) as bar:
@@ -52,7 +52,7 @@ def progress(title: str, total: int | None, *, done: int = 0) -> Iterator[Callab
 
 
 def tracked(items: Iterable[Item], title: str, total: int | None) -> Iterator[Item]:
-    """Yield the same items, and show how many there have been; see `progress`."""
+    """Iterate over items with a progress bar; see `progress`."""
     with progress(title, total) as advance:
         for item in items:
             yield item

@@ -1,46 +1,46 @@
-"""What a user can do wrong, each with where it happened, what was expected, what was received and the remedy.
+"""Exceptions with the location, the expected and received values and the remedy.
 
 TfattnError
 ├── ConfigError       a key, value or file of the configuration
-│   └── ConfigProblems    several of them at once
+│   └── ConfigProblems    several errors of a configuration
 ├── DataError         a source file, a row, a record file
-├── CheckpointError   a checkpoint or a published weight file that does not fit
-├── TrainingError     training cannot go on (not a number, a lost worker, a folder in use)
-├── ExportError       a SavedModel that cannot be written, or does not predict as the trained model
-├── SavedModelError   a SavedModel that would do what it must not, or is none
+├── CheckpointError   a checkpoint or pretrained weights that do not fit
+├── TrainingError     training cannot continue (a non-finite loss, a lost worker, a folder in use)
+├── ExportError       a SavedModel cannot be written, or does not predict like the trained model
+├── SavedModelError   a SavedModel has forbidden operations, or is not valid
 └── ServingError      a request or a server
-    └── RefusedError      a row that the model does not take
+    └── RefusedError      a row that the model does not accept
 """
 
 import difflib
 from collections.abc import Iterable
 
 
-def nearest(word: str, words: Iterable[str], most: int = 1) -> str:
-    """Suggest the most similar words in a sentence, whatever their case, or nothing."""
+def nearest(word: str, words: Iterable[str], limit: int = 1) -> str:
+    """Return a sentence that suggests the most similar words, ignoring case; "" if none is similar."""
     folded: dict[str, str] = {}
     for known in words:
         folded.setdefault(known.casefold(), known)
-    near = difflib.get_close_matches(str(word).casefold(), folded, n=most)
-    return f"Did you mean {' or '.join(f'`{folded[one]}`' for one in near)}?" if near else ""
+    matches = difflib.get_close_matches(str(word).casefold(), folded, n=limit)
+    return f"Did you mean {' or '.join(f'`{folded[match]}`' for match in matches)}?" if matches else ""
 
 
-def listed(words: Iterable[str], most: int = 20) -> str:
-    """List words for a message: the first few, and the number of others; quoted where spaces would not be seen."""
+def listed(words: Iterable[str], limit: int = 20) -> str:
+    """List words for a message: the first words and the number of others; words with outer spaces are quoted."""
     words = list(words)
-    shown = [word if word and word == word.strip() else repr(word) for word in words[:most]]
-    return ", ".join(shown) + f" and {len(words) - most:,} more" * (len(words) > most)
+    shown = [word if word and word == word.strip() else repr(word) for word in words[:limit]]
+    return ", ".join(shown) + f" and {len(words) - limit:,} more" * (len(words) > limit)
 
 
 class TfattnError(Exception):
-    """One clear message: `where: what happened: expected X, received Y. remedy`.
+    """An error with the message `where: what happened: expected X, received Y. remedy`.
 
     Args:
-        what: what is wrong, in a few words.
-        where: file, line, row, tensor or key at which it was found.
-        expected: what would have been right.
-        received: what was there instead.
-        remedy: what to do about it, a full sentence.
+        what: the error, in a few words.
+        where: the file, line, row, tensor or key of the error.
+        expected: the expected value.
+        received: the received value.
+        remedy: how to fix the error, a full sentence.
     """
 
     def __init__(self, what: str, *, where: str = "", expected: str = "", received: str = "", remedy: str = ""):
@@ -52,16 +52,16 @@ class TfattnError(Exception):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        place = f"{self.where}: " if self.where else ""
+        location = f"{self.where}: " if self.where else ""
         sides = [f"expected {self.expected}"] if self.expected else []
         sides += [f"received {self.received}"] if self.received else []
         contrast = f": {', '.join(sides)}" if sides else ""
         remedy = f". {self.remedy}" if self.remedy else ""
-        return f"{place}{self.what}{contrast}{remedy}"
+        return f"{location}{self.what}{contrast}{remedy}"
 
 
 class ConfigError(TfattnError):
-    """A wrong key or value. `key` names the constructor argument, so that the reader can add file, line and column."""
+    """A wrong key or value. `key` is the constructor argument, to which file, line and column are added later."""
 
     def __init__(self, what: str, *, key: str = "", **details: str):
         super().__init__(what, **details)
@@ -69,7 +69,7 @@ class ConfigError(TfattnError):
 
 
 class ConfigProblems(ConfigError):
-    """Everything that is wrong with a configuration, so that it can be mended in one go."""
+    """All errors of a configuration."""
 
     def __init__(self, problems: list[ConfigError]):
         super().__init__("\n".join(str(problem) for problem in problems))
@@ -77,28 +77,28 @@ class ConfigProblems(ConfigError):
 
 
 class DataError(TfattnError):
-    """A source file, a row or a record file is not as it should be."""
+    """A source file, a row or a record file is wrong or damaged."""
 
 
 class CheckpointError(TfattnError):
-    """Saved or published weights do not fit the model."""
+    """Saved or pretrained weights do not fit the model."""
 
 
 class TrainingError(TfattnError):
-    """Training cannot go on."""
+    """Training cannot continue."""
 
 
 class ExportError(TfattnError):
-    """An export cannot be written, or does not predict as the trained model did."""
+    """An export cannot be written, or does not predict like the trained model."""
 
 
 class SavedModelError(TfattnError):
-    """A SavedModel would do what it must not: run code, read or write files that are not its own."""
+    """A SavedModel has forbidden operations, such as running code or accessing other files."""
 
 
 class ServingError(TfattnError):
-    """A request or a server is not as it should be."""
+    """A request is wrong, or a server fails."""
 
 
 class RefusedError(ServingError):
-    """A model does not take a row that it was asked; others may be answered."""
+    """A model does not accept a row; other rows may be answered."""

@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from tfattn import console, pretrained, registry
-from tfattn.config.seal import sealed
+from tfattn.config.checksum import checksummed
 from tfattn.errors import ConfigError
 from tfattn.export import saved_model
 from tfattn.export.generation import Generator
@@ -16,7 +16,7 @@ from tfattn.preprocessing.language import Language
 from tfattn.pretrained.contract import Pretrained
 from tfattn.tasks.language_modeling import LanguageModeling
 from tfattn.trained.ensemble import TrainedEnsemble
-from tfattn.training.precision import computing_in
+from tfattn.training.precision import precision_scope
 
 # What the export is asked to see whether it writes what the weights write.
 QUESTIONS = ("The capital of France is", "Once upon a time", "def add(a, b):", "3 + 4 =", "", "日本の首都は")
@@ -62,7 +62,7 @@ def export(weights: str | Path, *, folder: Path, name: str | None = None) -> Pat
         section=Export(folder=str(folder), tolerance=1e-4),
         rows=rows,
         expected=served.ensemble.predict(rows),
-        config=sealed(yaml.safe_dump(config, sort_keys=False)),
+        config=checksummed(yaml.safe_dump(config, sort_keys=False)),
     )
 
 
@@ -71,7 +71,7 @@ def built(source: Pretrained) -> tuple[Language, LanguageModeling]:
     language = registry.find("preprocessors", source.preprocessor)(**_settings(source))
     language.adopt(**source.tokenization())
     language.fit([])
-    with computing_in("float32"):
+    with precision_scope("float32"):
         model = registry.find("models", source.model)(**source.sizes())
         source.load_into(model).show()
         return language, LanguageModeling(model=model, preprocessor=language)

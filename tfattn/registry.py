@@ -1,4 +1,4 @@
-"""What the names of the catalog stand for, plugins included; a class is imported when it is asked for."""
+"""Look-up of catalog entries, including plugins; classes are imported on demand."""
 
 import contextlib
 import functools
@@ -13,30 +13,30 @@ from tfattn import source_text
 from tfattn.catalog import CATALOGS, CONTRACTS, PARTS, SECTIONS, Kind
 from tfattn.errors import ConfigError, nearest
 
-# What `register` was called with, for worker processes.
+# Plugins that were registered, to register them in worker processes too.
 PLUGINS: list[str] = []
 
 
 def names(catalog: str) -> list[str]:
-    """List the names of a catalog, those of installed plugins included; "sections" counts as one."""
+    """List the names of a catalog, including installed plugins; "sections" is a catalog too."""
     if catalog in PARTS:
         return [name for name in names("tasks") if getattr(kind(name), catalog) is not None]
     return sorted(_entries(catalog))
 
 
 def kind(task: str) -> Kind:
-    """Return what belongs to a task.
+    """Return the Kind of a task: all its parts.
 
-    A plugin is imported only where its text does not say that it is a class: that of a task which is trained only.
+    A plugin may be a class, whose Kind has only the task; the plugin is imported only if its text is not sufficient.
 
     Raises:
-        ConfigError: there is no such task; suggests the nearest. Or a plugin cannot be imported.
+        ConfigError: there is no such task (suggests a similar name), or a plugin cannot be imported.
     """
     entry = _entry("tasks", task)
     if isinstance(entry, Kind):
         return entry
     module, _, attribute = entry.partition(":")
-    with contextlib.suppress(source_text.Unread):
+    with contextlib.suppress(source_text.UnresolvedError):
         source_text.module(module).definition(attribute)
         return Kind(task=entry)
     found = load(entry, _listed_by("tasks", task))
@@ -44,14 +44,14 @@ def kind(task: str) -> Kind:
 
 
 def target(catalog: str, name: str) -> str:
-    """Return what a name of a catalog stands for, as `module:Class`.
+    """Return a catalog entry as `module:Class`.
 
     Args:
-        catalog: one of CATALOGS, "sections", or a part of tasks.
-        name: the entry; of a part, the name of a task.
+        catalog: a key of CATALOGS, "sections", or a part of tasks.
+        name: the entry; for a part, the name of a task.
 
     Raises:
-        ConfigError: the catalog holds no such name; suggests the nearest.
+        ConfigError: the catalog has no such entry; suggests a similar name.
     """
     if catalog == "tasks":
         return kind(name).task
@@ -82,16 +82,16 @@ def _entry(catalog: str, name: str) -> str | Kind:
 
 
 def find(catalog: str, name: str) -> Any:
-    """Import what a name of a catalog stands for.
+    """Import a catalog entry.
 
     Raises:
-        ConfigError: the catalog holds no such name; suggests the nearest. Or what the name stands for cannot be
-            imported, or does not inherit from what the parts of the catalog do.
+        ConfigError: the catalog has no such entry (suggests a similar name), or the class cannot be imported or does
+            not inherit from the contract of the catalog.
     """
     found = load(target(catalog, name), _listed_by(catalog, name))
     if catalog in CONTRACTS and not (isinstance(found, type) and issubclass(found, load(CONTRACTS[catalog]))):
         raise ConfigError(
-            f"{_listed_by(catalog, name)} is none of the {catalog}",
+            f"{_listed_by(catalog, name)} does not implement the contract of {catalog}",
             expected=f"a class that inherits from {CONTRACTS[catalog].replace(':', '.')}",
             received=getattr(found, "__qualname__", type(found).__name__),
         )
@@ -99,12 +99,12 @@ def find(catalog: str, name: str) -> Any:
 
 
 def origin(catalog: str, name: str) -> tuple[str, str]:
-    """Return the module of what a name of a catalog stands for, and the installed package that lists it, as `mine 1.2`.
+    """Return the module of a catalog entry, and the installed package of the plugin, such as `mine 1.2`.
 
-    No package lists what stands here or was registered: then it is "".
+    The package of built-in entries and of registered plugins is "".
 
     Raises:
-        ConfigError: the catalog holds no such name; suggests the nearest.
+        ConfigError: the catalog has no such entry; suggests a similar name.
     """
     module, listing = target(catalog, name).partition(":")[0], _listing(catalog)
     installed = {} if name in CATALOGS[listing] else {entry.name: entry.dist for entry in _installed(listing)}
@@ -112,16 +112,16 @@ def origin(catalog: str, name: str) -> tuple[str, str]:
 
 
 def register(plugin: str) -> tuple[str, str]:
-    """Add a class for this process; nothing is imported yet.
+    """Register a plugin in this process, without importing it.
 
     Args:
         plugin: CATALOG.NAME=MODULE:CLASS, such as models.mine=my_package.my_model:MyModel.
 
     Returns:
-        the catalog and the name in it.
+        the catalog and the name.
 
     Raises:
-        ConfigError: it is not of that form, or there is no such catalog.
+        ConfigError: the format is wrong, or there is no such catalog.
     """
     entry, _, target = plugin.partition("=")
     catalog, _, name = entry.partition(".")
@@ -142,11 +142,11 @@ def load(target: str, listed_by: str = "") -> Any:
     """Import `module:Class` and return the class.
 
     Args:
-        target: what to import.
-        listed_by: what names it, for messages.
+        target: the class, as `module:Class`.
+        listed_by: the origin of the entry, for messages.
 
     Raises:
-        ConfigError: the module cannot be imported, for whatever reason, or holds no such class.
+        ConfigError: the module cannot be imported, or has no such class.
     """
     module, _, attribute = target.partition(":")
     listed_by = listed_by or target
@@ -157,7 +157,7 @@ def load(target: str, listed_by: str = "") -> Any:
             raise _not_imported(listed_by, module, error) from error
         raise ConfigError(
             f"{listed_by}: there is no module `{error.name}`",
-            remedy="It is looked for in the current folder and among the installed packages.",
+            remedy="Modules are searched in the current folder and in installed packages.",
         ) from error
     except (Exception, SystemExit) as error:
         raise _not_imported(listed_by, module, error) from error
@@ -172,15 +172,15 @@ def load(target: str, listed_by: str = "") -> Any:
 
 def _not_imported(listed_by: str, module: str, error: BaseException) -> ConfigError:
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<")]
-    # The place of a syntax error stands in its text; the last frame is then that of the import.
-    place = "" if isinstance(error, SyntaxError) else f" ({frames[-1].filename}:{frames[-1].lineno})"
+    # The message of a syntax error has its location; its last frame is the import.
+    location = "" if isinstance(error, SyntaxError) else f" ({frames[-1].filename}:{frames[-1].lineno})"
     return ConfigError(
-        f"{listed_by}: the module `{module}` cannot be imported", received=f"{type(error).__name__}: {error}{place}"
+        f"{listed_by}: the module `{module}` cannot be imported", received=f"{type(error).__name__}: {error}{location}"
     )
 
 
 def _listed_by(catalog: str, name: str) -> str:
-    """Say in words what lists a name."""
+    """Describe the origin of an entry: a plugin or the catalog."""
     catalog = _listing(catalog)
     plugin = next((plugin for plugin in PLUGINS if plugin.startswith(f"{catalog}.{name}=")), None)
     if plugin:
@@ -188,12 +188,12 @@ def _listed_by(catalog: str, name: str) -> str:
     installed = [entry for entry in _installed(catalog) if entry.name == name]
     if not installed or name in CATALOGS[catalog]:
         return f"{catalog}.{name}"
-    *_, entry = installed  # of two packages with one name, `_entries` takes the last
+    *_, entry = installed  # if two packages have the same name, `_entries` uses the last
     return f"the plugin {catalog}.{name}={entry.value} of the package {entry.dist.name}"
 
 
 def _listing(catalog: str) -> str:
-    """Return the catalog in which an entry stands: parts stand with their task."""
+    """Return the catalog of an entry: parts belong to the entry of their task."""
     return "tasks" if catalog in PARTS else catalog
 
 
@@ -209,5 +209,5 @@ def _installed(catalog: str) -> importlib.metadata.EntryPoints:
 
 @functools.cache
 def _entry_points(path: tuple[str, ...]) -> importlib.metadata.EntryPoints:
-    """Read those of all packages; kept for the folders in which they were looked for, because it takes a while."""
+    """Read the entry points of all packages; cached by search path, because reading is slow."""
     return importlib.metadata.entry_points()

@@ -1,8 +1,21 @@
-"""Arrays of rows whose other axes are as wide as their longest row, joined and widened."""
+"""Arrays of rows whose other axes are as wide as their longest row, joined and widened; samples of rows."""
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
+
+Item = TypeVar("Item")
+
+
+def evenly_spaced(values: Sequence[Item], limit: int) -> list[Item]:
+    """Return at most `limit` values at equal distances, the first and the last included.
+
+    Example:
+        >>> evenly_spaced("abcde", 3)
+        ['a', 'c', 'e']
+    """
+    return [values[index] for index in np.unique(np.linspace(0, len(values) - 1, min(limit, len(values))).astype(int))]
 
 
 def joined_rows(parts: Sequence[np.ndarray], *, pad: object = 0) -> np.ndarray:

@@ -1,6 +1,7 @@
-"""A module read from its text, without running it: to import one that uses TensorFlow or Keras takes seconds.
+"""Static analysis of modules: reads names and signatures from source text, without importing the module.
 
-Only what the text alone says for certain is answered. All else raises Unread: then the module has to be imported.
+Importing a module that uses TensorFlow or Keras takes seconds. Names whose value the text alone does not determine
+raise UnresolvedError; then the module has to be imported.
 """
 
 import ast
@@ -17,73 +18,73 @@ from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
-# What annotations are made of, and is quick to import.
-LIGHT = {*sys.stdlib_module_names, "annotated_types", "pydantic", "typing_extensions"}
-LIGHT |= {"tfattn.catalog", "tfattn.config.relations", "tfattn.config.types"}
+# Modules that are used in annotations and fast to import.
+CHEAP_IMPORTS = {*sys.stdlib_module_names, "annotated_types", "pydantic", "typing_extensions"}
+CHEAP_IMPORTS |= {"tfattn.catalog", "tfattn.config.relations", "tfattn.config.types"}
 
 
-class Unread(Exception):
-    """The text does not say what something is."""
+class UnresolvedError(Exception):
+    """The text of a module does not determine a value."""
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import statement binds a name to.
+    """A name that is bound by an import statement.
 
     Attributes:
-        module: where it comes from.
-        name: what it is called there; "" for the module itself.
+        module: the module of the import.
+        name: the name in that module; "" for the module itself.
     """
 
     module: str
     name: str
 
     @property
-    def is_light(self) -> bool:
-        """Whether it is quick to import."""
-        return self.module in LIGHT or self.module.partition(".")[0] in LIGHT
+    def is_cheap(self) -> bool:
+        """Whether the module is fast to import."""
+        return self.module in CHEAP_IMPORTS or self.module.partition(".")[0] in CHEAP_IMPORTS
 
     def value(self) -> Any:
-        """Import it."""
+        """Import the module, and return the module or its attribute."""
         found = importlib.import_module(self.module)
         return getattr(found, self.name) if self.name else found
 
 
 @dataclass(frozen=True)
 class Definition:
-    """A class or function as it stands in the text of a module."""
+    """The definition of a class or function in the text of a module."""
 
     module: "Module"
     node: ast.ClassDef | ast.FunctionDef
 
     @property
     def path(self) -> str:
-        """`module:Name`, as the catalog has it."""
+        """The target `module:Name`, as in the catalog."""
         return f"{self.module.name}:{self.node.name}"
 
 
 class Module:
-    """The names at the top of a module.
+    """The top-level names of a module.
 
     Args:
-        spec: where it is.
+        spec: the module's spec.
 
     Raises:
-        Unread: it has no text, or its text is not Python.
+        UnresolvedError: the module has no source text, or the text is not valid Python.
     """
 
     def __init__(self, spec: ModuleSpec):
         self.name = spec.name
         self._package = spec.name if spec.submodule_search_locations is not None else spec.name.rpartition(".")[0]
-        with readable(spec.name):
-            self._bound = self.bound(ast.parse(spec.loader.get_source(spec.name)).body)
+        with unresolved_on_error(spec.name):
+            self._bound = self.bindings(ast.parse(spec.loader.get_source(spec.name)).body)
 
-    def bound(self, statements: list[ast.stmt]) -> dict[str, Any]:
-        """Collect the names that statements of the module bind: those at its top, or in the body of a class.
+    def bindings(self, statements: list[ast.stmt]) -> dict[str, Any]:
+        """Collect the names that statements bind, at the top level or in the body of a class.
 
         Returns:
-            of each name, what binds it: Imported, a definition or an expression; None where only running would tell,
-            as where it is bound twice.
+            the binding of each name: Imported, a definition or an expression; None if it is not determined, such as for
+            a name that is bound twice.
         """
         found: dict[str, Any] = {}
         for name, bound in (pair for statement in statements for pair in _names(statement, self._package)):
@@ -91,91 +92,91 @@ class Module:
         return found
 
     def binding(self, name: str) -> Imported | Definition | ast.expr:
-        """Say what a name is bound to: by an import, a definition, or the expression that is assigned.
+        """Return the binding of a name: an import, a definition, or the assigned expression.
 
         Raises:
-            KeyError: the module does not bind it.
-            Unread: only running the module would tell, such as where it is bound under a condition.
+            KeyError: the module does not bind the name.
+            UnresolvedError: the binding is not determined, such as under a condition.
         """
         bound = self._bound[name]
         if bound is None:
-            raise Unread(f"{self.name}.{name}")
+            raise UnresolvedError(f"{self.name}.{name}")
         return Definition(self, bound) if isinstance(bound, (ast.ClassDef, ast.FunctionDef)) else bound
 
     def definition(self, name: str) -> Definition:
-        """Find the class or function of a name, wherever it is imported from.
+        """Return the class or function of a name, following imports.
 
         Raises:
-            Unread: it is none, or it is not found.
+            UnresolvedError: the name is not a class or function, or is not found.
         """
         bound = self.binding(name) if name in self._bound else None
         if isinstance(bound, Imported) and bound.name:
             return module(bound.module).definition(bound.name)
         if not isinstance(bound, Definition):
-            raise Unread(f"{self.name}.{name}")
+            raise UnresolvedError(f"{self.name}.{name}")
         return bound
 
     def value(self, expression: ast.expr) -> Any:
         """Evaluate an expression.
 
         Raises:
-            Unread: it uses what only an import would tell.
+            UnresolvedError: the expression depends on names that are not determined.
         """
         code = compile(ast.Expression(expression), self.name, "eval")
-        with readable(self.name):
+        with unresolved_on_error(self.name):
             return eval(code, {}, _Scope(self, lenient=False))
 
     def hint(self, annotation: ast.expr) -> Any:
-        """Evaluate an annotation, with `Elsewhere` in place of all that only an import would tell.
+        """Evaluate an annotation, with `UnresolvedType` for all names that are not determined.
 
         Raises:
-            Unread: it cannot be evaluated.
+            UnresolvedError: the annotation cannot be evaluated.
         """
         annotated = type("Annotated", (), {"__annotations__": {"it": ast.unparse(annotation)}})  # may be a ClassVar
-        with readable(self.name):
+        with unresolved_on_error(self.name):
             return typing.get_type_hints(annotated, {}, _Scope(self, lenient=True), include_extras=True)["it"]
 
-    def named(self, name: str) -> Any:
-        """Say what a name stands for.
+    def lookup(self, name: str) -> Any:
+        """Return the value of a name.
 
         Raises:
-            KeyError: the module does not bind it.
-            Unread: only an import would tell.
+            KeyError: the module does not bind the name.
+            UnresolvedError: the value is not determined without an import.
         """
         bound = self.binding(name)
         if isinstance(bound, ast.expr):
             return self.value(bound)
-        if isinstance(bound, Imported) and bound.is_light:
-            with readable(self.name):
+        if isinstance(bound, Imported) and bound.is_cheap:
+            with unresolved_on_error(self.name):
                 return bound.value()
         if isinstance(bound, Imported) and bound.name:
             with contextlib.suppress(KeyError):
-                return module(bound.module).named(bound.name)
-        raise Unread(f"{self.name}.{name}")
+                return module(bound.module).lookup(bound.name)
+        raise UnresolvedError(f"{self.name}.{name}")
 
 
 def module(name: str) -> Module:
     """Find and read a module.
 
     Raises:
-        Unread: it is not found, has no text, or its text is not Python.
+        UnresolvedError: the module is not found, has no source text, or the text is not valid Python.
     """
     return _module(name, tuple(sys.path))
 
 
 @functools.cache
 def _module(name: str, path: tuple[str, ...]) -> Module:
-    """Do the same, kept for the folders in which it was looked for."""
+    """Return the same, cached by the module search path."""
     package, *parts = name.split(".")
-    with readable(name):
-        spec = importlib.util.find_spec(package)  # finds what is in no package without running anything
+    with unresolved_on_error(name):
+        spec = importlib.util.find_spec(package)  # does not run a top-level module
         for part in parts:
             spec = PathFinder.find_spec(f"{spec.name}.{part}", spec.submodule_search_locations)
         return Module(spec)
 
 
-def argument_helps(doc: str) -> dict[str, str]:
-    """Collect the explanations under `Args:` of a docstring, each as one line."""
+def parse_argument_docs(doc: str) -> dict[str, str]:
+    """Return the explanations under `Args:` of a docstring by argument, each as a single line."""
     section = re.search(r"^Args:\n((?:[ \t]+.*\n?|\n)+)", doc, flags=re.MULTILINE)
     if not section:
         return {}
@@ -188,21 +189,21 @@ def argument_helps(doc: str) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def readable(what: str) -> Iterator[None]:
-    """Leave whatever goes wrong in the block to an import, which says what is wrong if that fails too.
+def unresolved_on_error(what: str) -> Iterator[None]:
+    """Convert any exception in the block into UnresolvedError; the import that follows reports the actual error.
 
     Raises:
-        Unread: of `what`.
+        UnresolvedError: about `what`.
     """
     try:
         yield
     except Exception as error:
-        raise Unread(what) from error
+        raise UnresolvedError(what) from error
 
 
 class _AnyName(type):
     def __getattr__(cls, name: str) -> type:
-        if name.startswith("__"):  # what Python and pydantic ask of every class
+        if name.startswith("__"):  # special attributes, which Python and pydantic look up in every class
             raise AttributeError(name)
         return cls
 
@@ -210,12 +211,12 @@ class _AnyName(type):
         return cls
 
 
-class Elsewhere(metaclass=_AnyName):
-    """Stands in an annotation for what only an import would tell, such as a class."""
+class UnresolvedType(metaclass=_AnyName):
+    """A placeholder in annotations for names that are not determined, such as classes."""
 
 
 class _Scope(dict):
-    """The names of a module as `eval` looks them up; a KeyError sends it on to Python's own."""
+    """The scope of `eval`: the names of a module; after a KeyError, `eval` looks up builtins."""
 
     def __init__(self, names: Module, *, lenient: bool):
         super().__init__()
@@ -223,15 +224,15 @@ class _Scope(dict):
 
     def __missing__(self, name: str) -> Any:
         try:
-            return self._names.named(name)
-        except Unread:
+            return self._names.lookup(name)
+        except UnresolvedError:
             if not self._lenient:
                 raise
-            return Elsewhere
+            return UnresolvedType
 
 
 def _names(statement: ast.stmt, package: str) -> Iterator[tuple[str, Any]]:
-    """List the names that a statement binds, with what it binds them to; None where only running it would tell."""
+    """List the names that a statement binds with their bindings; None for bindings that are not determined."""
     match statement:
         case ast.Import(names=aliases):
             for alias in aliases:

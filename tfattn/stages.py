@@ -1,4 +1,4 @@
-"""The stages of a pipeline, each a few lines of glue: what to read, what to build, what to call, what to keep."""
+"""The stages of a pipeline: prepare, train, evaluate and export."""
 
 import dataclasses
 import functools
@@ -10,9 +10,9 @@ from typing import Literal, get_args
 from tfattn import console, files, pretrained, registry
 from tfattn.checks import check, check_prepared
 from tfattn.config.build import build
+from tfattn.config.checksum import checksummed
 from tfattn.config.resolve import resolve
 from tfattn.config.schema import EMBEDDINGS
-from tfattn.config.seal import sealed
 from tfattn.config.show import to_yaml
 from tfattn.data.prepare import prepare as prepare_data
 from tfattn.data.records import write_encoded
@@ -27,16 +27,16 @@ from tfattn.formats.columns import as_columns
 from tfattn.formats.source import Source
 from tfattn.formats.training_file import TrainingFile
 from tfattn.runs import identity
-from tfattn.runs.data import data_of
-from tfattn.runs.identity import inputs_of
+from tfattn.runs.data import build_data
+from tfattn.runs.identity import compute_fingerprints
 from tfattn.runs.member import Member
 from tfattn.runs.run import Run
 from tfattn.tasks.task import Task
 from tfattn.trained.ensemble import OPERATING_POINT, TrainedEnsemble, load
-from tfattn.trained.predictions import choose_operating_point, measuring_split, predict_for_parity, predict_split
+from tfattn.trained.predictions import choose_operating_point, evaluation_split, predict_for_parity, predict_split
 from tfattn.training.checkpoints import Checkpoints
 from tfattn.training.environment import ENVIRONMENT, environment_of
-from tfattn.training.memory import telling_out_of_memory
+from tfattn.training.memory import report_out_of_memory
 from tfattn.training.prediction import encode
 from tfattn.training.runtime import Runtime
 from tfattn.training.seeding import seeded
@@ -44,25 +44,25 @@ from tfattn.training.workers import start_workers
 from tfattn.vectors.token_embeddings import begin
 
 Stage = Literal["prepare", "train", "evaluate", "export"]
-STAGES: tuple[Stage, ...] = get_args(Stage)  # each needs those before it
+STAGES: tuple[Stage, ...] = get_args(Stage)  # each stage needs all earlier stages
 
 
 def open_run(pipeline: Path, overrides: list[str] | None) -> Run:
-    """Resolve and check a pipeline file, start the devices and find the folders of the run."""
+    """Resolve and check a pipeline file, start the runtime and return the run."""
     config = resolve(pipeline, overrides)
-    # Before TensorFlow computes anything: devices can be divided, and other workers be met, only then.
+    # Before any computation: TensorFlow can configure devices and connect to workers only then.
     runtime: Runtime = build(config, "runtime").start()
-    return Run(config, inputs=inputs_of(config, check(config)), runtime=runtime)
+    return Run(config, fingerprints=compute_fingerprints(config, check(config)), runtime=runtime)
 
 
 def run(run: Run, stage: Stage | None = None, *, force: bool = False, workers: int = 1) -> None:
-    """Run a stage, and before it the stages that it needs. A stage whose inputs have not changed is skipped.
+    """Run a stage and all stages that it needs. Stages whose inputs have not changed are skipped.
 
     Args:
         run: the run.
-        stage: the last stage; None runs all.
+        stage: the last stage; None runs all stages.
         force: whether to run `stage`, or all stages, even if nothing has changed.
-        workers: the number of local processes that train together.
+        workers: the number of local training processes.
     """
     needed = STAGES[: STAGES.index(stage) + 1] if stage else STAGES
     forced = {name: force and stage in (None, name) for name in STAGES}
@@ -71,7 +71,7 @@ def run(run: Run, stage: Stage | None = None, *, force: bool = False, workers: i
         check_prepared(run.members)
     if trains and stage in ("evaluate", "export"):
         extent = f"{run.members[0].trainer.length}, models: {len(run.members)}"
-        console.note(f"{stage} needs trained weights: it trains first ({extent}); Ctrl-C stops it, nothing is lost")
+        console.note(f"{stage} needs trained weights: training first ({extent}); Ctrl-C stops it, nothing is lost")
     if "train" in needed:
         train(run, force=forced["train"], workers=workers)
     ensemble = functools.cache(lambda: load(run))
@@ -82,19 +82,19 @@ def run(run: Run, stage: Stage | None = None, *, force: bool = False, workers: i
 
 
 def prepare(run: Run, *, force: bool = False) -> bool:
-    """Turn raw rows into checked, divided records; return whether any had to be prepared."""
+    """Prepare records from raw rows: check, split and encode; return whether any data had to be prepared."""
     prepared = False
     for member in run.datasets:
         with member.preparation(force=force) as needed:
             if needed:
-                make = functools.partial(data_of, member.config)
+                make = functools.partial(build_data, member.config)
                 prepare_data(make(), member.prepared, member.seed, make=make, identity=member.prepared.name)
                 prepared = True
     return prepared
 
 
 def train(run: Run, *, force: bool = False, workers: int = 1) -> None:
-    """Train each model on its records, from the last checkpoint if there is one."""
+    """Train each model, from its last checkpoint if there is one."""
     if force:
         for member in run.members:
             member.stage_log.forget("train", "checkpoints")
@@ -106,25 +106,25 @@ def train(run: Run, *, force: bool = False, workers: int = 1) -> None:
 
 
 def evaluate(run: Run, ensemble: Callable[[], TrainedEnsemble], *, force: bool = False) -> None:
-    """Measure the best weights, in float32 as the export has them: metrics, plots and a report."""
-    inputs = identity.of_evaluation(run.config, _weights(run))
+    """Evaluate the best weights in float32, like the export: metrics, plots and a report."""
+    inputs = identity.evaluation_inputs(run.config, _weights(run))
     with run.stage_log.stage("evaluate", force=force, inputs=inputs, outputs=(OPERATING_POINT, *LEFT)) as needed:
         if needed:
             choose_operating_point(run, ensemble())
-            predicted = predict_split(run, ensemble(), measuring_split(run))
+            predicted = predict_split(run, ensemble(), evaluation_split(run))
             report = registry.find("report", run.config.values["task"]["name"])
             chosen = _chosen(run, ensemble())
             write_evaluation(report(ensemble(), predicted), run, split=predicted.split, chosen=chosen)
 
 
 def export(run: Run, ensemble: Callable[[], TrainedEnsemble], *, force: bool = False) -> None:
-    """Write the best weights as a SavedModel that predicts as they do."""
+    """Export the best weights as a SavedModel, and check its predictions."""
     section = build(run.config, "export")
-    inputs = identity.of_export(run.config, _weights(run))
+    inputs = identity.export_inputs(run.config, _weights(run))
     made_of = run.stage_log.digest(inputs)
     version = None if force else exported(run.name, section, made_of)
     with run.stage_log.stage("export", force=version is None, inputs=inputs) as needed:
-        if needed and version is not None:  # an export was killed after its version had appeared
+        if needed and version is not None:  # an export was killed after its version was written
             finish(version, section)
         elif needed:
             served = registry.find("served", run.config.values["task"]["name"])(ensemble())
@@ -135,17 +135,17 @@ def export(run: Run, ensemble: Callable[[], TrainedEnsemble], *, force: bool = F
                 section=section,
                 rows=rows,
                 expected=expected,
-                config=sealed(to_yaml(run.config)),
+                config=checksummed(to_yaml(run.config)),
                 trained_on=_trained_on(run, served),
                 metrics=files.read_json(run.folder / "metrics.json", dict[str, int | float]),
-                measured_on=measuring_split(run),
+                measured_on=evaluation_split(run),
                 made_of=made_of,
             )
 
 
 def _train(member: Member, runtime: Runtime) -> None:
     outputs = ("history.jsonl", ENVIRONMENT, "checkpoints/*/*")
-    with member.stage_log.stage("train", outputs=outputs) as needed, telling_out_of_memory():
+    with member.stage_log.stage("train", outputs=outputs) as needed, report_out_of_memory():
         if not needed:
             return
         with seeded(member.training_seed), runtime.scope():
@@ -155,8 +155,8 @@ def _train(member: Member, runtime: Runtime) -> None:
                 model = functools.reduce(getattr, path[1:], task.model)
                 optional = task.optional_layers if model is task.model else [model.pooler]
                 pretrained.open(source).load_into(model, optional).show()
-            if (beginning := member.config.values["model"].get(EMBEDDINGS)) is not None:
-                begin(task.model, preprocessor, beginning["from"]).show()
+            if (embeddings := member.config.values["model"].get(EMBEDDINGS)) is not None:
+                begin(task.model, preprocessor, embeddings["from"]).show()
         records = _encoded(member, task, runtime) if task.encoder_is_frozen else member.prepared
         train, validation = (member.reader(split, folder=records) for split in (TRAIN, VALIDATION))
         trained_on = environment_of(runtime, task)
@@ -181,12 +181,12 @@ def _is_trained(run: Run) -> bool:
 
 
 def _weights(run: Run) -> list[str]:
-    """Take the fingerprint of the best weights of each model."""
+    """Return the fingerprint of the best weights of each model."""
     return [Checkpoints(member.folder / "checkpoints").best().fingerprint for member in run.members]
 
 
 def _chosen(run: Run, ensemble: TrainedEnsemble) -> list[str]:
-    """List what the validation rows chose."""
+    """List the choices that were made on the validation rows."""
     chosen = {
         "which epoch to keep": run.config.at("training", "selection") == "best_epoch",
         "the operating point": ensemble.operating_point is not None,
@@ -195,7 +195,7 @@ def _chosen(run: Run, ensemble: TrainedEnsemble) -> list[str]:
 
 
 def _trained_on(run: Run, served: Served) -> TrainingFile:
-    """Record how the source file was read, so that the export can predict for others like it."""
+    """Return the format of the source file, so that the export can predict similar files."""
     source: Source = build(run.config, "data", "source")
     given = run.config.values["data"]["source"].get("fields", {})
     return TrainingFile(
@@ -215,7 +215,7 @@ def _train_in_workers(run: Run, workers: int) -> None:
 
 
 def _encoded(member: Member, task: Task, runtime: Runtime) -> Path:
-    """Compute the vectors of a frozen encoder once, and keep them with the member."""
+    """Compute the vectors of a frozen encoder once, and save them in the member's folder."""
     folder = member.folder / "encoded"
     if not _is_intact(folder):
         splits = {}
@@ -226,7 +226,7 @@ def _encoded(member: Member, task: Task, runtime: Runtime) -> Path:
             features = member.facts["features"]
             targets = {name: feature for name, feature in features.items() if feature.role == "target"}
             write_encoded(folder, splits, targets=targets)
-        runtime.agree(0)  # nobody reads before the chief has written
+        runtime.agree(0)  # workers wait until the chief has written
     return folder
 
 

@@ -82,7 +82,7 @@ def test_the_command_writes_a_page_or_a_picture(inside, command, tmp_path, name)
         (["--text", "a", "--target", "b"], "--target"),
         (["--text", "a", "--row", "{}"], "--row"),
         (["--text", "pump " * 40], "the text is longer than the model reads"),
-        (["--text", "a", "--output", "a.gif"], "the suffix stands for no format"),
+        (["--text", "a", "--output", "a.gif"], "unknown file format"),
         (["--text", "a", "--output", "a.html", "--layer", "1"], "a page shows all layers and heads"),
         (["--text", "a", "--output", "a.png", "--layer", "7"], "there is no such layer"),
     ],

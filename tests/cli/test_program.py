@@ -1,4 +1,4 @@
-"""The program has every command of every group, and each says what it does."""
+"""The program: all commands are registered and have help texts."""
 
 import importlib
 import pkgutil
@@ -12,19 +12,21 @@ from tfattn.cli import program
 COMMANDS = typer.main.get_command(cli.app).commands
 
 
-def test_no_group_of_commands_is_left_out():
+def test_all_groups_of_commands_are_registered():
     modules = [importlib.import_module(f"tfattn.cli.{found.name}") for found in pkgutil.iter_modules(cli.__path__)]
     groups = [module.app for module in modules if hasattr(module, "app") and module.app is not cli.app]
     assert groups and sum(len(group.registered_commands) for group in groups) == len(COMMANDS)
 
 
-def test_every_command_and_every_argument_says_what_it_is():
+def test_every_command_and_argument_has_a_help_text():
     silent = [name for name, command in COMMANDS.items() if not command.help]
-    silent += [f"{name} {one.name}" for name, command in COMMANDS.items() for one in command.params if not one.help]
+    silent += [
+        f"{name} {param.name}" for name, command in COMMANDS.items() for param in command.params if not param.help
+    ]
     assert not silent
 
 
-def test_too_little_memory_is_one_line_with_a_remedy(monkeypatch, capsys):
+def test_a_memory_error_is_a_line_with_a_remedy(monkeypatch, capsys):
     def app():
         raise MemoryError
 

@@ -1,4 +1,4 @@
-"""A small set of parts to configure, in place of the real ones."""
+"""A small set of classes to configure."""
 
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
@@ -16,8 +16,8 @@ class Engine:
     Args:
         power: in kilowatts.
         fuel: what it burns.
-        cooling: how much of it is cooled away.
-        serial: known only to the works.
+        cooling: the fraction of the power lost to cooling.
+        serial: the serial number, which the program fills in.
     """
 
     def __init__(
@@ -34,10 +34,10 @@ class Engine:
 
 
 class Motor:
-    """An electric one.
+    """An electric motor.
 
     Args:
-        volts: tension.
+        volts: the voltage.
     """
 
     def __init__(self, *, volts: float = 400.0):
@@ -49,11 +49,11 @@ class Wheels:
     """Wheels.
 
     Args:
-        count: how many.
-        axles: what they are on.
-        sizes: in inches, by place.
-        spikes: whether they have some.
-        makers: who made them.
+        count: the number of wheels.
+        axles: the number of axles.
+        sizes: in inches, by position.
+        spikes: whether the tires have spikes.
+        makers: the manufacturers.
     """
 
     count: PositiveInt = 4
@@ -67,11 +67,11 @@ class Car:
     """A car.
 
     Args:
-        name: what it is called.
-        engine: what drives it.
-        spare: what drives it otherwise.
-        wheels: what it rolls on.
-        note: anything.
+        name: the name.
+        engine: the engine.
+        spare: another engine.
+        wheels: the wheels.
+        note: any text.
     """
 
     def __init__(

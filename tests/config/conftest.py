@@ -1,4 +1,4 @@
-"""Pipelines of the parts of cars.py."""
+"""Fixtures: pipelines of the classes of cars.py."""
 
 import textwrap
 
@@ -9,7 +9,7 @@ from tfattn import catalog, registry
 
 @pytest.fixture
 def car(tmp_path, monkeypatch):
-    """Writes a pipeline of those parts; returns its path. Other files can stand beside it."""
+    """Return a function that writes a pipeline, or another file in its folder, and returns the path."""
     cars = "tests.config.cars"
     monkeypatch.setitem(catalog.CATALOGS, "motors", {"engine": f"{cars}:Engine", "motor": f"{cars}:Motor"})
     monkeypatch.setattr(registry, "SECTIONS", {"pipeline": f"{cars}:Car", "wheels": f"{cars}:Wheels"})

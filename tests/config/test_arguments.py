@@ -1,4 +1,4 @@
-"""One argument of a constructor: which values fit, and what is said of it."""
+"""Arguments of constructors: valid values, mismatches and descriptions."""
 
 import math
 from typing import Annotated, Literal
@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import Field, PositiveFloat
 
-from tfattn.config.arguments import REQUIRED, argument
+from tfattn.config.arguments import REQUIRED, parse_argument
 from tfattn.config.relations import Divides
 from tfattn.config.types import Given, Part, Size
 
 LAMP = {
-    name: argument(name, hint, REQUIRED, "")
+    name: parse_argument(name, hint, REQUIRED, "")
     for name, hint in {
         "colours": dict[str, list[str]] | None,
         "weights": Literal["equal"] | dict[str, PositiveFloat],
@@ -26,12 +26,12 @@ LAMP = {
 }
 
 
-def test_what_a_file_may_state():
+def test_arguments_that_a_file_may_set():
     in_file = [name for name, found in LAMP.items() if found.in_file]
     assert in_file == ["colours", "weights", "watts", "seed", "stand", "wires"]
 
 
-def test_marks_and_relations_are_found_wherever_they_stand():
+def test_marks_and_relations_are_found_at_any_depth():
     assert LAMP["stand"].nested.entry({"name": "oak"}, {}) == ("stands", "oak")
     assert LAMP["stand"].relations == (Divides("seed"),)
     assert LAMP["people"].given and not LAMP["people"].given.may_be_stated
@@ -49,9 +49,9 @@ def test_marks_and_relations_are_found_wherever_they_stand():
         ("watts", None, [((), None)]),
     ],
 )
-def test_each_wrong_place_in_a_value_is_found(name, value, wrong):
+def test_check_lists_each_mismatch_in_a_value(name, value, wrong):
     assert LAMP[name].check(value) == wrong
 
 
-def test_whole_numbers_are_written_whole():
+def test_integer_bounds_are_written_as_integers():
     assert LAMP["seed"].expected() == "an integer < 2147483648"

@@ -1,4 +1,4 @@
-"""Building real parts: what does not fit together is told by its place, before anything is computed."""
+"""Building objects: parts that do not match are refused with their location."""
 
 import pytest
 
@@ -19,21 +19,21 @@ TEXT_MODEL = {
     "max_sequence_length": 8,
 }
 TABLE_MODEL = {"name": "feature_tokenizer_transformer", "hidden_dim": 8, "num_layers": 1, "num_heads": 2}
-# What preprocessing says of texts and of tables.
+# Sizes from the preprocessing of texts and of tables.
 TEXTS = {"vocabulary_size": 20}
 TABLES = {"num_numeric": 3, "category_counts": [4], "num_bins": 2}
 
 
 def config(model, task):
-    places = {("model",): "x.yaml:3:1", ("task",): "x.yaml:4:1"}
-    return Config({"model": model, "task": {"name": task}}, places)
+    origins = {("model",): "x.yaml:3:1", ("task",): "x.yaml:4:1"}
+    return Config({"model": model, "task": {"name": task}}, origins)
 
 
 @pytest.mark.parametrize(
     ("model", "task", "sizes"),
     [(TEXT_MODEL, "classification", TEXTS), (TABLE_MODEL, "classification", TABLES)],
 )
-def test_what_belongs_together_is_built(model, task, sizes):
+def test_matching_parts_are_built(model, task, sizes):
     parts = config(model, task)
     built = build(parts, "task", model=build(parts, "model", **sizes), targets={"labels": None, "counts": [1] * 3})
     assert built.head.units == 3
@@ -44,16 +44,16 @@ def test_what_belongs_together_is_built(model, task, sizes):
     ("model", "sizes", "missing"),
     [(TEXT_MODEL, TABLES, "vocabulary_size"), (TABLE_MODEL, TEXTS, "num_numeric")],
 )
-def test_a_model_does_not_read_what_it_is_not_for(model, sizes, missing):
+def test_data_of_another_kind_of_model_are_refused(model, sizes, missing):
     with pytest.raises(ConfigError) as caught:
         build(config(model, "classification"), "model", **sizes)
     assert str(caught.value) == (
-        f"x.yaml:3:1: model: nothing tells its `{missing}`: expected something else than {model['name']}, or other "
-        "data. Texts and tables are for different models: see `data.preprocessing`."
+        f"x.yaml:3:1: model: the data do not define its `{missing}`: expected another part than {model['name']}, or "
+        "other data. Texts and tables are for different models: see `data.preprocessing`."
     )
 
 
-def test_a_task_does_not_stand_on_a_model_of_another_kind():
+def test_a_task_refuses_a_model_of_another_class():
     parts = config(TABLE_MODEL, "token_classification")
     built = build(parts, "model", **TABLES)
     with pytest.raises(ConfigError) as caught:
@@ -62,7 +62,7 @@ def test_a_task_does_not_stand_on_a_model_of_another_kind():
     assert str(caught.value).startswith(f"x.yaml:4:1: task.model: the model does not fit: {expected}.")
 
 
-def test_a_task_of_several_kinds_of_models_names_them():
+def test_a_task_of_several_model_classes_names_them():
     parts = config({"name": "gpt"}, "classification")
     sizes = {"hidden_dim": 8, "num_layers": 1, "num_heads": 2, "intermediate_dim": 8}
     built = Gpt(vocabulary_size=9, **sizes)
@@ -71,14 +71,14 @@ def test_a_task_of_several_kinds_of_models_names_them():
 
 
 class Half(Encoder):
-    """Keeps half of its contract."""
+    """A model that implements half of its contract."""
 
     def __init__(self, *, vocabulary_size: Size[int]):
         super().__init__()
         self.hidden_dim = vocabulary_size
 
 
-def test_a_model_that_does_not_keep_its_contract_says_what_it_lacks(monkeypatch):
+def test_missing_members_of_a_contract_are_named(monkeypatch):
     monkeypatch.setitem(catalog.CATALOGS["models"], "half", "somewhere:Half")
     monkeypatch.setattr(
         registry, "load", lambda target, listed_by="", load=registry.load: Half if "Half" in target else load(target)
@@ -87,13 +87,13 @@ def test_a_model_that_does_not_keep_its_contract_says_what_it_lacks(monkeypatch)
     with pytest.raises(ConfigError) as caught:
         build(parts, "task", model=build(parts, "model", **TEXTS), targets={"labels": None, "counts": [1] * 2})
     assert str(caught.value) == (
-        "x.yaml:4:1: task.model: the model does not keep its contract: expected all that "
-        "tfattn.models.contracts.encoder.Encoder asks for, received Half without `max_sequence_length`, `pooler`, "
+        "x.yaml:4:1: task.model: the model does not implement its contract: expected all members of "
+        "tfattn.models.contracts.encoder.Encoder, received Half without `max_sequence_length`, `pooler`, "
         "`depth_groups()`"
     )
 
 
-def test_what_the_program_knows_need_not_concern_every_model():
+def test_given_values_that_a_model_does_not_take_are_ignored():
     parts = config({"name": "feature_map_transformer"}, "classification")
     built = build(parts, "model", num_numeric=14, category_counts=[], num_bins=16)
     assert not hasattr(built, "num_bins")

@@ -1,4 +1,4 @@
-"""What the text of a module says of a constructor is what the class says that is imported."""
+"""Signatures: parsing the source text gives the same as inspecting the imported class."""
 
 import subprocess
 import sys
@@ -8,12 +8,12 @@ import keras
 import pytest
 
 from tfattn import catalog, registry
-from tfattn.config.constructors import constructor, inspected, read
+from tfattn.config.constructors import constructor, inspect_constructor, parse_constructor
 from tfattn.errors import ConfigError
-from tfattn.source_text import Unread
+from tfattn.source_text import UnresolvedError
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
-# What sections of a file are built from: all but what is found or called by name.
+# Catalogs of classes that sections are built from.
 KINDS = [
     kind for kind in (*catalog.CATALOGS, "targets", "examples", "sections") if kind not in ("pretrained", "samples")
 ]
@@ -177,33 +177,35 @@ def own(tmp_path_factory):
 
 
 def same(text, found):
-    """All of it, but pydantic's marks, which are equal only as they are written."""
-    return repr(text) == repr(found) and [one.schema for one in text.arguments.values() if one.in_file] == [
-        one.schema for one in found.arguments.values() if one.in_file
+    """Return whether two signatures are equal; metadata of pydantic are compared by representation and schema."""
+    schemas = [
+        [argument.schema for argument in signature.arguments.values() if argument.in_file]
+        for signature in (text, found)
     ]
+    return repr(text) == repr(found) and schemas[0] == schemas[1]
 
 
 @pytest.mark.parametrize(("kind", "name"), ENTRIES)
-def test_an_entry_of_the_catalog_is_read_from_its_text_as_it_is(kind, name):
-    text = read(registry.target(kind, name), contract=catalog.CONTRACTS.get(kind, ""))
-    assert same(text, inspected(registry.find(kind, name)))
+def test_parsing_equals_inspection_for_every_catalog_entry(kind, name):
+    text = parse_constructor(registry.target(kind, name), contract=catalog.CONTRACTS.get(kind, ""))
+    assert same(text, inspect_constructor(registry.find(kind, name)))
     text.check()
 
 
 @pytest.mark.parametrize("name", ["Plain", "Inherits", "Positional", "Fields", "MoreFields", "Mixed", "function"])
-def test_a_class_of_ones_own_is_read_from_its_text_as_it_is(own, name):
-    text = read(f"{own}:{name}")
-    assert own not in sys.modules or name != "Plain"  # the first of them: reading has imported nothing
-    assert same(text, inspected(registry.load(f"{own}:{name}")))
+def test_parsing_equals_inspection_for_user_classes(own, name):
+    text = parse_constructor(f"{own}:{name}")
+    assert own not in sys.modules or name != "Plain"  # the first class: parsing has imported nothing
+    assert same(text, inspect_constructor(registry.load(f"{own}:{name}")))
 
 
-def test_a_name_is_followed_to_where_it_is_defined(own):
-    assert read("own_parts:Renamed") == read(f"{own}:Plain")
-    assert read(f"{own}:Inherits").arguments["depth"].help == "how deep."
-    assert read(f"{own}:Plain").arguments["width"].help == "how wide it is."
+def test_imported_names_are_followed_to_their_definition(own):
+    assert parse_constructor("own_parts:Renamed") == parse_constructor(f"{own}:Plain")
+    assert parse_constructor(f"{own}:Inherits").arguments["depth"].help == "how deep."
+    assert parse_constructor(f"{own}:Plain").arguments["width"].help == "how wide it is."
 
 
-def test_an_inherited_argument_is_explained_by_the_class_that_has_it():
+def test_an_inherited_argument_has_the_help_of_its_class():
     arguments = constructor("sections", "generation").arguments
     assert all(argument.help for argument in arguments.values()), arguments
 
@@ -226,28 +228,28 @@ def test_an_inherited_argument_is_explained_by_the_class_that_has_it():
         "Plain.area",
     ],
 )
-def test_what_the_text_does_not_say_for_certain_is_left_to_an_import(own, target):
-    with pytest.raises(Unread):
-        read(f"{own}:{target}")
+def test_ambiguous_text_is_unresolved(own, target):
+    with pytest.raises(UnresolvedError):
+        parse_constructor(f"{own}:{target}")
 
 
 @pytest.mark.parametrize("module", ["nowhere", "own_parts.nowhere", "own_parts.parts.nowhere", "sys", "math"])
-def test_so_is_a_module_without_text(own, module):
-    with pytest.raises(Unread):
-        read(f"{module}:Plain")
+def test_a_module_without_source_text_is_unresolved(own, module):
+    with pytest.raises(UnresolvedError):
+        parse_constructor(f"{module}:Plain")
 
 
-def test_a_class_that_may_not_keep_the_contract_is_imported_and_refused(own, monkeypatch):
+def test_a_class_outside_the_contract_is_imported_and_refused(own, monkeypatch):
     monkeypatch.setitem(catalog.CATALOGS, "models", {"mine": f"{own}:Plain", "none": f"{own}:again"})
     for name in ("mine", "none"):
-        with pytest.raises(ConfigError, match="is none of the models: expected a class that inherits from keras.Model"):
+        with pytest.raises(ConfigError, match="does not implement the contract of models"):
             constructor("models", name)
 
 
-def test_what_has_to_be_imported_is_known_as_well(own, monkeypatch):
+def test_unresolved_classes_are_imported_and_inspected(own, monkeypatch):
     monkeypatch.setitem(catalog.CATALOGS, "motors", {"tensor": f"{own}:Tensor", "both": f"{own}:Both"})
     found = constructor("motors", "tensor")
-    assert [name for name, one in found.arguments.items() if one.in_file] == ["width"]
+    assert [name for name, argument in found.arguments.items() if argument.in_file] == ["width"]
     assert "size" in constructor("motors", "both").arguments
 
 
@@ -274,20 +276,20 @@ class Unknown:
         (Unknown, r"the types of the arguments of .*Unknown cannot be read \(name 'Nowhere' is not defined\)"),
     ],
 )
-def test_a_class_that_no_section_can_be_built_from_is_refused(found, message):
+def test_a_class_with_arguments_that_no_key_can_set_is_refused(found, message):
     with pytest.raises(ConfigError, match=message):
-        inspected(found).check()
+        inspect_constructor(found).check()
 
 
-def test_a_class_without_arguments_or_text_will_do():
+def test_a_class_without_arguments_passes():
     class Bare:
         pass
 
-    inspected(Bare).check()
-    assert inspected(Bare).arguments == {}
+    inspect_constructor(Bare).check()
+    assert inspect_constructor(Bare).arguments == {}
 
 
-def test_no_pipeline_is_checked_shown_or_explained_by_importing_what_it_is_made_of():
+def test_checking_and_listing_import_no_heavy_module():
     code = f"""
 import contextlib, io, pathlib, sys
 from tfattn import catalog, cli, registry

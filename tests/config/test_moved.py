@@ -21,25 +21,25 @@ training: {seeds: 3}
 
 @pytest.fixture
 def resolved(tmp_path):
-    """Resolves the pipeline with these overrides."""
+    """Return a function that resolves the pipeline with overrides."""
     (tmp_path / "tiny.yaml").write_text(PIPELINE)
     return lambda *overrides: resolve(tmp_path / "tiny.yaml", list(overrides))
 
 
-def test_old_keys_and_names_are_read_as_the_new_ones_and_noted(resolved, capsys):
+def test_old_keys_and_names_are_replaced_and_noted(resolved, capsys):
     config = resolved("data.labels=[a, b]")
-    said = " ".join(capsys.readouterr().err.split())
+    notes = " ".join(capsys.readouterr().err.split())
     assert config.values["task"]["name"] == "classification"
     assert config.values["ensemble"]["seeds"] == 3 and "seeds" not in config.values["training"]
     assert config.values["data"]["targets"]["labels"] == ["a", "b"]
     assert config.origins["ensemble", "seeds"].endswith("tiny.yaml:8:12")
-    assert "tiny.yaml:8:12: training.seeds: the key is now `ensemble.seeds`" in said
-    assert "--set data.labels: data.labels: the key is now `data.targets.labels`" in said
-    assert "tiny.yaml:7:8: task.name: `text_classification` is now `classification`" in said
+    assert "tiny.yaml:8:12: training.seeds: the key is now `ensemble.seeds`" in notes
+    assert "--set data.labels: data.labels: the key is now `data.targets.labels`" in notes
+    assert "tiny.yaml:7:8: task.name: `text_classification` is now `classification`" in notes
 
 
 def test_the_same_key_under_both_names_is_refused(resolved):
-    with pytest.raises(ConfigProblems, match=r"training.seeds: the key is given twice. Keep `ensemble.seeds`"):
+    with pytest.raises(ConfigProblems, match=r"training.seeds: the key is given twice. Keep `ensemble.seeds`, the current name"):
         resolved("ensemble.seeds=2")
 
 

@@ -1,11 +1,11 @@
-"""How keys go together: stated once, held the same by a check of the file and by the building of a part."""
+"""Relations between keys: the check of a file and the building of an object raise the same errors."""
 
 import pytest
 
 from tfattn.config.build import build
 from tfattn.config.constructors import constructor
 from tfattn.config.read import Tree
-from tfattn.config.relations import AtMost, Below, Divides, InsteadOf, NotWith, OnlyWith, broken
+from tfattn.config.relations import AtMost, Below, Divides, InsteadOf, NotWith, OnlyWith, violations
 from tfattn.config.schema import Config, check
 from tfattn.errors import ConfigError, ConfigProblems
 
@@ -28,8 +28,8 @@ from tfattn.errors import ConfigError, ConfigProblems
         (AtMost("b.c", inner="d", remedy="Do."), {"a": {"d": 2}, "b": {"c": 1}}, "at most b.c=1, received 2. Do."),
     ],
 )
-def test_what_does_not_go_together_is_said(relation, values, message):
-    [problem] = broken({"a": [relation]}, values)
+def test_violations_are_reported(relation, values, message):
+    [problem] = violations({"a": [relation]}, values)
     assert str(problem).endswith(message)
     assert problem.key == ("a.d" if relation.inner else "a")
 
@@ -49,12 +49,12 @@ def test_what_does_not_go_together_is_said(relation, values, message):
         (NotWith("b"), {"a": None, "b": None}),
         (NotWith("b"), {"a": 1, "b": 0.0}),
         (InsteadOf("b"), {"a": None, "b": 1}),
-        (Divides("b"), {"a": 5}),  # of what is not there, nothing is said
+        (Divides("b"), {"a": 5}),  # a missing key is not checked
         (AtMost("b.c.d"), {"a": 5, "b": {"c": None}}),
     ],
 )
-def test_what_goes_together_passes(relation, values):
-    assert not list(broken({"a": [relation]}, values))
+def test_valid_values_pass(relation, values):
+    assert not list(violations({"a": [relation]}, values))
 
 
 HEADS = {"num_layers": 1, "hidden_dim": 16, "intermediate_dim": 8, "num_heads": 5}
@@ -87,8 +87,8 @@ DIVISOR = "expected a divisor of hidden_dim=16, received 5"
         ("sections", "runtime", {"strategy": "multi_worker", "logical_devices": "cores"}, "auto or mirrored, received"),
     ],
 )
-def test_what_the_parts_ask(kind, name, values, message):
-    [problem] = broken(constructor(kind, name).relations, values)
+def test_relations_of_catalog_entries(kind, name, values, message):
+    [problem] = violations(constructor(kind, name).relations, values)
     assert message in str(problem)
 
 
@@ -96,7 +96,7 @@ def test_what_the_parts_ask(kind, name, values, message):
     ("section", "values"),
     [("batching", {}), ("batching", {"batch_size": 3, "max_tokens": 9}), ("split", {"folds": 2, "fold": 2})],
 )
-def test_checking_and_building_say_the_same(section, values):
+def test_check_and_build_raise_the_same_error(section, values):
     with pytest.raises(ConfigProblems) as checked:
         check(Tree(dict(values)), section)
     defaults = {key: argument.default for key, argument in constructor("sections", section).arguments.items()}

@@ -1,4 +1,4 @@
-"""One file, parts, overrides and defaults become one checked whole; everything that is wrong is said at once."""
+"""Resolving a pipeline: merging of files, overrides and defaults; all errors are reported together."""
 
 import pytest
 
@@ -13,7 +13,7 @@ GOOD = """\
 """
 
 
-def test_defaults_are_filled_in_and_know_that_they_are(car):
+def test_defaults_are_filled_in_and_marked_as_defaults(car):
     config = resolve(car(GOOD))
     assert config.values == {
         "name": "beetle",
@@ -26,7 +26,7 @@ def test_defaults_are_filled_in_and_know_that_they_are(car):
     assert config.origins["engine", "fuel"] == "default"
 
 
-def test_later_layers_win_key_by_key(car):
+def test_later_sources_override_earlier_ones_by_key(car):
     car("name: engine\npower: 50\nfuel: petrol\n", "strong.yaml")
     path = car("name: beetle\nengine: {from: strong.yaml, cooling: 0.3}\n")
     config = resolve(path, ["engine.power=70", "wheels.sizes.front=15"])
@@ -37,7 +37,7 @@ def test_later_layers_win_key_by_key(car):
     assert config.origins["engine", "cooling"].endswith("car.yaml:2:29")
 
 
-def test_naming_another_class_drops_what_the_part_said_about_the_first(car):
+def test_another_name_replaces_the_section_of_the_part(car):
     car("engine: {name: engine, power: 50}\n", "all.yaml")
     car("name: engine\npower: 50\n", "strong.yaml")
     config = resolve(car("name: b\nengine: {from: strong.yaml, name: engine}\nspare: {name: motor}\n"))
@@ -51,12 +51,12 @@ def test_a_part_cannot_start_from_another(car):
         resolve(car("name: b\nengine: {from: chain.yaml}\n"))
 
 
-def test_a_missing_part_says_where_it_was_named(car):
+def test_a_missing_part_has_the_location_of_from(car):
     with pytest.raises(ConfigError, match=r"car.yaml:2:10: no such part: received gone.yaml"):
         resolve(car("name: b\nengine: {from: gone.yaml}\n"))
 
 
-def test_a_part_that_cannot_be_read_is_one_error_among_others(car):
+def test_an_unreadable_part_is_reported_with_all_other_errors(car):
     car("[1]\n", "list.yaml")
     car("a: [1\n", "broken.yaml")
     path = car(
@@ -71,11 +71,11 @@ def test_a_part_that_cannot_be_read_is_one_error_among_others(car):
     with pytest.raises(ConfigProblems) as caught:
         resolve(path, ["name.y=4"])
     problems = [str(problem) for problem in caught.value.problems]
-    assert len(problems) == 6, problems  # and nothing about keys that the parts would have given
+    assert len(problems) == 6, problems  # and no error about keys of the parts
     assert "car.yaml:2:10: no such part: received gone.yaml" in problems[0]
     assert "list.yaml: not keys and values: expected the keys of one section, received a list" in problems[1]
     assert "broken.yaml:2:1: not valid YAML" in problems[2]
-    assert "--set name.y: `name` is no section" in problems[3]
+    assert "--set name.y: `name` is not a section" in problems[3]
     assert "colour: unknown key" in problems[4]
     assert "name: wrong value" in problems[5]
 
@@ -91,12 +91,12 @@ def test_a_part_that_cannot_be_read_is_one_error_among_others(car):
         ("name: b\nengine: {name: [motor]}\n", "engine.name: unknown name in motors"),
     ],
 )
-def test_a_file_that_is_no_pipeline_says_so(car, text, message):
+def test_a_file_that_is_not_a_pipeline_is_refused(car, text, message):
     with pytest.raises(ConfigError, match=message):
         resolve(car(text))
 
 
-def test_every_error_is_said_at_once_with_its_place(car):
+def test_all_errors_are_reported_with_their_location(car):
     path = car(
         """\
         name: 3
@@ -120,11 +120,11 @@ def test_every_error_is_said_at_once_with_its_place(car):
     assert "Write the number without quotes." in problems["engine.cooling"]
     assert "received 2.5 (a number)" in problems["wheels.count"]
     assert "Did you mean `engine`?" in problems["spare.name"]
-    assert "It takes: name, engine" in problems["colour"]
+    assert "The keys are: name, engine" in problems["colour"]
 
 
-def test_only_keys_that_one_may_set_are_offered(car):
-    with pytest.raises(ConfigProblems, match=r"engine.xyz: unknown key. It takes: power, fuel, cooling\."):
+def test_an_unknown_key_lists_the_available_keys(car):
+    with pytest.raises(ConfigProblems, match=r"engine.xyz: unknown key. The keys are: power, fuel, cooling\."):
         resolve(car(GOOD), ["engine.xyz=1"])
 
 
@@ -133,7 +133,7 @@ def test_only_keys_that_one_may_set_are_offered(car):
     [
         ("engine.power", "expected key.path=value"),
         ("engine.power=x", "--set engine.power: engine.power: wrong value"),
-        ("name.x=1", "`name` is no section"),
+        ("name.x=1", "`name` is not a section"),
         ("engine.powr=1", "Did you mean `power`?"),
         ("engine.power=true", "received true"),
         ("engine.power=", "--set engine.power: engine.power: wrong value: expected an integer > 0, received null"),
@@ -141,56 +141,56 @@ def test_only_keys_that_one_may_set_are_offered(car):
         ("wheels.sizes.front=wide", "--set wheels.sizes.front: wheels.sizes.front: wrong value"),
     ],
 )
-def test_a_wrong_override_says_so(car, override, message):
+def test_a_wrong_override_is_refused(car, override, message):
     with pytest.raises(ConfigError) as caught:
         resolve(car(GOOD), [override])
     assert message in str(caught.value)
 
 
-def test_numbers_and_words_are_read_as_yaml_1_2_says(car):
+def test_overrides_are_yaml_1_2(car):
     config = resolve(car(GOOD), ["engine.cooling=1e-4", "note=no"])
     assert config.values["engine"]["cooling"] == 1e-4
     assert config.values["note"] == "no"
 
 
-def test_what_is_shown_reads_back_as_the_same(car):
+def test_yaml_output_resolves_to_the_same_values(car):
     config = resolve(car(GOOD), ['note="1e-4"', "wheels.sizes={front: 15}"])
     shown = to_yaml(config)
     assert resolve(car(shown, "shown.yaml")).values == config.values
     assert "# default" in shown and "car.yaml:2:24" in shown and "# --set note" in shown
 
 
-def test_building_builds_the_inner_parts_first(car):
+def test_build_builds_nested_sections(car):
     config = resolve(car("name: b\nengine: {name: motor}\nwheels: {count: 3, axles: 3}\n"))
     built = build(config)
     assert (built.engine.volts, built.wheels.count, built.spare) == (400.0, 3, None)
 
 
-def test_what_a_constructor_refuses_is_located(car):
+def test_errors_of_constructors_have_a_location(car):
     config = resolve(car(GOOD), ["engine.power=1000"])
     with pytest.raises(ConfigError, match=r"--set engine.power: engine.power: too strong: expected 900 at most"):
         build(config, "engine", serial=1)
 
 
-def test_what_the_program_knows_need_not_be_stated_but_must_agree(car):
+def test_given_values_must_agree_with_the_file(car):
     assert build(resolve(car(GOOD)), "engine", serial=7).serial == 7
     assert build(resolve(car(GOOD), ["engine.serial=7"]), "engine", serial=7).serial == 7
     with pytest.raises(ConfigError, match="does not match the data: expected 7, received 8"):
         build(resolve(car(GOOD), ["engine.serial=8"]), "engine", serial=7)
 
 
-def test_what_the_program_knows_has_to_go_together_with_the_rest(car):
+def test_relations_of_given_values_are_checked(car):
     with pytest.raises(ConfigError, match="car.yaml:2:1: engine.serial: above `power`: expected at most power=30"):
         build(resolve(car(GOOD)), "engine", serial=31)
 
 
-def test_keys_that_do_not_go_together_are_said_beside_what_else_is_wrong(car):
+def test_violations_are_reported_with_all_other_errors(car):
     path = car("name: b\nengine: {name: engine, power: 3}\nwheels: {count: 9, axles: 2, spikes: true, colour: red}\n")
     with pytest.raises(ConfigProblems) as caught:
         resolve(path)
     problems = {problem.key: str(problem) for problem in caught.value.problems}
     wrong = {
-        "wheels.colour": "3:44: wheels.colour: unknown key. It takes: count, axles, sizes, spikes, makers.",
+        "wheels.colour": "3:44: wheels.colour: unknown key. The keys are: count, axles, sizes, spikes, makers.",
         "wheels.axles": "3:20: wheels.axles: does not divide `count`: expected a divisor of count=9, received 2",
         "wheels.spikes": "3:30: wheels.spikes: needs another `sizes`: expected sizes other than null, "
         "received sizes null",
@@ -201,7 +201,7 @@ def test_keys_that_do_not_go_together_are_said_beside_what_else_is_wrong(car):
 
 
 @pytest.mark.parametrize("override", ["wheels.count=x", "wheels.axles=x", "engine={name: motor}", "engine=3"])
-def test_of_values_that_are_wrong_alone_or_not_there_no_more_is_said(car, override):
+def test_relations_of_invalid_values_are_not_checked(car, override):
     path = car("name: b\nengine: {name: engine, power: 9}\nwheels: {count: 9, axles: 9}\n")
     try:
         resolve(path, [override])
@@ -209,7 +209,7 @@ def test_of_values_that_are_wrong_alone_or_not_there_no_more_is_said(car, overri
         assert len(caught.problems) == 1
 
 
-def test_the_schema_for_editors_knows_every_key(car):
+def test_the_json_schema_has_every_key(car):
     schema = json_schema()
     engine, motor = schema["properties"]["engine"]["anyOf"]
     assert engine["properties"]["fuel"] == {

@@ -114,8 +114,8 @@ def test_without_beam_the_remedy_is_named():
 
 def test_a_pipeline_is_checked_without_loading_beam(tmp_path):
     code = (
-        "import sys; from tfattn import registry; from tfattn.config.constructors import inspected;"
-        "inspected(registry.find('engines', 'beam')); print('apache_beam' in sys.modules)"
+        "import sys; from tfattn import registry; from tfattn.config.constructors import inspect_constructor;"
+        "inspect_constructor(registry.find('engines', 'beam')); print('apache_beam' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -52,7 +52,7 @@ def test_other_namespaces_are_read_where_asked_for(dump):
 def test_a_file_without_pages_and_a_damaged_one_are_told(dump):
     with pytest.raises(DataError, match="dump.xml: the file holds no pages: expected elements mediawiki/page"):
         list(dump("<mediawiki/>").rows())
-    with pytest.raises(DataError, match="dump.xml.bz2, behind [0-9,]+ bytes of what it holds: the compressed file is"):
+    with pytest.raises(DataError, match="dump.xml.bz2, after [0-9,]+ decompressed bytes: the compressed file is"):
         list(dump(bz2.compress(DUMP.encode())[:-20], "dump.xml.bz2").rows())
 
 

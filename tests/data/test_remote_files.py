@@ -67,7 +67,7 @@ def test_a_change_is_found_out(bucket):
     ("address", "message"),
     [
         ("ram://nowhere/rows.csv", "cannot read the file .No such file or directory.. Check `path`"),
-        ("s3://bucket/rows.csv", "cannot read the file .TensorFlow knows no file system s3:// here"),
+        ("s3://bucket/rows.csv", "cannot read the file .TensorFlow does not support s3:// here"),
     ],
 )
 def test_what_cannot_be_read_is_one_message(address, message):

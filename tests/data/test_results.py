@@ -118,7 +118,7 @@ def test_one_that_is_uploaded_as_its_process_is_killed_is_absent_and_is_done_aga
     ("address", "message"),
     [
         ("file://{}/file/step", "file/step: the address fails .*not a directory"),
-        ("s3://bucket/step", r"s3://bucket/step: the address fails .TensorFlow knows no file system s3:// here"),
+        ("s3://bucket/step", r"s3://bucket/step: the address fails .TensorFlow does not support s3:// here"),
     ],
 )
 def test_an_address_that_takes_nothing_is_one_message(tmp_path, address, message):

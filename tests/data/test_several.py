@@ -84,8 +84,8 @@ def test_a_pipeline_names_them(sources, tmp_path):
             "data.source.sources.notes.name=docs",
             "notes.name: unknown name in sources: expected .*csv, csv_images, documents",
         ),
-        ("data.source.sources=[a.txt]", r"data.source.sources: not parts: expected a mapping of a name to each part"),
-        ("data.source.sources={}", r"data.source.sources: not parts: expected a mapping of a name to each part"),
+        ("data.source.sources=[a.txt]", r"data.source.sources: not parts: expected a mapping of names to parts"),
+        ("data.source.sources={}", r"data.source.sources: not parts: expected a mapping of names to parts"),
         ("data.source={name: several}", r"data.source.sources: missing key"),
     ],
 )

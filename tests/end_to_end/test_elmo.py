@@ -120,8 +120,8 @@ def test_other_models_read_it_and_export_with_it(trained, monkeypatch, command, 
         ("model.elmo.pretrained=saved_models/other", "no such pretrained weights"),
         ("model.elmo.hidden_dim=12", "tensors have another shape"),
         ("model.elmo={name: elmo, hidden_dim: 8}", "unknown key"),
-        ("model.elmo.pretrained=minilm", "these are weights of another model"),
-        ("data.preprocessing={name: wordpiece, vocabulary: train}", "the model reads words by their characters"),
+        ("model.elmo.pretrained=minilm", "the pretrained weights are of another model"),
+        ("data.preprocessing={name: wordpiece, vocabulary: train}", "the model reads the characters of words"),
     ],
 )
 def test_what_cannot_be_is_said(trained, monkeypatch, command, override, told):

@@ -94,7 +94,7 @@ def test_what_a_classifier_looks_at_is_a_page(command, tmp_path):
 def test_a_picture_of_another_kind_is_refused_before_the_model_is_looked_for(command):
     answer = command("attention", "no such model", "--text", "a", "--output", "a.txt")
     assert answer.status == 2
-    assert "a.txt: the suffix stands for no format: expected one of .html, .png, .svg, .pdf" in answer.errors
+    assert "a.txt: unknown file format: expected one of .html, .png, .svg, .pdf" in answer.errors
 
 
 def test_the_configuration_of_a_run_is_a_pipeline_itself(command):

@@ -108,7 +108,7 @@ def test_an_unknown_field_names_the_nearest(inside, command):
 def test_several_models_that_cannot_answer_as_one_are_refused_before_they_are_trained(inside, command):
     answer = command("train", "pipelines/reversal.yaml", "--set", "ensemble.seeds=3")
     assert answer.status == 2
-    assert "ensemble: several models of the task translation cannot predict as one" in answer.errors
+    assert "ensemble: the task translation does not support ensembles" in answer.errors
 
 
 def test_rows_without_a_side_and_rows_too_long_are_left_out_and_counted(inside, command):

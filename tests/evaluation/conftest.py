@@ -8,7 +8,7 @@ import pytest
 from tfattn import files
 from tfattn.config.resolve import resolve
 from tfattn.evaluation import evaluate
-from tfattn.runs.identity import Inputs
+from tfattn.runs.identity import Fingerprints
 from tfattn.runs.run import Run
 from tfattn.trained.predictions import SplitPredictions
 from tfattn.training.environment import ENVIRONMENT, Environment
@@ -34,7 +34,7 @@ def write():
         folder.mkdir(exist_ok=True)
         (folder / "tiny.yaml").write_text(PIPELINE)
         config = resolve(folder / "tiny.yaml", [f"runs_folder={folder}/runs"])
-        run = Run(config, inputs=Inputs({}, {}), runtime=Runtime())
+        run = Run(config, fingerprints=Fingerprints({}, {}), runtime=Runtime())
         files.write_json(run.folder / ENVIRONMENT, asdict(Environment("CPU", 2, 1, 1, "float32", "fast", 9, 9)))
         if history:
             files.write_text(run.folder / "history.jsonl", history)

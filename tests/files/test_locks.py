@@ -1,4 +1,4 @@
-"""A folder is held by one process, and what a process leaves behind is told from what another is at."""
+"""Locks on folders; leftovers of killed processes are removed, and folders of running writers stay."""
 
 import os
 import subprocess
@@ -22,48 +22,48 @@ with files.atomic_file(sys.argv[1]) as path:
 
 @pytest.fixture
 def writer(tmp_path):
-    """A process that is at work on x.txt, until its standard input ends."""
+    """A process that writes x.txt until its standard input ends."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", WRITES_UNTIL_TOLD, str(tmp_path / "x.txt")]
     with subprocess.Popen(
         command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
-        process.workplace = tmp_path / process.stdout.readline().strip()
+        process.staging = tmp_path / process.stdout.readline().strip()
         yield process
         process.kill()
 
 
-def test_a_folder_is_held_by_one_process(tmp_path):
+def test_a_folder_is_locked_by_one_process(tmp_path):
     with files.lock(tmp_path), pytest.raises(TfattnError, match="another process"), files.lock(tmp_path):
         pass
     with files.lock(tmp_path):
         pass
 
 
-def test_a_living_writer_is_left_alone(writer, tmp_path):
+def test_the_folder_of_a_running_writer_stays(writer, tmp_path):
     files.write_text(tmp_path / "y.txt", "")
     with files.lock(tmp_path):
-        assert writer.workplace.is_dir()
+        assert writer.staging.is_dir()
     writer.communicate()
     assert (tmp_path / "x.txt").read_text() == "new"
-    assert not writer.workplace.exists()
+    assert not writer.staging.exists()
 
 
 @pytest.mark.parametrize("how", ["by whoever writes there", "by whoever holds the folder"])
-def test_what_a_killed_writer_left_is_removed(how, writer, tmp_path):
+def test_leftovers_of_a_killed_writer_are_removed(how, writer, tmp_path):
     writer.kill()
     writer.wait()
-    assert writer.workplace.is_dir()
+    assert writer.staging.is_dir()
     if how == "by whoever writes there":
         files.write_text(tmp_path / "y.txt", "")
     else:
         with files.lock(tmp_path):
             pass
-    assert not writer.workplace.exists()
+    assert not writer.staging.exists()
     assert not (tmp_path / "x.txt").exists()
 
 
-def test_hidden_folders_of_others_are_not_touched(tmp_path):
+def test_other_hidden_folders_stay(tmp_path):
     (tmp_path / ".git").mkdir()
     files.remove_leftovers(tmp_path)
     assert (tmp_path / ".git").is_dir()

@@ -1,4 +1,4 @@
-"""No byte of a folder changes without being found."""
+"""Manifests: any change of a folder is found."""
 
 import json
 
@@ -31,7 +31,7 @@ def test_damage_to_a_file_is_found_and_named(damage, message, folder):
     assert files.verify(folder, "b.*")["rows"] == 3, "what is asked for is undamaged"
 
 
-def test_whatever_byte_of_a_manifest_changes_is_found(folder):
+def test_any_changed_byte_of_a_manifest_is_found(folder):
     path = folder / files.MANIFEST
     whole = path.read_bytes()
     content = json.loads(whole)
@@ -49,14 +49,14 @@ def test_whatever_byte_of_a_manifest_changes_is_found(folder):
                 files.read_manifest(folder)
 
 
-def test_a_manifest_without_its_own_sum_is_refused(folder):
+def test_a_manifest_without_its_checksum_is_refused(folder):
     path = folder / files.MANIFEST
     path.write_text('{"files": {}}')
-    with pytest.raises(DataError, match=r"manifest.json: .* of an older version: it holds no SHA-256 of itself"):
+    with pytest.raises(DataError, match=r"manifest.json: .* of an older version: it has no SHA-256 of itself"):
         files.verify(folder)
 
 
-def test_facts_are_read_in_their_shape(folder):
+def test_facts_are_validated(folder):
     class Facts(files.Manifest):
         labels: list[str]
 
@@ -68,9 +68,9 @@ def test_facts_are_read_in_their_shape(folder):
         files.verify(folder, shape=Others, remedy="Ask again.")
 
 
-def test_a_record_holds_some_files(folder, tmp_path):
-    files.write_text(tmp_path / "done.json", files.record(folder, [folder / "a.txt"], seconds=0.5))
-    done = files.read_record(tmp_path / "done.json")
+def test_a_manifest_may_cover_some_files(folder, tmp_path):
+    files.write_text(tmp_path / "done.json", files.manifest_text(folder, [folder / "a.txt"], seconds=0.5))
+    done = files.read_manifest_file(tmp_path / "done.json")
     assert done["seconds"] == 0.5 and done["files"].keys() == {"a.txt"}
     files.check(folder, done["files"])
     (folder / "a.txt").write_bytes(b"b")

@@ -1,4 +1,4 @@
-"""Packed folders: any file of one is read alone, and all come back as they were."""
+"""Packed folders: files are read separately, and folders are restored unchanged."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def packed(folder, tmp_path):
     return PackedPath.of(RemotePath(f"file://{tmp_path}/packed"))
 
 
-def test_each_file_is_read_alone_and_no_further_than_it_goes(packed):
+def test_each_file_is_read_separately_to_its_end(packed):
     for name, content in CONTENTS.items():
         assert (packed / name).read_bytes() == content
     with (packed / "a.bin").open("rb") as file:
@@ -34,7 +34,7 @@ def test_each_file_is_read_alone_and_no_further_than_it_goes(packed):
 
 
 @pytest.mark.parametrize(("inner", "names"), [("", set(CONTENTS)), ("inner", {"deep/é.txt"})])
-def test_folders_come_back_as_they_were(packed, tmp_path, inner, names):
+def test_unpacked_folders_are_unchanged(packed, tmp_path, inner, names):
     (packed / inner if inner else packed).unpack(tmp_path / "again")
     found = {path.relative_to(tmp_path / "again").as_posix() for path in (tmp_path / "again").rglob("*.*")}
     assert found | {"empty"} == names | {"empty"}
@@ -43,7 +43,7 @@ def test_folders_come_back_as_they_were(packed, tmp_path, inner, names):
 
 
 @pytest.mark.parametrize("length", [3, 8, 30])
-def test_one_that_is_cut_in_its_index_is_damaged(packed, tmp_path, length):
+def test_a_truncated_index_is_an_error(packed, tmp_path, length):
     cut = (tmp_path / "packed").read_bytes()[:length]
     (tmp_path / "packed").write_bytes(cut)
     with pytest.raises(ValueError):

@@ -1,4 +1,4 @@
-"""JSON comes back in the shape that it was written in, or it is said which file and key is wrong."""
+"""Reading JSON: content is validated; errors name the file and the key."""
 
 from dataclasses import dataclass
 
@@ -35,14 +35,14 @@ def test_damage_is_named(content, message, tmp_path):
         files.read_json(tmp_path / "p.json", Point, remedy="Try again.")
 
 
-def test_what_is_whole_has_its_shape(tmp_path):
+def test_valid_content_is_returned(tmp_path):
     (tmp_path / "p.json").write_text('{"x": 1, "more": null}')
     assert files.read_json(tmp_path / "p.json", Point) == Point(1)
     files.write_json(tmp_path / "any.json", {"nan": float("nan"), "text": "é"})
     assert files.read_json(tmp_path / "any.json")["text"] == "é"
 
 
-def test_a_line_ends_with_a_line_feed_alone(tmp_path):
+def test_lines_end_with_line_feeds_only(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_text('{"text": "one\u2028line\x85"}\n{"text": "two"}\n', encoding="utf-8")
     assert files.read_json_lines(path, dict[str, str]) == [{"text": "one\u2028line\x85"}, {"text": "two"}]

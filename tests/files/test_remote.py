@@ -1,4 +1,4 @@
-"""Files at an address are read as those of this machine; TensorFlow's own ram:// stands for a bucket."""
+"""Remote files are read like local files; TensorFlow's ram:// replaces a bucket."""
 
 import pytest
 import tensorflow as tf
@@ -8,7 +8,7 @@ from tfattn.files import RemotePath, path_of, sha256
 
 @pytest.fixture
 def write(request):
-    """Writes bytes to an address, and returns it."""
+    """Return a function that writes bytes to an address and returns the address."""
 
     def written(name: str, content: bytes) -> str:
         address = f"ram://{request.node.name}/{name}"
@@ -19,14 +19,14 @@ def write(request):
     return written
 
 
-def test_a_path_of_this_machine_is_told_from_an_address(tmp_path):
+def test_addresses_are_remote_paths(tmp_path):
     assert isinstance(path_of("gs://bucket/rows.csv"), RemotePath)
     assert path_of("gs://bucket/rows.TSV").suffix == ".TSV"
     assert path_of(str(tmp_path)) == tmp_path
     assert path_of(path_of("s3://bucket/rows")) == RemotePath("s3://bucket/rows")
 
 
-def test_bytes_are_read_from_any_place(write, tmp_path):
+def test_bytes_are_read_from_any_position(write, tmp_path):
     content = bytes(range(256)) * 20_000  # more than is read at once
     address = write("bytes", content)
     (tmp_path / "bytes").write_bytes(content)
@@ -44,10 +44,10 @@ def test_bytes_are_read_from_any_place(write, tmp_path):
     ("address", "error", "message"),
     [
         ("ram://nowhere/rows.csv", FileNotFoundError, "No such file"),
-        ("s3://bucket/rows.csv", OSError, "knows no file system s3:// here; tensorflow-io brings"),
+        ("s3://bucket/rows.csv", OSError, "does not support s3:// here; tensorflow-io adds"),
     ],
 )
-def test_what_cannot_be_read_is_an_error_as_of_any_file(address, error, message):
+def test_remote_errors_are_os_errors(address, error, message):
     for look in (lambda path: path.stat(), lambda path: path.open("rb")):
         with pytest.raises(error, match=message):
             look(path_of(address))

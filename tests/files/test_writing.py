@@ -1,4 +1,4 @@
-"""What is written appears whole or not at all, whenever its writer is killed."""
+"""Atomic writing, also if the writer is killed; the choice of formats by suffix."""
 
 import errno
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tfattn import files
-from tfattn.errors import TfattnError
+from tfattn.errors import ConfigError, TfattnError
 
 # In folders 0, 1, 2, ...: replaces x.txt and data/ and removes gone/, in a process that kills itself at its first,
 # second, third, ... call to the file system, until one comes to its end.
@@ -51,7 +51,7 @@ for calls in itertools.count():
 """
 
 
-def test_a_file_is_replaced_only_when_the_new_one_is_whole(tmp_path):
+def test_a_file_is_replaced_only_by_a_complete_file(tmp_path):
     target = tmp_path / "deep" / "x.txt"
     files.write_text(target, "old")
     with pytest.raises(RuntimeError), files.atomic_file(target) as path:
@@ -61,7 +61,7 @@ def test_a_file_is_replaced_only_when_the_new_one_is_whole(tmp_path):
     assert os.listdir(target.parent) == ["x.txt"]
 
 
-def test_a_folder_is_replaced_only_when_the_new_one_is_whole(tmp_path):
+def test_a_folder_is_replaced_only_by_a_complete_folder(tmp_path):
     target = tmp_path / "data"
     with files.atomic_folder(target, rows=3) as folder:
         (folder / "inner").mkdir()
@@ -77,7 +77,7 @@ def test_a_folder_is_replaced_only_when_the_new_one_is_whole(tmp_path):
     assert os.listdir(tmp_path) == ["data"]
 
 
-def test_a_link_leads_to_the_new_place(tmp_path):
+def test_a_link_is_replaced(tmp_path):
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
         files.atomic_link(tmp_path / "latest", name)
@@ -85,7 +85,7 @@ def test_a_link_leads_to_the_new_place(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["first", "latest", "second"]
 
 
-def test_whenever_a_writer_is_killed_nothing_is_half_and_the_next_clears_up(tmp_path, monkeypatch):
+def test_a_killed_writer_leaves_nothing_incomplete(tmp_path, monkeypatch):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", KILLED], env=environment, cwd=tmp_path, check=True)
     killed = sorted(map(int, os.listdir(tmp_path)))
@@ -103,18 +103,31 @@ def test_whenever_a_writer_is_killed_nothing_is_half_and_the_next_clears_up(tmp_
     assert hidden > 10, "there was something to clear up"
 
 
-def test_a_full_disk_is_said_plainly_and_leaves_the_old_file(tmp_path):
+def test_a_full_disk_is_reported_and_the_old_file_stays(tmp_path):
     target = tmp_path / "x.txt"
     files.write_text(target, "old")
-    with pytest.raises(TfattnError, match="no space left on the disk.*is unchanged"), files.atomic_file(target):
+    with pytest.raises(TfattnError, match="no space left on the disk.*are unchanged"), files.atomic_file(target):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert target.read_text() == "old"
 
 
-def test_a_place_that_takes_no_file_is_said_plainly(tmp_path):
+def test_an_unwritable_folder_is_reported(tmp_path):
     (tmp_path / "x.csv").mkdir()
     with pytest.raises(TfattnError, match=r"x.csv: cannot write here \(Is a directory\)"):
         files.write_text(tmp_path / "x.csv", "new")
     files.write_text(tmp_path / "file", "in the way of a folder")
     with pytest.raises(TfattnError, match=r"a.txt: cannot write here \(File exists\)"):
         files.write_text(tmp_path / "file" / "a.txt", "new")
+
+
+@pytest.mark.parametrize(("path", "kind"), [("a.csv", 1), ("folder.x/a.b.TSV", 2)])
+def test_the_suffix_chooses_the_format(path, kind):
+    assert files.by_suffix(path, {".csv": 1, ".tsv": 2}) == kind
+
+
+@pytest.mark.parametrize(
+    ("path", "received"), [("a.html", "'.html'"), ("csv", "none"), (".csv", "none"), ("-", "none")]
+)
+def test_an_unknown_suffix_lists_the_suffixes(path, received):
+    with pytest.raises(ConfigError, match=f"expected one of .csv, .tsv, received {received}"):
+        files.by_suffix(path, {".csv": 1, ".tsv": 2})

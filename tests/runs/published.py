@@ -1,4 +1,4 @@
-"""What Hugging Face's config.json says of a tiny BERT."""
+"""The config.json of a tiny BERT, in the format of Hugging Face."""
 
 BERT = {
     "model_type": "bert",

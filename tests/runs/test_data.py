@@ -1,4 +1,4 @@
-"""What published weights bring along: sizes for the model, a vocabulary for the data; what does not go together."""
+"""Pretrained weights: sizes of the model, vocabulary of the data, and mismatches."""
 
 import json
 
@@ -25,7 +25,7 @@ runtime: {precision: float32, strategy: one_device}
 
 @pytest.fixture
 def opened(tmp_path, monkeypatch):
-    """Opens a run of a model, a preprocessor and a task, in a folder with a published BERT and a published GPT-2."""
+    """Return a function that opens a run, in a folder with a pretrained BERT and a pretrained GPT-2."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rows.jsonl").write_text('{"text": "a pump", "label": "x"}\n{"text": "a leak", "label": "y"}\n')
     (tmp_path / "bert").mkdir()
@@ -44,7 +44,7 @@ def opened(tmp_path, monkeypatch):
     return open_run
 
 
-def test_a_decoder_brings_its_sizes_and_its_tokens(opened, tmp_path):
+def test_a_pretrained_decoder_defines_sizes_and_tokens(opened, tmp_path):
     run = opened("pretrained: gpt2", "byte_bpe", "language_modeling")
     assert run.config.values["model"]["name"] == "gpt" and run.config.values["model"]["hidden_dim"] == 32
     assert run.config.origins["model", "hidden_dim"] == "pretrained gpt2"
@@ -55,8 +55,8 @@ def test_a_decoder_brings_its_sizes_and_its_tokens(opened, tmp_path):
     assert opened("pretrained: gpt2", "byte_bpe", "language_modeling").members[0].prepared.name != before
 
 
-def test_a_published_decoder_is_asked_for_answers(opened, tmp_path):
-    """From a file of weights to what the loss of chats is made of."""
+def test_a_pretrained_decoder_is_fine_tuned_on_chats(opened, tmp_path):
+    """Load a file of weights and compute the statistics of the loss on chats."""
     pytest.importorskip("gguf", reason="needs the extra `pretrained`")
     decoders.write_gguf(tmp_path / "tiny.gguf", decoders.random_gpt(**decoders.LLAMA), llama__context_length=64)
     rows = [{"text": f"pump {number}?", "label": "pump"} for number in range(8)]
@@ -79,7 +79,8 @@ def test_a_published_decoder_is_asked_for_answers(opened, tmp_path):
     ("model", "published", "of"), [("gpt", "bert", "bert"), ("bert", "gpt2", "gpt")], ids=["to gpt", "to bert"]
 )
 def test_weights_of_another_model_are_refused(opened, model, published, of):
-    message = f"tiny.yaml:7:.*model.pretrained: these are weights of another model: expected those of a `{model}`, "
+    problem = "the pretrained weights are of another model"
+    message = f"tiny.yaml:7:.*model.pretrained: {problem}: expected weights of a `{model}`, "
     with pytest.raises(ConfigProblems, match=f"{message}received {published}, which is a `{of}`.*set `name: {of}`"):
         opened(f"name: {model}, pretrained: {published}", "byte_bpe", "language_modeling")
 
@@ -91,8 +92,8 @@ def test_weights_of_another_model_are_refused(opened, model, published, of):
         ("gpt2", "byte_bpe", "language_modeling", 4),
     ],
 )
-def test_another_number_of_heads_is_refused_though_no_shape_shows_it(opened, published, preprocessor, task, heads):
-    message = rf"tiny.yaml:7:.*model.num_heads: .* expected {heads}, as {published} has them, received 1\. Remove it"
+def test_another_number_of_heads_is_refused(opened, published, preprocessor, task, heads):
+    message = rf"tiny.yaml:7:.*model.num_heads: .* expected {heads}, the number of {published}, received 1\. Remove"
     with pytest.raises(ConfigProblems, match=message):
         opened(f"pretrained: {published}, num_heads: 1", preprocessor, task)
     run = opened(f"pretrained: {published}, num_heads: {heads}", preprocessor, task)
@@ -100,5 +101,5 @@ def test_another_number_of_heads_is_refused_though_no_shape_shows_it(opened, pub
 
 
 def test_tokens_of_another_kind_are_refused(opened):
-    with pytest.raises(ConfigError, match="preprocessing.name: .* reads other tokens: expected wordpiece, .*byte_bpe"):
+    with pytest.raises(ConfigError, match="preprocessing.name: .* uses other tokens: expected wordpiece, .*byte_bpe"):
         opened("name: bert, pretrained: bert", "byte_bpe", "classification")

@@ -1,4 +1,4 @@
-"""What a run is made of: every file and every plugin that can change a result changes the id that it stands under."""
+"""Ids: every file and plugin that can change a result changes the id."""
 
 import dataclasses
 import json
@@ -10,7 +10,7 @@ import pytest
 
 from tests.runs.published import BERT
 from tfattn import catalog, registry, stages
-from tfattn.runs.identity import code_of, of_evaluation, of_export
+from tfattn.runs.identity import code_fingerprint, evaluation_inputs, export_inputs
 
 PARTS = """\
 name: tiny
@@ -56,14 +56,14 @@ def opened(parts, *overrides):
 
 
 def ids(parts, *overrides):
-    """The ids of a run and of its prepared data."""
+    """Return the ids of a run and of its prepared data."""
     run = opened(parts, *overrides)
     return run.id, run.members[0].prepared.name
 
 
 @pytest.fixture(autouse=True)
 def _inside(tmp_path, monkeypatch):
-    """A folder with rows, vocabularies, published weights and a package of plugins, entered."""
+    """Enter a folder with rows, vocabularies, pretrained weights and a package of plugins."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     write("rows.csv", "words,kind\na b,c\n")
@@ -83,21 +83,21 @@ def _inside(tmp_path, monkeypatch):
 
 @pytest.fixture
 def plugins(monkeypatch):
-    """A model and a source of one's own, as --plugin registers them."""
+    """Register a model and a source as --plugin does."""
     monkeypatch.setitem(catalog.CATALOGS["models"], "mine", "mine.models:Mine")
     monkeypatch.setitem(catalog.CATALOGS["sources"], "mine", "mine_too:Mine")
 
 
-def test_the_same_files_are_the_same_run():
+def test_the_same_files_give_the_same_ids():
     assert ids(CLASSIFIER) == ids(CLASSIFIER)
     assert ids(TRANSLATOR) == ids(TRANSLATOR)
 
 
-def test_what_prepares_data_and_where_is_no_part_of_them():
+def test_the_engine_and_work_folder_do_not_change_the_data_id():
     assert ids(CLASSIFIER, "data.engine={name: local, processes: 1}", "data.work_folder=gs://bucket") == ids(CLASSIFIER)
 
 
-def test_replaced_weights_are_another_run_on_the_same_data():
+def test_other_weights_change_the_run_id_alone():
     run, prepared = ids(CLASSIFIER)
     write("published/model.safetensors", "4")
     other_run, other_prepared = ids(CLASSIFIER)
@@ -112,46 +112,46 @@ def test_replaced_weights_are_another_run_on_the_same_data():
         ("tokenizer_config.json", '{"strip_accents": false}'),
     ],
 )
-def test_a_published_vocabulary_that_has_changed_is_other_data(name, content):
+def test_a_changed_vocabulary_changes_the_data_id(name, content):
     prepared = ids(CLASSIFIER)[1]
     write(f"published/{name}", content)
     assert ids(CLASSIFIER)[1] != prepared
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "one/words.model", "other/words.model"])
-def test_files_of_one_name_are_told_apart(name):
+def test_files_with_the_same_name_are_distinguished(name):
     prepared = ids(TRANSLATOR)[1]
     append(name)
     assert ids(TRANSLATOR)[1] != prepared
 
 
-def test_where_published_files_stand_is_no_part_of_their_fingerprints():
+def test_the_path_of_pretrained_files_does_not_change_fingerprints():
     shutil.copytree("published", "elsewhere/again")
-    assert opened(CLASSIFIER).inputs == opened(CLASSIFIER, "model.pretrained=elsewhere/again").inputs
+    assert opened(CLASSIFIER).fingerprints == opened(CLASSIFIER, "model.pretrained=elsewhere/again").fingerprints
 
 
 @pytest.mark.parametrize("changed", ["mine/models.py", "mine/layers.py"])
-def test_code_of_a_model_that_has_changed_is_another_run_on_the_same_data(plugins, changed):
+def test_changed_code_of_a_model_changes_the_run_id_alone(plugins, changed):
     run, prepared = ids(CLASSIFIER, "model.name=mine")
     append(changed)
     other_run, other_prepared = ids(CLASSIFIER, "model.name=mine")
     assert other_run != run and other_prepared == prepared
 
 
-def test_code_of_a_source_that_has_changed_is_other_data(plugins):
+def test_changed_code_of_a_source_changes_the_data_id(plugins):
     prepared = ids(CLASSIFIER, "data.source.name=mine")[1]
     append("mine_too.py")
     assert ids(CLASSIFIER, "data.source.name=mine")[1] != prepared
 
 
-def test_code_that_the_configuration_does_not_name_decides_nothing(plugins):
+def test_unused_plugins_do_not_change_ids(plugins):
     before = ids(CLASSIFIER)
     append("mine/models.py")
     append("mine_too.py")
     assert ids(CLASSIFIER) == before
 
 
-def test_installed_plugins_are_known_by_version_and_code():
+def test_installed_plugins_are_identified_by_version_and_code():
     write("mine-1.0.dist-info/entry_points.txt", "[tfattn.models]\nmine = mine.models:Mine\n")
     found = set()
     for version in ("1.0", "1.1"):
@@ -163,27 +163,27 @@ def test_installed_plugins_are_known_by_version_and_code():
     assert len(found) == 3
 
 
-def test_our_own_code_has_no_fingerprint():
-    assert code_of("models", "bert") == code_of("report", "translation") == ""
+def test_code_of_this_package_has_no_fingerprint():
+    assert code_fingerprint("models", "bert") == code_fingerprint("report", "translation") == ""
 
 
 def replace_part(monkeypatch, part, target):
-    """Gives the task of the classifier another part."""
+    """Replace a part of the classification task."""
     kind = dataclasses.replace(registry.kind("classification"), **{part: target})
     monkeypatch.setitem(catalog.CATALOGS["tasks"], "classification", kind)
 
 
 @pytest.mark.parametrize(("part", "evaluates"), [("report", True), ("served", False)])
-def test_code_that_follows_training_changes_its_own_stage_and_those_after_it(monkeypatch, part, evaluates):
+def test_code_of_later_stages_changes_their_inputs(monkeypatch, part, evaluates):
     config = opened(CLASSIFIER).config
     replace_part(monkeypatch, part, "mine_too:Mine")
-    evaluation, exported = of_evaluation(config, ["weights"]), of_export(config, ["weights"])
+    evaluation, exported = evaluation_inputs(config, ["weights"]), export_inputs(config, ["weights"])
     append("mine_too.py")
-    assert (of_evaluation(config, ["weights"]) != evaluation) == evaluates
-    assert of_export(config, ["weights"]) != exported
+    assert (evaluation_inputs(config, ["weights"]) != evaluation) == evaluates
+    assert export_inputs(config, ["weights"]) != exported
 
 
-def test_targets_and_examples_of_another_kind_are_other_data(monkeypatch):
+def test_other_targets_and_examples_change_the_data_id(monkeypatch):
     write("mine_targets.py", "from tfattn.data.class_targets import Classes\n\nclass Mine(Classes):\n    pass\n")
     prepared = ids(CLASSIFIER)[1]
     replace_part(monkeypatch, "targets", "mine_targets:Mine")
@@ -193,7 +193,7 @@ def test_targets_and_examples_of_another_kind_are_other_data(monkeypatch):
     sys.modules.pop("mine_targets", None)
 
 
-def test_other_weights_are_evaluated_and_exported_anew():
+def test_other_weights_change_the_inputs_of_evaluation_and_export():
     config = opened(CLASSIFIER).config
-    assert of_evaluation(config, ["one"]) != of_evaluation(config, ["two"])
-    assert of_export(config, ["one"]) != of_export(config, ["two"])
+    assert evaluation_inputs(config, ["one"]) != evaluation_inputs(config, ["two"])
+    assert export_inputs(config, ["one"]) != export_inputs(config, ["two"])

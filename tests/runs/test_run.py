@@ -1,10 +1,10 @@
-"""Runs: their ids and folders follow from what they are made of, and each model of an ensemble has its own."""
+"""Runs: ids and folders depend on settings and inputs; each member of an ensemble has its own."""
 
 import pytest
 
 from tfattn.config.resolve import resolve
 from tfattn.errors import ConfigError
-from tfattn.runs.identity import Inputs
+from tfattn.runs.identity import Fingerprints
 from tfattn.runs.run import Run
 from tfattn.training.runtime import Runtime
 
@@ -19,18 +19,18 @@ model: {name: feature_tokenizer_transformer, hidden_dim: 8, num_layers: 1, num_h
 task: {name: classification}
 training: {epochs: 1, optimizer: {name: adamw, learning_rate: 1e-3}}
 """
-INPUTS = Inputs({"source": "0"}, {})
+FINGERPRINTS = Fingerprints({"source": "0"}, {})
 
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """A run of the pipeline with these overrides; nothing is written."""
+    """Return a function that makes a run of the pipeline with overrides; it writes nothing."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tiny.yaml").write_text(PIPELINE)
 
     def of(*overrides, data=None, training=None):
-        inputs = Inputs(data or INPUTS.data, training or INPUTS.training)
-        return Run(resolve(tmp_path / "tiny.yaml", list(overrides)), inputs=inputs, runtime=Runtime())
+        fingerprints = Fingerprints(data or FINGERPRINTS.data, training or FINGERPRINTS.training)
+        return Run(resolve(tmp_path / "tiny.yaml", list(overrides)), fingerprints=fingerprints, runtime=Runtime())
 
     return of
 
@@ -44,7 +44,7 @@ def test_a_single_model_is_trained_in_the_folder_of_the_run(run, ensemble):
     assert run("training.seed=3").members[0].training_seed == 3
 
 
-def test_each_model_of_an_ensemble_is_trained_in_a_folder_of_its_own(run):
+def test_each_member_has_its_own_folder(run):
     whole = run("ensemble.folds=3", "ensemble.seeds=2")
     members = whole.members
     assert len(members) == 6
@@ -64,15 +64,15 @@ def test_seeds_share_the_data_of_their_fold(run):
     assert seeds.datasets == [seeds.members[-1]] and len(run("ensemble={folds: 2, seeds: 2}").datasets) == 2
 
 
-def test_a_member_trains_the_same_if_it_is_run_alone(run, tmp_path):
+def test_a_member_has_the_same_id_if_it_is_run_alone(run, tmp_path):
     for member in run("ensemble.folds=2", "ensemble.seeds=2").members:
-        alone = Run(resolve(member.stage_log.write_config()), inputs=INPUTS, runtime=Runtime())
+        alone = Run(resolve(member.stage_log.write_config()), fingerprints=FINGERPRINTS, runtime=Runtime())
         (again,) = alone.members
         assert (again.id, again.prepared, again.training_seed) == (member.id, member.prepared, member.training_seed)
     assert not (tmp_path / "runs/tiny/latest").exists()
 
 
-def test_the_configuration_of_the_whole_stays_as_it_was(run):
+def test_the_configuration_of_the_run_is_not_changed(run):
     whole = run("ensemble.folds=2")
     before = whole.config.values["data"]["split"].copy()
     assert whole.members[1].config.values["data"]["split"]["fold"] == 1
@@ -80,7 +80,7 @@ def test_the_configuration_of_the_whole_stays_as_it_was(run):
     assert whole.config.values["ensemble"]["folds"] == 2
 
 
-def test_ids_follow_from_settings_and_content_alone(run):
+def test_ids_depend_on_settings_and_content_alone(run):
     several = ("ensemble.folds=2", "ensemble.seeds=2")
     assert [member.id for member in run(*several).members] == [member.id for member in run(*several).members]
     assert run().id == run("export.version=3").id
@@ -102,20 +102,20 @@ def test_ids_follow_from_settings_and_content_alone(run):
 
 
 @pytest.mark.parametrize(("seed", "training_seed"), [("null", 7), ("3", 3), ("0", 0)])
-def test_any_seed_may_be_that_of_training(run, seed, training_seed):
+def test_training_seed_is_configurable(run, seed, training_seed):
     several = run(f"training.seed={seed}", "ensemble.seeds=2")
     assert [member.seed for member in several.members] == [7, 7]
     assert [member.training_seed for member in several.members] == [training_seed, training_seed + 1]
 
 
-def test_the_newest_run_is_the_one_whose_stage_began_last(run, tmp_path):
+def test_latest_links_to_the_run_whose_stage_started_last(run, tmp_path):
     for one in (run(), run("seed=8"), run()):
         with one.stage_log.stage("train", force=True):
             pass
         assert (tmp_path / "runs/tiny/latest").resolve() == (tmp_path / one.folder)
 
 
-def test_a_folder_in_the_place_of_the_link_is_refused_before_anything_is_computed(run, tmp_path):
+def test_a_folder_with_the_name_of_the_link_is_refused(run, tmp_path):
     (tmp_path / "runs/tiny/latest").mkdir(parents=True)
-    with pytest.raises(ConfigError, match="runs/tiny/latest: a folder is in the place of the link to the newest run"):
+    with pytest.raises(ConfigError, match="runs/tiny/latest: a folder has the name of the link to the newest run"):
         run()

@@ -1,4 +1,4 @@
-"""Stages: done is what has ended well with the same inputs, and what it left stands undamaged."""
+"""Stage logs: a stage is done if it finished with the same inputs and its outputs are intact."""
 
 import pytest
 
@@ -11,13 +11,13 @@ CONFIG = Config({"training": {"epochs": 1}})
 
 @pytest.fixture
 def records(tmp_path):
-    """Records of one folder, as another process finds them."""
+    """Return a function that opens the log of a folder, like another process."""
     return lambda **options: StageLog(tmp_path / "run", CONFIG, "made of this", **options)
 
 
 @pytest.fixture
 def trained(records):
-    """A folder in which `train` is done; it left a history."""
+    """The log of a folder in which `train` is done, with a history."""
     done = records()
     with done.stage("train", outputs=("history.jsonl",)) as needed:
         assert needed
@@ -26,13 +26,13 @@ def trained(records):
     return done
 
 
-def test_a_stage_of_other_inputs_is_not_done(trained, records):
+def test_a_stage_with_other_inputs_is_not_done(trained, records):
     assert not records().is_done("train", inputs="others")
 
 
 @pytest.mark.parametrize("name", ["history.jsonl", "stages/train.json"])
 @pytest.mark.parametrize("content", [None, b"", b"{}", b"\xff"])
-def test_a_stage_is_done_again_once_what_it_left_is_damaged(name, content, trained, records, capsys):
+def test_a_stage_with_damaged_outputs_is_run_again(name, content, trained, records, capsys):
     path = trained.folder / name
     path.unlink()
     if content is not None:
@@ -58,7 +58,7 @@ def test_a_damaged_configuration_is_written_again(trained, records, capsys):
         assert "config.yaml" in capsys.readouterr().err
 
 
-def test_a_process_that_does_not_write_leaves_the_folder_as_it_is(trained, records, capsys):
+def test_a_process_that_does_not_write_changes_nothing(trained, records, capsys):
     before = {path: path.read_bytes() for path in trained.folder.rglob("*") if path.is_file()}
     helper = records(writes=False)
     helper.forget("train", "checkpoints")

@@ -23,7 +23,7 @@ finally:
         (["serve", "--engine", "builtin", "--set", "host=0.0.0.0"], "host: anybody who reaches this address"),
         (["serve", "--set", "rest_prot=1"], "Did you mean `rest_port`"),
         (["predict", "http://127.0.0.1:1/reports"], "the server does not answer"),
-        (["predict", "reports", "--output", "out.xlsx"], "the suffix stands for no format"),
+        (["predict", "reports", "--output", "out.xlsx"], "unknown file format"),
     ],
 )
 def test_what_is_wrong_is_said_without_it(command, message, tmp_path):

@@ -1,4 +1,4 @@
-"""Trained models predict as one for raw rows, of tables and of texts, however the rows stand together."""
+"""Ensembles: combined predictions for rows of tables and texts, independent of the batch."""
 
 import keras
 import numpy as np
@@ -18,7 +18,7 @@ TEXTS = [{"text": "a b a"}, {"text": ""}, {"text": "b"}]
 
 @pytest.fixture(scope="module")
 def tables():
-    """Two models, each with a table scaled by other rows."""
+    """An ensemble of two table models, whose preprocessors were fitted on different rows."""
 
     def model(rows, seed):
         table = TableColumns(numeric=("age", "hours"))
@@ -35,7 +35,7 @@ def tables():
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory):
-    """One model of texts."""
+    """An ensemble of a single text model."""
     vocabulary = tmp_path_factory.mktemp("vocabulary") / "vocab.txt"
     vocabulary.write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\n")
     reader = WordPiece(vocabulary=str(vocabulary), max_length=8)
@@ -46,7 +46,7 @@ def texts(tmp_path_factory):
     return TrainedEnsemble([(reader, task)])
 
 
-def test_together_they_predict_the_mean_of_their_scores(tables):
+def test_ensemble_scores_are_the_mean(tables):
     ensemble = TrainedEnsemble(tables)
     one, other = ensemble.predict_each(ROWS)
     together = ensemble.predict(ROWS)
@@ -57,20 +57,20 @@ def test_together_they_predict_the_mean_of_their_scores(tables):
     np.testing.assert_allclose(alone["scores"], other["scores"], atol=1e-6)
 
 
-def test_the_operating_point_decides_what_is_positive(tables):
+def test_the_operating_point_decides_the_label(tables):
     scores = TrainedEnsemble(tables).predict(ROWS)["scores"][:, 1]
     for threshold in (0.0, float(np.sort(scores)[-3]), 1.1):
         ensemble = TrainedEnsemble(tables, operating_point=OperatingPoint(threshold, metrics={}))
         np.testing.assert_array_equal(ensemble.predict(ROWS)["label_ids"], scores >= threshold)
 
 
-def test_a_text_is_predicted_the_same_alone_and_beside_longer_ones(texts):
+def test_padding_does_not_change_predictions(texts):
     together = texts.predict(TEXTS)["scores"]
     alone = np.concatenate([texts.predict([row])["scores"] for row in TEXTS])
     np.testing.assert_allclose(together, alone, atol=1e-6)
 
 
-def test_nothing_of_keras_is_set_by_what_is_made(tables):
+def test_keras_settings_are_not_changed(tables):
     before = keras.config.dtype_policy()
     TrainedEnsemble(tables).predict(ROWS)
     assert keras.config.dtype_policy() == before

@@ -1,4 +1,4 @@
-"""What is predicted for a split: each row by the models that were not trained on it, at the operating point."""
+"""Predictions for a split: each row by the models that were not trained on it, at the operating point."""
 
 import keras
 import numpy as np
@@ -6,13 +6,13 @@ import pytest
 
 from tfattn import files, stages
 from tfattn.config.resolve import resolve
-from tfattn.runs.identity import Inputs
+from tfattn.runs.identity import Fingerprints
 from tfattn.runs.run import Run
 from tfattn.tasks.operating_point import OperatingPoint
 from tfattn.trained.ensemble import OPERATING_POINT, load
-from tfattn.trained.predictions import choose_operating_point, measuring_split, predict_for_parity, predict_split
+from tfattn.trained.predictions import choose_operating_point, evaluation_split, predict_for_parity, predict_split
 from tfattn.training.checkpoints import Checkpoints
-from tfattn.training.precision import computing_in
+from tfattn.training.precision import precision_scope
 from tfattn.training.runtime import Runtime
 from tfattn.training.seeding import seeded
 from tfattn.training.variables import frozen, trained
@@ -32,14 +32,16 @@ ROWS = "age,height,kind\n" + "".join(f"{20 + n},{150 + 3 * n % 37},{'ab'[n % 2]}
 
 @pytest.fixture(scope="module")
 def open_run(tmp_path_factory):
-    """A run with these overrides, whose data are prepared and whose models have weights that were never trained."""
+    """Return a function that opens a run with overrides, prepared data and untrained weights."""
     folder = tmp_path_factory.mktemp("project")
     (folder / "tiny.yaml").write_text(PIPELINE)
     (folder / "rows.csv").write_text(ROWS)
 
     def open_run(*overrides):
         places = (f"runs_folder={folder}/runs", f"data.source.path={folder}/rows.csv")
-        run = Run(resolve(folder / "tiny.yaml", [*places, *overrides]), inputs=Inputs({}, {}), runtime=Runtime())
+        run = Run(
+            resolve(folder / "tiny.yaml", [*places, *overrides]), fingerprints=Fingerprints({}, {}), runtime=Runtime()
+        )
         stages.prepare(run)
         for member in run.members:
             if not (member.folder / "checkpoints").exists():
@@ -57,7 +59,7 @@ def places(rows):
     return [row["row"].rpartition("/")[2] for row in rows]
 
 
-def test_each_fold_predicts_for_its_own_rows_and_each_row_is_predicted_once(open_run):
+def test_each_fold_predicts_its_own_rows_once(open_run):
     run = open_run()
     predicted = predict_split(run, load(run), "validation")
     assert sorted(places(predicted.rows)) == sorted(f"rows.csv:{line}" for line in range(2, 26))
@@ -69,9 +71,9 @@ def test_each_fold_predicts_for_its_own_rows_and_each_row_is_predicted_once(open
     np.testing.assert_array_equal(predicted.targets["label_ids"], labels)
 
 
-def test_all_models_predict_for_test_rows(open_run):
+def test_all_models_predict_test_rows(open_run):
     run = open_run("data.split.test=0.25", "ensemble={folds: 2}")
-    assert measuring_split(run) == "test" and measuring_split(open_run()) == "validation"
+    assert evaluation_split(run) == "test" and evaluation_split(open_run()) == "validation"
     ensemble = load(run)
     predicted = predict_split(run, ensemble, "test")
     mean = np.mean([one.values["scores"] for one in predicted.members], axis=0)
@@ -80,7 +82,7 @@ def test_all_models_predict_for_test_rows(open_run):
     np.testing.assert_allclose(ensemble.predict(predicted.rows)["scores"], mean, atol=1e-6)
 
 
-def test_rows_for_parity_are_predicted_by_all_models_even_if_each_fold_has_its_own(open_run):
+def test_rows_for_parity_are_predicted_by_all_models(open_run):
     run = open_run()
     ensemble = load(run)
     rows, values = predict_for_parity(run, ensemble)
@@ -89,7 +91,7 @@ def test_rows_for_parity_are_predicted_by_all_models_even_if_each_fold_has_its_o
     np.testing.assert_allclose(values["scores"], scores, atol=1e-6)
 
 
-def test_an_operating_point_is_kept_with_the_run_for_those_who_load_it(open_run):
+def test_the_operating_point_is_saved_with_the_run(open_run):
     run = open_run("ensemble=null", "task.specificity=0.8")
     ensemble = load(run)
     assert ensemble.operating_point is None
@@ -104,21 +106,21 @@ def test_an_operating_point_is_kept_with_the_run_for_those_who_load_it(open_run)
     assert ensemble.operating_point == point
 
 
-def test_a_task_without_an_operating_point_keeps_none(open_run):
+def test_a_task_without_an_operating_point_saves_none(open_run):
     run = open_run("ensemble=null", "task.specificity=null")
     ensemble = load(run)
     choose_operating_point(run, ensemble)
     assert ensemble.operating_point is None and not (run.folder / OPERATING_POINT).exists()
 
 
-def test_a_single_model_has_no_members_beside_itself(open_run):
+def test_a_single_model_has_no_member_predictions(open_run):
     run = open_run("ensemble=null")
     predicted = predict_split(run, load(run), "validation")
     assert predicted.members == () and not predicted.leaked.any()
 
 
-def test_models_are_loaded_in_float32_whatever_others_are_made_in(open_run):
+def test_models_are_loaded_in_float32(open_run):
     run = open_run("ensemble=null")
-    with computing_in("bfloat16"):
+    with precision_scope("bfloat16"):
         assert load(run).task.compute_dtype == "float32"
         assert keras.config.dtype_policy().name == "mixed_bfloat16"

@@ -1,4 +1,4 @@
-"""What the tests of training share: tiny tasks and rows, here and in processes of their own."""
+"""Fixtures of training tests: tiny tasks and rows, in this process and in separate processes."""
 
 import importlib.util
 import json
@@ -54,7 +54,7 @@ def runtime():
 
 @pytest.fixture
 def make(tiny, data, runtime, monkeypatch):
-    """Builds task, loop and the batches of an epoch, always from the same weights; a call takes all steps asked for."""
+    """Return a function that builds task, loop and batches from the same weights; a call takes all steps."""
     monkeypatch.setattr(loops, "SECONDS_PER_CALL", 3600.0)  # however busy the machine is
 
     def build(*, kind="BagOfTokens", optimizer=None, on=runtime, batch_size=8, options=None, **settings):
@@ -86,7 +86,7 @@ def make(tiny, data, runtime, monkeypatch):
 
 @pytest.fixture
 def process(data, tmp_path):
-    """Starts tiny.py with settings, in a process of its own or as workers; what it prints goes to its `output`."""
+    """Return a function that starts tiny.py with settings, in a process or as workers; `output` has its output."""
     started = []
 
     def start(*, workers: int = 1, **settings) -> subprocess.Popen:
@@ -113,7 +113,7 @@ def process(data, tmp_path):
 
 @pytest.fixture(scope="session")
 def last_tensors():
-    """All tensors of the newest checkpoint of a run's folder."""
+    """Return a function that reads all tensors of the newest checkpoint of a run."""
 
     def read(folder: Path) -> dict:
         newest = max((folder / "checkpoints").glob("step-*"))

@@ -1,4 +1,4 @@
-"""Means of weights, by hand."""
+"""Averages of weights, compared with values computed by hand."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def weight():
     return tf.Variable([0.0, 2.0])
 
 
-def test_a_moving_average_forgets_its_beginning_soon_and_then_as_told(weight):
+def test_the_moving_average_has_a_lower_decay_at_first(weight):
     averaging = ExponentialMovingAverage(decay=0.2)
     averaging.build([weight])
     expected = np.array([0.0, 2.0])
@@ -27,18 +27,18 @@ def test_a_moving_average_forgets_its_beginning_soon_and_then_as_told(weight):
 
 
 @pytest.mark.parametrize(("epochs", "expected"), [(1, [1, 4, 10]), (2, [1, 2.5, 7]), (5, [1, 2.5, 5])])
-def test_the_last_epochs_have_equal_parts(weight, epochs, expected):
+def test_the_last_epochs_have_equal_weights(weight, epochs, expected):
     averaging = LastEpochs(epochs=epochs)
     averaging.build([weight])
     for number, value in enumerate(SEEN):
         weight.assign([value, value])
         averaging.update(tf.constant(1.0))
-        averaging.end_stretch(number)
+        averaging.on_interval_end(number)
         np.testing.assert_allclose(averaging.variables[0], [expected[number]] * 2)
 
 
 @pytest.mark.parametrize("averaging", [ExponentialMovingAverage(), LastEpochs()])
-def test_weights_are_their_averages_only_within_the_block(weight, averaging):
+def test_averages_replace_weights_within_the_block(weight, averaging):
     averaging.build([weight])
     weight.assign([8.0, 8.0])
     with averaging.in_place():

@@ -1,4 +1,4 @@
-"""What is decided after an epoch, from the history."""
+"""Early stopping and the choice of the best epoch."""
 
 import math
 
@@ -23,13 +23,13 @@ def test_a_run_ends_after_two_epochs_without_an_improvement(values, mode, stops)
     assert EarlyStopping(patience=2).stops(values, mode) is stops
 
 
-def test_a_change_below_min_delta_is_no_improvement():
+def test_a_change_below_min_delta_is_not_an_improvement():
     values = [0.5, 0.505, 0.509]
     assert EarlyStopping(patience=2, min_delta=0.01).stops(values, "max")
     assert not EarlyStopping(patience=2, min_delta=0.001).stops(values, "max")
 
 
-def test_an_equal_value_is_no_improvement_however_the_loss_falls():
+def test_an_equal_value_with_a_lower_loss_is_not_an_improvement():
     assert EarlyStopping(patience=2).stops([0.7, 0.7, 0.7], "max")
 
 
@@ -44,11 +44,11 @@ def test_an_equal_value_is_no_improvement_however_the_loss_falls():
         ([0.3, 0.1, 0.1], [0.3, 0.1, 0.1], "min", 2),  # the loss itself
     ],
 )
-def test_the_best_of_has_the_best_value_then_the_lowest_loss_then_comes_last(values, losses, mode, best):
+def test_best_of_compares_value_then_loss_then_order(values, losses, mode, best):
     assert best_of(values, losses, mode) == best
 
 
 @pytest.mark.parametrize("mode", ["min", "max"])
-def test_what_is_not_a_number_is_worse_than_every_number(mode):
+def test_nan_is_worse_than_every_number(mode):
     assert best_of([math.nan, 0.9, math.nan], [0.1, 0.5, 0.1], mode) == 1
     assert best_of([0.9, 0.9, 0.9], [math.nan, 0.5, math.nan], mode) == 1

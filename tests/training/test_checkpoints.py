@@ -1,4 +1,4 @@
-"""Checkpoints: whole or not there, and never the wrong ones."""
+"""Checkpoints: complete, verified, and of the right run."""
 
 import shutil
 
@@ -36,7 +36,7 @@ def damage(checkpoints, step):
     path.write_bytes(path.read_bytes()[:-1] + b"?")
 
 
-def test_what_is_saved_is_restored_bit_for_bit(checkpoints, variable):
+def test_checkpoints_restore_tensors_exactly(checkpoints, variable):
     value = np.array([[0.1, np.float32(1e-40)]], np.float32)
     variable.assign(value)
     checkpoints.save(3, {"weights": {"a/b": variable}}, {"step": 3, "best": None})
@@ -58,7 +58,7 @@ def test_the_newest_and_the_best_are_kept(checkpoints, variable):
     assert steps(checkpoints) == [6, 7]
 
 
-def test_a_damaged_newest_falls_back_to_the_one_before_and_says_so(checkpoints, variable, capsys):
+def test_a_damaged_newest_checkpoint_is_noted_and_skipped(checkpoints, variable, capsys):
     save(checkpoints, variable, 1)
     save(checkpoints, variable, 2)
     damage(checkpoints, 2)
@@ -66,14 +66,14 @@ def test_a_damaged_newest_falls_back_to_the_one_before_and_says_so(checkpoints, 
     assert "skipped a damaged checkpoint" in capsys.readouterr().err
 
 
-def test_damage_to_all_is_an_error(checkpoints, variable):
+def test_damage_to_all_checkpoints_is_an_error(checkpoints, variable):
     save(checkpoints, variable, 1)
     damage(checkpoints, 1)
     with pytest.raises(CheckpointError, match=r"no checkpoint can be read.*step-00000001.*Delete the folder"):
         checkpoints.newest()
 
 
-def test_older_ones_stay_when_the_new_one_cannot_be_read_back(checkpoints, variable, monkeypatch):
+def test_old_checkpoints_stay_if_the_new_one_cannot_be_verified(checkpoints, variable, monkeypatch):
     save(checkpoints, variable, 1)
     save(checkpoints, variable, 2)
 
@@ -94,14 +94,14 @@ def test_a_worker_that_does_not_write_writes_nothing(tmp_path, variable):
     assert helper.newest() is None
 
 
-def test_left_overs_of_a_killed_process_are_removed(checkpoints, variable):
+def test_leftovers_of_a_killed_process_are_removed(checkpoints, variable):
     left = checkpoints.folder / ".step-00000001.abc.unfinished"
     left.mkdir(parents=True)
     checkpoints.save_frozen({})
     assert not left.exists()
 
 
-def test_best_weights_are_loaded_into_a_task_with_those_that_are_not_trained(tiny, runtime, checkpoints):
+def test_best_and_frozen_weights_are_loaded_into_a_task(tiny, runtime, checkpoints):
     task, other = tiny.BagOfTokens(), tiny.BagOfTokens()
     for each in (task, other):
         each.embedding.trainable = False
@@ -112,7 +112,7 @@ def test_best_weights_are_loaded_into_a_task_with_those_that_are_not_trained(tin
         np.testing.assert_array_equal(np.array(left), np.array(right))
 
 
-def test_loading_from_nothing_or_from_damage_is_an_error(tiny, runtime, checkpoints):
+def test_loading_missing_or_damaged_checkpoints_is_an_error(tiny, runtime, checkpoints):
     task = tiny.BagOfTokens()
     with pytest.raises(CheckpointError, match="there is no checkpoint.*Train first"):
         load_weights(task, checkpoints.folder)

@@ -1,4 +1,4 @@
-"""Which process of a cluster this is, and that one of them alone is the chief."""
+"""The cluster of TF_CONFIG: the index of the process, and the chief."""
 
 import json
 
@@ -14,7 +14,7 @@ BESIDE_A_CHIEF = {"chief": ["c:1"], "worker": ["a:1", "b:1"]}
 
 @pytest.fixture
 def of(monkeypatch):
-    """The cluster that a value of TF_CONFIG names."""
+    """Return a function that reads the cluster from a value of TF_CONFIG."""
 
     def of(named, kind="worker", index=0):
         monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": named, "task": {"type": kind, "index": index}}))
@@ -32,7 +32,7 @@ def test_without_a_cluster_every_process_is_its_own_chief(monkeypatch):
 
 
 @pytest.mark.parametrize("named", [WORKERS, BESIDE_A_CHIEF], ids=["workers", "beside a chief"])
-def test_processes_are_numbered_apart_and_the_first_is_the_chief(of, named):
+def test_processes_have_unique_indices_and_the_first_is_the_chief(of, named):
     tasks = [(kind, index) for kind, addresses in named.items() for index in range(len(addresses))]
     found = [of(named, *task) for task in tasks]
     assert [one.index for one in found] == list(range(len(tasks)))
@@ -40,7 +40,7 @@ def test_processes_are_numbered_apart_and_the_first_is_the_chief(of, named):
     assert [one.is_chief for one in found] == [True] + [False] * (len(tasks) - 1)
 
 
-def test_the_runtime_asks_the_same(of):
+def test_the_runtime_has_the_same_chief(of):
     of(WORKERS, "worker", 1)
     assert not Runtime().is_chief
 
@@ -56,10 +56,10 @@ def test_the_runtime_asks_the_same(of):
         '{"cluster": {"worker": 1}, "task": {"type": "worker", "index": 0}}',
     ],
 )
-def test_a_setting_that_names_no_process_is_one_message(monkeypatch, value):
+def test_an_invalid_tf_config_is_refused(monkeypatch, value):
     monkeypatch.setenv("TF_CONFIG", value)
     with pytest.raises(
-        ConfigError, match="the environment variable TF_CONFIG: it does not name this process"
+        ConfigError, match="the environment variable TF_CONFIG: TF_CONFIG does not define this process"
     ) as caught:
         cluster()
     assert caught.value.received == value

@@ -1,4 +1,4 @@
-"""Equal losses and weights of one run on one device, on 2 and 4 replicas, and in 2 processes of which one is killed."""
+"""Losses and weights are equal on a device, on 2 and 4 replicas, and in 2 processes, a killed one included."""
 
 import json
 import signal
@@ -26,7 +26,7 @@ REPLICAS = {"one device": 1, "2 replicas": 2, "4 replicas": 4, "2 workers": 2}
 
 @pytest.fixture(scope="module")
 def finish(last_tensors, tmp_path_factory):
-    """Makes all runs with the settings of one name, once; returns for each the history and all tensors."""
+    """Return a function that makes all runs of a name once, and returns their histories and tensors."""
     results = {}
 
     def run(name, process):
@@ -39,7 +39,7 @@ def finish(last_tensors, tmp_path_factory):
             assert running.wait(300) == 0, running.output.read_text()[-3000:]
             if in_workers:
                 said = running.output.read_text()
-                assert "worker 1 was ended by signal 9: all start again (1 of 3)" in said
+                assert "worker 1 was ended by signal 9: all workers restart (1 of 3)" in said
                 assert "resumes at step" in said
             assert all((Path(path) / "done").read_text() == str(REPLICAS[name]) for path in runs)
             results[name] = {run: (read_history(folder / run), last_tensors(folder / run)) for run in ALL_RUNS[name]}
@@ -56,7 +56,7 @@ def read_history(folder):
 @pytest.mark.parametrize(
     "name", ["one device", "2 replicas", pytest.param("4 replicas", marks=pytest.mark.slow), "2 workers"]
 )
-def test_losses_and_weights_do_not_depend_on_how_a_batch_is_divided(name, finish, process):
+def test_losses_and_weights_do_not_depend_on_the_strategy(name, finish, process):
     alone, found = finish("one device", process), finish(name, process)
     for (expected_history, expected), (history, tensors) in ((alone[run], found[run]) for run in RUNS):
         np.testing.assert_allclose(history, expected_history, atol=1e-5)
@@ -73,7 +73,7 @@ def test_dropout_on_replicas_repeats_itself(finish, process):
 
 
 @pytest.mark.slow
-def test_workers_that_are_asked_to_stop_save_together_and_go_on(process, tmp_path, last_tensors):
+def test_stopped_workers_save_and_resume(process, tmp_path, last_tensors):
     runs = {str(tmp_path / "run"): {**TRAINING, **OFTEN, "epochs": 6}}
     running = process(workers=2, task="bag", runs=runs, pause=0.2)
     while running.poll() is None and not list(tmp_path.glob("run/checkpoints/step-*")):

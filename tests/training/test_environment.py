@@ -1,4 +1,4 @@
-"""What is said of the machine and the model before training."""
+"""The environment of a run, and its line in the log."""
 
 import dataclasses
 
@@ -9,7 +9,7 @@ from tfattn.training.runtime import Runtime, num_cores
 PARAMETERS = 60 * 8 + (8 + 1) * 2 + (8 + 1) * 3  # of the embedding and the two dense layers
 
 
-def test_a_line_tells_device_cores_numbers_and_sizes(tiny, runtime):
+def test_the_line_has_device_cores_precision_and_sizes(tiny, runtime):
     task = tiny.BagOfTokens(dropout=0.1)
     found = environment_of(runtime, task)
     assert (found.replicas, found.workers, found.cores) == (1, 1, num_cores())
@@ -20,12 +20,12 @@ def test_a_line_tells_device_cores_numbers_and_sizes(tiny, runtime):
     assert str(environment_of(runtime, task)).endswith(f"{PARAMETERS} parameters, 45 of them trained")
 
 
-def test_several_devices_and_processes_are_told(tiny, runtime):
+def test_the_line_has_replicas_and_processes(tiny, runtime):
     found = dataclasses.replace(environment_of(runtime, tiny.BagOfTokens()), cores=1, replicas=4, workers=2)
     assert " · 1 core · 4 replicas · 2 processes · " in str(found)
 
 
-def test_what_is_chosen_for_a_machine_has_a_reason(runtime):
+def test_the_chosen_precision_has_a_reason(runtime):
     precision, reason = fastest()
     assert precision in POLICIES and "multipl" in reason
     automatic = Runtime(strategy="one_device").start()

@@ -1,4 +1,4 @@
-"""Several steps in one call: counted, ended when asked, and the same wherever a call begins."""
+"""The training loop: counters, the end of calls, and independence of the division into calls."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def test_steps_lower_the_loss_and_are_counted(make):
     assert not call.fatal
 
 
-def test_dropout_depends_on_the_step_and_on_nothing_before_it(make):
+def test_dropout_depends_on_the_step_alone(make):
     task, loop, batches = make(options={"dropout": 0.5})
     whole = loop(batches(), Counters(), limit=7, stop=False)
     at_once = weights(task)
@@ -53,7 +53,7 @@ def test_a_loss_that_is_not_finite_ends_the_call_and_changes_nothing(make, tiny)
         np.testing.assert_array_equal(weights(task)[name], value)
 
 
-def test_a_part_of_a_batch_that_is_not_finite_is_the_last_that_is_taken(make):
+def test_a_non_finite_part_of_a_batch_is_the_last(make):
     parts = {"updates": 4, "batch_size": 32}
     batch = next(make(**parts)[2]())
     first, second = batch["token_ids"].numpy()[:2]
@@ -68,7 +68,7 @@ def test_a_part_of_a_batch_that_is_not_finite_is_the_last_that_is_taken(make):
         np.testing.assert_array_equal(weights(task)[name], value)
 
 
-def test_a_call_ends_when_asked_to_stop_or_when_its_time_is_over(make, monkeypatch):
+def test_a_call_ends_after_a_request_or_its_time_limit(make, monkeypatch):
     task, loop, batches = make()
     call = loop(batches(), Counters(), limit=7, stop=True)
     assert call.stopped

@@ -1,4 +1,4 @@
-"""Muon: the updates of linear maps are orthogonal, those of all else are AdamW's."""
+"""Muon: orthogonal updates of linear maps, AdamW for all other weights."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from tfattn.layers.feed_forward import FeedForward
 from tfattn.layers.image_tokens import PatchTokens
 from tfattn.layers.multi_head_attention import MultiHeadAttention
 from tfattn.layers.pooler import Pooler
-from tfattn.training.muon import Muon, orthogonalized
+from tfattn.training.muon import Muon, orthogonalize
 from tfattn.training.optimizers import AdamW
 
 from .test_optimizers import steps
@@ -21,7 +21,7 @@ def draw(*shape):
 @pytest.mark.parametrize("shape", [(3, 8, 8), (2, 6, 24), (2, 24, 6)])
 def test_singular_values_come_near_to_one(shape):
     matrices = draw(*shape)
-    ours = orthogonalized(tf.constant(matrices)).numpy()
+    ours = orthogonalize(tf.constant(matrices)).numpy()
     u, _, v = np.linalg.svd(matrices, full_matrices=False)
     found = np.linalg.svd(ours, compute_uv=False)
     assert found.min() > 0.6 and found.max() < 1.25
@@ -30,11 +30,11 @@ def test_singular_values_come_near_to_one(shape):
     assert np.abs(inside - np.einsum("nii->ni", inside)[:, :, None] * np.eye(inside.shape[-1])).max() < 0.1
 
 
-def test_a_matrix_of_zeros_stays_one():
-    np.testing.assert_array_equal(orthogonalized(tf.zeros((1, 3, 4))).numpy(), np.zeros((1, 3, 4)))
+def test_a_matrix_of_zeros_stays_zero():
+    np.testing.assert_array_equal(orthogonalize(tf.zeros((1, 3, 4))).numpy(), np.zeros((1, 3, 4)))
 
 
-def test_a_step_is_momentum_made_orthogonal_and_scaled_as_in_the_paper():
+def test_a_step_is_orthogonalized_momentum_with_the_scale_of_the_paper():
     weight, gradients = draw(6, 4), draw(2, 6, 4)
     rate, decay, momentum = 0.1, 0.5, 0.9
     optimizer = Muon(learning_rate=rate, weight_decay=decay, momentum=momentum)
@@ -43,12 +43,12 @@ def test_a_step_is_momentum_made_orthogonal_and_scaled_as_in_the_paper():
     for gradient, fraction in zip(gradients, (1.0, 0.5), strict=True):
         m = momentum * m + (1 - momentum) * gradient
         ahead = momentum * m + (1 - momentum) * gradient
-        update = 0.2 * 6**0.5 * orthogonalized(tf.constant(ahead[None])).numpy()[0]
+        update = 0.2 * 6**0.5 * orthogonalize(tf.constant(ahead[None])).numpy()[0]
         w = w * (1 - fraction * rate * decay) - fraction * rate * update
     np.testing.assert_allclose(ours, w, atol=1e-5)
 
 
-def test_maps_side_by_side_are_matrices_of_their_own():
+def test_concatenated_maps_are_separate_matrices():
     weight, gradients = draw(4, 12), draw(2, 4, 12)
     together = steps(Muon(), weight, gradients, fractions=(1.0, 1.0), maps=[4, 8])
     for columns in (slice(0, 4), slice(4, 12)):
@@ -62,7 +62,7 @@ def test_maps_side_by_side_are_matrices_of_their_own():
         np.testing.assert_allclose(together[:, columns], alone, atol=1e-6)
 
 
-def test_what_is_no_linear_map_is_adamws():
+def test_other_weights_are_updated_by_adamw():
     table, gradients = draw(5, 3), draw(3, 5, 3)
     np.testing.assert_array_equal(
         steps(Muon(learning_rate=0.1), table, gradients), steps(AdamW(learning_rate=0.1), table, gradients)

@@ -1,4 +1,4 @@
-"""Optimizers: the papers' algorithms, written down again in numpy."""
+"""Optimizers, compared with the algorithms of the papers in numpy."""
 
 import keras
 import numpy as np
@@ -57,7 +57,7 @@ def test_sgd_is_the_momentum_of_sutskever(weight, gradients, nesterov):
     np.testing.assert_allclose(ours, w, atol=1e-6)
 
 
-def test_sgd_without_momentum_keeps_nothing(weight, gradients):
+def test_sgd_without_momentum_has_no_slots(weight, gradients):
     optimizer = Sgd(learning_rate=0.1, momentum=0.0)
     ours = steps(optimizer, weight, gradients, fractions=(1.0, 1.0, 1.0))
     np.testing.assert_allclose(ours, weight - 0.1 * gradients.sum(axis=0), atol=1e-6)
@@ -73,7 +73,7 @@ def test_weights_decay_but_norms_and_biases_do_not(optimizer):
 
 @pytest.mark.parametrize("shape", [(2,), (2, 2)])
 @pytest.mark.parametrize("marked", [None, False, True])
-def test_a_variable_decays_if_it_says_so_else_if_it_is_no_vector(shape, marked):
+def test_decays_attribute_overrides_the_default_for_vectors(shape, marked):
     variable = keras.Variable(np.ones(shape, np.float32))
     if marked is not None:
         variable.decays = marked
@@ -128,7 +128,7 @@ ROWS = [0, 2]
     ],
     ids=["adamw", "sgd", "momentum"],
 )
-def test_some_rows_change_as_all_of_them_would_and_the_others_stay(weight, gradients, make):
+def test_sparse_updates_equal_dense_updates_of_the_rows(weight, gradients, make):
     changed, optimizer = tf.Variable(weight), make()
     optimizer.build([changed], [1.0])
     for update, gradient in enumerate(gradients, start=1):
@@ -139,9 +139,9 @@ def test_some_rows_change_as_all_of_them_would_and_the_others_stay(weight, gradi
     np.testing.assert_array_equal(changed.numpy()[1], weight[1])
 
 
-def test_an_optimizer_that_cannot_change_rows_says_so(weight):
+def test_an_optimizer_without_sparse_updates_raises(weight):
     optimizer = Optimizer(learning_rate=0.1, weight_decay=0.0)
     optimizer.build([tf.Variable(weight)], [1.0])
-    with pytest.raises(ConfigError, match="changes whole weights only") as caught:
+    with pytest.raises(ConfigError, match="does not support sparse gradients") as caught:
         optimizer.apply([tf.IndexedSlices(tf.ones((1, 4)), tf.constant([0]))], tf.constant(1.0), tf.constant(1.0))
     assert caught.value.key == "sparse_embeddings"

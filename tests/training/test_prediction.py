@@ -1,4 +1,4 @@
-"""Predictions of a split: each row's in its place, and the metrics that follow from sums alone."""
+"""Predictions of a split in the order of rows, and metrics from sums."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ def train(data, tiny):
     return tiny.read(data, "train")
 
 
-def test_rows_are_answered_in_their_order(train, runtime, tiny):
+def test_predictions_are_in_the_order_of_rows(train, runtime, tiny):
     task = tiny.BagOfTokens()
     targets = predict(task, train, runtime).targets
     assert targets["label_ids"].tolist() == [row % 3 for row in range(53)]
@@ -22,7 +22,7 @@ def test_rows_are_answered_in_their_order(train, runtime, tiny):
     assert targets["label_ids"].tolist() == [row % 3 for row in range(53)]
 
 
-def test_sequences_of_batches_of_other_widths_are_padded_to_the_longest(train, runtime, tiny):
+def test_sequences_of_different_widths_are_padded(train, runtime, tiny):
     task = tiny.BagOfTokens()
     task.predictions = lambda outputs: {"read": outputs["token_ids"]}
     task.call = lambda features, training=False: {**tiny.BagOfTokens.call(task, features), **features}
@@ -42,7 +42,7 @@ def test_metrics_are_those_of_all_predictions(train, runtime, tiny):
     assert metrics["loss"] == pytest.approx(metrics["loss/label"] + metrics["loss/norm"])
 
 
-def test_of_each_row_no_more_is_kept_than_metrics_need(train, runtime, tiny):
+def test_only_columns_for_metrics_are_kept(train, runtime, tiny):
     task, kept = tiny.BagOfTokens(), []
     plain = task.metrics_from
     task.metrics_from = lambda statistics, rows: kept.append(rows) or plain(statistics, rows)
@@ -53,7 +53,7 @@ def test_of_each_row_no_more_is_kept_than_metrics_need(train, runtime, tiny):
     assert kept[0] == {} and kept[1].keys() == {"first"} and len(kept[1]["first"]) == 53
 
 
-def test_examples_of_a_row_are_gathered_to_it_and_rows_without_one_are_none(train, runtime, tiny):
+def test_examples_are_combined_into_rows(train, runtime, tiny):
     task = tiny.BagOfTokens()
     task.predictions = lambda outputs: {"read": outputs["record"]}
     task.call = lambda features, training=False: {

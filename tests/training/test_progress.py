@@ -1,4 +1,4 @@
-"""What is seen of a run on a terminal, and kept of it for TensorBoard."""
+"""The display of a run: terminal output and TensorBoard files."""
 
 import io
 import re
@@ -15,7 +15,7 @@ from tfattn.training.step import RECORD
 
 @pytest.fixture
 def seen(tmp_path, monkeypatch):
-    """What a terminal of 80 columns shows of these steps, line by line."""
+    """Return a function that lists the lines of a terminal of 80 columns."""
 
     def show(*steps):
         terminal = Console(file=io.StringIO(), width=80, force_terminal=True)
@@ -32,19 +32,19 @@ def seen(tmp_path, monkeypatch):
     return show
 
 
-def test_a_line_of_80_columns_has_room_for_the_time_left(seen):
+def test_the_bar_fits_80_columns(seen):
     *_, last = [line for line in seen(1, 100000) if "epoch" in line]
     assert len(last) <= 80
     assert re.search(r"epoch 100/100 \S+ 100000/123456 [-\d:]+ left loss 0\.5000", last)
 
 
-def test_before_the_first_step_is_done_it_says_why_nothing_moves(seen):
+def test_the_bar_shows_compilation_before_the_first_step(seen):
     assert any("compiling the first step" in line for line in seen())
 
 
 @pytest.fixture
 def begin(tmp_path):
-    """Shows a run from a step on; how many files of curves there are then."""
+    """Return a function that displays a run from a step on, and counts the files of curves."""
 
     def begin(start):
         with Display(tmp_path, start=start, steps=9, epochs=1, by_epoch=True, monitor="accuracy", visible=True):
@@ -54,21 +54,21 @@ def begin(tmp_path):
     return begin
 
 
-def test_curves_that_are_drawn_again_are_not_kept_twice(begin):
+def test_curves_of_repeated_steps_are_replaced(begin):
     assert [begin(0), begin(0)] == [1, 1]
     assert [begin(3), begin(6)] == [2, 3], "what goes on from a checkpoint keeps the curves up to there"
     assert [begin(6), begin(3), begin(0)] == [3, 2, 1]
 
 
-def test_files_of_others_stay(begin, tmp_path):
+def test_other_files_stay(begin, tmp_path):
     (tmp_path / "events.out.tfevents.1.host.2.0.v2").touch()
     assert begin(0) == 2
 
 
 @pytest.mark.parametrize(
-    ("epochs", "by_epoch", "place"),
+    ("epochs", "by_epoch", "position"),
     [(5, True, "epoch 2/5"), (5, False, "step 1,200 (epoch 2/5)"), (None, False, "step 1,200/9,000 (epoch 2)")],
 )
-def test_a_line_says_where_in_the_run_it_stands(tmp_path, epochs, by_epoch, place):
+def test_a_line_has_its_position_in_the_run(tmp_path, epochs, by_epoch, position):
     display = Display(tmp_path, start=0, steps=9000, epochs=epochs, by_epoch=by_epoch, monitor="loss", visible=False)
-    assert display.place({"epoch": 2, "step": 1200}) == place
+    assert display.position({"epoch": 2, "step": 1200}) == position

@@ -1,4 +1,4 @@
-"""Kill -9 at any moment: the run that goes on ends with the very bytes of one that was never killed."""
+"""Resuming after SIGKILL: the result is the same, byte for byte, as without interruption."""
 
 import json
 import random
@@ -28,7 +28,7 @@ def train(process, folder: Path, **settings):
 
 
 def kill_and_resume(process, folder: Path, *, kills: int, seed: int) -> None:
-    """Kills the run at random moments, spread over its length, then lets it end."""
+    """Kill the run at random moments, then let it finish."""
     moments = random.Random(seed)
     for _ in range(kills):
         running = train(process, folder, pause=0.1)

@@ -1,4 +1,4 @@
-"""What a run takes of a machine without GPUs."""
+"""The runtime on a machine without GPUs."""
 
 import json
 import os
@@ -41,7 +41,7 @@ CASES = [
 ]
 
 
-def test_the_cpu_is_split_on_request_and_settings_of_libraries_have_defaults_beside_the_users_own():
+def test_the_cpu_is_split_and_environment_variables_have_defaults():
     kept, allocator = SETTINGS
     environment = {name: value for name, value in os.environ.items() if name not in SETTINGS}
     cases = json.dumps([(options, cores, list(SETTINGS)) for options, cores, _ in CASES])
@@ -53,7 +53,7 @@ def test_the_cpu_is_split_on_request_and_settings_of_libraries_have_defaults_bes
 
 
 @pytest.mark.parametrize("precision", ["bfloat16", "float16"])
-def test_what_is_built_in_its_scope_computes_in_its_precision_and_nothing_else_does(precision):
+def test_the_scope_sets_the_precision(precision):
     before = keras.config.dtype_policy()
     runtime = Runtime(precision=precision, strategy="one_device").start()
     assert keras.config.dtype_policy() == before

@@ -1,4 +1,4 @@
-"""Schedules: the numbers of the papers, by hand."""
+"""Schedules, compared with the formulas of the papers."""
 
 import math
 
@@ -14,7 +14,7 @@ def fractions(schedule, total=100, steps=None):
 
 
 @pytest.mark.parametrize("schedule", [Constant, Linear, Cosine, InverseSqrt, Step])
-def test_warm_up_grows_in_a_line_to_the_full_rate_and_never_exceeds_it(schedule):
+def test_warm_up_is_linear(schedule):
     values = fractions(schedule(warmup=20))
     np.testing.assert_allclose(values[:20], np.arange(1, 21) / 20, rtol=1e-6)
     assert values.max() <= 1

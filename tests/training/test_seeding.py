@@ -1,4 +1,4 @@
-"""Weights begin where a seed says, and what is drawn elsewhere does not notice."""
+"""Seeding: equal seeds give equal weights, and other random numbers are not affected."""
 
 import random
 
@@ -15,12 +15,12 @@ def weights(seed):
     return layer.kernel.numpy()
 
 
-def test_equal_seeds_begin_with_equal_weights():
+def test_equal_seeds_give_equal_weights():
     np.testing.assert_array_equal(weights(7), weights(7))
     assert np.any(weights(7) != weights(8))
 
 
-def test_what_is_drawn_afterwards_is_what_would_have_been():
+def test_random_states_are_restored():
     def drawn(between):
         random.seed(1)
         np.random.seed(1)

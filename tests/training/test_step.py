@@ -1,4 +1,4 @@
-"""The step: the batch decides its result, not its division; and a number that is not finite changes nothing."""
+"""The training step: independent of the division of a batch; a non-finite number changes nothing."""
 
 import keras
 import numpy as np
@@ -44,7 +44,7 @@ def test_micro_batches_equal_the_whole_batch(make, clip_norm):
     assert_close(trained[0], trained[2])
 
 
-def test_updates_of_a_batch_equal_batches_of_their_size_and_their_records_are_joined(make):
+def test_updates_per_batch_equal_smaller_batches(make):
     for kind in ("BagOfTokens", "TwoTerms"):
         alone, loop, batches = make(kind=kind, batch_size=8)
         first = next(batches())
@@ -63,7 +63,7 @@ def test_updates_of_a_batch_equal_batches_of_their_size_and_their_records_are_jo
             assert losses[0] == pytest.approx(mean, rel=1e-5)
 
 
-def test_a_task_that_learns_from_sums_is_told_means_and_changed_by_sums(make):
+def test_sum_reduction_affects_gradients_but_not_reported_losses(make):
     rate = 1e-3
     plain, loop, batches = make(optimizer=Sgd(learning_rate=rate * 8, momentum=0.0))
     expected = loop(batches(), Counters(), limit=1, stop=False).records["loss"][0]
@@ -105,7 +105,7 @@ def test_a_term_may_be_missing_in_a_micro_batch_and_in_a_batch(make):
 
 
 @pytest.mark.parametrize("accumulation", [1, 4])
-def test_rows_that_were_looked_up_give_what_whole_tables_give(make, accumulation):
+def test_sparse_gradients_equal_dense_gradients(make, accumulation):
     trained = []
     for sparse_embeddings in (False, True):
         task, loop, batches = make(
@@ -119,7 +119,7 @@ def test_rows_that_were_looked_up_give_what_whole_tables_give(make, accumulation
     assert_close(*trained)
 
 
-def test_with_sparse_embeddings_a_row_that_is_not_looked_up_stays(make):
+def test_with_sparse_embeddings_other_rows_stay(make):
     task, loop, batches = make(optimizer=AdamW(learning_rate=0.1, weight_decay=0.5), sparse_embeddings=True)
     read = np.unique(next(batches())["token_ids"])
     before = weights(task)["embedding/embeddings"]
@@ -128,7 +128,7 @@ def test_with_sparse_embeddings_a_row_that_is_not_looked_up_stays(make):
     assert set(changed) <= set(read) and len(changed) >= len(read) - 1  # padding counts nothing
 
 
-def test_a_clipped_step_is_as_long_as_the_norm_allows(make):
+def test_clipping_limits_the_norm(make):
     task, loop, batches = make(optimizer=Sgd(learning_rate=1.0, momentum=0.0), clip_norm=0.01, options={"huge": 100.0})
     before = weights(task)
     call = loop(batches(), Counters(), limit=1, stop=False)
@@ -160,7 +160,7 @@ def test_float16_halves_its_scale_on_overflow_and_doubles_it_after_good_steps(ma
     assert (call.counters.loss_scale, call.counters.good_steps, call.counters.updates) == (32.0, 1, 7)
 
 
-def test_float16_trains_as_float32_nearly_does(make):
+def test_float16_trains_like_float32(make):
     results = []
     for precision in ("float32", "float16", "bfloat16"):
         task, loop, batches = make(on=Runtime(precision=precision, strategy="one_device").start())
@@ -170,7 +170,7 @@ def test_float16_trains_as_float32_nearly_does(make):
         np.testing.assert_allclose(result.records["loss"], results[0].records["loss"], rtol=0.02)
 
 
-def test_a_layer_that_keeps_statistics_of_batches_is_refused(make):
+def test_a_layer_with_batch_statistics_is_refused(make):
     task, loop, batches = make()
     norm = keras.layers.BatchNormalization(name="statistics")
     norm.build((None, 8))

@@ -1,4 +1,4 @@
-"""A whole run: what it writes, how it goes on, how it ends."""
+"""Training runs: files, resuming and the end of a run."""
 
 import json
 import os
@@ -16,13 +16,13 @@ from tfattn.training.callbacks import EarlyStopping
 from tfattn.training.checkpoints import Checkpoints, load_weights
 from tfattn.training.interruption import Stopped
 from tfattn.training.optimizers import AdamW
-from tfattn.training.prediction import predict
+from tfattn.training.prediction import Evaluator, predict
 from tfattn.training.trainer import Trainer
 
 
 @pytest.fixture
 def run(tiny, data, runtime, tmp_path):
-    """Trains a fresh task in the test's folder; returns it with the history."""
+    """Return a function that trains a new task in the test's folder."""
 
     def train(
         folder="run", *, kind="BagOfTokens", options=None, validate=True, fingerprint="", seed=7, rate=0.05, **settings
@@ -86,7 +86,7 @@ def test_validations_within_epochs_change_nothing_of_the_training(run, last_tens
     assert often.history[-1]["validation_loss"] == plain.history[-1]["validation_loss"]
 
 
-def test_of_validations_within_epochs_the_best_is_kept(run, tiny, monkeypatch):
+def test_the_best_of_validations_within_epochs_is_kept(run, tiny, monkeypatch):
     scores = iter([0.1, 0.9, 0.5, 0.5, 0.5])
     monkeypatch.setattr(tiny.BagOfTokens, "metrics_from", lambda *_: {"accuracy": next(scores)})
     done = run(validate_every=3, early_stopping=EarlyStopping(patience=3))
@@ -94,7 +94,7 @@ def test_of_validations_within_epochs_the_best_is_kept(run, tiny, monkeypatch):
     assert len(done.history) == 5
 
 
-def test_of_several_terms_the_history_tells_each(run):
+def test_the_history_has_each_term(run):
     for line in run(kind="TwoTerms", monitor="loss/norm").history:
         for prefix in ("", "validation_"):
             terms = line[f"{prefix}loss/label"] + line[f"{prefix}loss/norm"]
@@ -119,18 +119,20 @@ def test_a_finished_run_is_not_trained_again_but_gives_its_best_weights(run, run
 
 
 def test_the_best_weights_are_left_in_the_task(run, runtime, data, tiny, monkeypatch):
-    scores = iter([0.1, 0.9, 0.5, 0.8])
+    scores = iter([0.1, 0.9, 0.5, 0.8, 0.0])
     monkeypatch.setattr(tiny.BagOfTokens, "metrics_from", lambda *_: {"accuracy": next(scores)})
     done = run(epochs=4)
-    predictions, targets, _, loss = predict(done.task, tiny.read(data, "validation"), runtime)
+    validation = tiny.read(data, "validation")
+    loss = Evaluator(done.task, runtime)(validation)["loss"]
     assert loss == pytest.approx(done.history[1]["validation_loss"], rel=1e-6)
     assert loss != pytest.approx(done.history[3]["validation_loss"], rel=1e-3)
-    assert len(predictions["label_ids"]) == len(targets["label_ids"]) == 23
+    predicted = predict(done.task, validation, runtime)
+    assert len(predicted.values["label_ids"]) == len(predicted.targets["label_ids"]) == 23
     newest = Checkpoints(done.folder / "checkpoints").newest()
     assert newest.state["best"] == {"epoch": 2, "step": 14, "value": 0.9}
 
 
-def test_of_equal_epochs_the_one_with_the_lowest_loss_is_kept_and_shown(run, tiny, monkeypatch, capsys):
+def test_of_equal_epochs_the_lowest_loss_is_best(run, tiny, monkeypatch, capsys):
     monkeypatch.setattr(tiny.BagOfTokens, "metrics_from", lambda *_: {"accuracy": 0.5})
     done = run(epochs=3, keep_checkpoints=1)
     losses = [line["validation_loss"] for line in done.history]
@@ -144,7 +146,7 @@ def test_averages_are_evaluated_kept_and_left_in_the_task(run, runtime, data, ti
     done = run(epochs=2, averaging=averaging, monitor="loss")
     newest = Checkpoints(done.folder / "checkpoints").best()
     assert newest.holds("averages")
-    *_, loss = predict(done.task, tiny.read(data, "validation"), runtime)
+    loss = Evaluator(done.task, runtime)(tiny.read(data, "validation"))["loss"]
     assert loss == pytest.approx(min(line["validation_loss"] for line in done.history), rel=1e-6)
     other = tiny.BagOfTokens()
     load_weights(other, done.folder / "checkpoints")
@@ -161,7 +163,7 @@ def test_training_ends_early_when_nothing_improves(run, capsys):
     assert f"training ends after epoch {best + 3}" in capsys.readouterr().err
 
 
-def test_the_last_epoch_counts_where_none_is_to_be_chosen(run, tiny, monkeypatch):
+def test_selection_last_epoch_keeps_the_last_weights(run, tiny, monkeypatch):
     scores = iter([0.9, 0.1])
     monkeypatch.setattr(tiny.BagOfTokens, "metrics_from", lambda *_: {"accuracy": next(scores)})
     done = run(selection="last_epoch")
@@ -176,14 +178,14 @@ def test_without_validation_rows_the_last_epoch_is_the_best(run):
         run("other", validate=False, early_stopping=EarlyStopping())
 
 
-def test_an_unknown_metric_is_said_before_the_first_epoch(run, tmp_path):
+def test_an_unknown_metric_is_refused_before_the_first_epoch(run, tmp_path):
     with pytest.raises(ConfigError, match="no such metric: expected one of loss, accuracy, received acuracy") as caught:
         run(monitor="acuracy")
     assert caught.value.key == "monitor"
     assert not (tmp_path / "run" / "history.jsonl").exists()
 
 
-def test_layers_below_learn_at_a_lower_rate(tiny, runtime):
+def test_lower_layers_have_lower_rates(tiny, runtime):
     task = tiny.BagOfTokens()
     names = [variable.path for variable in task.trainable_weights]
     shares = dict(zip(names, Trainer(layer_decay=0.5).multipliers(task), strict=True))
@@ -197,9 +199,7 @@ def test_layers_below_learn_at_a_lower_rate(tiny, runtime):
     ("number", "averaging"),
     [(signal.SIGTERM, ExponentialMovingAverage(decay=0.5)), (signal.SIGINT, LastEpochs(epochs=2))],
 )
-def test_a_signal_saves_and_leaves_and_the_run_goes_on_exactly(
-    run, number, averaging, monkeypatch, last_tensors, capsys
-):
+def test_a_run_stopped_by_a_signal_resumes_exactly(run, number, averaging, monkeypatch, last_tensors, capsys):
     options = {"dropout": 0.3}
     whole = run("whole", options=options, steps_per_loop=1, averaging=averaging)
     handlers = [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)]
@@ -225,7 +225,7 @@ def test_a_signal_saves_and_leaves_and_the_run_goes_on_exactly(
     assert lines(rest.folder) == rest.history
 
 
-def test_a_history_ahead_of_the_checkpoint_is_cut_back(run):
+def test_a_history_ahead_of_the_checkpoint_is_truncated(run):
     done = run(epochs=1)
     with open(done.folder / "history.jsonl", "a") as file:
         file.write('{"epoch": 2}\n')

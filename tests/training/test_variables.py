@@ -1,4 +1,4 @@
-"""Variables by path: what does not fit is refused."""
+"""Variables by path: mismatches are refused."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from tfattn.errors import CheckpointError
 from tfattn.training.variables import assign
 
 
-def test_what_does_not_fit_is_named_and_nothing_is_assigned():
+def test_mismatches_are_listed_and_nothing_is_assigned():
     variable = tf.Variable([[1.0, 2.0]])
     other = tf.Variable([5.0])
     with pytest.raises(CheckpointError) as caught:

@@ -1,4 +1,4 @@
-"""Local workers, here tiny scripts: started as one cluster, watched, ended and started again together."""
+"""Local workers (tiny scripts): start, restart and end of a cluster."""
 
 import json
 import os
@@ -17,7 +17,7 @@ HEAD = "import json, os, signal, sys, time; index = json.loads(os.environ['TF_CO
 
 @pytest.fixture
 def script(tmp_path, monkeypatch):
-    """Writes a worker that knows its index, and returns the command that runs it."""
+    """Return a function that writes a worker script and returns its command."""
     monkeypatch.chdir(tmp_path)
 
     def write(body):
@@ -27,7 +27,7 @@ def script(tmp_path, monkeypatch):
     return write
 
 
-def test_workers_know_each_other(script, tmp_path):
+def test_workers_have_the_same_cluster(script, tmp_path):
     command = script("open(f'seen-{index}', 'w').write(os.environ['TF_CONFIG'])")
     assert start_workers(3, command) == 0
     seen = [json.loads((tmp_path / f"seen-{index}").read_text()) for index in range(3)]
@@ -36,7 +36,7 @@ def test_workers_know_each_other(script, tmp_path):
     assert all(each["cluster"] == seen[0]["cluster"] for each in seen)
 
 
-def test_a_killed_worker_ends_the_others_and_all_start_again(script, tmp_path, capfd):
+def test_a_killed_worker_restarts_all(script, tmp_path, capfd):
     command = script(
         "again = os.path.exists('killed')\n"
         "if index == 1 and not again: open('killed', 'w'); os.kill(os.getpid(), 9)\n"
@@ -45,16 +45,16 @@ def test_a_killed_worker_ends_the_others_and_all_start_again(script, tmp_path, c
     begin = time.monotonic()
     assert start_workers(2, command) == 0
     assert time.monotonic() - begin < 20
-    assert "worker 1 was ended by signal 9: all start again (1 of 3)" in capfd.readouterr().err
+    assert "worker 1 was ended by signal 9: all workers restart (1 of 3)" in capfd.readouterr().err
 
 
-def test_workers_that_are_killed_again_and_again_are_given_up(script, tmp_path):
+def test_restarts_are_limited(script, tmp_path):
     command = script("open(f'start-{time.time_ns()}', 'w'); os.kill(os.getpid(), 9)")
     assert start_workers(1, command, restarts=2) == 128 + 9
     assert len(list(tmp_path.glob("start-*"))) == 3
 
 
-def test_an_error_that_a_worker_tells_is_shown_and_not_tried_again(script, tmp_path, capfd):
+def test_a_reported_error_is_shown_without_restart(script, tmp_path, capfd):
     command = script("open(f'start-{index}-{time.time_ns()}', 'w')\nif index: sys.exit('no such file')\ntime.sleep(60)")
     assert start_workers(2, command) == 1
     assert len(list(tmp_path.glob("start-1-*"))) == 1
@@ -77,7 +77,7 @@ def test_a_failed_worker_is_shown_by_its_reason_alone(script, capfd, body, told)
     assert ("IndexError: list index out of range" in shown) == ("Traceback" in told)
 
 
-def test_of_a_killed_worker_the_signal_is_the_reason(script, capfd):
+def test_the_reason_of_a_killed_worker_is_the_signal(script, capfd):
     command = script("if index: print('E0000 cuda', flush=True); os.kill(os.getpid(), 9)\ntime.sleep(60)")
     start_workers(2, command, restarts=1)
     shown = capfd.readouterr().err
@@ -85,7 +85,7 @@ def test_of_a_killed_worker_the_signal_is_the_reason(script, capfd):
 
 
 def test_a_worker_that_does_not_end_by_itself_is_killed(script, tmp_path, monkeypatch):
-    monkeypatch.setattr(workers, "GRACE", 0.5)
+    monkeypatch.setattr(workers, "GRACE_PERIOD", 0.5)
     command = script(
         "signal.signal(15, signal.SIG_IGN)\nopen(f'pid-{index}', 'w').write(str(os.getpid()))\n"
         "while index and not os.path.exists('pid-0'): time.sleep(0.01)\n"
@@ -97,7 +97,7 @@ def test_a_worker_that_does_not_end_by_itself_is_killed(script, tmp_path, monkey
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_signal_is_passed_on_and_all_may_leave_in_order(script, tmp_path, number, status):
+def test_signals_are_passed_on(script, tmp_path, number, status):
     command = script(
         "def leave(number, frame): time.sleep(0.5); open(f'saved-{index}', 'w'); sys.exit(128 + number)\n"
         "signal.signal(15, leave); signal.signal(2, leave); open(f'ready-{index}', 'w'); time.sleep(60)"

@@ -1,4 +1,4 @@
-"""Tiny tasks on 53 short rows; as a script, training runs in a process of their own.
+"""Tiny tasks on 53 short rows; as a script, training runs in a separate process.
 
     python tiny.py SETTINGS.json
 
@@ -48,7 +48,7 @@ FEATURES = {
 
 
 class BagOfTokens(Task):
-    """Classifies the mean of token vectors: a task that compiles in an instant.
+    """A classifier of the mean of token vectors, which compiles quickly.
 
     `poison` is a token whose rows have a loss that is not a number; `huge` multiplies the loss.
     """
@@ -98,7 +98,7 @@ class BagOfTokens(Task):
 
 
 class TwoTerms(BagOfTokens):
-    """Besides keeps the logits of one label small: a second term, whose elements are others."""
+    """The same with a second loss term, on other elements, which keeps the logits of a label small."""
 
     loss_names = ("label", "norm")
 
@@ -111,7 +111,7 @@ class TwoTerms(BagOfTokens):
 
 
 def build_bert(*, dropout: float = 0.0) -> Classification:
-    """A built classifier with attention; call it in the scope of a runtime."""
+    """Build a classifier with attention; call it in the scope of a runtime."""
     encoder = Bert(
         vocabulary_size=TOKENS,
         hidden_dim=16,
@@ -128,7 +128,7 @@ TASKS = {"bert": build_bert, "bag": BagOfTokens, "two terms": TwoTerms}
 
 
 def write_rows(folder: Path) -> Path:
-    """Rows of tokens that betray their label."""
+    """Write rows of tokens that determine their label."""
     splits = {}
     random = np.random.default_rng(0)
     with files.atomic_folder(folder, features=described(FEATURES), splits=splits) as new:
@@ -143,12 +143,12 @@ def write_rows(folder: Path) -> Path:
 
 
 def read(folder: str | Path, split: str, *, batch_size: int = 8) -> Reader:
-    """A reader of what `write_rows` wrote."""
+    """Return a reader of the rows of `write_rows`."""
     return Reader(folder, split, batching=Batching(batch_size=batch_size), seed=5, shuffle=split == "train")
 
 
 def build_trainer(settings: dict[str, Any]) -> Trainer:
-    """A trainer from plain values."""
+    """Build a trainer from plain values."""
     parts = {
         key: registry.find(group, settings[key][0])(**settings[key][1])
         for key, group in PARTS.items()
@@ -158,7 +158,7 @@ def build_trainer(settings: dict[str, Any]) -> Trainer:
 
 
 def main(settings: dict[str, Any]) -> None:
-    """All runs of the settings, one after another, in this process."""
+    """Make all runs of the settings in this process."""
     seed = settings.get("seed", 7)
     runtime = Runtime(
         precision=settings.get("precision", "float32"),

@@ -90,10 +90,10 @@ def test_a_map_is_drawn(command, tmp_path):
         (["analogy", "words.txt", "king", "man"], "this is no sum of words: .* received king man"),
         (["word-similarity", "words.txt", "questions.txt"], "questions.txt:2: the line is no pair of words"),
         (["word-analogies", "words.txt", "pairs.csv"], "pairs.csv:1: the line is no question"),
-        (["vectors", "words.txt", "out.npy"], "out.npy: the suffix stands for no format"),
+        (["vectors", "words.txt", "out.npy"], "out.npy: unknown file format"),
         (["vectors", "words.txt", "saved_models"], "saved_models: something else stands there"),
         (["word-map", "words.txt", "king", "queen"], "too few words for a map"),
-        (["word-map", "words.txt", *WORDS, "--output", "map.gif"], "map.gif: the suffix stands for no format"),
+        (["word-map", "words.txt", *WORDS, "--output", "map.gif"], "map.gif: unknown file format"),
     ],
 )
 def test_what_cannot_be_is_one_clear_line_and_nothing_is_written(command, tmp_path, arguments, message):

@@ -71,7 +71,7 @@ def test_pairs_of_columns_are_read_together(command):
             "pairs.tsv:1: there is no column for the input `text`: expected Description",
         ),
         (["mine", "--input", "pairs.tsv", "--columns", "a,b,c"], "texts are read alone, or in pairs"),
-        (["mine", "--output", "a.txt"], "a.txt: the suffix stands for no format: expected one of .jsonl, .npy"),
+        (["mine", "--output", "a.txt"], "a.txt: unknown file format: expected one of .jsonl, .npy"),
         (["mine", "--output", "a.npy"], "`--pooling mean` makes one of each"),
         (["mine", "--output", "file/a.jsonl"], "file/a.jsonl: cannot write here"),
         (["mine", "--max-length", "17"], "no sequences of this length: expected at most 16, received 17"),
@@ -91,4 +91,4 @@ def test_what_cannot_be_is_one_clear_line_and_nothing_is_written(command, tmp_pa
 
 def test_layers_that_are_no_numbers(command):
     answer = command("features", "mine", "--input", "texts.txt", "--layers", "top")
-    assert answer.status == 2 and "whole numbers with commas between" in answer.errors
+    assert answer.status == 2 and "expected integers separated by commas" in answer.errors

@@ -70,5 +70,5 @@ def test_files_that_cannot_hold_them():
     vector_files.check("a.npy", "mean")
     with pytest.raises(ConfigError, match="a.npy: .* fill no array.*`--pooling mean` makes one"):
         vector_files.check("a.npy", "none")
-    with pytest.raises(ConfigError, match=r"a.h5: the suffix stands for no format: expected one of .jsonl, .npy"):
+    with pytest.raises(ConfigError, match=r"a.h5: unknown file format: expected one of .jsonl, .npy"):
         vector_files.check("a.h5", "mean")

@@ -1,4 +1,4 @@
-"""The command line: it parses, calls a stage and prints. Nothing heavy is imported before a command needs it."""
+"""The command line: parses arguments, calls a stage and prints. Heavy modules are imported only by their commands."""
 
 from tfattn.cli.program import app, main
 

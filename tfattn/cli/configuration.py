@@ -1,4 +1,4 @@
-"""The commands that check, show and explain configurations."""
+"""Commands that check, show and explain configurations."""
 
 import json
 from typing import Annotated
@@ -7,24 +7,22 @@ import typer
 
 from tfattn import catalog, registry
 from tfattn.cli import loading
-from tfattn.cli.options import Overrides, Pipeline, Plugins
+from tfattn.cli.pipelines import Overrides, Pipeline, Plugins
 from tfattn.errors import ConfigError
 
 LISTS = (*catalog.CATALOGS, "targets", "examples", "sections")
 
 app = typer.Typer()
 
-Deep = Annotated[
-    bool, typer.Option("--deep", help="Build all parts too, as a stage does before it starts; takes seconds.")
-]
+Deep = Annotated[bool, typer.Option("--deep", help="Also build all parts, as each stage does first; takes seconds.")]
 
 
 @app.command()
 def check(pipeline: Pipeline, set: Overrides = None, plugin: Plugins = None, deep: Deep = False) -> None:
-    """Check a pipeline file; every error at once, each with file:line:column.
+    """Check a pipeline file and print all errors, each with file:line:column.
 
-    It looks at keys, names, types and bounds, and at keys that have to go together. With --deep it also builds all
-    parts: whether columns have their fields, parts are for each other, metrics exist, and weights fit into memory.
+    Checks keys, names, types, bounds and relations between keys. With --deep it also builds all parts, and checks the
+    fields of columns, the combination of parts, the metrics and the memory of the weights.
     """
     if deep:
         loading.stages(plugin)
@@ -39,7 +37,7 @@ def check(pipeline: Pipeline, set: Overrides = None, plugin: Plugins = None, dee
 
 @app.command()
 def show(pipeline: Pipeline, set: Overrides = None, plugin: Plugins = None) -> None:
-    """Print the resolved configuration, each value with where it came from."""
+    """Print the resolved configuration, each value with its origin."""
     loading.register(plugin)
     from tfattn.config.show import to_yaml
 
@@ -49,25 +47,25 @@ def show(pipeline: Pipeline, set: Overrides = None, plugin: Plugins = None) -> N
 @app.command("list")
 def list_(
     kind: Annotated[str, typer.Argument(help=f"One of: {', '.join(LISTS)}.")],
-    name: Annotated[str | None, typer.Argument(help="Show the keys of this one.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Show the keys of this entry.")] = None,
     plugin: Plugins = None,
 ) -> None:
-    """List what a configuration can name; with a name, the keys that it takes."""
+    """List the entries of a catalog; with a name, the keys of the entry."""
     loading.register(plugin)
     if kind not in LISTS:
-        raise ConfigError("no such list", expected=f"one of {', '.join(LISTS)}", received=kind)
+        raise ConfigError("unknown catalog", expected=f"one of {', '.join(LISTS)}", received=kind)
     if name is None:
         for entry in registry.names(kind):
             print(f"{entry:<24} {_summary(kind, entry)}")
         return
     from tfattn.config.show import key_lines
 
-    print("\n".join(key_lines(kind, name)) or "It takes no keys.")
+    print("\n".join(key_lines(kind, name)) or "The section has no keys.")
 
 
 @app.command()
 def schema() -> None:
-    """Print the JSON Schema of pipeline files, for completion and checks in an editor."""
+    """Print the JSON Schema of pipeline files, for completion and validation in editors."""
     from tfattn.config.show import json_schema
 
     print(json.dumps(json_schema(), indent=2))
@@ -78,5 +76,5 @@ def _summary(kind: str, name: str) -> str:
 
     try:
         return summary(kind, name)
-    except ConfigError as error:  # one broken plugin does not hide the others
+    except ConfigError as error:  # a broken plugin must not hide other entries
         return f"cannot be used: {error}"

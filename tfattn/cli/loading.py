@@ -1,4 +1,4 @@
-"""What commands import when they run, and not before: TensorFlow takes seconds."""
+"""Deferred imports of commands: importing TensorFlow takes seconds."""
 
 import sys
 from pathlib import Path
@@ -8,19 +8,19 @@ from tfattn import registry
 
 
 def stages(plugins: list[str] | None = None) -> Any:
-    """Import the stages, with the user's own classes in the catalog."""
+    """Import the stages, and register and import the user's plugins."""
     stages = with_tensorflow("tfattn.stages")
     for entry in register(plugins):
-        registry.find(*entry)  # not only when it is needed, which may be after hours of training
+        registry.find(*entry)  # now, so that errors do not appear after hours of training
     return stages
 
 
 def register(plugins: list[str] | None) -> list[tuple[str, str]]:
-    """Put the user's own classes into the catalog; what their text says to be wrong is said at once."""
+    """Register the user's plugins in the catalog, and check their signatures."""
     from tfattn.config.constructors import constructor
 
     if plugins:
-        sys.path.insert(0, "")  # they may stand in the current folder
+        sys.path.insert(0, "")  # plugins may be in the current folder
     entries = [registry.register(plugin) for plugin in plugins or ()]
     for entry in entries:
         constructor(*entry)
@@ -28,22 +28,22 @@ def register(plugins: list[str] | None) -> list[tuple[str, str]]:
 
 
 def resolved(pipeline: Path, overrides: list[str] | None) -> Any:
-    """Read and check a pipeline file, without building its parts."""
+    """Resolve and check a pipeline file, without building its parts."""
     from tfattn.config.resolve import resolve
 
     return resolve(pipeline, overrides)
 
 
 def serving() -> Any:
-    """Import the commands that need no pipeline, and nothing of what trains."""
+    """Import the commands of serving, without training."""
     from tfattn.serving import commands
 
     return commands
 
 
 def with_tensorflow(module: str) -> Any:
-    """Import a module that needs TensorFlow, and hide what its libraries say as they are loaded."""
-    import tfattn.console  # noqa: F401 (it looks at standard error as it is made: not while that is hidden)
+    """Import a module that needs TensorFlow, and hide the messages of its libraries."""
+    import tfattn.console  # noqa: F401 (before standard error is hidden, because it inspects standard error)
     from tfattn import native
 
     return native.with_tensorflow(module)

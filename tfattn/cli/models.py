@@ -1,4 +1,4 @@
-"""The commands that ask, draw, serve and check models."""
+"""Commands that use models: predictions, features, attention, serving and conformance."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,20 +12,22 @@ app = typer.Typer()
 
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Such as rest_port=9000; all: tfattn list sections serving."),
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="A setting, such as rest_port=9000; see tfattn list sections serving."
+    ),
 ]
-Folder = Annotated[Path, typer.Option("--folder", help="Where exports stand.")]
+Folder = Annotated[Path, typer.Option("--folder", help="The folder of exports.")]
 TokenFile = Annotated[
-    Path | None, typer.Option("--token-file", help="A file with the bearer token that the server asks for.")
+    Path | None, typer.Option("--token-file", help="A file with the bearer token that the server requires.")
 ]
 
 
 def _numbers(text: str) -> list[int]:
-    """Read whole numbers with commas between."""
+    """Parse integers that are separated by commas."""
     try:
         return [int(number) for number in text.split(",")]
     except ValueError:
-        raise typer.BadParameter("whole numbers with commas between, such as -1,-2") from None
+        raise typer.BadParameter("expected integers separated by commas, such as -1,-2") from None
 
 
 @app.command()
@@ -39,56 +41,52 @@ def predict(
     ],
     input: Annotated[str, typer.Option("--input", help="Text lines, csv, tsv, jsonl, ...; - is standard input.")] = "-",
     output: Annotated[
-        str, typer.Option("--output", help=".jsonl, .csv or .tsv, or .txt for texts alone; - is standard output.")
+        str, typer.Option("--output", help=".jsonl, .csv, .tsv, or .txt for texts only; - is standard output.")
     ] = "-",
     format: Annotated[
         InputKind | None,
-        typer.Option("--format", help="How to read the input, where neither its suffix nor the training file tells."),
+        typer.Option("--format", help="The input format, if neither the suffix nor the training file determines it."),
     ] = None,
     batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Rows in a batch.")] = 64,
     arrays: Annotated[
-        bool, typer.Option("--arrays", help="Write arrays, such as vectors, to csv and tsv as well; jsonl has them.")
+        bool, typer.Option("--arrays", help="Also write arrays, such as vectors, to csv and tsv; jsonl has them.")
     ] = False,
     folder: Folder = Path("saved_models"),
     token_file: TokenFile = None,
     allow_operation: Annotated[
         list[str] | None,
-        typer.Option(
-            "--allow-operation", metavar="NAME", help="Load an export that has this operation, such as ReadFile."
-        ),
+        typer.Option("--allow-operation", metavar="NAME", help="Allow an operation in the export, such as ReadFile."),
     ] = None,
 ) -> None:
-    """Answer a file of inputs from an export or a server, a line for each row."""
+    """Predict the rows of a file with an export or a server."""
     options = {"format": format, "arrays": arrays, "batch_size": batch_size, "folder": folder, "token_file": token_file}
     loading.serving().predict(model, input, output, allow_operations=allow_operation or (), **options)
 
 
-app.command("translate", help="Translate a file or standard input: `tfattn predict` under another name.")(predict)
+app.command("translate", help="Translate a file or standard input: an alias of `tfattn predict`.")(predict)
 
 
 @app.command("fill-mask")
 def fill_mask(
-    model: Annotated[str, typer.Argument(help="A masked language model: as `tfattn predict` takes it.")],
+    model: Annotated[str, typer.Argument(help="A masked language model: see `tfattn predict`.")],
     text: Annotated[str, typer.Argument(help='A text with [MASK] in it, such as "The man went to the [MASK] ."')],
-    top_k: Annotated[
-        int, typer.Option("--top-k", min=1, max=10, help="How many tokens to show; an export tells ten.")
-    ] = 5,
+    top_k: Annotated[int, typer.Option("--top-k", min=1, max=10, help="The number of tokens to show, at most 10.")] = 5,
     folder: Folder = Path("saved_models"),
     token_file: TokenFile = None,
 ) -> None:
-    """Tell what [MASK] may stand for in a text, with probabilities."""
+    """Print the most likely tokens for [MASK] in a text, with probabilities."""
     loading.serving().fill_mask(model, text, top_k=top_k, folder=folder, token_file=token_file, print=_print)
 
 
 @app.command()
 def glue(
     task: Annotated[str, typer.Argument(help="CoLA, SST-2, MRPC, STS-B, QQP, MNLI-m, MNLI-mm, QNLI, RTE, WNLI or AX.")],
-    model: Annotated[str, typer.Argument(help="An export or a server's model that is trained on it, as of predict.")],
-    input: Annotated[str, typer.Option("--input", help="The task's test file, as it comes: test.tsv.")],
-    output: Annotated[Path, typer.Option("--output", help="The folder for what is sent in.")] = Path("glue"),
+    model: Annotated[str, typer.Argument(help="An export or a server's model for the task: see `tfattn predict`.")],
+    input: Annotated[str, typer.Option("--input", help="The task's unchanged test file: test.tsv.")],
+    output: Annotated[Path, typer.Option("--output", help="The folder for the submission.")] = Path("glue"),
     folder: Folder = Path("saved_models"),
 ) -> None:
-    """Predict a test file of GLUE, and write the predictions as its website takes them."""
+    """Predict a test file of GLUE, and write a submission for its website."""
     loading.serving().glue(model, task, input, output, folder=folder, print=_print)
 
 
@@ -96,11 +94,11 @@ def glue(
 def features(
     model: Annotated[
         str,
-        typer.Argument(help="A published encoder (minilm), a folder of weights, or an export by its name or folder."),
+        typer.Argument(help="A pretrained encoder (minilm), a folder of weights, or an export by its name or folder."),
     ],
     input: Annotated[str, typer.Option("--input", help="Text lines, csv, tsv, jsonl, ...; - is standard input.")] = "-",
     output: Annotated[
-        str, typer.Option("--output", help=".jsonl, or .npy for one vector of each text; - is standard output.")
+        str, typer.Option("--output", help=".jsonl, or .npy for a vector per text; - is standard output.")
     ] = "-",
     layers: Annotated[
         Any,
@@ -108,31 +106,31 @@ def features(
             "--layers",
             parser=_numbers,
             metavar="NUMBERS",
-            help="Which, such as -1,-2: -1 is the topmost. By default -1,-2,-3,-4 of tokens, -1 of texts.",
+            help="Layers, such as -1,-2; -1 is the top layer. By default -1,-2,-3,-4 for tokens, -1 for texts.",
         ),
     ] = None,
     pooling: Annotated[
         Literal["none", "mean", "cls", "pooler"],
-        typer.Option("--pooling", help="How the tokens of a text become one vector; none gives the vectors of tokens."),
+        typer.Option("--pooling", help="The pooling of tokens into a vector per text; none writes vectors of tokens."),
     ] = "none",
-    normalize: Annotated[bool, typer.Option("--normalize", help="Bring each vector to length 1.")] = False,
+    normalize: Annotated[bool, typer.Option("--normalize", help="Scale each vector to length 1.")] = False,
     columns: Annotated[
-        str | None, typer.Option("--columns", help="The column of the texts, or two for pairs, with a comma between.")
+        str | None, typer.Option("--columns", help="The column of the texts, or two for pairs, separated by a comma.")
     ] = None,
     format: Annotated[
         InputKind | None,
-        typer.Option("--format", help="How to read the input, where its suffix does not tell."),
+        typer.Option("--format", help="The input format, if the suffix does not determine it."),
     ] = None,
     max_length: Annotated[
-        int | None, typer.Option("--max-length", min=5, help="Tokens of the longest text; of others the end is cut.")
+        int | None, typer.Option("--max-length", min=5, help="The maximum number of tokens; longer texts are cut.")
     ] = None,
     max_tokens: Annotated[int, typer.Option("--max-tokens", min=1, help="Tokens in a batch, with padding.")] = 2048,
     precision: Annotated[
-        Literal["float32", "bfloat16"], typer.Option("--precision", help="In which the encoder computes.")
+        Literal["float32", "bfloat16"], typer.Option("--precision", help="The precision of the encoder.")
     ] = "float32",
     folder: Folder = Path("saved_models"),
 ) -> None:
-    """Write the vectors that an encoder makes of texts: of their tokens, or one of each text."""
+    """Write the vectors of an encoder for texts: a vector per token or per text."""
     loading.with_tensorflow("tfattn.inference").features(
         model,
         input,
@@ -154,28 +152,32 @@ def attention(
     model: Annotated[
         str,
         typer.Argument(
-            help="An export's folder or its name under saved_models/, a run's folder, a published model (minilm, "
+            help="An export's folder or its name under saved_models/, a run's folder, a pretrained model (minilm, "
             "smollm2), a folder of weights, or http://HOST:PORT/MODEL on a server."
         ),
     ],
-    text: Annotated[str | None, typer.Option("--text", help="What it reads; of a pair of texts the first.")] = None,
+    text: Annotated[str | None, typer.Option("--text", help="The text, or the first text of a pair.")] = None,
     text_b: Annotated[str | None, typer.Option("--text-b", help="The second text of a pair.")] = None,
     target: Annotated[
-        str | None, typer.Option("--target", help="What a translator is to write; by default what it writes by itself.")
+        str | None, typer.Option("--target", help="The target text of a translator; by default its own output.")
     ] = None,
     row: Annotated[
         str | None, typer.Option("--row", help="A row of a table: JSON, or a line of csv in the model's order.")
     ] = None,
-    image: Annotated[Path | None, typer.Option("--image", help="Of a model of images, the file of one.")] = None,
+    image: Annotated[Path | None, typer.Option("--image", help="An image file, for a model of images.")] = None,
     output: Annotated[
-        Path, typer.Option("--output", help=".html for a page; .png, .svg or .pdf for one picture.")
+        Path, typer.Option("--output", help=".html for a page; .png, .svg or .pdf for a picture.")
     ] = Path("attention.html"),
-    layer: Annotated[int | None, typer.Option("--layer", min=1, help="Of a picture; by default all of them.")] = None,
-    head: Annotated[int | None, typer.Option("--head", min=1, help="Of a picture; by default their mean.")] = None,
+    layer: Annotated[
+        int | None, typer.Option("--layer", min=1, help="The layer of a picture; by default all layers.")
+    ] = None,
+    head: Annotated[
+        int | None, typer.Option("--head", min=1, help="The head of a picture; by default the mean of all heads.")
+    ] = None,
     folder: Folder = Path("saved_models"),
     token_file: TokenFile = None,
 ) -> None:
-    """Show what a model looks at: a page with all layers and heads, or one picture."""
+    """Draw the attention of a model: a page with all layers and heads, or a picture."""
     looking = loading.with_tensorflow("tfattn.attention.looking")
     looking.check(output, layer=layer, head=head)
     options = {"target": target, "row": row, "image": image, "folder": folder, "token_file": token_file}
@@ -185,16 +187,16 @@ def attention(
 @app.command()
 def serve(
     models: Annotated[
-        str, typer.Argument(help="A folder of exported models, one model's folder or name, or a models.config.")
+        str, typer.Argument(help="A folder of exported models, a model's folder or name, or a models.config.")
     ] = "saved_models",
     engine: Annotated[
         Literal["auto", "builtin", "tensorflow_model_server"],
-        typer.Option("--engine", help="Which server; auto takes tensorflow_model_server where it is installed."),
+        typer.Option("--engine", help="The server; auto uses tensorflow_model_server if it is installed."),
     ] = "auto",
     config: Annotated[Path | None, typer.Option("--config", help="A YAML file of settings.")] = None,
     set: Settings = None,
 ) -> None:
-    """Serve exports over REST and gRPC, as TF Serving does; a page to try them is at the REST address."""
+    """Serve exports over REST and gRPC like TF Serving, with a page for trying them at the REST address."""
     loading.serving().serve(models, with_engine=engine, config=config, overrides=set, print=_print)
 
 
@@ -203,20 +205,23 @@ def conformance(
     rest: Annotated[
         str | None, typer.Option("--rest", help="A server's REST address, such as http://127.0.0.1:8501.")
     ] = None,
-    grpc: Annotated[str | None, typer.Option("--grpc", help="Its gRPC address, such as 127.0.0.1:8500.")] = None,
+    grpc: Annotated[
+        str | None, typer.Option("--grpc", help="The server's gRPC address, such as 127.0.0.1:8500.")
+    ] = None,
     models: Annotated[
-        Path | None, typer.Option("--models", help="The folder that it serves; versions in it come and go.")
+        Path | None,
+        typer.Option("--models", help="The folder of the server's models; the check changes versions in it."),
     ] = None,
     write_models: Annotated[
-        Path | None, typer.Option("--write-models", help="Only write the models that it must serve to this folder.")
+        Path | None, typer.Option("--write-models", help="Only write the models that the server must serve here.")
     ] = None,
     engine: Annotated[
         Literal["builtin", "tensorflow_model_server"],
-        typer.Option("--engine", help="Which server to start and check where no address is given."),
+        typer.Option("--engine", help="The server to start and check if no address is given."),
     ] = "builtin",
     set: Settings = None,
 ) -> None:
-    """Check a server against what TF Serving answers, line by line; without an address, one that is started for it."""
+    """Check that a server answers like TF Serving; without an address, a server is started."""
     serving = loading.serving()
     if write_models is not None:
         serving.write_models(write_models)
@@ -227,5 +232,5 @@ def conformance(
 
 
 def _print(line: str) -> None:
-    """Print a line at once, whoever reads it."""
+    """Print a line and flush the output."""
     print(line, flush=True)

@@ -1,4 +1,4 @@
-"""The commands that take a pipeline to a served model, stage by stage."""
+"""Commands that run the stages of a pipeline, and their common options."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,12 +6,19 @@ from typing import Annotated
 import typer
 
 from tfattn.cli import loading
-from tfattn.cli.options import Overrides, Pipeline, Plugins
 
 app = typer.Typer()
 
+Pipeline = Annotated[Path, typer.Argument(help="A pipeline file, such as pipelines/factory_reports.yaml.")]
+Overrides = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override any key, such as training.epochs=3.")
+]
+Plugins = Annotated[
+    list[str] | None,
+    typer.Option("--plugin", metavar="MODULE:CLASS", help="Your own part, as CATALOG.NAME=MODULE:CLASS."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Run the stage even if nothing has changed since it last ran.")]
-Workers = Annotated[int, typer.Option("--workers", min=1, help="Start this many local processes that train together.")]
+Workers = Annotated[int, typer.Option("--workers", min=1, help="The number of local training processes.")]
 
 
 @app.command()
@@ -25,7 +32,7 @@ def run(
 
 @app.command()
 def prepare(pipeline: Pipeline, set: Overrides = None, force: Force = False, plugin: Plugins = None) -> None:
-    """Read and check the raw data, split it, make the vocabulary, write TFRecords."""
+    """Read, check and split the raw data, create the vocabulary, and write TFRecords."""
     stages = loading.stages(plugin)
     stages.run(stages.open_run(pipeline, set), "prepare", force=force)
 
@@ -34,23 +41,26 @@ def prepare(pipeline: Pipeline, set: Overrides = None, force: Force = False, plu
 def train(
     pipeline: Pipeline, set: Overrides = None, force: Force = False, plugin: Plugins = None, workers: Workers = 1
 ) -> None:
-    """Train, from the last checkpoint where there is one."""
+    """Train, from the last checkpoint if there is one."""
     stages = loading.stages(plugin)
     stages.run(stages.open_run(pipeline, set), "train", force=force, workers=workers)
 
 
 @app.command()
 def evaluate(pipeline: Pipeline, set: Overrides = None, force: Force = False, plugin: Plugins = None) -> None:
-    """Measure the best checkpoint: metrics.json, plots, report.html."""
+    """Evaluate the best checkpoint: metrics.json, plots, report.html."""
     stages = loading.stages(plugin)
     stages.run(stages.open_run(pipeline, set), "evaluate", force=force)
 
 
 @app.command()
 def compare(
-    comparison: Annotated[Path, typer.Argument(help="Its file, such as configs/comparisons/transformer_parts.yaml.")],
+    comparison: Annotated[
+        Path, typer.Argument(help="A comparison file, such as configs/comparisons/transformer_parts.yaml.")
+    ],
     set: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override any key of it, such as seeds=1.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the comparison, such as seeds=1."),
     ] = None,
     plugin: Plugins = None,
 ) -> None:
@@ -61,6 +71,6 @@ def compare(
 
 @app.command()
 def export(pipeline: Pipeline, set: Overrides = None, force: Force = False, plugin: Plugins = None) -> None:
-    """Write the SavedModel and prove that it answers as the trained model does."""
+    """Write the SavedModel and check that it predicts like the trained model."""
     stages = loading.stages(plugin)
     stages.run(stages.open_run(pipeline, set), "export", force=force)

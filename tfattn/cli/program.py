@@ -1,4 +1,4 @@
-"""The program: all commands in the order of its help, and what is said where one fails."""
+"""The program: all commands in the order of the help, and the handling of errors."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tfattn import __version__
-from tfattn.cli import configuration, data, models, pipelines, words, writing
+from tfattn.cli import configuration, data, generation, models, pipelines, word_vectors
 from tfattn.errors import ConfigError, TfattnError
 
 app = typer.Typer(
@@ -20,7 +20,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for group in (pipelines, models, words, writing, data, configuration):
+for group in (pipelines, models, word_vectors, generation, data, configuration):
     app.add_typer(group.app)
 
 
@@ -32,12 +32,11 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
 
 
 def main() -> None:
-    """Run a command: one clear line instead of a traceback where the user can mend it."""
-    # What goes wrong comes as an exception. TensorFlow's log calls more than that an error, such as that there is no
-    # GPU, or that oneDNN has no kernel for a type.
+    """Run a command; errors that the user can fix are printed as a line instead of a traceback."""
+    # Real errors are exceptions. TensorFlow also logs as errors that there is no GPU, or no oneDNN kernel for a type.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
-    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")  # processes are started anew, never forked
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")  # processes are spawned, never forked
     try:
         app()
     except TfattnError as error:

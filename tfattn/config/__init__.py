@@ -1,1 +1,1 @@
-"""YAML in, checked values and built objects out: types, reader, schema, builder."""
+"""Configuration: reads YAML, validates it against the signatures of classes, and builds the objects."""

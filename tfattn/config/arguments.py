@@ -1,4 +1,4 @@
-"""One keyword argument of a constructor, as a key of its YAML section: its type, default and explanation."""
+"""A keyword argument of a constructor as a key of its YAML section: type, default and explanation."""
 
 import contextlib
 import functools
@@ -15,7 +15,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from tfattn.config.relations import Relation
 from tfattn.config.types import GivenMark, Mark
-from tfattn.config.wording import described
+from tfattn.config.wording import describe_type
 
 REQUIRED = inspect.Parameter.empty
 
@@ -24,16 +24,16 @@ _FINITE = ConfigDict(allow_inf_nan=False)
 
 @dataclass(frozen=True)
 class Argument:
-    """One keyword argument of a constructor.
+    """A keyword argument of a constructor.
 
     Attributes:
-        name: its name, the key in YAML.
-        annotation: its type without the marks of config/types.py.
-        default: its default, or REQUIRED.
-        help: its line under `Args:`.
+        name: the key in YAML.
+        annotation: the type without the marks of config/types.py.
+        default: the default, or REQUIRED.
+        help: the explanation under `Args:`.
         nested: the mark of a nested section, or None for a plain value.
-        given: its mark where the program fills it in, or None.
-        relations: how it goes together with other keys of its section.
+        given: the mark of an argument that the program fills in, else None.
+        relations: constraints between this key and other keys of its section.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Argument:
 
     @functools.cached_property
     def in_file(self) -> bool:
-        """Whether a YAML file may state it: what only the program knows, and objects, cannot be written down."""
+        """Whether a YAML file may set the argument: objects and values that only the program knows have no key."""
         if self.given and not self.given.may_be_stated:
             return False
         if self.nested is not None:
@@ -61,49 +61,49 @@ class Argument:
         return {key: value for key, value in self._type.json_schema().items() if key != "title"}
 
     def check(self, value: Any) -> list[tuple[tuple[str | int, ...], Any]]:
-        """Hold a plain value against the type.
+        """Validate a plain value against the type.
 
         Returns:
-            the inner path and the value of each place that does not fit; nothing where all do.
+            the inner path and the value of each mismatch; an empty list if the value is valid.
         """
         try:
-            # As JSON: what stands in a file is a list, never a tuple.
+            # As JSON: a file has lists, never tuples.
             self._type.validate_json(json.dumps(value), strict=True)
         except ValidationError as error:
-            wrong = dict(_inside(value, detail["loc"]) for detail in error.errors())
-            return [(path, inner) for path, inner in wrong.items() if not _has_inner(path, wrong)]
+            mismatches = dict(_locate(value, detail["loc"]) for detail in error.errors())
+            return [(path, inner) for path, inner in mismatches.items() if not _has_inner(path, mismatches)]
         return []
 
     def expected(self) -> str:
-        """Describe the type in words."""
-        return described(self.schema)
+        """Describe the type in words, for messages."""
+        return describe_type(self.schema)
 
     @functools.cached_property
     def _type(self) -> TypeAdapter:
         return TypeAdapter(self.annotation, config=_FINITE)
 
 
-def argument(name: str, hint: Any, default: Any, help: str) -> Argument:
-    """Sort what a signature says of an argument.
+def parse_argument(name: str, hint: Any, default: Any, help: str) -> Argument:
+    """Make an Argument from a signature: separate the type from marks and relations.
 
     Args:
-        name: its name.
+        name: the argument's name.
         hint: its annotation, with marks and relations.
         default: its default, or REQUIRED.
-        help: its line under `Args:`.
+        help: its explanation under `Args:`.
     """
-    ours: list[Any] = []
-    annotation = _strip(hint, ours)
-    nested = next((mark for mark in ours if isinstance(mark, Mark)), None)
-    given = next((mark for mark in ours if isinstance(mark, GivenMark)), None)
-    relations = tuple(mark for mark in ours if isinstance(mark, Relation))
-    # Of what no file may state, only the class that is built from the section knows the type.
-    stated = given is None or given.may_be_stated
-    return Argument(name, annotation if stated else Any, default, help, nested, given, relations)
+    marks: list[Any] = []
+    annotation = _strip(hint, marks)
+    nested = next((mark for mark in marks if isinstance(mark, Mark)), None)
+    given = next((mark for mark in marks if isinstance(mark, GivenMark)), None)
+    relations = tuple(mark for mark in marks if isinstance(mark, Relation))
+    # The type of an argument that no file may set is checked only when the object is built.
+    may_be_stated = given is None or given.may_be_stated
+    return Argument(name, annotation if may_be_stated else Any, default, help, nested, given, relations)
 
 
-def _inside(value: Any, steps: tuple[str | int, ...]) -> tuple[tuple[str | int, ...], Any]:
-    """Separate the keys among pydantic's steps to an error from names of types, and find the value there."""
+def _locate(value: Any, steps: tuple[str | int, ...]) -> tuple[tuple[str | int, ...], Any]:
+    """Return the key path of a pydantic error, without the names of types in it, and the value at this path."""
     path: list[str | int] = []
     for step in steps:
         if isinstance(value, dict) and step in value or isinstance(value, list) and isinstance(step, int):
@@ -116,18 +116,18 @@ def _has_inner(path: tuple[str | int, ...], others: Iterable[tuple[str | int, ..
     return any(len(other) > len(path) and other[: len(path)] == path for other in others)
 
 
-_OURS = GivenMark | Mark | Relation
+_MARKS = GivenMark | Mark | Relation
 
 
 def _strip(hint: Any, marks: list[Any]) -> Any:
-    """Collect our marks and relations out of a hint, `X | None` included, and keep pydantic's."""
+    """Move marks and relations from a hint, and from the options of a union, to `marks`; keep pydantic's metadata."""
     if typing.get_origin(hint) is Annotated:
-        inner, *extras = typing.get_args(hint)
-        ours = [extra for extra in extras if isinstance(extra, _OURS)]
-        marks.extend(ours)
-        theirs = [extra for extra in extras if extra not in ours]
+        inner, *metadata = typing.get_args(hint)
+        found = [item for item in metadata if isinstance(item, _MARKS)]
+        marks.extend(found)
+        kept = [item for item in metadata if item not in found]
         inner = _strip(inner, marks)
-        return Annotated[(inner, *theirs)] if theirs else inner
+        return Annotated[(inner, *kept)] if kept else inner
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         return functools.reduce(operator.or_, (_strip(option, marks) for option in typing.get_args(hint)))
     return hint

@@ -1,4 +1,4 @@
-"""A checked configuration to objects: name and keyword arguments in, what they name out."""
+"""Builds objects from a checked configuration."""
 
 import contextlib
 import types
@@ -10,22 +10,22 @@ from tfattn import registry
 from tfattn.config.arguments import REQUIRED
 from tfattn.config.constructors import constructor, contract_of
 from tfattn.config.read import KeyPath
-from tfattn.config.relations import broken
+from tfattn.config.relations import violations
 from tfattn.config.schema import Config
 from tfattn.config.types import Mark, PartsMark, SectionMark
 from tfattn.errors import ConfigError
 
 
 def build(config: Config, *path: str, **given: Any) -> Any:
-    """Build the section at a key path, the sections inside it first.
+    """Build the object of the section at a key path, its nested sections first.
 
     Args:
         config: a checked configuration.
-        path: the keys that lead to the section, such as "data", "source"; none for the whole.
-        given: what only the program knows (arguments marked Given). A value in the file must agree with it.
+        path: the keys of the section, such as "data", "source"; empty for the whole configuration.
+        given: values that only the program knows (arguments marked Given). A value in the file must agree.
 
     Raises:
-        ConfigError: values do not go together, or a constructor refuses them; says where the one that is named stands.
+        ConfigError: values violate a relation, or a constructor refuses them; with the location of the key.
     """
     mark: Any = SectionMark(config.section)
     for depth, key in enumerate(path):
@@ -34,21 +34,20 @@ def build(config: Config, *path: str, **given: Any) -> Any:
 
 
 @contextlib.contextmanager
-def located(config: Config, *path: str) -> Iterator[None]:
-    """Say where the key stands that a ConfigError names, as seen from the section at a key path."""
+def locate_errors(config: Config, *path: str) -> Iterator[None]:
+    """Add the location of the key to a ConfigError of the block; its key is relative to the section at `path`."""
     try:
         yield
     except ConfigError as error:
         if error.key and not error.where:
-            inner = (*path, *error.key.split("."))
-            error.where = f"{_origin(config, inner)}: {'.'.join(inner)}"
+            error.where = config.where(*path, *error.key.split("."))
         raise
 
 
 def _build(config: Config, mark: Mark, path: KeyPath, given: dict[str, Any]) -> Any:
     values = config.at(*path)
     if isinstance(mark, PartsMark):
-        return {name: _build(config, mark.each, (*path, name), {}) for name in values}
+        return {name: _build(config, mark.item, (*path, name), {}) for name in values}
     entry = mark.entry(values, config.values)
     found, signature = registry.find(*entry), constructor(*entry)
     keywords: dict[str, Any] = {}
@@ -58,50 +57,50 @@ def _build(config: Config, mark: Mark, path: KeyPath, given: dict[str, Any]) -> 
             keywords[name] = _build(config, argument.nested, (*path, name), {}) if nested else values[name]
         if argument.given and name not in given and name not in values and argument.default is REQUIRED:
             raise ConfigError(
-                f"nothing tells its `{name}`",
-                where=f"{_origin(config, path)}: {'.'.join(path)}",
-                expected=f"something else than {entry[1]}, or other data",
+                f"the data do not define its `{name}`",
+                where=config.where(*path),
+                expected=f"another part than {entry[1]}, or other data",
                 remedy="Texts and tables are for different models: see `data.preprocessing`.",
             )
         if argument.given and name in given:
             if not argument.given.may_be_stated:
-                _fits(config, (*path, name), contract_of(found, name), given[name])
-            _agree(config, (*path, name), keywords.get(name, given[name]), given[name])
+                _check_contract(config, (*path, name), contract_of(found, name), given[name])
+            _check_agreement(config, (*path, name), keywords.get(name, given[name]), given[name])
             keywords[name] = given[name]
-    with located(config, *path):
-        for problem in broken(signature.relations, values | given):
+    with locate_errors(config, *path):
+        for problem in violations(signature.relations, values | given):
             raise problem
         return found(**keywords)
 
 
-def _fits(config: Config, path: KeyPath, contract: Any, given: Any) -> None:
-    """Refuse what another section makes where it is of the wrong kind, or lacks what is asked of that kind."""
-    where = f"{_origin(config, path)}: {'.'.join(path)}"
+def _check_contract(config: Config, path: KeyPath, contract: Any, given: Any) -> None:
+    """Raise ConfigError if an object from another section is not of the expected class, or is incomplete."""
+    where = config.where(*path)
     contracts = typing.get_args(contract) if isinstance(contract, types.UnionType) else (contract,)
-    if not all(isinstance(one, type) for one in contracts):
+    if not all(isinstance(option, type) for option in contracts):
         return
-    contract = next((one for one in contracts if isinstance(given, one)), None)
+    contract = next((option for option in contracts if isinstance(given, option)), None)
     if contract is None:
         raise ConfigError(
             f"the {path[-1]} does not fit",
             where=where,
-            expected=" or ".join(one.__name__ for one in contracts),
+            expected=" or ".join(option.__name__ for option in contracts),
             received=type(given).__name__,
             remedy="Texts and tables are for different models and tasks: see `data.preprocessing`.",
         )
-    lacking = _lacking(given, contract)
-    if lacking:
+    missing = _missing_members(given, contract)
+    if missing:
         raise ConfigError(
-            f"the {path[-1]} does not keep its contract",
+            f"the {path[-1]} does not implement its contract",
             where=where,
-            expected=f"all that {contract.__module__}.{contract.__name__} asks for",
-            received=f"{type(given).__name__} without {', '.join(lacking)}",
+            expected=f"all members of {contract.__module__}.{contract.__name__}",
+            received=f"{type(given).__name__} without {', '.join(missing)}",
         )
 
 
-def _lacking(given: Any, contract: type) -> list[str]:
-    """List the attributes that a contract declares, and the methods it leaves abstract, that an object lacks."""
-    # A contract may widen another one, which stands beside it.
+def _missing_members(given: Any, contract: type) -> list[str]:
+    """List the declared attributes and abstract methods of a contract that an object does not have."""
+    # A contract may extend another contract of the same module.
     contracts = [base for base in contract.__mro__ if base.__module__ == contract.__module__]
     declared = [name for base in contracts for name in vars(base).get("__annotations__", ())]
     attributes = [f"`{name}`" for name in declared if not hasattr(given, name)]
@@ -111,18 +110,12 @@ def _lacking(given: Any, contract: type) -> list[str]:
     return [*attributes, *(f"`{name}()`" for name in methods)]
 
 
-def _agree(config: Config, path: KeyPath, stated: Any, known: Any) -> None:
+def _check_agreement(config: Config, path: KeyPath, stated: Any, known: Any) -> None:
     if stated != known:
         raise ConfigError(
             "does not match the data",
-            where=f"{_origin(config, path)}: {'.'.join(path)}",
+            where=config.where(*path),
             expected=repr(known),
             received=repr(stated),
-            remedy="Leave the key out, or change what it has to match.",
+            remedy="Remove the key, or use other data.",
         )
-
-
-def _origin(config: Config, path: KeyPath) -> str:
-    while path and path not in config.origins:
-        path = path[:-1]
-    return config.origins.get(path, "")

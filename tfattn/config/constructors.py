@@ -1,7 +1,7 @@
-"""What a section is built from: a class or function, whose keyword arguments are the keys.
+"""Signatures of the classes and functions that sections are built from: keyword arguments are the keys.
 
-The signature is the schema. It is read from the text of the module, which takes milliseconds, and only where the text
-does not say it for certain, such as for a class that a function makes, from the class itself, which is imported.
+The signature is the schema. It is parsed from the source text of the module, which takes milliseconds. Only if the text
+is not sufficient, such as for a class that a function returns, the module is imported and the class is inspected.
 """
 
 import ast
@@ -17,21 +17,21 @@ from inspect import Parameter
 from typing import Annotated, Any
 
 from tfattn import catalog, registry
-from tfattn.config.arguments import REQUIRED, Argument, argument
-from tfattn.config.definitions import ancestry, parameters
+from tfattn.config.arguments import REQUIRED, Argument, parse_argument
+from tfattn.config.definitions import ancestry, parse_parameters
 from tfattn.config.relations import Relation
 from tfattn.errors import ConfigError
-from tfattn.source_text import Definition, Unread, argument_helps, module, readable
+from tfattn.source_text import Definition, UnresolvedError, module, parse_argument_docs, unresolved_on_error
 
 
 @dataclass(frozen=True)
 class Constructor:
-    """A class or function by its signature.
+    """The signature of a class or function.
 
     Attributes:
         path: module and name, for messages.
-        arguments: its keyword-only arguments by their names, in order.
-        positional: the names of its other arguments, which no key can give.
+        arguments: the keyword-only arguments by name, in order.
+        positional: the names of all other arguments, which no key can set.
     """
 
     path: str
@@ -40,14 +40,14 @@ class Constructor:
 
     @property
     def relations(self) -> dict[str, tuple[Relation, ...]]:
-        """How its arguments go together, by the one that says so."""
+        """The relations between arguments, by the argument that declares them."""
         return {name: argument.relations for name, argument in self.arguments.items()}
 
     def check(self) -> None:
-        """Refuse what no section can be built from, such as a class of a user's own.
+        """Check that a section can set all required arguments; a user's own class may have others.
 
         Raises:
-            ConfigError: it has arguments that no key can give.
+            ConfigError: some required arguments cannot be set by keys.
         """
         unwritable = [
             argument.name
@@ -56,108 +56,118 @@ class Constructor:
         ]
         if self.positional or unwritable:
             raise ConfigError(
-                f"no key can give some arguments of {self.path}",
+                f"no key can set some arguments of {self.path}",
                 expected="keyword arguments, after a `*`" if self.positional else "types that YAML has, or defaults",
                 received=", ".join(self.positional or unwritable),
             )
 
 
 def constructor(kind: str, name: str) -> Constructor:
-    """Read what a name of a catalog stands for; it is imported only where its text does not say enough.
+    """Return the signature of a catalog entry; the class is imported only if its source text is not sufficient.
 
     Args:
-        kind: the catalog; "sections" for the parts that are always of the same class.
+        kind: the catalog; "sections" for parts that are always of the same class.
         name: the entry.
 
     Raises:
-        ConfigError: the catalog holds no such name; or it has to be imported and cannot be, or is not what the catalog
-            is of, or names types that do not exist.
+        ConfigError: the catalog has no such name; or the class cannot be imported, does not inherit from the contract
+            of the catalog, or names types that do not exist.
     """
     return _constructor(kind, name, registry.target(kind, name), tuple(sys.path))
 
 
 @functools.cache
 def _constructor(kind: str, name: str, target: str, path: tuple[str, ...]) -> Constructor:
-    """Do the same, kept for the folders in which modules were looked for."""
+    """Return the same, cached by the module search path."""
     try:
-        return read(target, contract=catalog.CONTRACTS.get(kind, ""))
-    except Unread:
-        return inspected(registry.find(kind, name))
+        return parse_constructor(target, contract=catalog.CONTRACTS.get(kind, ""))
+    except UnresolvedError:
+        return inspect_constructor(registry.find(kind, name))
 
 
 def summary(kind: str, name: str) -> str:
-    """Return the first line of the docstring of what a name of a catalog stands for.
+    """Return the first line of the docstring of a catalog entry.
 
     Raises:
         ConfigError: as `constructor`.
     """
     where, _, attribute = registry.target(kind, name).partition(":")
     try:
-        with readable(attribute):
+        with unresolved_on_error(attribute):
             doc = ast.get_docstring(module(where).definition(attribute).node)
-    except Unread:
+    except UnresolvedError:
         doc = inspect.getdoc(registry.find(kind, name))
     return (doc or "").partition("\n")[0]
 
 
-def inspected(found: Callable) -> Constructor:
-    """Read the signature of a class or function that has been imported.
+def inspect_constructor(found: Callable) -> Constructor:
+    """Return the signature of an imported class or function.
 
     Raises:
-        ConfigError: a type is named that does not exist.
+        ConfigError: an annotation names a type that does not exist.
     """
     called, hints = _called(found), _hints(found)
     fields = dataclasses.fields(found) if dataclasses.is_dataclass(found) else ()
-    made = {field.name: field.default_factory() for field in fields if callable(field.default_factory)}
-    taken = list(inspect.signature(called).parameters.values())[inspect.isclass(found) :]
-    known = [one.replace(annotation=hints.get(one.name, Any), default=made.get(one.name, one.default)) for one in taken]
-    docs = [one.__doc__ for one in inspect.getmro(found)] if inspect.isclass(found) else [found.__doc__]
-    return _assembled(_path(found), docs, known)
+    defaults = {field.name: field.default_factory() for field in fields if callable(field.default_factory)}
+    parameters = [
+        parameter.replace(
+            annotation=hints.get(parameter.name, Any), default=defaults.get(parameter.name, parameter.default)
+        )
+        for parameter in list(inspect.signature(called).parameters.values())[inspect.isclass(found) :]
+    ]
+    docs = [base.__doc__ for base in inspect.getmro(found)] if inspect.isclass(found) else [found.__doc__]
+    return _make_constructor(_path(found), docs, parameters)
 
 
-def read(target: str, contract: str = "") -> Constructor:
-    """Read the signature of a class or function from the text of its module.
+def parse_constructor(target: str, contract: str = "") -> Constructor:
+    """Parse the signature of a class or function from the source text of its module.
 
     Args:
         target: `module:Class`.
-        contract: what the class has to inherit from, likewise; "" for anything.
+        contract: the required base class as `module:Class`; "" for none.
 
     Raises:
-        Unread: the text alone does not say it for certain, nor that it inherits from that.
+        UnresolvedError: the text alone does not determine the signature and the base classes.
     """
     name, _, attribute = target.partition(":")
-    with readable(target):
+    with unresolved_on_error(target):
         definition = module(name).definition(attribute)
-        line = list(ancestry(definition)) if isinstance(definition.node, ast.ClassDef) else [definition]
-        docs = [ast.get_docstring(ancestor.node) for ancestor in line if isinstance(ancestor, Definition)]
-        found = _assembled(definition.path.replace(":", "."), docs, parameters(line))
-    if contract and contract not in (getattr(ancestor, "path", ancestor) for ancestor in line):
-        raise Unread(target)
-    for stated in found.arguments.values():
-        if not stated.in_file and (stated.given is None or stated.given.may_be_stated):
-            raise Unread(target)  # of a type that is no plain value, or is made elsewhere
+        ancestors = list(ancestry(definition)) if isinstance(definition.node, ast.ClassDef) else [definition]
+        docs = [ast.get_docstring(ancestor.node) for ancestor in ancestors if isinstance(ancestor, Definition)]
+        found = _make_constructor(definition.path.replace(":", "."), docs, parse_parameters(ancestors))
+    if contract and contract not in (getattr(ancestor, "path", ancestor) for ancestor in ancestors):
+        raise UnresolvedError(target)
+    for argument in found.arguments.values():
+        if not argument.in_file and (argument.given is None or argument.given.may_be_stated):
+            raise UnresolvedError(target)  # the type is not a plain value, or is defined in another module
     return found
 
 
-def _assembled(path: str, docs: Sequence[str | None], taken: list[Parameter]) -> Constructor:
-    """Put a constructor together; an argument is explained by the first of the docstrings, from class to base."""
-    helps = dict(ChainMap(*(argument_helps(inspect.cleandoc(doc)) for doc in docs if doc)))
+def _make_constructor(path: str, docs: Sequence[str | None], parameters: list[Parameter]) -> Constructor:
+    """Make a Constructor; the first docstring that explains an argument counts, from class to base."""
+    helps = dict(ChainMap(*(parse_argument_docs(inspect.cleandoc(doc)) for doc in docs if doc)))
     return Constructor(
         path,
         {
-            one.name: argument(one.name, one.annotation, one.default, helps.get(one.name, ""))
-            for one in taken
-            if one.kind is one.KEYWORD_ONLY
+            parameter.name: parse_argument(
+                parameter.name, parameter.annotation, parameter.default, helps.get(parameter.name, "")
+            )
+            for parameter in parameters
+            if parameter.kind is Parameter.KEYWORD_ONLY
         },
-        tuple(one.name for one in taken if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)),
+        tuple(
+            parameter.name
+            for parameter in parameters
+            if parameter.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+        ),
     )
 
 
 def contract_of(found: Callable, name: str) -> Any:
-    """Return the type of an argument of a class or function that has been imported, without marks.
+    """Return the type of an argument of an imported class or function, without marks.
 
     Raises:
-        ConfigError: a type is named that does not exist.
+        ConfigError: an annotation names a type that does not exist.
     """
     marked = _hints(found).get(name)
     return typing.get_args(marked)[0] if typing.get_origin(marked) is Annotated else marked

@@ -1,4 +1,4 @@
-"""What a class or function takes and what a class inherits from, as the text of its module says."""
+"""Parses the parameters of classes and functions, and the bases of classes, from the source text of their module."""
 
 import ast
 import contextlib
@@ -8,23 +8,23 @@ from collections.abc import Iterator, Sequence
 from inspect import Parameter
 from typing import Any
 
-from tfattn.source_text import Definition, Imported, Module, Unread
+from tfattn.source_text import Definition, Imported, Module, UnresolvedError
 
 
 def ancestry(definition: Definition) -> Iterator[Definition | str]:
-    """Follow a class to what it inherits from.
+    """Iterate over a class and its bases.
 
     Yields:
-        its own definition, that of its base, and so on, up to `object`, or to a class of which only `module:Class` is
-        known. Of several bases, those are left out that take nothing.
+        the definition of the class, of its base, and so on, up to `object`, or `module:Class` of a base without
+        readable text. Of several bases, those without parameters are left out.
 
     Raises:
-        Unread: it has several bases that may decide what it takes, or one that cannot be found.
+        UnresolvedError: several bases may define the parameters, or a base is not found.
     """
     yield definition
     bases = [_base(definition.module, expression) for expression in definition.node.bases]
     bases = [base for base in bases if base is not object]
-    match bases if len(bases) < 2 else [base for base in bases if not _takes_nothing(base)]:
+    match bases if len(bases) < 2 else [base for base in bases if not _has_no_parameters(base)]:
         case []:
             return
         case [Definition() as base]:
@@ -32,44 +32,44 @@ def ancestry(definition: Definition) -> Iterator[Definition | str]:
         case [str() as base]:
             yield base
         case _:
-            raise Unread(definition.path)
+            raise UnresolvedError(definition.path)
 
 
-def parameters(line: Sequence[Definition | str]) -> list[Parameter]:
-    """Read what a class takes, `self` aside, or a function.
+def parse_parameters(ancestors: Sequence[Definition | str]) -> list[Parameter]:
+    """Return the parameters of a class, without `self`, or of a function.
 
     Args:
-        line: of a class, its `ancestry`; or a function alone.
+        ancestors: the `ancestry` of a class; or a single function.
 
     Raises:
-        Unread: the text does not say it, such as of a class with a decorator.
+        UnresolvedError: the text does not define the parameters, such as of a class with a decorator.
     """
-    for place, definition in enumerate(line):
+    for index, definition in enumerate(ancestors):
         if isinstance(definition, str):
-            raise Unread(definition)
+            raise UnresolvedError(definition)
         if isinstance(definition.node, ast.FunctionDef):
-            return _of_function(definition.module, definition.node)
+            return _function_parameters(definition.module, definition.node)
         options = _dataclass_options(definition)
-        own = definition.module.bound(definition.node.body)
+        own = definition.module.bindings(definition.node.body)
         if "__init__" in own:
-            return _of_function(definition.module, own["__init__"])[1:]
+            return _function_parameters(definition.module, own["__init__"])[1:]
         if options is not None:
-            return _of_fields(line[place:])
+            return _dataclass_parameters(ancestors[index:])
     return []
 
 
-def _takes_nothing(base: Definition | str) -> bool:
-    """Tell whether a class is known to have neither a constructor nor a base, nor fields that make one."""
+def _has_no_parameters(base: Definition | str) -> bool:
+    """Return whether a class is known to have no constructor, no base and no decorator."""
     if isinstance(base, str):
         return False
-    return not (base.node.bases or base.node.decorator_list or "__init__" in base.module.bound(base.node.body))
+    return not (base.node.bases or base.node.decorator_list or "__init__" in base.module.bindings(base.node.body))
 
 
 def _base(names: Module, expression: ast.expr) -> Definition | str | type:
-    """Find what a class names as its base; `object` for what adds nothing to what it takes, such as ABC."""
-    if isinstance(expression, ast.Subscript):  # of type variables
+    """Return the base class that an expression names; `object` for a base without a constructor, such as ABC."""
+    if isinstance(expression, ast.Subscript):  # a generic base, such as Base[T]
         return _base(names, expression.value)
-    with contextlib.suppress(Unread):
+    with contextlib.suppress(UnresolvedError):
         if names.value(expression).__init__ is object.__init__:
             return object
     match expression:
@@ -79,30 +79,33 @@ def _base(names: Module, expression: ast.expr) -> Definition | str | type:
             origin = names.binding(name)
             if isinstance(origin, Imported):
                 return f"{origin.module}.{origin.name}".rstrip(".") + f":{attribute}"
-    raise Unread(ast.unparse(expression))
+    raise UnresolvedError(ast.unparse(expression))
 
 
-def _of_function(names: Module, node: Any) -> list[Parameter]:
+def _function_parameters(names: Module, node: Any) -> list[Parameter]:
     if not isinstance(node, ast.FunctionDef) or node.decorator_list:
-        raise Unread(names.name)
-    takes = node.args
-    found = [Parameter(one.arg, Parameter.POSITIONAL_OR_KEYWORD) for one in (*takes.posonlyargs, *takes.args)]
-    for one, default in zip(takes.kwonlyargs, takes.kw_defaults, strict=True):
-        hint = names.hint(one.annotation) if one.annotation else Any
+        raise UnresolvedError(names.name)
+    arguments = node.args
+    found = [
+        Parameter(argument.arg, Parameter.POSITIONAL_OR_KEYWORD)
+        for argument in (*arguments.posonlyargs, *arguments.args)
+    ]
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        hint = names.hint(argument.annotation) if argument.annotation else Any
         value = Parameter.empty if default is None else names.value(default)
-        found.append(Parameter(one.arg, Parameter.KEYWORD_ONLY, default=value, annotation=hint))
+        found.append(Parameter(argument.arg, Parameter.KEYWORD_ONLY, default=value, annotation=hint))
     return found
 
 
-def _of_fields(line: Sequence[Definition | str]) -> list[Parameter]:
-    """Read what a dataclass takes: its fields, after those of the dataclasses that it inherits from."""
+def _dataclass_parameters(ancestors: Sequence[Definition | str]) -> list[Parameter]:
+    """Return the fields of a dataclass, after the fields of its bases."""
     found: dict[str, Parameter] = {}
-    for definition in reversed(line):
+    for definition in reversed(ancestors):
         if isinstance(definition, str):
-            raise Unread(definition)
+            raise UnresolvedError(definition)
         options = _dataclass_options(definition)
         if options is not None:
-            found |= {one.name: one for one in _fields(definition, keyword_only=options.get("kw_only", False))}
+            found |= {field.name: field for field in _fields(definition, keyword_only=options.get("kw_only", False))}
     return list(found.values())
 
 
@@ -117,30 +120,30 @@ def _fields(definition: Definition, *, keyword_only: bool) -> Iterator[Parameter
         elif hint is not typing.ClassVar and typing.get_origin(hint) is not typing.ClassVar:
             default = Parameter.empty if statement.value is None else names.value(statement.value)
             if isinstance(default, dataclasses.Field):
-                default = _default_of(default)
+                default = _field_default(default)
             kind = Parameter.KEYWORD_ONLY if keyword_only else Parameter.POSITIONAL_OR_KEYWORD
             yield Parameter(statement.target.id, kind, default=default, annotation=hint)
 
 
-def _default_of(field: dataclasses.Field) -> Any:
+def _field_default(field: dataclasses.Field) -> Any:
     if not field.init or field.kw_only is not dataclasses.MISSING:
-        raise Unread("a field with options of its own")
+        raise UnresolvedError("a field with options of its own")
     if field.default_factory is not dataclasses.MISSING:
         return field.default_factory()
     return Parameter.empty if field.default is dataclasses.MISSING else field.default
 
 
 def _dataclass_options(definition: Definition) -> dict[str, Any] | None:
-    """Read the options of `@dataclass`; None for a class without decorators."""
+    """Return the options of `@dataclass`; None for a class without decorators."""
     node, names = definition.node, definition.module
-    if node.keywords or len(node.decorator_list) > 1:  # a metaclass, or who knows what, may change what it takes
-        raise Unread(definition.path)
+    if node.keywords or len(node.decorator_list) > 1:  # a metaclass or another decorator may change the constructor
+        raise UnresolvedError(definition.path)
     for decorator in node.decorator_list:
         called, keywords = (decorator.func, decorator.keywords) if isinstance(decorator, ast.Call) else (decorator, [])
         if names.value(called) is not dataclasses.dataclass:
-            raise Unread(definition.path)
-        options = {one.arg: names.value(one.value) for one in keywords}
+            raise UnresolvedError(definition.path)
+        options = {keyword.arg: names.value(keyword.value) for keyword in keywords}
         if not options.get("init", True):
-            raise Unread(definition.path)
+            raise UnresolvedError(definition.path)
         return options
     return None

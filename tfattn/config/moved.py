@@ -1,4 +1,4 @@
-"""Keys and names of older pipeline files, which keep working."""
+"""Renamed keys and names: pipeline files of older versions keep working, with a note."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ MOVED_KEYS: dict[str, str] = {
     "data.labels": "data.targets.labels",
     "model.normalizes_queries": "model.qk_norm",
 }
-# Values of a section's `name`, by the key of the section.
+# Old and new values of `name`, by section.
 MOVED_NAMES: dict[str, dict[str, str]] = {
     "task": {
         "image_classification": "classification",
@@ -26,20 +26,20 @@ MOVED_NAMES: dict[str, dict[str, str]] = {
 
 
 def move(tree: Tree) -> list[str]:
-    """Move keys and names of older versions to where they are now.
+    """Replace old keys and names by the current ones.
 
     Returns:
         a note about each.
 
     Raises:
-        ConfigError: a key is given under its old and its new name.
+        ConfigError: a key is given under both its old and its new name.
     """
     notes = [note for old, new in MOVED_KEYS.items() for note in _move_key(tree, *map(_path, (old, new)))]
     for section, names in MOVED_NAMES.items():
         values = _section(tree, (section,))
         if isinstance(name := values.get("name"), str) and name in names:
             values["name"] = names[name]
-            notes.append(f"{tree.place((section, 'name'))}: {section}.name: `{name}` is now `{names[name]}`")
+            notes.append(f"{tree.location((section, 'name'))}: {section}.name: `{name}` is now `{names[name]}`")
     return notes
 
 
@@ -51,17 +51,17 @@ def _move_key(tree: Tree, old: KeyPath, new: KeyPath) -> list[str]:
     source = _section(tree, old[:-1])
     if old[-1] not in source:
         return []
-    where = f"{tree.place(old)}: {'.'.join(old)}"
+    where = f"{tree.location(old)}: {'.'.join(old)}"
     target = tree.values
     for key in new[:-1]:
         target = target.setdefault(key, {})
         if not isinstance(target, dict):
-            return []  # which is reported where the section is checked
+            return []  # the check of the section reports this error
     if new[-1] in target:
-        raise ConfigError("the key is given twice", where=where, remedy=f"Keep `{'.'.join(new)}`, its name now.")
+        raise ConfigError("the key is given twice", where=where, remedy=f"Keep `{'.'.join(new)}`, the current name.")
     target[new[-1]] = source.pop(old[-1])
-    for inner in [inner for inner in tree.places if inner[: len(old)] == old]:
-        tree.places[(*new, *inner[len(old) :])] = tree.places.pop(inner)
+    for inner in [inner for inner in tree.locations if inner[: len(old)] == old]:
+        tree.locations[(*new, *inner[len(old) :])] = tree.locations.pop(inner)
     return [f"{where}: the key is now `{'.'.join(new)}`"]
 
 

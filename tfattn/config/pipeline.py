@@ -1,4 +1,4 @@
-"""The whole of a pipeline file: its sections and what each is built from."""
+"""The top level of a pipeline file: its sections and their classes."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -9,24 +9,24 @@ from tfattn.config.relations import AtMost
 from tfattn.config.types import Part, Section, Seed
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=100)]
-# Where both sides have a limit: tables have none.
+# Holds only if both parts have a limit: tables have none.
 Lengths = AtMost("model.max_sequence_length", inner="preprocessing.max_length")
 
 
 @dataclass(kw_only=True)
 class Pipeline:
-    """From raw data to a served model.
+    """A pipeline from raw data to an exported model.
 
     Args:
         name: the name of the runs and of the exported model; a folder name.
-        data: where rows come from, how they are split, tokenized and batched.
-        model: the model part, such as an encoder.
-        task: what stands on top of the model: head, loss, metrics.
-        training: how it is trained.
-        ensemble: how many models are trained, on which parts of the rows; null trains one.
-        export: where the SavedModel goes.
-        runtime: devices, precision.
-        seed: everything random follows from it.
+        data: the source of the rows, their split, preprocessing and batches.
+        model: the model, such as an encoder.
+        task: the task on top of the model: head, loss, metrics.
+        training: the training loop: optimizer, schedule, length.
+        ensemble: the number of models to train, and the rows of each; null trains a single model.
+        export: the folder and options of the SavedModel.
+        runtime: devices and precision.
+        seed: the seed of all random numbers.
         runs_folder: the folder of prepared data, checkpoints, metrics and reports.
     """
 

@@ -1,17 +1,19 @@
-"""YAML text to plain values, each with the place where it stands.
+"""Reads YAML into plain values, with the location of each.
 
-YAML 1.2 core types: `1e-4` is a number and `no` is a string. Only mappings, sequences and scalars are read; tags that
-would build objects, duplicate keys, and files that are too large, too deep or too often repeated are refused.
+Scalars follow the core schema of YAML 1.2: `1e-4` is a number and `no` is a string. Only mappings, sequences and
+scalars are accepted. Tags that build objects, duplicate keys, and files that are too large, too deep or repeat too many
+aliases raise ConfigError.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from tfattn.config.seal import check_seal
+from tfattn.config.checksum import verify_checksum
 from tfattn.errors import ConfigError
 
 MAX_BYTES = 1_000_000
@@ -24,30 +26,35 @@ KeyPath = tuple[str | int, ...]
 
 @dataclass
 class Tree:
-    """Nested plain values, and for each key path the place it came from."""
+    """Nested plain values, and the location of each key path: `file:line:column`, or `--set key`."""
 
     values: Any
-    places: dict[KeyPath, str] = field(default_factory=dict)
+    locations: dict[KeyPath, str] = field(default_factory=dict)
 
-    def place(self, path: KeyPath) -> str:
-        """Say where a key, or else the nearest section around it, stands."""
-        while path and path not in self.places:
-            path = path[:-1]
-        return self.places.get(path, "")
+    def location(self, path: KeyPath) -> str:
+        """Return the location of a key, or of the nearest section around it."""
+        return nearest_location(self.locations, path)
+
+
+def nearest_location(locations: Mapping[KeyPath, str], path: KeyPath) -> str:
+    """Return the location of a key path or of its nearest ancestor that has one; "" if none has."""
+    while path and path not in locations:
+        path = path[:-1]
+    return locations.get(path, "")
 
 
 def read_yaml(path: str | Path) -> Tree:
     """Read a YAML file.
 
     Raises:
-        ConfigError: it is missing, not UTF-8, not YAML, or uses what is not allowed; says line and column.
+        ConfigError: the file is missing, not UTF-8, not YAML, or has content that is not allowed; with line and column.
     """
     path = Path(path)
     try:
         data = path.read_bytes()
     except OSError as error:
         raise ConfigError(
-            f"cannot read the file ({error.strerror})", where=str(path), remedy=_neighbours(path)
+            f"cannot read the file ({error.strerror})", where=str(path), remedy=_similar_files(path)
         ) from None
     try:
         text = data.decode("utf-8-sig")
@@ -55,12 +62,12 @@ def read_yaml(path: str | Path) -> Tree:
         raise ConfigError(
             f"not UTF-8 at byte {error.start}", where=str(path), remedy="Save the file as UTF-8."
         ) from None
-    check_seal(text, str(path))
+    verify_checksum(text, str(path))
     return parse_yaml(text, str(path))
 
 
 def parse_yaml(text: str, name: str) -> Tree:
-    """Read YAML text; `name` stands for the file in messages."""
+    """Parse YAML text; `name` is the file's name in messages."""
     if len(text) > MAX_BYTES:
         raise ConfigError(
             "the file is too large", where=name, expected=f"{MAX_BYTES} characters at most", received=str(len(text))
@@ -70,18 +77,18 @@ def parse_yaml(text: str, name: str) -> Tree:
         node = yaml.compose(text, Loader=_CoreLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        where = _place(name, mark) if mark else name
+        where = _location(name, mark) if mark else name
         what = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise ConfigError(
             f"not valid YAML ({what})", where=where, remedy="Check indentation, colons and quotes."
         ) from None
     tree = Tree(None)
-    tree.values = _Converter(name, tree.places).convert(node, ()) if node else None
+    tree.values = _Converter(name, tree.locations).convert(node, ()) if node else None
     return tree
 
 
 class _CoreLoader(yaml.SafeLoader):
-    """Resolves plain scalars by YAML 1.2's core schema."""
+    """A YAML loader that resolves plain scalars by the core schema of YAML 1.2."""
 
     yaml_implicit_resolvers: dict[str, list] = {}
 
@@ -96,17 +103,17 @@ for _tag, _pattern in {
 
 
 class _Converter:
-    """Walks composed nodes; writes down the place of every key."""
+    """A converter of YAML nodes into plain values, which records the location of every key."""
 
-    def __init__(self, name: str, places: dict[KeyPath, str]):
+    def __init__(self, name: str, locations: dict[KeyPath, str]):
         self.name = name
-        self.places = places
+        self.locations = locations
         self.count = 0
 
     def convert(self, node: yaml.Node, path: KeyPath) -> Any:
-        self.places.setdefault(path, _place(self.name, node.start_mark))
+        self.locations.setdefault(path, _location(self.name, node.start_mark))
         self.count += 1
-        if len(path) > MAX_DEPTH:  # only aliases get here, such as one within what it stands for
+        if len(path) > MAX_DEPTH:  # only possible with aliases, such as an alias within its own anchor
             raise ConfigError("nested too deeply by aliases", where=self.name, expected=f"{MAX_DEPTH} levels at most")
         if self.count > MAX_NODES:
             raise ConfigError(
@@ -120,8 +127,8 @@ class _Converter:
         if isinstance(node, yaml.ScalarNode) and kind in _SCALARS:
             return self._scalar(kind, node, path)
         raise ConfigError(
-            "this tag is not read",
-            where=self.places[path],
+            "this tag is not allowed",
+            where=self.locations[path],
             received=node.tag,
             expected="plain mappings, lists and values",
         )
@@ -129,14 +136,14 @@ class _Converter:
     def _mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str, Any]:
         values: dict[str, Any] = {}
         for key_node, value_node in node.value:
-            where = _place(self.name, key_node.start_mark)
+            where = _location(self.name, key_node.start_mark)
             if not isinstance(key_node, yaml.ScalarNode):
                 raise ConfigError("a key must be a plain word", where=where)
             key = key_node.value
             if key in values:
-                first = self.places[(*path, key)]
+                first = self.locations[(*path, key)]
                 raise ConfigError(f"duplicate key `{key}`, first at {first}", where=where, remedy="Keep one of them.")
-            self.places[(*path, key)] = where
+            self.locations[(*path, key)] = where
             values[key] = self.convert(value_node, (*path, key))
         return values
 
@@ -144,12 +151,14 @@ class _Converter:
         try:
             return _SCALARS[kind](node.value)
         except ValueError:
-            raise ConfigError(f"not a valid {kind}", where=self.places[path], received=repr(node.value[:40])) from None
+            raise ConfigError(
+                f"not a valid {kind}", where=self.locations[path], received=repr(node.value[:40])
+            ) from None
 
 
 def _integer(text: str) -> int:
     if len(text) > MAX_DIGITS:
-        raise ValueError(f"more than {MAX_DIGITS} digits")  # Python could read more in base 16, but not print them
+        raise ValueError(f"more than {MAX_DIGITS} digits")  # Python parses more in base 16, but cannot print them
     return int(text, {"0o": 8, "0x": 16}.get(text[:2].lower(), 10))
 
 
@@ -168,21 +177,21 @@ _SCALARS = {
 
 def _bound_depth(text: str, name: str) -> None:
     depth = 0
-    for event in yaml.parse(text, Loader=_CoreLoader):  # events come one by one: a deep file cannot exhaust the stack
+    for event in yaml.parse(text, Loader=_CoreLoader):  # a stream of events: a deep file cannot exhaust the stack
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         if depth > MAX_DEPTH:
             raise ConfigError(
-                "nested too deeply", where=_place(name, event.start_mark), expected=f"{MAX_DEPTH} levels at most"
+                "nested too deeply", where=_location(name, event.start_mark), expected=f"{MAX_DEPTH} levels at most"
             )
 
 
-def _place(name: str, mark: yaml.Mark) -> str:
+def _location(name: str, mark: yaml.Mark) -> str:
     return f"{name}:{mark.line + 1}:{mark.column + 1}"
 
 
-def _neighbours(path: Path) -> str:
-    near = sorted(str(other) for other in path.parent.glob("*.yaml")) if path.parent.is_dir() else []
-    return f"There are: {', '.join(near)}." if near else ""
+def _similar_files(path: Path) -> str:
+    found = sorted(str(other) for other in path.parent.glob("*.yaml")) if path.parent.is_dir() else []
+    return f"There are: {', '.join(found)}." if found else ""

@@ -1,9 +1,9 @@
-"""How keys go together, stated beside their types:
+"""Relations between the keys of a section, declared in the annotations of constructors:
 
     num_heads: Annotated[PositiveInt, Divides("hidden_dim")]
 
-`broken` alone holds values against relations, where a configuration is checked and again where a part is built, so that
-both say the same. Like types, relations are read from the text of a constructor, without importing it.
+`violations` checks them both when a configuration is checked and when an object is built, so messages agree.
+Like types, relations are parsed from the source text of a constructor, without importing it.
 """
 
 from abc import ABC, abstractmethod
@@ -11,18 +11,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tfattn.config.wording import plain
+from tfattn.config.wording import format_value
 from tfattn.errors import ConfigError
 
 
 @dataclass(frozen=True)
 class Relation(ABC):
-    """What the value of one key asks of another key of the same section.
+    """A constraint between a key and another key of the same section.
 
     Args:
-        other: the other key; keys inside a section are joined by dots.
-        inner: the key that is meant inside the argument, where the argument is a section.
-        remedy: what to do where they do not go together, a full sentence.
+        other: the other key; keys inside a nested section are joined by dots.
+        inner: for an argument that is a section, the key inside it that the constraint is about.
+        remedy: the remedy in the error message, a full sentence.
     """
 
     other: str
@@ -31,15 +31,15 @@ class Relation(ABC):
 
     @abstractmethod
     def holds(self, value: Any, other: Any) -> bool:
-        """Say whether two values go together: of the key that states the relation, and of the other."""
+        """Return whether the relation holds for the values of the key that declares it and of the other key."""
 
     @abstractmethod
     def problem(self, key: str, value: Any, other: Any) -> ConfigError:
-        """Say what is wrong with two values that do not go together."""
+        """Return the error for two values that violate the relation."""
 
 
 class Divides(Relation):
-    """The other is a multiple of it, where it is given."""
+    """The value, if given, divides the other."""
 
     def holds(self, value: int | None, other: int) -> bool:
         return value is None or other % value == 0
@@ -50,7 +50,7 @@ class Divides(Relation):
 
 
 class AtMost(Relation):
-    """It is not above the other, where both are given."""
+    """The value is at most the other, if both are given."""
 
     def holds(self, value: float | None, other: float | None) -> bool:
         return value is None or other is None or value <= other
@@ -61,7 +61,7 @@ class AtMost(Relation):
 
 
 class Below(Relation):
-    """It is smaller than the other, where that is given."""
+    """The value is less than the other, if the other is given."""
 
     def holds(self, value: float, other: float | None) -> bool:
         return other is None or value < other
@@ -72,10 +72,10 @@ class Below(Relation):
 
 @dataclass(frozen=True)
 class OnlyWith(Relation):
-    """It is given, or true, only where the other is.
+    """The value is given, or true, only if the other is.
 
     Args:
-        values: those that the other may have then; by default any but null, false and 0.
+        values: the required values of the other; by default any but null, false and 0.
     """
 
     values: tuple[Any, ...] = ()
@@ -84,13 +84,13 @@ class OnlyWith(Relation):
         return not value or (other in self.values if self.values else bool(other))
 
     def problem(self, key: str, value: Any, other: Any) -> ConfigError:
-        fitting = " or ".join(map(plain, self.values)) or f"other than {plain(other)}"
-        expected, received = f"{self.other} {fitting}", f"{self.other} {plain(other)}"
+        fitting = " or ".join(map(format_value, self.values)) or f"other than {format_value(other)}"
+        expected, received = f"{self.other} {fitting}", f"{self.other} {format_value(other)}"
         return ConfigError(f"needs another `{self.other}`", expected=expected, received=received)
 
 
 class NotWith(Relation):
-    """It is not given, or not true, where the other is."""
+    """The value is not given, or not true, if the other is."""
 
     def holds(self, value: Any, other: Any) -> bool:
         return not (value and other)
@@ -101,21 +101,21 @@ class NotWith(Relation):
 
 
 class InsteadOf(NotWith):
-    """One of the two is given, and not both."""
+    """Exactly one of the two is given."""
 
     def holds(self, value: Any, other: Any) -> bool:
         return (value is None) != (other is None)
 
 
-def broken(relations: Mapping[str, Iterable[Relation]], values: Mapping[str, Any]) -> Iterator[ConfigError]:
-    """Hold values against the relations of their section.
+def violations(relations: Mapping[str, Iterable[Relation]], values: Mapping[str, Any]) -> Iterator[ConfigError]:
+    """Check the values of a section against its relations.
 
     Args:
-        relations: of each key.
-        values: plain values by their keys, sections as mappings; about what is not there, nothing is said.
+        relations: the relations of each key.
+        values: plain values by key, sections as mappings; relations of missing keys are not checked.
 
     Yields:
-        ConfigError: for each relation that is broken, with its key as seen from the section.
+        ConfigError: an error for each violated relation; its key is relative to the section.
     """
     for name, stated in relations.items():
         for relation in stated:

@@ -1,4 +1,4 @@
-"""A tree of plain values held against the constructors it names: every error at once, every default filled in."""
+"""Checks plain values against the signatures of constructors: collects all errors and fills in defaults."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -9,34 +9,34 @@ from pydantic import Field
 from tfattn import registry
 from tfattn.config.arguments import REQUIRED, Argument
 from tfattn.config.constructors import constructor
-from tfattn.config.read import KeyPath, Tree
-from tfattn.config.relations import broken
+from tfattn.config.read import KeyPath, Tree, nearest_location
+from tfattn.config.relations import violations
 from tfattn.config.types import Mark, OfTaskMark, PartMark, PartsMark, SectionMark
-from tfattn.config.wording import quotes_hint, shown
+from tfattn.config.wording import describe_value, quotes_hint
 from tfattn.errors import ConfigError, ConfigProblems, nearest
 
 EMBEDDINGS = "embeddings"
-# A mapping of one key, which no constructor could have as an argument.
-Beginning = Annotated[dict[Literal["from"], Annotated[str, Field(min_length=1)]], Field(min_length=1)]
+# Not an argument of a constructor, because `from` is a keyword of Python.
+InitFrom = Annotated[dict[Literal["from"], Annotated[str, Field(min_length=1)]], Field(min_length=1)]
 
 PRETRAINED = Argument(
     name="pretrained",
     annotation=Annotated[str | None, Field(min_length=1)],
     default=None,
-    help="published weights to start from: `minilm`, `smollm2`, or a folder; sizes come from there too.",
+    help="pretrained weights to start from: `minilm`, `smollm2`, or a folder; they also define the sizes.",
     nested=None,
     given=None,
 )
-# Keys that every entry of a catalog takes beside its constructor's arguments, or one alone, which is then named: the
-# program acts on them.
+# Keys in addition to the arguments of the constructor, of all entries of a catalog (`catalog`), or of a single entry
+# (`catalog.name`). The program handles them.
 SHARED_KEYS: dict[str, dict[str, Argument]] = {
     "models": {
         "pretrained": PRETRAINED,
         EMBEDDINGS: Argument(
             name=EMBEDDINGS,
-            annotation=Beginning | None,
+            annotation=InitFrom | None,
             default=None,
-            help="`{from: FILE}`, or an export: vectors of words with which tokens that are words begin.",
+            help="`{from: FILE}`, or an export: word vectors that initialize the embeddings of tokens that are words.",
             nested=None,
             given=None,
         ),
@@ -47,12 +47,12 @@ SHARED_KEYS: dict[str, dict[str, Argument]] = {
 
 @dataclass
 class Config:
-    """A checked configuration, whole.
+    """A complete, checked configuration.
 
     Attributes:
         values: nested plain values, defaults included.
-        origins: for each key path, where its value came from: a place in a file, `--set`, `default`.
-        section: which section the whole is, by its name in the catalog.
+        origins: the origin of each value by key path: a location in a file, `--set key`, or `default`.
+        section: the name of the top-level section in the catalog.
     """
 
     values: dict[str, Any]
@@ -66,9 +66,13 @@ class Config:
             value = value[key]
         return value
 
+    def where(self, *path: str) -> str:
+        """Return the origin of a key, or of the nearest section around it, and the key path, for messages."""
+        return f"{nearest_location(self.origins, path)}: {'.'.join(path)}"
+
     @property
     def published(self) -> dict[KeyPath, str]:
-        """The published weights that the model starts from, and those of models that are parts of it, by key path."""
+        """The pretrained weights of the model, and of models inside it, by key path."""
         model = self.values["model"]
         inner = {("model", key): part["pretrained"] for key, part in model.items() if _is_published(part)}
         return ({("model",): model["pretrained"]} if _is_published(model) else {}) | inner
@@ -78,19 +82,19 @@ def _is_published(part: Any) -> bool:
     return isinstance(part, dict) and part.get("pretrained") is not None
 
 
-def check(tree: Tree, section: str, problems: Sequence[ConfigError] = (), unread: Collection[KeyPath] = ()) -> Config:
-    """Hold a tree against the constructor of a section.
+def check(tree: Tree, section: str, problems: Sequence[ConfigError] = (), skipped: Collection[KeyPath] = ()) -> Config:
+    """Check a tree against the constructor of a section.
 
     Args:
         tree: the values.
-        section: its name in the catalog's SECTIONS.
-        problems: what was found to be wrong as the tree was put together.
-        unread: the sections that are not as they should be for that reason; nothing more is said about them.
+        section: the section's name in the catalog's SECTIONS.
+        problems: errors from merging the tree, which are reported too.
+        skipped: the sections of these errors; they are not checked.
 
     Raises:
-        ConfigProblems: all that is wrong, each with place, key, what was expected and received, and the nearest key.
+        ConfigProblems: all errors, each with location, key, expected and received value, and the most similar key.
     """
-    checker = _Checker(tree, problems, unread)
+    checker = _Checker(tree, problems, skipped)
     values = checker.section(("sections", section), tree.values, ())
     if checker.problems:
         raise ConfigProblems(checker.problems)
@@ -98,58 +102,57 @@ def check(tree: Tree, section: str, problems: Sequence[ConfigError] = (), unread
 
 
 def keys_of(kind: str, name: str) -> dict[str, Argument]:
-    """List every key that the section of an entry of a catalog may hold, its own name aside."""
+    """Return the keys of the section of a catalog entry, without `name`."""
     shared = SHARED_KEYS.get(kind, {}) | SHARED_KEYS.get(f"{kind}.{name}", {})
     found = {**constructor(kind, name).arguments, **shared}
     return {key: argument for key, argument in found.items() if argument.in_file}
 
 
 class _Checker:
-    def __init__(self, tree: Tree, problems: Sequence[ConfigError], unread: Collection[KeyPath]):
+    def __init__(self, tree: Tree, problems: Sequence[ConfigError], skipped: Collection[KeyPath]):
         self.tree = tree
         self.problems = list(problems)
-        self.unread = unread
+        self.skipped = skipped
         self.origins: dict[KeyPath, str] = {}
 
     def section(self, entry: tuple[str, str], values: Any, path: KeyPath, *, named: bool = False) -> dict[str, Any]:
-        """Check the section of an entry of a catalog; `named` where it holds the entry's name too."""
+        """Check the section of a catalog entry and return its values; `named` if the section has the key `name`."""
         if not isinstance(values, dict):
-            self._problem(path, "not a section", expected="a mapping", received=shown(values))
+            self._problem(path, "not a section", expected="a mapping", received=describe_value(values))
             return {}
         keys = keys_of(*entry)
         for unknown in [key for key in values if key not in keys and not (named and key == "name")]:
-            self._problem((*path, unknown), "unknown key", remedy=nearest(unknown, keys) or _offered(keys))
+            self._problem((*path, unknown), "unknown key", remedy=nearest(unknown, keys) or _available_keys(keys))
         resolved = {"name": values["name"]} if named else {}
         if named:
-            self.origins[(*path, "name")] = self.tree.place((*path, "name"))
+            self.origins[(*path, "name")] = self.tree.location((*path, "name"))
         for argument in keys.values():
             self._argument(argument, values, path, resolved)
-        for wrong in broken(constructor(*entry).relations, resolved):
-            details = {"expected": wrong.expected, "received": wrong.received, "remedy": wrong.remedy}
-            self._problem((*path, *wrong.key.split(".")), wrong.what, **details)
+        for error in violations(constructor(*entry).relations, resolved):
+            details = {"expected": error.expected, "received": error.received, "remedy": error.remedy}
+            self._problem((*path, *error.key.split(".")), error.what, **details)
         return resolved
 
     def _argument(self, argument: Argument, values: dict[str, Any], path: KeyPath, resolved: dict[str, Any]) -> None:
         inner = (*path, argument.name)
-        if inner in self.unread:
+        if inner in self.skipped:
             return
         if argument.name in values:
             value = values[argument.name]
-            self.origins[inner] = self.tree.place(inner)
+            self.origins[inner] = self.tree.location(inner)
             if argument.nested and not (value is None and argument.default is None):
                 resolved[argument.name] = self._nested(argument.nested, value, inner)
-            else:
-                if self._fits(argument, value, inner):
-                    resolved[argument.name] = value
+            elif self._is_valid(argument, value, inner):
+                resolved[argument.name] = value
         elif argument.given:
             return  # the program fills it in
         elif argument.default is not REQUIRED:
-            # As YAML would give it: a list where Python's default is a tuple.
+            # As in YAML: a list, also if the default in Python is a tuple.
             resolved[argument.name] = (
                 list(argument.default) if isinstance(argument.default, tuple) else argument.default
             )
             self.origins[inner] = "default"
-        elif isinstance(argument.nested, SectionMark | OfTaskMark):  # of defaults, as far as it has them
+        elif isinstance(argument.nested, SectionMark | OfTaskMark):  # a section of defaults
             self.origins[inner] = "default"
             resolved[argument.name] = self._nested(argument.nested, {}, inner)
         else:
@@ -166,11 +169,11 @@ class _Checker:
                 path,
                 "a part needs its name",
                 expected=f"a mapping with `name:` one of {options}",
-                received=shown(value),
+                received=describe_value(value),
             )
             return {}
         if isinstance(mark, OfTaskMark) and not self._has_task():
-            return {}  # which is said where the task stands
+            return {}  # the check of `task` reports this error
         try:
             entry = mark.entry(value, self.tree.values)
             constructor(*entry).check()
@@ -183,28 +186,29 @@ class _Checker:
 
     def _parts(self, mark: PartsMark, value: Any, path: KeyPath) -> dict[str, Any]:
         if not isinstance(value, dict) or not value:
-            self._problem(path, "not parts", expected="a mapping of a name to each part", received=shown(value))
+            self._problem(path, "not parts", expected="a mapping of names to parts", received=describe_value(value))
             return {}
-        self.origins |= {(*path, name): self.tree.place((*path, name)) for name in value}
-        return {name: self._nested(mark.each, part, (*path, name)) for name, part in value.items()}
+        self.origins |= {(*path, name): self.tree.location((*path, name)) for name in value}
+        return {name: self._nested(mark.item, part, (*path, name)) for name, part in value.items()}
 
     def _has_task(self) -> bool:
         task = self.tree.values.get("task")
         return isinstance(task, dict) and task.get("name") in registry.names("tasks")
 
-    def _fits(self, argument: Argument, value: Any, path: KeyPath) -> bool:
-        wrong = argument.check(value)
-        for inner, received in wrong:
-            expected, remedy = argument.expected(), quotes_hint(received, argument.expected())
-            self._problem((*path, *inner), "wrong value", expected=expected, received=shown(received), remedy=remedy)
-        return not wrong
+    def _is_valid(self, argument: Argument, value: Any, path: KeyPath) -> bool:
+        mismatches = argument.check(value)
+        for inner, found in mismatches:
+            expected, received = argument.expected(), describe_value(found)
+            remedy = quotes_hint(found, expected)
+            self._problem((*path, *inner), "wrong value", expected=expected, received=received, remedy=remedy)
+        return not mismatches
 
     def _problem(self, path: KeyPath, what: str, **details: str) -> None:
         key = ".".join(str(step) for step in path)
-        place = self.tree.place(path)
-        self.problems.append(ConfigError(what, key=key, where=f"{place}: {key}" if key else place, **details))
+        location = self.tree.location(path)
+        self.problems.append(ConfigError(what, key=key, where=f"{location}: {key}" if key else location, **details))
 
 
-def _offered(keys: dict[str, Argument]) -> str:
-    offered = [key for key, argument in keys.items() if not argument.given]
-    return f"It takes: {', '.join(offered)}." if offered else "It takes no keys."
+def _available_keys(keys: dict[str, Argument]) -> str:
+    available = [key for key, argument in keys.items() if not argument.given]
+    return f"The keys are: {', '.join(available)}." if available else "The section has no keys."

@@ -1,15 +1,15 @@
-"""Annotations with which a constructor says what its section of a pipeline file may hold.
+"""Annotations of constructor arguments that define the sections of a pipeline file.
 
-A keyword argument of a model, task, source or section is a key of its YAML section: its annotation is the type, its
-default the default, its line under `Args:` the explanation. Plain types and pydantic's (`PositiveInt`, `Literal`) mean
-what they say. How keys go together is stated beside them (relations.py). Six more are needed:
+A keyword argument of a model, task, source or section is a key of its YAML section: the annotation is the type of the
+key, the default its default, and the text under `Args:` its explanation. Annotations are plain types, types of pydantic
+(`PositiveInt`), `Literal`, the relations of relations.py, and these:
 
-    optimizer: Part("optimizers")       a nested section, whose `name` is looked up in that catalog
-    sources: Parts("sources")           several of them, each under a name of the user's own
-    split: Section("split")             a nested section of that fixed class
-    targets: OfTask("targets")          a nested section of the class that the pipeline's task has for it
-    model: Given[Encoder]               known only to the program, which fills it in; no key
-    vocabulary_size: Size[int]          as Given, but a file may state it as well, and then it must agree with the data
+    optimizer: Part("optimizers")       a nested section; its `name` is an entry of the catalog
+    sources: Parts("sources")           a mapping of names to such sections
+    split: Section("split")             a nested section of a fixed class
+    targets: OfTask("targets")          a nested section whose class depends on the pipeline's task
+    model: Given[Encoder]               filled in by the program; not a key
+    vocabulary_size: Size[int]          like Given, but also a key, whose value must agree with the data
 """
 
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class GivenMark:
-    """Marks an argument that the program fills in.
+    """A mark of an argument that the program fills in.
 
     Attributes:
-        may_be_stated: whether a file may have it as a key beside.
+        may_be_stated: whether the argument is a key too.
     """
 
     may_be_stated: bool = False
@@ -33,51 +33,51 @@ class GivenMark:
 
 @dataclass(frozen=True)
 class PartMark:
-    """Marks a nested section whose class a catalog gives by name."""
+    """A mark of a nested section whose class is chosen by name from a catalog."""
 
     catalog: str
 
     def entry(self, values: dict[str, Any], whole: dict[str, Any]) -> tuple[str, str]:
-        """Return the catalog and the name of what the section is built from.
+        """Return the catalog and the name of the section's class.
 
         Args:
             values: the section.
-            whole: the pipeline that it is a part of.
+            whole: the pipeline that contains it.
         """
         return self.catalog, values["name"]
 
 
 @dataclass(frozen=True)
 class PartsMark:
-    """Marks a mapping of names to nested sections, each of which is as a PartMark says."""
+    """A mark of a mapping of names to nested sections, each as with PartMark."""
 
     catalog: str
 
     @property
-    def each(self) -> PartMark:
-        """The mark of each of them."""
+    def item(self) -> PartMark:
+        """The mark of a value of the mapping."""
         return PartMark(self.catalog)
 
 
 @dataclass(frozen=True)
 class SectionMark:
-    """Marks a nested section of a fixed class."""
+    """A mark of a nested section of a fixed class."""
 
     section: str
 
     def entry(self, values: dict[str, Any], whole: dict[str, Any]) -> tuple[str, str]:
-        """Return the catalog and the name of what the section is built from; see PartMark."""
+        """Return the catalog and the name of the section's class; see PartMark."""
         return "sections", self.section
 
 
 @dataclass(frozen=True)
 class OfTaskMark:
-    """Marks a nested section whose class follows from the task of the pipeline."""
+    """A mark of a nested section whose class depends on the pipeline's task."""
 
     part: str
 
     def entry(self, values: dict[str, Any], whole: dict[str, Any]) -> tuple[str, str]:
-        """Return the catalog and the name of what the section is built from; see PartMark."""
+        """Return the catalog and the name of the section's class; see PartMark."""
         return self.part, whole["task"]["name"]
 
 
@@ -85,35 +85,35 @@ Mark = PartMark | PartsMark | SectionMark | OfTaskMark
 
 
 def Part(catalog: str) -> Any:
-    """`Part("optimizers")`: a nested section, built from the catalog's class of its `name`."""
+    """Mark a nested section whose `name` chooses its class from a catalog, as in `Part("optimizers")`."""
     return Annotated[Any, PartMark(catalog)]
 
 
 def Parts(catalog: str) -> Any:
-    """`Parts("sources")`: a mapping, each of whose values is built from the catalog's class of its `name`."""
+    """Mark a mapping of names to sections whose `name` chooses their class, as in `Parts("sources")`."""
     return Annotated[Any, PartsMark(catalog)]
 
 
 def Section(section: str) -> Any:
-    """`Section("split")`: a nested section, built from the class that catalog.SECTIONS gives."""
+    """Mark a nested section of a class of catalog.SECTIONS, as in `Section("split")`."""
     return Annotated[Any, SectionMark(section)]
 
 
 def OfTask(part: str) -> Any:
-    """`OfTask("targets")`: a nested section, built from the class that the task's Kind in the catalog has for it."""
+    """Mark a nested section of a class of the task's Kind in the catalog, as in `OfTask("targets")`."""
     return Annotated[Any, OfTaskMark(part)]
 
 
 Given = Annotated[T, GivenMark()]
 Size = Annotated[T, GivenMark(may_be_stated=True)]
 
-Depth = Annotated[int, Field(ge=1, le=1000)]  # layers of a stack; to make more takes minutes, whatever their sizes
+Depth = Annotated[int, Field(ge=1, le=1000)]  # layers of a stack; building more takes minutes, even for small layers
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
 Rate = Annotated[float, Field(ge=0.0, lt=1.0)]  # a dropout probability
-# By which blocks of attention models are put together, wherever these have the choice.
+# Choices of the blocks of attention models.
 Activation = Literal[
     *("gelu", "gelu_approximate", "relu", "relu_squared", "silu", "sigmoid", "tanh"),
     *("glu", "reglu", "geglu", "swiglu"),
 ]
 Normalization = Literal["layer_norm", "rms_norm", "none", "batch_norm"]
-Fraction = Annotated[float, Field(ge=0.0, le=1.0)]  # a part of a whole
+Fraction = Annotated[float, Field(ge=0.0, le=1.0)]

@@ -1,4 +1,4 @@
-"""Types and values in words, for messages and lists."""
+"""Descriptions of types and values, for messages and lists."""
 
 import json
 from typing import Any
@@ -21,34 +21,34 @@ _BOUNDS = {
 }
 
 
-def described(schema: dict[str, Any]) -> str:
-    """Put a JSON Schema into a few words."""
+def describe_type(schema: dict[str, Any]) -> str:
+    """Describe a JSON Schema in a few words."""
     if "anyOf" in schema:
-        return " or ".join(dict.fromkeys(described(option) for option in schema["anyOf"]))
+        return " or ".join(dict.fromkeys(describe_type(option) for option in schema["anyOf"]))
     if "const" in schema:
         return repr(schema["const"])
     if "enum" in schema:
         return "one of " + ", ".join(repr(value) for value in schema["enum"])
     kind = _WORDS.get(schema.get("type", ""), "a value")
     if schema.get("type") == "array" and "items" in schema:
-        return f"a list, each {described(schema['items'])}"
+        return f"a list, each {describe_type(schema['items'])}"
     if schema.get("type") == "object" and isinstance(schema.get("additionalProperties"), dict):
-        names = f" of {described(schema['propertyNames'])}" if "propertyNames" in schema else ""
-        return f"a mapping{names}, each value {described(schema['additionalProperties'])}"
+        names = f" of {describe_type(schema['propertyNames'])}" if "propertyNames" in schema else ""
+        return f"a mapping{names}, each value {describe_type(schema['additionalProperties'])}"
     bounds = [f"{sign} {_number(schema[key])}" for key, sign in _BOUNDS.items() if key in schema]
     pattern = f" that matches {schema['pattern']}" if "pattern" in schema else ""
     return f"{kind} {' and '.join(bounds)}".rstrip() + pattern
 
 
-def plain(value: Any) -> str:
-    """Write a value as YAML has it."""
+def format_value(value: Any) -> str:
+    """Write a scalar as in YAML."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def shown(value: Any) -> str:
-    """Write a value as YAML has it, with its type in words."""
+def describe_value(value: Any) -> str:
+    """Describe a value for a message: a scalar with its type, or the type of a collection."""
     if value is None or isinstance(value, bool):
-        return plain(value)
+        return format_value(value)
     kinds = {int: "an integer", float: "a number", str: "a string"}
     if type(value) in kinds:
         return f"{value!r} ({kinds[type(value)]})"
@@ -56,7 +56,7 @@ def shown(value: Any) -> str:
 
 
 def quotes_hint(value: Any, expected: str) -> str:
-    """Give a remedy where a value of the wrong type may only have wrong quotes; else nothing."""
+    """Return a remedy if a value of the wrong type may only have missing or needless quotes; else ""."""
     if type(value) in (int, float) and "a string" in expected:
         return "Write it in quotes."
     if isinstance(value, str):

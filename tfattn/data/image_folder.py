@@ -155,7 +155,7 @@ class ImageFolder(Source):
             raise DataError(
                 "folders of classes without an image",
                 where=str(root),
-                expected=f"files such as {listed(sorted(SUFFIXES), most=4)}",
+                expected=f"files such as {listed(sorted(SUFFIXES), limit=4)}",
                 received=listed(folder.name for folder in empty),
                 remedy="Remove them, or see what became of their images.",
             )
@@ -229,7 +229,7 @@ def _check_depth(above: Sequence[tuple[str, ...]], where: str, inside: tuple[str
             "folders of classes stand in several places",
             where=where,
             expected="in one folder, or in those that `inside` names",
-            received=listed(names, most=5),
+            received=listed(names, limit=5),
             remedy=f"Set `inside: {names[-1]}`, and name another one in `validation_source`; or list several and keep "
             "one aside by `split.hold_out: {folder: [...]}`.",
         )

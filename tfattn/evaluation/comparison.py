@@ -20,7 +20,7 @@ from tfattn.evaluation.report import write as write_report
 from tfattn.evaluation.wording import count, number
 from tfattn.runs.comparison import Comparison
 from tfattn.tasks.intervals import paired
-from tfattn.training.gradient_norms import GRADIENT_NORM
+from tfattn.training.gradients import GRADIENT_NORM
 
 DIVERGED = "diverged"
 STYLES = ("-", "--", ":")  # of lines, once colours are used up

@@ -15,9 +15,9 @@ from tfattn.features import TEXT, WEIGHTS
 from tfattn.formats.chat_template import ChatTemplate
 from tfattn.tasks.language_modeling import CROSS_ENTROPY, LanguageModeling
 from tfattn.tasks.text_metrics import perplexity
-from tfattn.trained.continued_texts import Continuing, answered, questions
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions
+from tfattn.trained.text_generator import TextGenerator, sample_answers, sample_prompts
 from tfattn.training.losses import LOSS
 
 BITS = "bits_per_byte"
@@ -107,16 +107,16 @@ def _continued(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Sect
     """Show how some texts go on, by the model's most likely tokens; of chats, what it answers."""
     if TEXT not in predictions.rows[0]:
         return _answers(ensemble, predictions)
-    asked = questions(predictions.rows, most=MAX_SHOWN)
-    written = Continuing(ensemble).texts(asked)
+    asked = sample_prompts(predictions.rows, limit=MAX_SHOWN)
+    written = TextGenerator(ensemble).texts(asked)
     rows = [[one["row"], one[TEXT], text] for one, text in zip(asked, written, strict=True)]
     return Section("Greedy continuations", [Table(["", "text", "goes on"], rows)])
 
 
 def _answers(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Section:
-    chats = answered(predictions.rows, most=MAX_SHOWN)
+    chats = sample_answers(predictions.rows, limit=MAX_SHOWN)
     template = ChatTemplate(system=ensemble.task.generation.system)
-    written = Continuing(ensemble, most_tokens=ANSWER_TOKENS).answers([said for _, said, _ in chats], template)
+    written = TextGenerator(ensemble, max_new_tokens=ANSWER_TOKENS).answers([said for _, said, _ in chats], template)
     rows = [
         [row, said[-1].content if said else "", text, right]
         for (row, said, right), text in zip(chats, written, strict=True)

@@ -14,7 +14,7 @@ from tfattn.evaluation.wording import count, number, percent, percents
 from tfattn.features import MASKED_LM_IDS, MASKED_LM_WEIGHTS
 from tfattn.tasks.intervals import counted_fraction
 from tfattn.trained.ensemble import TrainedEnsemble
-from tfattn.trained.masked_texts import questions, reading_masks
+from tfattn.trained.masked_questions import sample_questions, with_mask_tokens
 from tfattn.trained.predictions import SplitPredictions
 from tfattn.training.losses import LOSS
 
@@ -48,7 +48,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
         "masked_lm_perplexity": math.exp(min(loss, 700.0)),
         **_baseline(in_training, measured),
     }
-    filled = list(_filled(reading_masks(ensemble), predictions.rows))
+    filled = list(_filled(with_mask_tokens(ensemble), predictions.rows))
     return TaskReport(
         question="which tokens were hidden?",
         measured=f"{count(int(measured.sum()), 'hidden token')} of "
@@ -117,7 +117,7 @@ def _beside(metrics: dict[str, float]) -> Section:
 
 def _filled(reading: TrainedEnsemble, rows: Sequence[dict[str, str]]) -> Iterator[dict[str, Any]]:
     (field,) = reading.preprocessor.fields
-    asked = questions(reading, rows, most=SHOWN)
+    asked = sample_questions(reading, rows, limit=SHOWN)
     predicted = reading.predict([{field: one.text} for one in asked])
     tokens = np.array(reading.preprocessor.tokens, object)
     for row, one in enumerate(asked):

@@ -14,7 +14,7 @@ from tfattn.preprocessing.padding import padded
 from tfattn.preprocessing.token_labels import labels_of
 from tfattn.preprocessing.vocabulary import CONTINUES, MASK
 from tfattn.trained.ensemble import TrainedEnsemble
-from tfattn.trained.masked_texts import questions, reading_masks
+from tfattn.trained.masked_questions import sample_questions, with_mask_tokens
 
 ALL_MASKS = "all_masks"
 MOST_QUESTIONS = 100  # of each kind
@@ -46,7 +46,7 @@ class FillMask(Served):
     shown_metrics = ("masked_lm_accuracy", "baseline_masked_lm_accuracy", "next_sentence_accuracy")
 
     def __init__(self, ensemble: TrainedEnsemble):
-        reading = reading_masks(ensemble)
+        reading = with_mask_tokens(ensemble)
         super().__init__(reading, name="fill_mask")
         self._of_ensemble = lambda: reading  # not as an attribute: see Served
         (self._text,) = reading.preprocessors
@@ -63,7 +63,9 @@ class FillMask(Served):
     def questions(self, rows: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
         """Hide one word or two of a sentence of some rows, taken evenly."""
         (field,) = self.raw_fields.values()
-        chosen = [one for masks in (1, 2) for one in questions(self.ensemble, rows, most=MOST_QUESTIONS, masks=masks)]
+        chosen = [
+            one for masks in (1, 2) for one in sample_questions(self.ensemble, rows, limit=MOST_QUESTIONS, masks=masks)
+        ]
         return [{field: one.text, "row": one.row} for one in chosen]
 
     def signatures(self) -> dict[str, Any]:

@@ -19,9 +19,9 @@ from tfattn.formats.chat_template import ChatTemplate
 from tfattn.preprocessing.chat_ids import special_of
 from tfattn.preprocessing.token_labels import labels_of
 from tfattn.tasks.generation import length_limit, sampled, searched
-from tfattn.trained.continued_texts import MOST_TOKENS, Continuing, joined, prompts, questions
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.shared_decoder import SharedDecoder
+from tfattn.trained.text_generator import MAX_NEW_TOKENS, TextGenerator, decode_tokens, encode_prompts, sample_prompts
 
 CONTINUATION = "continuation"
 N_BEST, LOG_PROBABILITIES, SCORE = "n_best", "log_probabilities", "score"
@@ -63,7 +63,7 @@ class Generator(Served):
         super().__init__(ensemble, name="generator")
         (task,), (self._language,) = ensemble.tasks, ensemble.preprocessors
         self._labels = labels_of(self._language)
-        continuing = Continuing(ensemble)
+        continuing = TextGenerator(ensemble)
         steps = DecodingSteps(self._language, continuing.single_steps)
         # Not as attributes: see Served.
         self._continuing, self._steps = lambda: continuing, lambda: steps
@@ -71,7 +71,7 @@ class Generator(Served):
         self._settings = Settings(task.generation)
 
     @property
-    def ensemble(self) -> Continuing:
+    def ensemble(self) -> TextGenerator:
         """The trained model, as it is asked."""
         return self._continuing()
 
@@ -85,7 +85,7 @@ class Generator(Served):
 
     def questions(self, rows: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
         """Take the beginnings of some rows."""
-        return questions(rows, most=MOST_QUESTIONS)
+        return sample_prompts(rows, limit=MOST_QUESTIONS)
 
     def signatures(self) -> dict[str, Any]:
         text, continuation = (tf.TensorSpec([None], tf.string, name=name) for name in (TEXT, CONTINUATION))
@@ -110,7 +110,7 @@ class Generator(Served):
 
     def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, Any]:
         """Ask for the likeliest tokens, as the trained model is asked."""
-        exact = {"temperature": 0.0, "max_new_tokens": MOST_TOKENS, "repetition_penalty": 1.0}
+        exact = {"temperature": 0.0, "max_new_tokens": MAX_NEW_TOKENS, "repetition_penalty": 1.0}
         exact |= {"presence_penalty": 0.0, "frequency_penalty": 0.0}
         return {TEXT: [row[TEXT] for row in rows], **self._settings.of_rows(len(rows), **exact)}
 
@@ -129,11 +129,11 @@ class Generator(Served):
         self, expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]], *, tolerance: float
     ) -> Comparison:
         """Texts are to be the same, and their scores about the same."""
-        written = joined(self._language, expected["token_ids"], expected["lengths"])
+        written = decode_tokens(self._language, expected["token_ids"], expected["lengths"])
         texts = [text.decode() for text in whole_characters(written).numpy()]
         agree = np.array([ours == theirs for ours, theirs in zip(texts, received[TEXT], strict=True)])
         differences = np.abs(np.asarray(received["score"], np.float64) - expected["scores"])
-        allowed = tolerance * MOST_TOKENS  # a score is the sum of as many numbers
+        allowed = tolerance * MAX_NEW_TOKENS  # a score is the sum of as many numbers
         return Comparison(
             wrong=~(agree & (differences <= allowed)),
             report={"text_agreement": float(agree.mean()), "max_score_difference": float(differences.max())},
@@ -193,7 +193,7 @@ class Generator(Served):
             length_penalty=self._generation.length_penalty,
         )
         shape = tf.shape(written.lengths)
-        texts = tf.reshape(joined(self._language, written.token_ids, written.lengths), [-1])
+        texts = tf.reshape(decode_tokens(self._language, written.token_ids, written.lengths), [-1])
         return {
             "text": tf.reshape(whole_characters(texts), shape),
             "score": written.scores,
@@ -201,7 +201,7 @@ class Generator(Served):
         }
 
     def _score(self, text: tf.Tensor, continuation: tf.Tensor) -> dict[str, tf.Tensor]:
-        before, behind = prompts(self._language, text), self._language.split(continuation)
+        before, behind = encode_prompts(self._language, text), self._language.split(continuation)
         starts = tf.reduce_sum(tf.cast(before[1], tf.int32), axis=1)
         lengths = tf.cast(behind.row_lengths(), tf.int32)
         whole = tf.concat([tf.RaggedTensor.from_tensor(before[0], starts), behind], axis=1)
@@ -233,19 +233,19 @@ class Generator(Served):
             is_last=ends_with_stop(self._language, stop),
             **options,
         )
-        texts, is_stopped = before_stop(joined(self._language, written.token_ids, written.lengths), stop)
+        texts, is_stopped = before_stop(decode_tokens(self._language, written.token_ids, written.lengths), stop)
         return whole_characters(texts), written, is_stopped, limit
 
     def _prompts(self, text: tf.Tensor, max_new_tokens: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """Return the prompts, their masks, and how many tokens may come behind each."""
-        token_ids, padding_mask = prompts(self._language, text)
+        token_ids, padding_mask = encode_prompts(self._language, text)
         lengths = tf.reduce_sum(tf.cast(padding_mask, tf.int32), axis=1)
         with tf.control_dependencies([self._fits(lengths + 1)]):
             limit = length_limit(self._model, padding_mask, max_new_tokens)
         return token_ids, padding_mask, limit
 
     def _read(self, text: tf.Tensor) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
-        token_ids, padding_mask = prompts(self._language, text, written_chats=True)
+        token_ids, padding_mask = encode_prompts(self._language, text, parse_chats=True)
         with tf.control_dependencies([self._fits(tf.reduce_sum(tf.cast(padding_mask, tf.int32), axis=1))]):
             return {TOKEN_IDS: tf.identity(token_ids), PADDING_MASK: padding_mask}, {}
 

@@ -146,7 +146,7 @@ def _name_methods(folder: Path, methods: Mapping[str, str]) -> None:
     saved = saved_model_pb2.SavedModel.FromString(path.read_bytes())
     for signature, method in methods.items():
         saved.meta_graphs[0].signature_def[signature].method_name = method
-    saved.meta_graphs[0].meta_info_def.meta_graph_version = files.SEALED
+    saved.meta_graphs[0].meta_info_def.meta_graph_version = files.PRODUCER
     path.write_bytes(saved.SerializeToString(deterministic=True))
     fingerprinting_utils.write_fingerprint(str(folder))
 

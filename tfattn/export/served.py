@@ -12,7 +12,7 @@ import tensorflow as tf
 from tfattn.errors import ExportError
 from tfattn.export import attention
 from tfattn.tasks.task import Task
-from tfattn.trained.ensemble import TrainedEnsemble, gathered
+from tfattn.trained.ensemble import TrainedEnsemble, gather_rows
 
 Columns = Mapping[str, Sequence[Any]]  # values by input, one for each row
 
@@ -173,7 +173,7 @@ def _run_of(task: Task) -> Any:
 
 
 def _predictions_of(task: Task, run: Callable) -> Callable:
-    return lambda features, num_rows: gathered(task, task.predictions(run(features)), features, num_rows)
+    return lambda features, num_rows: gather_rows(task, task.predictions(run(features)), features, num_rows)
 
 
 def _check(tasks: Sequence[Task]) -> None:

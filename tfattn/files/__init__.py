@@ -1,7 +1,7 @@
-"""Reliable writing and reading of files: a file appears whole or not at all, and changes are found when it is read.
+"""Reliable files: writes are atomic, and damage is detected when a file is read.
 
-Everything is written in a hidden workplace beside its target, synced to the disk and renamed. A folder has a
-`manifest.json` with the size and SHA-256 of each of its files, and of itself; `verify` compares the files with it.
+Files are written to a hidden staging folder next to the target, synced to the disk and renamed. A folder has a
+`manifest.json` with the size and SHA-256 of each file, and of itself; `verify` compares the files with it.
 """
 
 from pathlib import Path
@@ -10,13 +10,13 @@ from tfattn.files.compressed import CompressedPath, unpacked
 from tfattn.files.locks import disk_errors, lock, remove_leftovers
 from tfattn.files.manifests import (
     MANIFEST,
-    SEALED,
+    PRODUCER,
     Manifest,
     check,
     digest,
+    manifest_text,
     read_manifest,
-    read_record,
-    record,
+    read_manifest_file,
     sha256,
     verify,
     write_manifest,
@@ -24,11 +24,11 @@ from tfattn.files.manifests import (
 from tfattn.files.packed import PackedPath, pack
 from tfattn.files.reading import read_bytes, read_json, read_json_lines
 from tfattn.files.remote import RemotePath, matching, path_of
-from tfattn.files.suffixes import by_suffix
 from tfattn.files.writing import (
     atomic_file,
     atomic_folder,
     atomic_link,
+    by_suffix,
     numbered,
     remove_folder,
     write_json,
@@ -44,7 +44,7 @@ __all__ = [
     "Manifest",
     "PackedPath",
     "RemotePath",
-    "SEALED",
+    "PRODUCER",
     "atomic_file",
     "atomic_folder",
     "atomic_link",
@@ -53,6 +53,7 @@ __all__ = [
     "digest",
     "disk_errors",
     "lock",
+    "manifest_text",
     "matching",
     "numbered",
     "pack",
@@ -61,8 +62,7 @@ __all__ = [
     "read_json",
     "read_json_lines",
     "read_manifest",
-    "read_record",
-    "record",
+    "read_manifest_file",
     "remove_folder",
     "remove_leftovers",
     "sha256",

@@ -1,4 +1,4 @@
-"""Files compressed by gzip or bzip2, read as what they hold."""
+"""Files compressed with gzip or bzip2, which are decompressed as they are read."""
 
 import bz2
 import gzip
@@ -14,21 +14,20 @@ from tfattn.files.remote import RemotePath, path_of
 
 _OPEN = {".gz": gzip.open, ".bz2": bz2.open}
 _READ_BYTES = 1 << 20
-# Rows of text are 3 to 20 times as large as when compressed, the same rows again and again some 130 times.
-MAX_RATIO, RATIO_FROM = 200, 16 << 20  # RATIO_FROM: bytes up to which any ratio is read
+# Texts are 3 to 20 times as large as when compressed; many repeated rows about 130 times.
+MAX_RATIO, RATIO_FROM = 200, 16 << 20  # RATIO_FROM: the number of bytes up to which any ratio is allowed
 
 
 @dataclass(frozen=True)
 class CompressedPath:
-    """A compressed file, as far as reading needs it: what it has, `pathlib.Path` has too.
+    """A compressed file with the methods of `pathlib.Path` that reading needs.
 
     Args:
-        file: as it stands on the disk, its suffix .gz or .bz2.
+        file: the compressed file, with suffix .gz or .bz2.
 
-    Raises, as it is read:
+    Raises, when it is read:
         OSError: there is no such file.
-        DataError: it is damaged, or ends too soon; says behind which byte of what it holds; or that is
-            far more than its size.
+        DataError: the file is damaged or truncated, with the position; or the content is far larger than the file.
     """
 
     file: Path | RemotePath
@@ -38,35 +37,35 @@ class CompressedPath:
 
     @property
     def suffix(self) -> str:
-        """The suffix of what it holds."""
+        """The suffix of the decompressed file."""
         return Path(str(self.file)).with_suffix("").suffix
 
     def is_absolute(self) -> bool:
-        """Whether it counts from no folder."""
+        """Return whether the path is absolute."""
         return self.file.is_absolute()
 
     def stat(self) -> stat_result | Any:
-        """Look at the compressed file."""
+        """Return the status of the compressed file."""
         return self.file.stat()
 
     def open(self, mode: str) -> BinaryIO:
-        """Open it to read what it holds."""
+        """Open the file for reading decompressed bytes."""
         assert mode == "rb", "compressed files are read"
-        return io.BufferedReader(_UnpackedBytes(self.file), _READ_BYTES)
+        return io.BufferedReader(_DecompressedBytes(self.file), _READ_BYTES)
 
 
 def unpacked(text: str | Path | RemotePath) -> Path | RemotePath | CompressedPath:
-    """Return a path that is read as what the file holds, whether it is compressed or not."""
+    """Return a path that is decompressed when it is read, if its suffix is that of a compressed file."""
     path = path_of(text)
     return CompressedPath(path) if path.suffix.lower() in _OPEN else path
 
 
-class _UnpackedBytes(io.RawIOBase):
+class _DecompressedBytes(io.RawIOBase):
     def __init__(self, path: Path | RemotePath):
         self._path = path
-        self._packed = path.open("rb")
-        self._file = _OPEN[path.suffix.lower()](self._packed)
-        self._most = max(RATIO_FROM, MAX_RATIO * path.stat().st_size)
+        self._compressed = path.open("rb")
+        self._file = _OPEN[path.suffix.lower()](self._compressed)
+        self._limit = max(RATIO_FROM, MAX_RATIO * path.stat().st_size)
         self._count = 0
 
     def readable(self) -> bool:
@@ -76,22 +75,22 @@ class _UnpackedBytes(io.RawIOBase):
         try:
             data = self._file.read(len(buffer))
         except (EOFError, OSError, zlib.error) as error:
-            if getattr(error, "errno", None):  # of the disk
+            if getattr(error, "errno", None):  # an error of the disk
                 raise
             raise DataError(
                 "the compressed file is damaged",
-                where=f"{self._path}, behind {self._file.tell():,} bytes of what it holds",
+                where=f"{self._path}, after {self._file.tell():,} decompressed bytes",
                 received=str(error),
-                remedy="Fetch it again.",
+                remedy="Download it again.",
             ) from None
         self._count += len(data)
-        if self._count > self._most:
+        if self._count > self._limit:
             raise DataError(
-                "the compressed file holds far more than its size",
+                "the content of the compressed file is far larger than the file",
                 where=str(self._path),
-                expected=f"at most {self._most:,} bytes",
+                expected=f"at most {self._limit:,} bytes",
                 received="more",
-                remedy="If it is what it should be, unpack it, and name the file inside.",
+                remedy="If the content is right, decompress the file, and name the decompressed file.",
             )
         buffer[: len(data)] = data
         return len(data)
@@ -99,5 +98,5 @@ class _UnpackedBytes(io.RawIOBase):
     def close(self) -> None:
         if not self.closed:
             self._file.close()
-            self._packed.close()
+            self._compressed.close()
         super().close()

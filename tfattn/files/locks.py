@@ -1,7 +1,7 @@
-"""Locks on folders, and the hidden workplaces in which files are written.
+"""Locks on folders, and the hidden staging folders in which files are written.
 
-A writer holds a lock in its workplace. The system frees it when the process ends in any way: so a workplace whose lock
-is free was left behind by a process that was killed, and the next writer beside it removes it.
+A writer holds a lock in its staging folder. The system releases the lock when the process ends: so a staging folder
+with a free lock is a leftover of a killed process, and the next writer in the same folder removes it.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ _UNWRITABLE = (
     errno.EACCES,
     errno.EPERM,
     errno.EROFS,
-    errno.EEXIST,  # a file stands where a folder would be made
+    errno.EEXIST,  # a file has the name of the folder
     errno.ENOTDIR,
     errno.EISDIR,
     errno.ENAMETOOLONG,
@@ -35,14 +35,14 @@ _UNWRITABLE = (
 
 @contextlib.contextmanager
 def lock(folder: str | Path, *, wait: bool = False) -> Iterator[None]:
-    """Hold a folder for this process until the block or the process ends; remove what killed ones left unfinished.
+    """Lock a folder until the block or the process ends, and remove leftovers of killed processes.
 
     Args:
-        folder: made if it does not exist.
-        wait: whether to wait for another process that holds it.
+        folder: the folder, created if it does not exist.
+        wait: whether to wait for another process that holds the lock.
 
     Raises:
-        TfattnError: another process holds it.
+        TfattnError: another process holds the lock.
     """
     folder = Path(folder)
     with disk_errors(folder):
@@ -62,60 +62,59 @@ def lock(folder: str | Path, *, wait: bool = False) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def workplace(target: Path) -> Iterator[Path]:
-    """Make a hidden folder beside a target, on the same disk, which is removed with its content when the block ends."""
+def staging_folder(target: Path) -> Iterator[Path]:
+    """Create a hidden folder next to a target, and remove it with its content when the block ends."""
     target.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(target.parent)
-    held = None
-    while held is None:  # another process may have taken it for a leftover before it was held
-        place = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.", suffix=UNFINISHED))
-        held = _hold(place)
-    with held:
+    acquired = None
+    while acquired is None:  # another process may have removed the folder as a leftover before it was locked
+        folder = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.", suffix=UNFINISHED))
+        acquired = _acquire(folder)
+    with acquired:
         try:
-            yield place
+            yield folder
         finally:
-            shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_leftovers(folder: str | Path) -> None:
-    """Remove the workplaces in a folder whose processes have ended."""
-    for place in Path(folder).glob(f".*{UNFINISHED}"):
+    """Remove the staging folders in a folder whose processes have ended."""
+    for leftover in Path(folder).glob(f".*{UNFINISHED}"):
         with contextlib.suppress(OSError):
-            held = _hold(place)
-            if held is not None:
-                with held:
-                    shutil.rmtree(place, ignore_errors=True)
+            acquired = _acquire(leftover)
+            if acquired is not None:
+                with acquired:
+                    shutil.rmtree(leftover, ignore_errors=True)
 
 
 @contextlib.contextmanager
 def disk_errors(target: Path | RemotePath) -> Iterator[None]:
-    """Turn errors of the block into plain ones where a disk is full, a folder not writable or an address out of reach.
+    """Convert errors of disks and addresses within the block into a TfattnError with a remedy.
 
     Raises:
-        TfattnError: there is no space, or no permission to write; names the target. Or what an address is asked for
-            fails; names it, and TensorFlow's reason.
+        TfattnError: the disk is full, the target is not writable, or an operation at an address failed.
     """
     try:
         yield
     except Exception as error:
-        # TensorFlow, safetensors and numpy raise errors of their own, which only tell it in their messages.
-        said = os.strerror(errno.ENOSPC) in str(error) or _CUT_ARRAY.fullmatch(str(error))
-        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or said:
-            remedy = "Free some space, or choose another folder; what was there before is unchanged."
+        # TensorFlow, safetensors and numpy have their own errors, whose message is the only sign of a full disk.
+        is_full = os.strerror(errno.ENOSPC) in str(error) or _CUT_ARRAY.fullmatch(str(error))
+        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or is_full:
+            remedy = "Free some space, or choose another folder; existing files are unchanged."
             raise TfattnError("no space left on the disk", where=str(target), remedy=remedy) from None
         if getattr(error, "errno", None) in _UNWRITABLE:
             what = f"cannot write here ({os.strerror(error.errno)})"
-            raise TfattnError(what, where=str(target), remedy="Choose a place that you may write to.") from None
+            raise TfattnError(what, where=str(target), remedy="Choose a writable folder.") from None
         if isinstance(error, OSError) and isinstance(path_of(str(error.filename)), RemotePath):
-            remedy = "Look whether the address is right, and whether you may read and write there."
+            remedy = "Check the address, and the permissions to read and write there."
             raise TfattnError(f"the address fails ({error.strerror})", where=error.filename, remedy=remedy) from None
         raise
 
 
-def _hold(place: Path) -> IO[str] | None:
-    """Take the lock of a workplace and return it open; None where another process holds it, or has just removed it."""
+def _acquire(folder: Path) -> IO[str] | None:
+    """Lock a staging folder and return the open lock file; None if another process holds it or has removed it."""
     try:
-        file = open(place / LOCK, "a+")  # noqa: SIM115 (the caller closes it)
+        file = open(folder / LOCK, "a+")  # noqa: SIM115 (the caller closes it)
     except FileNotFoundError:
         return None
     with contextlib.ExitStack() as closing:

@@ -1,7 +1,7 @@
-"""Manifests: the sizes and SHA-256 of files, by which a change in any of them is found before it is used.
+"""Manifests: the sizes and SHA-256 of files, which detect changes before the files are used.
 
-A manifest also holds the SHA-256 of its own content. The `manifest.json` of a folder covers all of its other files; a
-record, wherever it stands, covers the files that it was made of.
+A manifest contains the SHA-256 of its own content too. The `manifest.json` of a folder covers all other files of the
+folder; other manifests cover a selection.
 """
 
 import fnmatch
@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ConfigDict
-from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
+from typing_extensions import TypedDict  # pydantic requires it before Python 3.12
 
 from tfattn.errors import DataError
 from tfattn.files.reading import parse_json, read_bytes
 from tfattn.files.remote import RemotePath, path_of
 
 MANIFEST = "manifest.json"
-SEAL = "sha256"
-SEALED = "tfattn"  # the meta_graph_version of our SavedModels, which says that they come with a manifest
+CHECKSUM = "sha256"
+PRODUCER = "tfattn"  # the meta_graph_version of SavedModels that have a manifest
 WRITE_AGAIN = "Write the folder again."
 
 
@@ -32,7 +32,11 @@ class File(TypedDict):
 
 
 class Manifest(TypedDict):
-    """The common part of all manifests, to which each adds facts of its own; `files` by their paths in the folder."""
+    """The common part of all manifests, which may have additional facts.
+
+    Attributes:
+        files: by path in the folder.
+    """
 
     __pydantic_config__ = ConfigDict(extra="allow")
 
@@ -43,53 +47,53 @@ Facts = TypeVar("Facts", bound=Manifest)
 
 
 def write_manifest(folder: Path, **facts: Any) -> None:
-    """Write `manifest.json`: the given facts, and size and SHA-256 of every other file of the folder."""
+    """Write the `manifest.json` of a folder, with the given facts and all other files of the folder."""
     paths = (path for path in folder.rglob("*") if path.is_file() and path != folder / MANIFEST)
-    (folder / MANIFEST).write_text(record(folder, paths, **facts), encoding="utf-8")
+    (folder / MANIFEST).write_text(manifest_text(folder, paths, **facts), encoding="utf-8")
 
 
-def record(folder: Path, paths: Iterable[Path], **facts: Any) -> str:
-    """Return the text of a manifest of some files of a folder."""
+def manifest_text(folder: Path, paths: Iterable[Path], **facts: Any) -> str:
+    """Return the JSON text of a manifest of some files of a folder."""
     files = {
         str(path.relative_to(folder)): {"size": path.stat().st_size, "sha256": sha256(path)} for path in sorted(paths)
     }
     content = {**facts, "files": files}
-    return json.dumps({**content, SEAL: digest(content)}, indent=2) + "\n"
+    return json.dumps({**content, CHECKSUM: digest(content)}, indent=2) + "\n"
 
 
-def read_record(path: str | Path, shape: type[Facts] = Manifest, *, remedy: str = WRITE_AGAIN) -> Facts:
-    """Read what `record` made, without looking at its files.
+def read_manifest_file(path: str | Path, shape: type[Facts] = Manifest, *, remedy: str = WRITE_AGAIN) -> Facts:
+    """Read a manifest without verifying its files.
 
     Args:
-        path: the file.
-        shape: the type of its facts, a TypedDict on top of `Manifest`.
-        remedy: what to do if it is damaged.
+        path: the manifest.
+        shape: the type of its content, a TypedDict derived from `Manifest`.
+        remedy: the remedy in the error message.
 
     Raises:
-        DataError: it is missing, damaged or changed.
+        DataError: the manifest is missing, damaged or changed.
     """
     text = read_bytes(path, remedy=remedy)
     content = parse_json(text, dict[str, Any], where=str(path), remedy=remedy)
-    seal = content.pop(SEAL, None)
-    if seal != digest(content):
-        what = "holds no SHA-256 of itself" if seal is None else "differs from the SHA-256 that it holds of itself"
+    checksum = content.pop(CHECKSUM, None)
+    if checksum != digest(content):
+        what = "has no SHA-256 of itself" if checksum is None else "does not match its own SHA-256"
         raise DataError(f"the file is damaged, or of an older version: it {what}", where=str(path), remedy=remedy)
     return parse_json(text, shape, where=str(path), remedy=remedy)
 
 
 def read_manifest(folder: str | Path, shape: type[Facts] = Manifest, *, remedy: str = WRITE_AGAIN) -> Facts:
-    """Read the manifest of a folder, without looking at its files; else as `read_record`."""
-    return read_record(Path(folder) / MANIFEST, shape, remedy=remedy)
+    """Read the manifest of a folder without verifying its files; see `read_manifest_file`."""
+    return read_manifest_file(Path(folder) / MANIFEST, shape, remedy=remedy)
 
 
 def verify(folder: str | Path, *patterns: str, shape: type[Facts] = Manifest, remedy: str = WRITE_AGAIN) -> Facts:
-    """Compare the files of a folder with its manifest, and return the manifest.
+    """Verify the files of a folder against its manifest, and return the manifest.
 
     Args:
-        folder: where the files and their manifest stand.
-        patterns: which files, such as `train-*`; all where none is given.
-        shape: the type of the manifest's facts.
-        remedy: what to do if something is damaged.
+        folder: the folder with the manifest.
+        patterns: the files to verify, such as `train-*`; by default all files.
+        shape: the type of the manifest's content.
+        remedy: the remedy in the error message.
 
     Raises:
         DataError: a file is missing, or its size or SHA-256 differs; names the first such file.
@@ -105,7 +109,7 @@ def verify(folder: str | Path, *patterns: str, shape: type[Facts] = Manifest, re
 
 
 def check(folder: str | Path, files: Mapping[str, File], *, remedy: str = WRITE_AGAIN) -> None:
-    """Compare files of a folder with their entries in a manifest; raises as `verify` does."""
+    """Verify files of a folder against their entries in a manifest; see `verify`."""
     for name, file in files.items():
         path = Path(folder) / name
         if not path.is_file():

@@ -1,11 +1,10 @@
-"""Folders packed into one file: for stores that know no folders, and are slow where files are small.
+"""Folders packed into a single file, for object stores, which have no folders and are slow for small files.
 
-Such a file appears at once, as a folder there cannot. In front stands an index, so that any file of the folder, or a
-range of it, can be read alone:
+The file is uploaded atomically, unlike a folder. It starts with an index, so that each file can be read separately:
 
     8 bytes      the length of the index
-    the index    JSON: by the path in the folder, where a file begins behind the index, and its size
-    the files    one behind the other
+    the index    JSON: by path in the folder, the offset of a file after the index, and its size
+    the files    concatenated
 """
 
 import errno
@@ -17,37 +16,37 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from tfattn.files.remote import RemotePath, opened_range
+from tfattn.files.remote import RemotePath, open_range
 
 _LENGTH = struct.Struct("<Q")
 
 
 def pack(folder: Path, target: Path) -> None:
-    """Write all files of a folder as one."""
+    """Write all files of a folder into a single file."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    index, begin = {}, 0
+    index, offset = {}, 0
     for path in paths:
         size = path.stat().st_size
-        index[path.relative_to(folder).as_posix()] = [begin, size]
-        begin += size
+        index[path.relative_to(folder).as_posix()] = [offset, size]
+        offset += size
     text = json.dumps(index).encode()
-    with open(target, "wb") as whole:
-        whole.write(_LENGTH.pack(len(text)) + text)
+    with open(target, "wb") as archive:
+        archive.write(_LENGTH.pack(len(text)) + text)
         for path in paths:
             with open(path, "rb") as file:
-                shutil.copyfileobj(file, whole)
+                shutil.copyfileobj(file, archive)
 
 
 @dataclass(frozen=True)
 class PackedPath:
-    """A file or folder within a packed folder, as far as reading needs it: what it has, `pathlib.Path` has too.
+    """A file or folder in a packed folder, with the methods of `pathlib.Path` that reading needs.
 
     Args:
         archive: the packed folder.
-        spans: by the path in the folder, where the file begins in the archive, and its size in bytes.
+        spans: the offset in the archive and the size in bytes of each file, by path in the folder.
         inner: the path in the folder; "" is the folder itself.
 
-    Raises, as it is read:
+    Raises, when it is read:
         OSError: there is no such file, or the archive cannot be read.
     """
 
@@ -60,17 +59,17 @@ class PackedPath:
         """Read the index of a packed folder.
 
         Raises:
-            OSError: there is none, or it cannot be read.
-            ValueError: it is damaged.
+            OSError: the archive is missing or cannot be read.
+            ValueError: the archive is damaged.
         """
         with archive.open("rb") as file:
             start = file.read(_LENGTH.size)
             if len(start) < _LENGTH.size:
-                raise ValueError(f"{archive} ends too soon")
+                raise ValueError(f"{archive} is truncated")
             [length] = _LENGTH.unpack(start)
             index = json.loads(file.read(length))
-        behind = _LENGTH.size + length
-        return PackedPath(archive, {name: (behind + begin, size) for name, (begin, size) in index.items()})
+        header = _LENGTH.size + length
+        return PackedPath(archive, {name: (header + offset, size) for name, (offset, size) in index.items()})
 
     def __str__(self) -> str:
         return f"{self.archive}/{self.inner}" if self.inner else str(self.archive)
@@ -79,11 +78,11 @@ class PackedPath:
         return PackedPath(self.archive, self.spans, f"{self.inner}/{name}" if self.inner else name)
 
     def open(self, mode: str) -> BinaryIO:
-        """Open the file to read its bytes, from its begin or from any place."""
+        """Open the file for reading; it is seekable."""
         assert mode == "rb", "packed files are read"
         if self.inner not in self.spans:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self))
-        return opened_range(str(self.archive), *self.spans[self.inner])
+        return open_range(str(self.archive), *self.spans[self.inner])
 
     def read_bytes(self) -> bytes:
         """Read the whole file."""
@@ -91,11 +90,11 @@ class PackedPath:
             return file.read()
 
     def unpack(self, target: Path) -> None:
-        """Write the files of this folder into one of this machine."""
-        inside = f"{self.inner}/" if self.inner else ""
+        """Write the files of this folder into a local folder."""
+        prefix = f"{self.inner}/" if self.inner else ""
         for name in self.spans:
-            if name.startswith(inside):
-                path = target / name.removeprefix(inside)
+            if name.startswith(prefix):
+                path = target / name.removeprefix(prefix)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with PackedPath(self.archive, self.spans, name).open("rb") as file, open(path, "wb") as copy:
                     shutil.copyfileobj(file, copy)

@@ -1,4 +1,4 @@
-"""Reading of our own JSON files, checked against the type of their content."""
+"""Reading of JSON files that tfattn has written, validated against the type of their content."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,14 +16,14 @@ def read_json(path: str | Path, shape: type[Shape] | Any = Any, *, remedy: str =
 
     Args:
         path: the file.
-        shape: the type of its content, such as `dict[str, str]`, a TypedDict or a dataclass.
-        remedy: what to do if it is damaged.
+        shape: the type of the content, such as `dict[str, str]`, a TypedDict or a dataclass.
+        remedy: the remedy in the error message.
 
     Returns:
-        its content, of that type.
+        the content, of type `shape`.
 
     Raises:
-        DataError: the file is missing, is not JSON, or its content is of another type; names the file and the key.
+        DataError: the file is missing, is not JSON, or its content has another type; with the file and the key.
 
     Example:
         >>> read_json("saved_models/factory_reports/1/assets.extra/card.json", dict[str, Any])["measured_on"]
@@ -33,26 +33,26 @@ def read_json(path: str | Path, shape: type[Shape] | Any = Any, *, remedy: str =
 
 
 def read_json_lines(path: str | Path, shape: type[Shape] | Any = Any, *, remedy: str = "") -> list[Shape]:
-    """Read a file with a JSON value in each line, all of one type; else as `read_json`."""
-    lines = read_bytes(path, remedy=remedy).split(b"\n")  # not at the other line ends of Unicode
+    """Read a file with a JSON value of the same type in each line; see `read_json`."""
+    lines = read_bytes(path, remedy=remedy).split(b"\n")  # splitlines would split at other line ends of Unicode
     lines = lines if lines[-1] else lines[:-1]
     adapter = TypeAdapter(shape)
     return [
-        _said(adapter.validate_json, line, where=f"{path}:{number}", remedy=remedy)
+        _validate(adapter.validate_json, line, where=f"{path}:{number}", remedy=remedy)
         for number, line in enumerate(lines, start=1)
     ]
 
 
 def parse_json(text: bytes, shape: type[Shape] | Any, *, where: str, remedy: str) -> Shape:
-    """Parse a JSON text as a value of a type; `where` is its file, for the message."""
-    return _said(TypeAdapter(shape).validate_json, text, where=where, remedy=remedy)
+    """Parse a JSON text as a value of a type; `where` is the file, for messages."""
+    return _validate(TypeAdapter(shape).validate_json, text, where=where, remedy=remedy)
 
 
 def read_bytes(path: str | Path, *, remedy: str) -> bytes:
     """Read the content of a file.
 
     Raises:
-        DataError: it is missing, or cannot be read.
+        DataError: the file is missing or cannot be read.
     """
     try:
         return Path(path).read_bytes()
@@ -62,7 +62,7 @@ def read_bytes(path: str | Path, *, remedy: str) -> bytes:
         raise DataError(f"cannot read the file ({error.strerror})", where=str(path), remedy=remedy) from None
 
 
-def _said(validate: Callable[..., Shape], text: bytes, *, where: str, remedy: str) -> Shape:
+def _validate(validate: Callable[..., Shape], text: bytes, *, where: str, remedy: str) -> Shape:
     try:
         return validate(text, strict=True)
     except ValidationError as error:

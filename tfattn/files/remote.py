@@ -1,7 +1,7 @@
-"""Files at an address, such as gs://bucket/rows.csv, read as those of this machine are, and written whole.
+"""Remote files, such as gs://bucket/rows.csv, which are read like local files and uploaded atomically.
 
-TensorFlow reaches them: gs:// by itself, s3:// and hdfs:// with what tensorflow-io registers, ram:// in this process.
-It is loaded when the first of them is read.
+TensorFlow accesses them: gs:// by itself, s3:// and hdfs:// with tensorflow-io, ram:// in this process. It is imported
+when the first remote file is accessed.
 """
 
 import contextlib
@@ -24,13 +24,13 @@ _READ_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class RemotePath:
-    """A file or folder at an address: what it has, `pathlib.Path` has too, but `upload`.
+    """A file or folder at an address, with methods of `pathlib.Path`, and `upload`.
 
     Args:
-        address: the scheme and all behind it.
+        address: the address with its scheme.
 
-    Raises, by all that look at what stands there or change it:
-        OSError: there is none, it may not be read or written, or TensorFlow does not know the scheme.
+    Raises, when it is accessed:
+        OSError: the file does not exist, is not readable or writable, or TensorFlow does not support the scheme.
 
     Example:
         with RemotePath("gs://bucket/rows.csv").open("rb") as file:
@@ -47,24 +47,24 @@ class RemotePath:
 
     @property
     def name(self) -> str:
-        """What stands behind the last slash."""
+        """The part after the last slash."""
         return PurePosixPath(self.address).name
 
     @property
     def suffix(self) -> str:
-        """What stands behind the last dot of its name, with the dot."""
+        """The part of the name from the last dot."""
         return PurePosixPath(self.address).suffix
 
     def is_absolute(self) -> bool:
-        """Whether it counts from no folder: always."""
+        """Return True: addresses are absolute."""
         return True
 
     def absolute(self) -> "RemotePath":
-        """Return itself: it counts from no folder."""
+        """Return the same path: addresses are absolute."""
         return self
 
     def stat(self) -> SimpleNamespace:
-        """Look at the file: `st_mode`, that of a regular file or of a folder, and `st_size` in bytes."""
+        """Return `st_mode`, of a regular file or a folder, and `st_size` in bytes."""
         import tensorflow as tf
 
         with _os_errors(self.address):
@@ -72,14 +72,14 @@ class RemotePath:
         return SimpleNamespace(st_mode=stat.S_IFDIR if found.is_directory else stat.S_IFREG, st_size=found.length)
 
     def exists(self) -> bool:
-        """Whether there is a file or folder."""
+        """Return whether the file or folder exists."""
         import tensorflow as tf
 
         with _os_errors(self.address):
             return tf.io.gfile.exists(self.address)
 
     def iterdir(self) -> Iterator["RemotePath"]:
-        """List what stands in the folder, in no order."""
+        """Iterate over the content of the folder, in arbitrary order."""
         import tensorflow as tf
 
         with _os_errors(self.address):
@@ -87,9 +87,9 @@ class RemotePath:
         return (self / name.rstrip("/") for name in names)
 
     def open(self, mode: str) -> BinaryIO:
-        """Open the file to read its bytes, from its begin or from any place."""
+        """Open the file for reading; it is seekable."""
         assert mode == "rb", "remote files are read"
-        return opened_range(self.address, 0, None)
+        return open_range(self.address, 0, None)
 
     def read_bytes(self) -> bytes:
         """Read the whole file."""
@@ -97,15 +97,15 @@ class RemotePath:
             return file.read()
 
     def mkdir(self, *, parents: bool, exist_ok: bool) -> None:
-        """Make the folder, where the store knows folders, with those above it."""
-        assert parents and exist_ok, "stores without folders know nothing else"
+        """Create the folder and its parents, in a store that has folders."""
+        assert parents and exist_ok, "object stores support no other options"
         import tensorflow as tf
 
         with _os_errors(self.address):
             tf.io.gfile.makedirs(self.address)
 
     def touch(self) -> None:
-        """Make an empty file."""
+        """Create an empty file."""
         import tensorflow as tf
 
         with _os_errors(self.address), tf.io.gfile.GFile(self.address, "wb") as file:
@@ -119,17 +119,17 @@ class RemotePath:
             tf.io.gfile.remove(self.address)
 
     def rmtree(self) -> None:
-        """Remove the folder and all in it."""
+        """Remove the folder and its content."""
         import tensorflow as tf
 
         with _os_errors(self.address):
             tf.io.gfile.rmtree(self.address)
 
     def upload(self, file: Path) -> None:
-        """Copy a file of this machine to here; it appears whole or not at all."""
+        """Upload a local file atomically."""
         import tensorflow as tf
 
-        # Only some stores show a file first when it is whole; all of them rename one at once.
+        # Some stores show incomplete files, but renaming is atomic in all stores.
         folder, _, name = self.address.rpartition("/")
         hidden = f"{folder}/.{name}.{secrets.token_hex(8)}"
         with _os_errors(self.address):
@@ -138,7 +138,7 @@ class RemotePath:
 
 
 def path_of(text: str | Path | RemotePath) -> Path | RemotePath:
-    """Tells an address from a path of this machine.
+    """Return a RemotePath for an address, or a Path.
 
     Example:
         >>> path_of("gs://bucket/rows.csv")
@@ -150,10 +150,10 @@ def path_of(text: str | Path | RemotePath) -> Path | RemotePath:
 
 
 def matching(pattern: str) -> list[str]:
-    """List the files that a pattern names, in order; one without wildcards is itself, whether it is there or not.
+    """List the files that match a pattern, sorted; a pattern without wildcards matches itself, also if it is missing.
 
     Raises:
-        OSError: it is an address that TensorFlow does not know.
+        OSError: TensorFlow does not support the scheme of the address.
     """
     if not glob.has_magic(pattern):
         return [pattern]
@@ -165,22 +165,22 @@ def matching(pattern: str) -> list[str]:
         return sorted(tf.io.gfile.glob(pattern))
 
 
-def opened_range(address: str, begin: int, size: int | None) -> BinaryIO:
-    """Open some bytes of a file at an address, as if they were all; up to its end where `size` is None."""
-    return io.BufferedReader(_RemoteBytes(address, begin, size), _READ_BYTES)
+def open_range(address: str, start: int, size: int | None) -> BinaryIO:
+    """Open a range of bytes of a remote file, up to the end of the file if `size` is None."""
+    return io.BufferedReader(_RemoteBytes(address, start, size), _READ_BYTES)
 
 
 class _RemoteBytes(io.RawIOBase):
-    """A range of TensorFlow's file as one of Python's."""
+    """A range of a TensorFlow file as a Python file."""
 
-    def __init__(self, address: str, begin: int, size: int | None):
+    def __init__(self, address: str, start: int, size: int | None):
         import tensorflow as tf
 
         self._address = address
         self._file = tf.io.gfile.GFile(address, "rb")
         with _os_errors(address):
-            whole = self._file.size()  # opens it: without this, what is wrong is told as late as it is read
-        self._begin, self._size = begin, max(whole - begin, 0) if size is None else size
+            total = self._file.size()  # opens the file, so that errors are raised here and not when it is read
+        self._start, self._size = start, max(total - start, 0) if size is None else size
         self.seek(0)
 
     def readable(self) -> bool:
@@ -198,11 +198,11 @@ class _RemoteBytes(io.RawIOBase):
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         origin = {os.SEEK_SET: 0, os.SEEK_CUR: self.tell(), os.SEEK_END: self._size}[whence]
         with _os_errors(self._address):
-            self._file.seek(self._begin + origin + offset)
+            self._file.seek(self._start + origin + offset)
         return self.tell()
 
     def tell(self) -> int:
-        return self._file.tell() - self._begin
+        return self._file.tell() - self._start
 
     def close(self) -> None:
         if not self.closed:
@@ -212,7 +212,7 @@ class _RemoteBytes(io.RawIOBase):
 
 @contextlib.contextmanager
 def _os_errors(address: str) -> Iterator[None]:
-    """Raise TensorFlow's errors of files as Python's."""
+    """Convert TensorFlow's file errors into OSError."""
     import tensorflow as tf
 
     try:
@@ -220,7 +220,7 @@ def _os_errors(address: str) -> Iterator[None]:
     except tf.errors.OpError as error:
         if isinstance(error, tf.errors.UnimplementedError):
             scheme = address.partition(":")[0]
-            what = f"TensorFlow knows no file system {scheme}:// here; tensorflow-io brings s3:// and hdfs://"
+            what = f"TensorFlow does not support {scheme}:// here; tensorflow-io adds s3:// and hdfs://"
             raise OSError(errno.EPROTONOSUPPORT, what, address) from None
         number = {tf.errors.NotFoundError: errno.ENOENT, tf.errors.PermissionDeniedError: errno.EACCES}.get(type(error))
         what = os.strerror(number) if number else error.message

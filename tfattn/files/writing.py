@@ -1,43 +1,46 @@
-"""Files and folders that appear whole or not at all."""
+"""Atomic writing of files and folders."""
 
 import contextlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from tfattn.files.locks import disk_errors, workplace
+from tfattn.errors import ConfigError
+from tfattn.files.locks import disk_errors, staging_folder
 from tfattn.files.manifests import write_manifest
+
+Kind = TypeVar("Kind")
 
 
 @contextlib.contextmanager
 def atomic_file(target: str | Path) -> Iterator[Path]:
-    """Yield a path to write to; on success the file there becomes `target`, on any error nothing changes."""
+    """Yield a temporary path; on success the file replaces `target`, on any error nothing changes."""
     target = Path(target)
-    with disk_errors(target), workplace(target) as place:
-        yield place / target.name
-        _sync(place / target.name)
-        os.replace(place / target.name, target)
+    with disk_errors(target), staging_folder(target) as staging:
+        yield staging / target.name
+        _sync(staging / target.name)
+        os.replace(staging / target.name, target)
         _sync(target.parent)
 
 
 @contextlib.contextmanager
 def atomic_folder(target: str | Path, **facts: Any) -> Iterator[Path]:
-    """Yield a folder to fill; on success it gets a manifest that holds `facts` too, and becomes `target`.
+    """Yield a temporary folder; on success it gets a manifest with `facts` and replaces `target`.
 
-    An existing folder at `target` is deleted only after the new one is complete.
+    An existing folder is deleted only after the new folder is complete.
     """
     target = Path(target)
-    with disk_errors(target), workplace(target) as place:
-        new = place / "new"
+    with disk_errors(target), staging_folder(target) as staging:
+        new = staging / "new"
         new.mkdir()
         yield new
         write_manifest(new, **facts)
         for path in [*new.rglob("*"), new]:
             _sync(path)
         if target.exists():
-            os.rename(target, place / "old")
+            os.rename(target, staging / "old")
         os.rename(new, target)
         _sync(target.parent)
 
@@ -45,9 +48,9 @@ def atomic_folder(target: str | Path, **facts: Any) -> Iterator[Path]:
 def atomic_link(target: str | Path, to: str) -> None:
     """Make `target` a symbolic link, replacing an existing one."""
     target = Path(target)
-    with disk_errors(target), workplace(target) as place:
-        (place / "link").symlink_to(to)
-        os.replace(place / "link", target)
+    with disk_errors(target), staging_folder(target) as staging:
+        (staging / "link").symlink_to(to)
+        os.replace(staging / "link", target)
 
 
 def write_text(target: str | Path, text: str) -> None:
@@ -61,8 +64,29 @@ def write_json(target: str | Path, value: Any) -> None:
     write_text(target, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
+def by_suffix(path: str | Path, kinds: Mapping[str, Kind]) -> Kind:
+    """Return the choice for the suffix of a file's name, such as its format.
+
+    Args:
+        path: the file.
+        kinds: the choices by suffix, in lower case with the dot.
+
+    Raises:
+        ConfigError: there is no choice for the suffix; lists the suffixes.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in kinds:
+        raise ConfigError(
+            "unknown file format",
+            where=str(path),
+            expected=f"one of {', '.join(kinds)}",
+            received=repr(suffix) if suffix else "none",
+        )
+    return kinds[suffix]
+
+
 def numbered(folder: str | Path) -> dict[int, Path]:
-    """List the subfolders whose names are whole numbers, by that number, ascending; none where there is no folder."""
+    """Return the subfolders whose names are integers, by integer, ascending; empty if the folder does not exist."""
     folder = Path(folder)
     if not folder.is_dir():
         return {}
@@ -71,10 +95,10 @@ def numbered(folder: str | Path) -> dict[int, Path]:
 
 
 def remove_folder(folder: str | Path) -> None:
-    """Delete a folder; other processes see all of it or nothing."""
+    """Delete a folder atomically."""
     folder = Path(folder)
-    with workplace(folder) as place:
-        os.rename(folder, place / "old")
+    with staging_folder(folder) as staging:
+        os.rename(folder, staging / "old")
 
 
 def _sync(path: Path) -> None:

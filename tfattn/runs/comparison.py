@@ -1,4 +1,4 @@
-"""Runs of one pipeline that differ in a few keys, each with several seeds: what they are."""
+"""The configuration of a comparison: runs of a pipeline that differ in a few keys, each with several seeds."""
 
 import json
 import re
@@ -13,13 +13,13 @@ Value = str | int | float | bool | None
 Keys = dict[str, Value]
 
 
-class Planned(NamedTuple):
+class PlannedRun(NamedTuple):
     """A run of a comparison.
 
     Attributes:
-        variant: its name.
+        variant: the variant's name.
         seed: from 1.
-        overrides: what it changes in the pipeline, as `--set` takes it.
+        overrides: changes of the pipeline, in the format of `--set`.
     """
 
     variant: str
@@ -28,21 +28,21 @@ class Planned(NamedTuple):
 
     @property
     def file(self) -> str:
-        """The name of a file of its own."""
+        """A unique file name, without suffix."""
         return f"{re.sub('[^A-Za-z0-9]+', '_', self.variant).strip('_')}-{self.seed}"
 
 
 class Comparison:
-    """Which runs are compared.
+    """The runs of a comparison.
 
     Args:
         name: the folder of the comparison under `runs_folder`.
-        pipeline: the pipeline file from which all start.
-        variants: by its name, which keys each changes; `{}` for the pipeline as it is. The others are held against the
-            first.
-        metric: by which they are compared, a name in metrics.json.
-        seeds: how many runs of each there are, with seeds 1, 2 and so on; all variants of a seed share their rows.
-        common: keys that are changed in all of them.
+        pipeline: the pipeline file that all variants change.
+        variants: the changed keys of each variant, by its name; `{}` for the pipeline as it is. All variants are
+            compared with the first.
+        metric: the metric to compare, a name in metrics.json.
+        seeds: the number of runs of each variant, with seeds 1, 2 and so on; variants with the same seed share rows.
+        common: keys to change in all variants.
         runs_folder: the folder of all runs.
 
     Example:
@@ -74,13 +74,13 @@ class Comparison:
         self.common = common or {}
         self.runs_folder = runs_folder
 
-    def __iter__(self) -> Iterator[Planned]:
-        """All runs, those of a seed together."""
+    def __iter__(self) -> Iterator[PlannedRun]:
+        """Iterate over all runs, grouped by seed."""
         for seed in range(1, self.seeds + 1):
             own = {"name": self.name, "runs_folder": self.runs_folder, "seed": seed}
             for variant, keys in self.variants.items():
                 changed = {**self.common, **keys, **own}
-                yield Planned(variant, seed, [f"{key}={json.dumps(value)}" for key, value in changed.items()])
+                yield PlannedRun(variant, seed, [f"{key}={json.dumps(value)}" for key, value in changed.items()])
 
     def __len__(self) -> int:
         return self.seeds * len(self.variants)

@@ -1,4 +1,4 @@
-"""The data section of a run, as every process makes it that prepares or reads its data."""
+"""Construction of the `data` section of a run, in every process that prepares or reads data."""
 
 from tfattn import pretrained, registry
 from tfattn.config.build import build
@@ -7,12 +7,12 @@ from tfattn.data.section import Data
 from tfattn.errors import ConfigError
 
 
-def data_of(config: Config) -> Data:
-    """Build the data section, with the vocabulary that comes with the pretrained weights.
+def build_data(config: Config) -> Data:
+    """Build the data section, with the vocabulary of the pretrained weights if it is configured.
 
     Raises:
-        ConfigError: the vocabulary is that of pretrained weights, and there are none, or they have one of another kind.
-        CheckpointError: it is damaged.
+        ConfigError: the configured vocabulary is missing: no pretrained weights, or weights with other tokens.
+        CheckpointError: the vocabulary is damaged.
     """
     data: Data = build(config, "data")
     if data.preprocessing.needs_pretrained:
@@ -27,7 +27,7 @@ def data_of(config: Config) -> Data:
         weights = pretrained.open(source)
         if not isinstance(data.preprocessing, registry.find("preprocessors", weights.preprocessor)):
             raise ConfigError(
-                "the pretrained model reads other tokens",
+                "the pretrained model uses other tokens",
                 where=f"{config.origins['data', 'preprocessing', 'name']}: data.preprocessing.name",
                 expected=weights.preprocessor,
                 received=config.at("data", "preprocessing", "name"),

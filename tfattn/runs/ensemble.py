@@ -21,7 +21,7 @@ class Ensemble:
     Args:
         seeds: the number of models that are trained on the same rows: the first with `training.seed`, the others with
             the next numbers.
-        folds: the number of parts into which the rows are divided, in place of `data.split.validation`: each part
+        folds: the number of parts into which the rows are divided, instead of `data.split.validation`: each part
             evaluates models that are trained on all others; null trains on the training rows of `data.split`.
 
     Example:
@@ -37,30 +37,30 @@ class Ensemble:
         return self.seeds * (self.folds or 1)
 
 
-def ensemble_of(config: Config) -> Ensemble:
-    """Build the section of a pipeline; without one, the ensemble has a single model."""
+def build_ensemble(config: Config) -> Ensemble:
+    """Build the `ensemble` section; without the section, the ensemble has a single model."""
     return Ensemble() if config.values["ensemble"] is None else build(config, "ensemble")
 
 
-def configurations(config: Config) -> list[Config]:
-    """Make the configuration of each model: a pipeline of a single model, which trains the same if it is run alone."""
-    ensemble, seed = ensemble_of(config), training_seed(config)
+def member_configs(config: Config) -> list[Config]:
+    """Return the configuration of each model, a pipeline of a single model with the same result if it is run alone."""
+    ensemble, seed = build_ensemble(config), training_seed(config)
     if ensemble.size == 1:
         return [config]
     return [
-        _of_member(config, folds=ensemble.folds, fold=fold, seed=seed + number)
+        _member_config(config, folds=ensemble.folds, fold=fold, seed=seed + number)
         for fold in range(ensemble.folds or 1)
         for number in range(ensemble.seeds)
     ]
 
 
 def training_seed(config: Config) -> int:
-    """Return the seed of the training of a model, or of an ensemble's first: the pipeline's if it has none."""
+    """Return `training.seed`, by default the seed of the pipeline; for an ensemble, the seed of its first model."""
     given = config.at("training", "seed")
     return config.values["seed"] if given is None else given
 
 
-def _of_member(config: Config, *, folds: int | None, fold: int, seed: int) -> Config:
+def _member_config(config: Config, *, folds: int | None, fold: int, seed: int) -> Config:
     values = copy.deepcopy(config.values)
     values["ensemble"] = None
     values["training"]["seed"] = seed

@@ -1,6 +1,6 @@
-"""The identity of data, models and stages: digests of all that their results depend on.
+"""Ids of prepared data and runs, and inputs of stages: digests of everything that determines their results.
 
-That is their part of the configuration, the content of every file that is read, and the code of plugins.
+These are parts of the configuration, the content of all input files, and the code of plugins.
 """
 
 import importlib.util
@@ -15,7 +15,7 @@ from tfattn.config.read import KeyPath
 from tfattn.config.schema import EMBEDDINGS, Config
 from tfattn.config.types import Mark, PartsMark, SectionMark
 from tfattn.data.section import Data
-from tfattn.runs.ensemble import ensemble_of
+from tfattn.runs.ensemble import build_ensemble
 
 OWN_PACKAGE = __name__.partition(".")[0]
 # Increased when prepared data or checkpoints of an older version can no longer be used.
@@ -23,87 +23,87 @@ FORMAT = 8
 
 
 @dataclass(frozen=True)
-class Inputs:
-    """Fingerprints, by name, of all that results depend on beside the configuration.
+class Fingerprints:
+    """Fingerprints, by name, of all inputs of a run other than the configuration.
 
-    They do not depend on paths: the same content elsewhere has the same fingerprint.
+    They do not depend on paths: the same content has the same fingerprint everywhere.
 
     Args:
-        data: of what the prepared data depend on: sources, vocabularies, the code of sources and preprocessors.
-        training: of what only training depends on: published weights, the code of all other plugins.
+        data: inputs of the prepared data: sources, vocabularies, the code of sources and preprocessors.
+        training: inputs of training only: pretrained weights, the code of all other plugins.
     """
 
     data: dict[str, str]
     training: dict[str, str]
 
 
-def inputs_of(config: Config, data: Data) -> Inputs:
-    """Compute the fingerprint of every file that a run depends on.
+def compute_fingerprints(config: Config, data: Data) -> Fingerprints:
+    """Compute the fingerprints of all files and plugins that a run depends on.
 
     Args:
         config: the resolved configuration.
-        data: its data section, with the vocabulary of the pretrained weights where it takes that.
+        data: its data section, with the vocabulary of the pretrained weights if it is configured.
 
     Raises:
         DataError: a source cannot be read.
     """
-    # By number: two files may have one name. A missing one is reported where it is read.
-    read = {f"preprocessing file {n}": path for n, path in enumerate(data.preprocessing.files) if path.is_file()}
-    of_data = data.fingerprints() | {what: files.sha256(path) for what, path in read.items()}
-    of_data |= data.preprocessing.adopted
-    of_training = {}
+    # By index: two files may have the same name. A missing file is reported when it is read.
+    paths = {f"preprocessing file {n}": path for n, path in enumerate(data.preprocessing.files) if path.is_file()}
+    for_data = data.fingerprints() | {name: files.sha256(path) for name, path in paths.items()}
+    for_data |= data.preprocessing.adopted
+    for_training = {}
     for path, source in config.published.items():
-        of_training[".".join([*path[1:], "pretrained"])] = pretrained.open(source).fingerprint()
+        for_training[".".join([*path[1:], "pretrained"])] = pretrained.open(source).fingerprint()
     if (source := config.values["model"].get(EMBEDDINGS)) is not None:
         path = Path(source["from"])
-        of_training[EMBEDDINGS] = (
+        for_training[EMBEDDINGS] = (
             files.sha256(path) if path.is_file() else pretrained.find(str(path), Path("saved_models")).fingerprint()
         )
     for path, kind, name in _parts(config, SectionMark(config.section), ()):
-        if fingerprint := code_of(kind, name):
-            (of_data if path[0] == "data" else of_training)["plugin " + ".".join(path)] = fingerprint
-    return Inputs(of_data, of_training)
+        if fingerprint := code_fingerprint(kind, name):
+            (for_data if path[0] == "data" else for_training)["plugin " + ".".join(path)] = fingerprint
+    return Fingerprints(for_data, for_training)
 
 
-def of_data(config: Config, inputs: Inputs) -> str:
-    """Identify prepared data: rows, split, preprocessing and the kinds of targets and examples that a task has.
+def data_id(config: Config, fingerprints: Fingerprints) -> str:
+    """Compute the id of prepared data: of rows, split, preprocessing, targets and examples.
 
-    Neither what prepares them, and where, nor how they are batched and changed as they are read is part of it.
+    The engine, the work folder, batching and augmentation do not change the prepared data and are not included.
     """
-    apart = ("batching", "augmentation", "engine", "work_folder")
-    section = {key: value for key, value in config.values["data"].items() if key not in apart}
+    excluded = ("batching", "augmentation", "engine", "work_folder")
+    section = {key: value for key, value in config.values["data"].items() if key not in excluded}
     kind = registry.kind(config.values["task"]["name"])
-    return files.digest([FORMAT, section, kind.targets, kind.examples, inputs.data, config.values["seed"]])[:10]
+    return files.digest([FORMAT, section, kind.targets, kind.examples, fingerprints.data, config.values["seed"]])[:10]
 
 
-def of_run(config: Config, inputs: Inputs) -> str:
-    """Identify a trained model, or the models of an ensemble."""
+def run_id(config: Config, fingerprints: Fingerprints) -> str:
+    """Compute the id of a trained model, or of an ensemble."""
     settings = [config.values["data"]["batching"], *(config.values[key] for key in ("model", "task", "training"))]
     settings += [augmentation] if (augmentation := config.values["data"].get("augmentation")) else []
-    settings += [asdict(ensemble_of(config)), config.values["runtime"]["precision"]]
-    return files.digest([of_data(config, inputs), inputs.training, settings])[:10]
+    settings += [asdict(build_ensemble(config)), config.values["runtime"]["precision"]]
+    return files.digest([data_id(config, fingerprints), fingerprints.training, settings])[:10]
 
 
-def of_evaluation(config: Config, weights: Sequence[str]) -> list[Any]:
-    """List what an evaluation depends on beside the run: the weights, and the code of the report.
+def evaluation_inputs(config: Config, weights: Sequence[str]) -> list[Any]:
+    """Return the inputs of an evaluation in addition to the run's id: the weights and the code of the report.
 
     Args:
-        config: of the run.
+        config: the run's.
         weights: the fingerprint of each model's best checkpoint.
     """
-    return [*weights, code_of("report", config.values["task"]["name"])]
+    return [*weights, code_fingerprint("report", config.values["task"]["name"])]
 
 
-def of_export(config: Config, weights: Sequence[str]) -> list[Any]:
-    """List what an export depends on beside the run: its evaluation, the code of what is served, its section."""
-    served = code_of("served", config.values["task"]["name"])
-    return [of_evaluation(config, weights), served, config.values["export"]]
+def export_inputs(config: Config, weights: Sequence[str]) -> list[Any]:
+    """Return the inputs of an export in addition to the run's id: its evaluation, its code and its section."""
+    served = code_fingerprint("served", config.values["task"]["name"])
+    return [evaluation_inputs(config, weights), served, config.values["export"]]
 
 
-def code_of(kind: str, name: str) -> str:
-    """Identify the code of a catalog's entry: a digest of a plugin's code, "" for our own, whose changes FORMAT tells.
+def code_fingerprint(kind: str, name: str) -> str:
+    """Compute a digest of the code of a catalog entry if it is a plugin; "" for this package, which has FORMAT.
 
-    The code of a plugin is all of its package, because a module uses its neighbours, or else its one file.
+    The digest covers the whole package of the plugin, because modules import each other, or its single file.
 
     Args:
         kind: the catalog.

@@ -1,4 +1,4 @@
-"""One model of a run: its configuration, its prepared data and the folder of its weights."""
+"""A model of a run: its configuration, its prepared data and the folder of its weights."""
 
 import contextlib
 import functools
@@ -28,32 +28,32 @@ from tfattn.training.trainer import Trainer
 
 
 class Member:
-    """One model of a run; an ensemble has several.
+    """A model of a run; an ensemble has several.
 
     Args:
-        config: of this model alone.
+        config: the configuration of this model.
         prepared: the folder of the prepared data.
-        stage_log: of the folder of its training.
+        stage_log: the log of the training folder.
 
     Attributes:
-        folder: of its training, with its checkpoints.
-        id: the identity of the data and settings that it is trained with.
-        seed: of the data.
-        training_seed: of weights, the order of rows and dropout.
+        folder: the training folder, with the checkpoints.
+        id: the id of the data and settings of the training.
+        seed: the seed of the data.
+        training_seed: the seed of weights, the order of rows and dropout.
     """
 
     def __init__(self, config: Config, *, prepared: Path, stage_log: StageLog):
         self.config = config
         self.prepared = prepared
         self.stage_log = stage_log
-        self.id = stage_log.made_of
+        self.id = stage_log.identity
         self.folder = stage_log.folder
         self.seed: int = config.values["seed"]
         self.training_seed = training_seed(config)
 
     @contextlib.contextmanager
     def preparation(self, *, force: bool) -> Iterator[bool]:
-        """Yield whether the data have to be prepared; wait for another process that is preparing them."""
+        """Yield whether the data have to be prepared, after waiting for another process that prepares them."""
         with files.lock(self.prepared.with_name(f".{self.prepared.name}.lock"), wait=True):
             files.remove_leftovers(self.prepared.parent)
             needed = force or not self.prepared.exists()
@@ -67,19 +67,19 @@ class Member:
 
     @property
     def facts(self) -> Facts:
-        """The facts that `prepare` has written about the data."""
+        """The facts about the prepared data, such as labels and features."""
         return read_facts(self.prepared)
 
     def rows(self, split: str) -> list[dict[str, str]]:
-        """Read the raw rows of a split, in the order of its records."""
+        """Read the raw rows of a split, in the order of the records."""
         return read_rows(self.prepared, split)
 
     def reader(self, split: str, *, folder: Path | None = None) -> Reader:
-        """Make the reader of a split's records, which shuffles those of training in each epoch.
+        """Create a reader of the records of a split; training records are shuffled in each epoch.
 
         Args:
-            split: its name.
-            folder: of the records; the prepared data by default.
+            split: the split's name.
+            folder: the folder of the records; the prepared data by default.
         """
         is_training = split == TRAIN
         return Reader(
@@ -92,9 +92,9 @@ class Member:
         )
 
     def preprocessor(self) -> Preprocessor:
-        """Build the preprocessor, as `prepare` has fitted it.
+        """Build the fitted preprocessor.
 
-        It is built for each use: SentencePiece's tables do not survive `tf.random.set_seed`, which clears kernels.
+        Each call builds a new one: SentencePiece's tables do not survive `tf.random.set_seed`, which clears kernels.
         """
         preprocessor: Preprocessor = build(self.config, "data", "preprocessing")
         files.verify(self.prepared, "preprocessing/*", remedy=PREPARE_AGAIN)
@@ -114,32 +114,32 @@ class Member:
         return [*transforms, *augmentation.transforms()]
 
     def task(self, preprocessor: Preprocessor) -> Task:
-        """Build the model, untrained, of the sizes that the data need, and the task on it.
+        """Build the untrained model for the sizes of the data, and its task.
 
         Args:
-            preprocessor: as it was fitted.
+            preprocessor: the fitted preprocessor.
         """
         model = build(self.config, "model", **preprocessor.sizes)
         return build_task(self.config, model, preprocessor, self.facts["targets"])
 
 
 def build_task(config: Config, model: keras.Model, preprocessor: Preprocessor, targets: dict[str, Any]) -> Task:
-    """Build the task of a configuration on its model.
+    """Build the task of a configuration.
 
     Args:
         config: a checked configuration.
-        model: its model.
-        preprocessor: what the model reads.
-        targets: what is known of the targets, see `Target.facts`.
+        model: the model of the task.
+        preprocessor: the preprocessor of the model's inputs.
+        targets: facts about the targets, see `Target.facts`.
     """
     return build(config, "task", model=model, preprocessor=preprocessor, targets=targets)
 
 
 def check_labels(members: Sequence[Member]) -> None:
-    """Refuse members whose labels differ: a fold may lack a rare one, and then the others' ids mean something else.
+    """Check that all members have the same labels: a fold may lack a rare label, and then label ids differ.
 
     Raises:
-        DataError: names the labels.
+        DataError: labels differ; names them.
     """
     labels = [member.facts["targets"].get("labels") for member in members]
     for other in labels[1:]:

@@ -1,4 +1,4 @@
-"""The log of the stages that are done: written when a stage ends well, read before the stage is run again."""
+"""The log of finished stages, which lets a stage be skipped when nothing has changed."""
 
 import contextlib
 import time
@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from tfattn import files
+from tfattn.config.checksum import checksummed, has_valid_checksum
 from tfattn.config.schema import Config
-from tfattn.config.seal import is_sealed, sealed
 from tfattn.config.show import to_yaml
 from tfattn.console import note
 from tfattn.errors import DataError
 
 
-class Done(files.Manifest):
-    """The content of `stages/<stage>.json` of a stage that has ended well, with the files that it has written.
+class StageRecord(files.Manifest):
+    """The content of `stages/<stage>.json`: a finished stage and the files that it has written.
 
     Attributes:
-        inputs: the digest of all that the stage depends on.
-        seconds: the time that it took.
+        inputs: the digest of all inputs of the stage.
+        seconds: the duration.
     """
 
     inputs: str
@@ -30,39 +30,39 @@ class StageLog:
     """The log of the stages of a folder: `stages/<stage>.json`, next to the configuration.
 
     Args:
-        folder: of a run or of a member.
-        config: written as `config.yaml`.
-        made_of: the identity of the run or member, on which every stage depends.
+        folder: the folder of a run or of a member.
+        config: the configuration, written as `config.yaml`.
+        identity: the id of the run or member, an input of every stage.
         link: a link that is set to the folder whenever a stage starts; None for no link.
         writes: whether this process writes; of several workers, only the chief does.
     """
 
-    def __init__(self, folder: Path, config: Config, made_of: str, *, link: Path | None = None, writes: bool = True):
+    def __init__(self, folder: Path, config: Config, identity: str, *, link: Path | None = None, writes: bool = True):
         self.folder = folder
         self._config = config
-        self.made_of = made_of
+        self.identity = identity
         self._link = link
         self._writes = writes
-        # Whether each stage is done with inputs of a digest: SHA-256 of checkpoints takes seconds.
+        # By stage and digest of its inputs; cached, because the SHA-256 of checkpoints takes seconds.
         self._checked: dict[tuple[str, str], bool] = {}
 
     @contextlib.contextmanager
     def stage(
         self, name: str, *, force: bool = False, inputs: Any = None, outputs: Sequence[str] = ()
     ) -> Iterator[bool]:
-        """Yield whether the stage has to run; when the block ends well, record it as done.
+        """Yield whether the stage has to run; record it as done when the block ends without an exception.
 
         Args:
             name: the stage.
             force: whether to run it even if it is done.
-            inputs: what it depends on in addition to the identity of the run or member.
-            outputs: patterns of the files that it writes into the folder; if one is damaged, the stage is not done.
+            inputs: inputs in addition to the id of the run or member.
+            outputs: patterns of the files that the stage writes; if a file is damaged, the stage is not done.
         """
         needed = force or not self.is_done(name, inputs=inputs)
         if not (needed and self._writes):
             announce(name, self.folder, needed=needed)
             if self._writes:
-                self._mend_config()
+                self._repair_config()
             yield needed
             return
         with files.lock(self.folder):
@@ -73,19 +73,21 @@ class StageLog:
             yield True
             seconds = round(time.monotonic() - started, 1)
             written = [path for pattern in outputs for path in self.folder.glob(pattern) if path.is_file()]
-            made_of = self.digest(inputs)
-            files.write_text(self._path(name), files.record(self.folder, written, inputs=made_of, seconds=seconds))
-            self._checked[name, made_of] = True
+            digest = self.digest(inputs)
+            files.write_text(
+                self._path(name), files.manifest_text(self.folder, written, inputs=digest, seconds=seconds)
+            )
+            self._checked[name, digest] = True
 
     def is_done(self, stage: str, *, inputs: Any = None) -> bool:
-        """Return whether a stage has ended well with these inputs and its outputs are intact; note a damaged one."""
+        """Return whether a stage has finished with these inputs and its outputs are intact; note damage."""
         key = stage, self.digest(inputs)
         if key not in self._checked:
             self._checked[key] = self._is_intact(*key)
         return self._checked[key]
 
     def forget(self, stage: str, *names: str) -> None:
-        """Delete the record of a stage and its folders of these names, if this process writes."""
+        """Delete the record of a stage and its folders `names`, if this process writes."""
         if not self._writes:
             return
         self._checked.clear()
@@ -96,12 +98,12 @@ class StageLog:
                     files.remove_folder(self.folder / name)
 
     def digest(self, inputs: Any = None) -> str:
-        """Compute the digest of all that a stage with these inputs depends on."""
-        return files.digest([self.made_of, inputs])
+        """Compute the digest of the inputs of a stage and the identity."""
+        return files.digest([self.identity, inputs])
 
     def write_config(self) -> Path:
-        """Write the resolved configuration into the folder, point the link at the folder, and return the file."""
-        files.write_text(self._config_file, sealed(to_yaml(self._config)))
+        """Write the resolved configuration into the folder, set the link to the folder, and return the file's path."""
+        files.write_text(self._config_file, checksummed(to_yaml(self._config)))
         if self._link is not None:
             files.atomic_link(self._link, self.folder.name)
         return self._config_file
@@ -110,13 +112,13 @@ class StageLog:
     def _config_file(self) -> Path:
         return self.folder / "config.yaml"
 
-    def _is_intact(self, stage: str, made_of: str) -> bool:
+    def _is_intact(self, stage: str, digest: str) -> bool:
         record = self._path(stage)
         if not record.exists():
             return False
         try:
-            done = files.read_record(record, Done)
-            if done["inputs"] != made_of:
+            done = files.read_manifest_file(record, StageRecord)
+            if done["inputs"] != digest:
                 return False
             files.check(self.folder, done["files"])
         except DataError as error:
@@ -124,8 +126,8 @@ class StageLog:
             return False
         return True
 
-    def _mend_config(self) -> None:
-        if not is_sealed(self._config_file):
+    def _repair_config(self) -> None:
+        if not has_valid_checksum(self._config_file):
             note(f"written again, because of damage: {self._config_file}")
             with files.lock(self.folder):
                 self.write_config()

@@ -1,1 +1,1 @@
-"""What training leaves: models with their best weights that predict as one, and what they predict for a split."""
+"""Trained models: ensembles with their best weights, and their predictions for splits and sample inputs."""

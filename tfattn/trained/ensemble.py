@@ -1,4 +1,4 @@
-"""Trained models that predict as one: what evaluation measures, and what the export holds."""
+"""Ensembles of trained models, for evaluation and export."""
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ from tfattn.tasks.operating_point import OperatingPoint
 from tfattn.tasks.task import Task
 from tfattn.training import checkpoints
 from tfattn.training.compiled import compiled
-from tfattn.training.precision import computing_in
+from tfattn.training.precision import precision_scope
 from tfattn.training.prediction import as_arrays
 
 OPERATING_POINT = "operating_point.json"  # in the folder of a run
@@ -26,18 +26,18 @@ Predictions = dict[str, np.ndarray]
 
 
 class TrainedEnsemble:
-    """One trained model, or several that predict together, as their task combines what each predicts.
+    """A trained model, or several models whose predictions are combined by their task.
 
-    This is the one place where predictions are combined: evaluation, the export and its parity check all use it.
+    Evaluation, the export and its parity check all combine predictions here.
 
     Args:
-        models: of each model the fitted preprocessor and the trained task, built under float32.
-        operating_point: the score from which on a row counts as positive; None where the best score decides.
+        models: the fitted preprocessor and the trained task of each model, built under float32.
+        operating_point: the minimum score of a positive row; None predicts the class with the highest score.
 
     Attributes:
-        preprocessors, tasks: of each model.
-        preprocessor, task: the first's: all read the same fields and are built alike.
-        labels: the classes in the order of their ids; none where the task predicts none.
+        preprocessors, tasks: of all models.
+        preprocessor, task: of the first model: all models have the same fields and the same configuration.
+        labels: the classes in the order of their ids; empty for a task without classes.
 
     Example:
         ensemble = TrainedEnsemble([(preprocessor, task)])
@@ -57,21 +57,20 @@ class TrainedEnsemble:
         self.operating_point = operating_point
 
     def combined(self, predictions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Combine what some of the models predict, or one alone: tensors or arrays (B, ...) by name."""
+        """Combine the predictions of some models: tensors or arrays (B, ...) by name."""
         return self.task.combined(predictions, self.operating_point)
 
     def predict(self, rows: Sequence[Mapping[str, str]]) -> Predictions:
-        """Predict for N raw rows, all at once; by name, each (N, ...)."""
+        """Predict N raw rows in one batch; arrays (N, ...) by name."""
         return as_arrays(self.combined(self.predict_each(rows)))
 
     def predict_each(self, rows: Sequence[Mapping[str, str]]) -> list[Predictions]:
-        """Predict for N raw rows with each model alone."""
+        """Predict N raw rows with each model separately."""
         fields = columns_of(rows, self.preprocessor.fields)
+        batches = [padded(preprocessor(fields)) for preprocessor in self.preprocessors]
         return [
-            as_arrays(gathered(task, function(features), features, len(rows)))
-            for task, function, features in zip(
-                self.tasks, self._functions, (padded(one(fields)) for one in self.preprocessors), strict=True
-            )
+            as_arrays(gather_rows(task, function(features), features, len(rows)))
+            for task, function, features in zip(self.tasks, self._functions, batches, strict=True)
         ]
 
     @functools.cached_property
@@ -79,29 +78,29 @@ class TrainedEnsemble:
         return [compiled(lambda features, task=task: task.predictions(task(features))) for task in self.tasks]
 
 
-def gathered(task: Task, predictions: dict[str, Any], features: Mapping[str, Any], num_rows: Any) -> dict[str, Any]:
-    """Join what is predicted for several examples of one row, where rows give several; see `Task.gathered`.
+def gather_rows(task: Task, predictions: dict[str, Any], features: Mapping[str, Any], num_rows: Any) -> dict[str, Any]:
+    """Combine the predictions of examples into predictions of rows, if a row has several; see `Task.gathered`.
 
     Args:
-        task: what predicted.
+        task: the task of the predictions.
         predictions: (E, ...) by name.
-        features: of the E examples, with `example_rows` where rows give several.
-        num_rows: B.
+        features: of the E examples, with `example_rows` if a row may have several examples.
+        num_rows: the number of rows B.
     """
     rows = features.get(EXAMPLE_ROWS)
     return predictions if rows is None else task.gathered(predictions, rows, num_rows)
 
 
 def load(run: Run) -> TrainedEnsemble:
-    """Build the models of a run with their best weights, in float32 as the export has them.
+    """Build the models of a run and load their best weights, in float32 like the export.
 
     Raises:
-        CheckpointError: there is none, or it is damaged.
-        DataError: prepared data are damaged, or those of the folds have different labels.
+        CheckpointError: a checkpoint is missing or damaged.
+        DataError: prepared data are damaged, or the folds have different labels.
     """
     check_labels(run.members)
     models = []
-    with computing_in("float32"):
+    with precision_scope("float32"):
         for member in run.members:
             preprocessor = member.preprocessor()
             task = member.task(preprocessor)

@@ -1,4 +1,4 @@
-"""What an ensemble predicts for the rows of a split, none by a model that was trained on them."""
+"""Predictions of an ensemble for the rows of a split, each by models that were not trained on the row."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -23,12 +23,12 @@ Columns = Mapping[str, np.ndarray]
 
 @dataclass(frozen=True)
 class MemberPredictions:
-    """What one of several models predicts alone.
+    """The predictions of a single member of an ensemble.
 
     Args:
-        name: by what it differs from the others, such as "seed 8" or "fold 2".
-        values: by name, each (M, ...), for all rows or those of its fold.
-        targets: what would be right, each (M, ...).
+        name: the member's difference from the others, such as "seed 8" or "fold 2".
+        values: predictions by name, each (M, ...), for all rows or the rows of its fold.
+        targets: the true values, each (M, ...).
     """
 
     name: str
@@ -38,17 +38,18 @@ class MemberPredictions:
 
 @dataclass(frozen=True)
 class SplitPredictions:
-    """What an ensemble predicts for the N rows of a split, beside what would be right.
+    """The predictions of an ensemble for the N rows of a split, with the targets.
 
     Args:
         split: "test" or "validation".
-        rows: the N raw rows: `row` (file:line), `label`, and whatever else the source gives.
-        values: by name, each (N, ...): of all models that were not trained on the row.
-        targets: what would be right, each (N, ...).
-        leaked: (N,) bool, whether a row that the model was trained on repeats the row.
-        members: what each of several models predicts alone; none of a single one.
-        metrics: of a task that predicts nothing of rows, in place of values and targets, those of the split's records.
-        reader: reads the prepared records of a split, those of the first model.
+        rows: the N raw rows: `row` (file:line), `label`, and all other fields of the source.
+        values: predictions by name, each (N, ...), by all models that were not trained on the row.
+        targets: the true values, each (N, ...).
+        leaked: (N,) bool, whether the row repeats a training row of the model.
+        members: the predictions of each member; empty for a single model.
+        metrics: the metrics of the split's records, for a task without predictions of rows, instead of values and
+            targets.
+        reader: returns the reader of the first model for a split.
     """
 
     split: str
@@ -61,62 +62,63 @@ class SplitPredictions:
     reader: Callable[[str], Reader] | None = None
 
 
-class Asked(Protocol):
-    """What an export is asked whose task predicts nothing of rows.
+class QuestionSource(Protocol):
+    """Sample questions for an export whose task has no predictions of rows.
 
     Attributes:
-        ensemble: the models, as they read questions.
+        ensemble: the models, with preprocessors that read the questions.
     """
 
     ensemble: TrainedEnsemble
 
     def questions(self, rows: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
-        """Make questions of raw rows, each with the fields that the models read, and `row`."""
+        """Make questions from raw rows, each with the models' fields and `row`."""
 
 
-def measuring_split(run: Run) -> str:
-    """Choose the split whose rows measure: "test" where there is one, else "validation"."""
+def evaluation_split(run: Run) -> str:
+    """Return the split for evaluation: "test" if there is one, else "validation"."""
     return TEST if TEST in run.members[0].facts["splits"] else VALIDATION
 
 
 def predict_split(run: Run, ensemble: TrainedEnsemble, split: str) -> SplitPredictions:
-    """Predict for the prepared rows of a split, on one device.
+    """Predict the prepared rows of a split, on one device.
 
     Args:
-        run: what the ensemble was loaded from.
-        ensemble: its models.
-        split: "test" or "validation"; each fold has validation rows of its own, which its models predict for.
+        run: the run of the ensemble.
+        ensemble: the trained models.
+        split: "test" or "validation"; the models of each fold predict the validation rows of their fold.
     """
     runtime = Runtime(precision="float32", strategy="one_device").start()
     if not ensemble.task.predicts_rows:
-        return _measured(run, ensemble, split, runtime)
-    each = [
+        return _evaluate_records(run, ensemble, split, runtime)
+    predicted = [
         predict(task, member.reader(split), runtime) for member, task in zip(run.members, ensemble.tasks, strict=True)
     ]
     members = [
-        MemberPredictions(_name_of(member, run.members), as_arrays(ensemble.combined([one.values])), one.targets)
-        for member, one in zip(run.members, each, strict=True)
+        MemberPredictions(_member_name(member, run.members), as_arrays(ensemble.combined([part.values])), part.targets)
+        for member, part in zip(run.members, predicted, strict=True)
     ]
-    # Each fold has other validation rows, all have the same test rows, and all seeds the same of both.
-    parts: dict[Path | str, list[int]] = {}
-    for number, member in enumerate(run.members):
-        parts.setdefault(TEST if split == TEST else member.prepared, []).append(number)
-    firsts = [part[0] for part in parts.values()]
-    together = [as_arrays(ensemble.combined([members[number].values for number in part])) for part in parts.values()]
-    rows = [row for first in firsts for row in _chosen(run.members[first].rows(split), each[first].rows)]
+    # Folds have different validation rows and the same test rows; seeds have the same rows of both.
+    groups: dict[Path | str, list[int]] = {}
+    for index, member in enumerate(run.members):
+        groups.setdefault(TEST if split == TEST else member.prepared, []).append(index)
+    firsts = [group[0] for group in groups.values()]
+    combined = [as_arrays(ensemble.combined([members[index].values for index in group])) for group in groups.values()]
+    raw_rows = {first: run.members[first].rows(split) for first in firsts}
+    rows = [raw_rows[first][index] for first in firsts for index in predicted[first].rows]
     leaked = _leaked(run, split)
     return SplitPredictions(
         split=split,
         rows=rows,
-        values=_joined(together),
-        targets=_joined([members[first].targets for first in firsts]),
+        values=_join(combined),
+        targets=_join([members[first].targets for first in firsts]),
         leaked=np.array([row["row"] in leaked for row in rows], bool),
         members=members if len(members) > 1 else (),
         reader=run.members[0].reader,
     )
 
 
-def _measured(run: Run, ensemble: TrainedEnsemble, split: str, runtime: Runtime) -> SplitPredictions:
+def _evaluate_records(run: Run, ensemble: TrainedEnsemble, split: str, runtime: Runtime) -> SplitPredictions:
     """Compute the metrics of a split's records."""
     (member,) = run.members
     metrics = Evaluator(ensemble.task, runtime)(member.reader(split))
@@ -133,22 +135,24 @@ def _measured(run: Run, ensemble: TrainedEnsemble, split: str, runtime: Runtime)
 
 
 def predict_for_parity(
-    run: Run, ensemble: TrainedEnsemble, asked: Asked | None = None
+    run: Run, ensemble: TrainedEnsemble, source: QuestionSource | None = None
 ) -> tuple[list[dict[str, str]], Columns]:
-    """Predict with all models for rows that at least one was not trained on: what an export has to predict as well.
+    """Predict rows with all models, as the reference of the parity check of an export.
+
+    At least one model was not trained on each row.
 
     Args:
-        run: what the ensemble was loaded from.
-        ensemble: its models.
-        asked: the export, needed where the task predicts nothing of rows: it makes questions of them.
+        run: the run of the ensemble.
+        ensemble: the trained models.
+        source: the export, which makes questions from rows; required if the task has no predictions of rows.
 
     Returns:
-        N raw rows, or questions, and by name the predictions, each (N, ...).
+        N raw rows, or questions, and predictions by name, each (N, ...).
     """
-    split = measuring_split(run)
+    split = evaluation_split(run)
     if not ensemble.task.predicts_rows:
-        rows = asked.questions(run.members[0].rows(split))
-        return rows, asked.ensemble.predict(rows)
+        rows = source.questions(run.members[0].rows(split))
+        return rows, source.ensemble.predict(rows)
     if split == VALIDATION and len(run.datasets) > 1:
         rows = run.members[0].rows(split)
         return rows, ensemble.predict(rows)
@@ -157,7 +161,7 @@ def predict_for_parity(
 
 
 def choose_operating_point(run: Run, ensemble: TrainedEnsemble) -> None:
-    """Let the validation rows choose, where the task wants that, and keeps it as `operating_point.json` of the run."""
+    """Choose the operating point on the validation rows, if the task has one, and save it in the run's folder."""
     ensemble.operating_point = None
     if ensemble.task.has_operating_point:
         validation = predict_split(run, ensemble, VALIDATION)
@@ -167,18 +171,14 @@ def choose_operating_point(run: Run, ensemble: TrainedEnsemble) -> None:
         files.write_json(run.folder / OPERATING_POINT, asdict(ensemble.operating_point))
 
 
-def _chosen(rows: Sequence[dict[str, str]], numbers: np.ndarray) -> list[dict[str, str]]:
-    return [rows[number] for number in numbers]
-
-
 def _leaked(run: Run, split: str) -> set[str]:
-    """Find the places of the rows of a split that repeat what the model that predicts for them was trained on."""
-    found = (zip(one.rows(split), read_leaked(one.prepared, split), strict=True) for one in run.datasets)
+    """Return the locations (file:line) of the rows of a split that repeat training rows of their model."""
+    found = (zip(member.rows(split), read_leaked(member.prepared, split), strict=True) for member in run.datasets)
     return {row["row"] for rows in found for row, is_leaked in rows if is_leaked}
 
 
-def _name_of(member: Member, others: Sequence[Member]) -> str:
-    """By what a member differs from the others."""
+def _member_name(member: Member, others: Sequence[Member]) -> str:
+    """Name a member by its difference from the others."""
     fold = member.config.values["data"]["split"].get("fold")
     folds = {other.config.values["data"]["split"].get("fold") for other in others}
     seeds = {other.training_seed for other in others}
@@ -186,5 +186,5 @@ def _name_of(member: Member, others: Sequence[Member]) -> str:
     return ", ".join([*names, f"seed {member.training_seed}"] if len(seeds) > 1 else names)
 
 
-def _joined(parts: Sequence[Columns]) -> Columns:
+def _join(parts: Sequence[Columns]) -> Columns:
     return {name: joined_rows([part[name] for part in parts]) for name in parts[0]}

@@ -1,4 +1,4 @@
-"""The entities of texts, from what a tagger predicts for their words: in evaluation as in the export."""
+"""Entities of texts from the predictions of a tagger, for evaluation and export."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,11 +16,11 @@ def read_entities(
     """List the entities of N texts, in order.
 
     Args:
-        texts: as they were read.
-        predicted: of `TokenClassification.predictions`, each (N, ...).
-        labels: the types of entities in the order of their numbers.
+        texts: the raw texts.
+        predicted: predictions of a TokenClassification, each (N, ...).
+        labels: the types of entities in the order of their ids.
     """
     is_part = predicted[WORD_NUMBERS] > 0
-    places = (predicted[name] for name in (LABEL_IDS, STARTS, ENDS))
-    label_ids = at_word_bounds(tf.constant(texts, tf.string), *places, is_part).numpy()
+    words = (predicted[name] for name in (LABEL_IDS, STARTS, ENDS))
+    label_ids = at_word_bounds(tf.constant(texts, tf.string), *words, is_part).numpy()
     return [entities_of({**predicted, LABEL_IDS: label_ids}, row, labels) for row in range(len(texts))]

@@ -1,4 +1,4 @@
-"""A decoder as functions of the graph, of which whatever writes with it shares one trace."""
+"""A decoder as graph functions that are traced once and shared by all decoding loops."""
 
 from typing import Any, Union
 
@@ -10,15 +10,15 @@ from tfattn.models.contracts.decoder import Decoder
 
 
 class SharedDecoder:
-    """Computes what a decoder computes; each of its parts is one function of the graph, whoever calls it.
+    """A decoder whose methods are graph functions, traced once for all callers.
 
-    Loops over tokens are traced several times for each signature: with the layers of a deep model in each of them, an
+    Decoding loops are traced several times for each signature. If each trace contained the layers of a deep model, an
     export would take minutes to write and to load.
 
     Args:
-        model: the decoder, or one that is shared already.
-        inlined: whether TensorFlow may put a function's body where it is called. Outside of loops a step is an eighth
-            faster so; what stands in the body of a loop is optimized anew for each loop.
+        model: the decoder, or another SharedDecoder.
+        inlined: whether TensorFlow may inline the functions. Outside of loops, a step is an eighth faster with
+            inlining; the body of a loop is optimized again for each loop.
 
     Attributes:
         vocabulary_size, max_sequence_length: of the decoder.
@@ -36,22 +36,22 @@ class SharedDecoder:
         self._next_logits = _function(model.next_logits, [vectors], inlined)
 
     def read(self, token_ids: Any, cache: Cache, padding_mask: Any) -> tuple[Any, Cache]:
-        """As `Decoder.read`."""
+        """Read tokens, see `Decoder.read`."""
         x, cache = self._read(token_ids, cache, padding_mask)
         return x, Cache(*cache)
 
     def step(self, token_ids: Any, cache: Cache) -> tuple[Any, Cache]:
-        """As `Decoder.step`."""
+        """Take a decoding step, see `Decoder.step`."""
         logits, cache = self._step(token_ids, cache)
         return logits, Cache(*cache)
 
     def next_logits(self, x: Any) -> Any:
-        """As `Decoder.next_logits`, of vectors (B, T, D)."""
+        """Compute the logits of next tokens from vectors (B, T, D), see `Decoder.next_logits`."""
         return self._next_logits(x)
 
 
 def _of_any_size(x: Any) -> tf.TensorSpec:
-    """Return the spec of a part of a cache, of any number of rows and positions."""
+    """Return the spec of a cache tensor with any number of rows and positions."""
     return tf.TensorSpec(
         [None if axis in (0, 2) or len(x.shape) == 2 else size for axis, size in enumerate(x.shape)], x.dtype
     )

@@ -11,12 +11,15 @@ from tfattn.config.types import Rate
 
 
 class Averaging:
-    """The contract: `build` once, `update` after a step, `end_stretch` before a validation, `in_place` to use the mean.
+    """The base class of averages of weights.
+
+    Call `build` once, `update` after each step, `on_interval_end` before each validation, and use the averages within
+    `in_place`.
 
     Attributes:
         variables: the averages, one per weight.
-        kept: other variables that are kept between steps, by name, each a list of one variable per weight.
-        copies: the number of values that all of these hold for each weight.
+        kept: other variables of the state by name, each a list with one variable per weight.
+        copies: the number of values per weight in `variables` and `kept`.
     """
 
     variables: list[tf.Variable]
@@ -24,18 +27,18 @@ class Averaging:
     copies: int = 1
 
     def build(self, weights: Sequence[tf.Variable]) -> None:
-        """Make variables for the averages of these weights; call it in the scope of the weights' strategy."""
+        """Create the variables for these weights; call it in the scope of the weights' strategy."""
         self.weights = list(weights)
         self.variables = self._copies()
         self.kept = {}
 
     def update(self, update: tf.Tensor) -> None:
-        """Take in the weights after update number `update`, counted from 1; call it inside a replica."""
+        """Update the averages after update number `update`, counted from 1; call it inside a replica."""
 
-    def end_stretch(self, number: int) -> None:
-        """Take in the weights at the end of a stretch of steps, counted from 0; call it outside of any replica.
+    def on_interval_end(self, number: int) -> None:
+        """Update the averages at the end of interval `number`, counted from 0; call it outside of replicas.
 
-        A stretch ends with a validation: it is an epoch unless there are validations within epochs.
+        An interval ends with a validation: it is an epoch, unless `validate_every` is given.
         """
 
     @contextlib.contextmanager
@@ -59,10 +62,10 @@ class Averaging:
 
 @dataclass(kw_only=True, eq=False)
 class ExponentialMovingAverage(Averaging):
-    """An exponential moving average over the steps (Polyak & Juditsky 1992; Tarvainen & Valpola 2017).
+    """An exponential moving average over steps (Polyak & Juditsky 1992; Tarvainen & Valpola 2017).
 
-    Early in a run the decay is lower, (1 + n) / (10 + n) at update n, so that the random first weights are forgotten
-    soon.
+    Early in a run the decay is lower, (1 + n) / (10 + n) at update n, so that the influence of the initial weights
+    vanishes quickly.
 
     Args:
         decay: the fraction of the average that is kept per step.
@@ -80,11 +83,11 @@ class ExponentialMovingAverage(Averaging):
 class LastEpochs(Averaging):
     """The mean of the weights at the ends of the last epochs: checkpoint averaging (Vaswani et al. 2017, section 6.1).
 
-    It needs memory for as many copies of the weights. With `validate_every`, the steps between two validations count as
-    an epoch.
+    It keeps a copy of the weights for each epoch. With `validate_every`, the steps between two validations count as an
+    epoch.
 
     Args:
-        epochs: the number of epochs; early in a run, all so far.
+        epochs: the number of epochs; early in a run, all epochs so far.
     """
 
     epochs: PositiveInt = 5
@@ -97,7 +100,7 @@ class LastEpochs(Averaging):
         super().build(weights)
         self.kept = {f"epoch_{index}": self._copies() for index in range(self.epochs)}
 
-    def end_stretch(self, number: int) -> None:
+    def on_interval_end(self, number: int) -> None:
         for kept, weight in zip(self.kept[f"epoch_{number % self.epochs}"], self.weights, strict=True):
             kept.assign(tf.identity(weight))
         ended = list(self.kept.values())[: number + 1]

@@ -1,4 +1,4 @@
-"""Decisions after each validation, made from the history alone, so that a resumed run decides the same."""
+"""Decisions after each validation. They depend on the history alone, so that a resumed run decides the same."""
 
 import math
 from collections.abc import Sequence
@@ -9,22 +9,22 @@ from pydantic import NonNegativeFloat, PositiveInt
 
 @dataclass(frozen=True, kw_only=True)
 class EarlyStopping:
-    """Ends a run when the monitored metric has not improved for some epochs, or validations within them.
+    """Early stopping: ends a run when the monitored metric stops improving.
 
-    A lower loss at the same value is no improvement here, though `best_of` prefers it: where a metric is at its
-    highest, the loss may go on falling for long.
+    A lower loss at the same value is not an improvement, although `best_of` prefers it: the loss may keep falling long
+    after a metric has reached its maximum.
 
     Args:
-        patience: the number of validations without improvement after which the run ends; these are epochs, if
+        patience: the number of validations without improvement after which the run ends; these are epochs if
             `validate_every` is not given.
-        min_delta: the least change that counts as an improvement.
+        min_delta: the minimum change that counts as an improvement.
     """
 
     patience: PositiveInt = 3
     min_delta: NonNegativeFloat = 0.0
 
     def stops(self, values: Sequence[float], mode: str) -> bool:
-        """Tell whether the run ends after these values, one per validation; `mode`, "max" or "min", is the best."""
+        """Return whether the run ends after these values, one per validation; `mode` is "max" or "min"."""
         best, waited = -math.inf, 0
         for value in _gains(values, mode):
             improved = value > best + self.min_delta or best == -math.inf < value
@@ -35,12 +35,12 @@ class EarlyStopping:
 def best_of(values: Sequence[float], losses: Sequence[float], mode: str) -> int:
     """Return the index of the best validation.
 
-    Of equal values the one with the lowest loss is best, and of those the last: a metric that counts rows is often
-    equal while the model still learns. NaN is worse than every number.
+    Of equal values, the value with the lowest loss is best; of equal losses, the last. A metric that counts rows often
+    stays equal while the model still learns. NaN is worse than every number.
 
     Args:
-        values: of the monitored metric, one per validation.
-        losses: of the same rows, one per validation.
+        values: the monitored metric of each validation.
+        losses: the loss of each validation.
         mode: whether "max" or "min" of the metric is best.
 
     Example:

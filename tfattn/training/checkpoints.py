@@ -1,16 +1,18 @@
-"""Checkpoints: all that a run needs to resume at the same step, in files of tensors and JSON, which cannot run code.
+"""Checkpoints: the complete state of a run, from which it resumes at the same step.
 
 checkpoints/
     step-00000120/
         weights.safetensors     trained weights, by variable path
         slots.safetensors       the optimizer's slots, as slot/path
-        averages.safetensors    averages of the weights, if there are any
-        averaged.safetensors    the weights that these are averages of, where they have to be kept
+        averages.safetensors    averages of the weights, if configured
+        averaged.safetensors    earlier weights that the averages are computed from, if configured
         state.json              position in the data, counters, history, best epoch
         manifest.json           sizes and SHA-256
     frozen/
         weights.safetensors     weights that are not trained, written once
         manifest.json
+
+Files contain tensors and JSON only, so loading a checkpoint cannot run code.
 """
 
 import contextlib
@@ -41,7 +43,7 @@ class Best(TypedDict):
 
 
 class State(TypedDict):
-    """The common part of every `state.json`, to which the position of the run is added."""
+    """The common part of every `state.json`, which also has the position of the run."""
 
     __pydantic_config__ = ConfigDict(extra="allow")
 
@@ -51,13 +53,13 @@ class State(TypedDict):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint's folder, which is complete and undamaged."""
+    """A complete, undamaged checkpoint."""
 
     folder: Path
 
     @property
     def state(self) -> State:
-        """Its step, and the best epoch so far."""
+        """The step, and the best epoch so far."""
         return self.read(State)
 
     def read(self, shape: type[Shape]) -> Shape:
@@ -66,30 +68,30 @@ class Checkpoint:
 
     @property
     def fingerprint(self) -> str:
-        """The SHA-256 of its manifest, which identifies its weights."""
+        """The SHA-256 of the manifest, which identifies the weights."""
         return files.sha256(self.folder / files.MANIFEST)
 
     def holds(self, group: str) -> bool:
-        """Tell whether it has tensors of a group."""
+        """Return whether the checkpoint has tensors of a group."""
         return (self.folder / f"{group}.safetensors").is_file()
 
     def restore(self, group: str, variables: Group) -> None:
         """Assign a group's tensors to variables.
 
         Raises:
-            CheckpointError: names or shapes differ; names the tensors.
+            CheckpointError: names or shapes differ; lists the tensors.
         """
         tensors = load_file(self.folder / f"{group}.safetensors") if self.holds(group) else {}
         assign(variables, tensors, where=str(self.folder))
 
 
 class Checkpoints:
-    """The checkpoints of a run: the newest ones and the best.
+    """The checkpoints of a run: the newest and the best.
 
     Args:
-        folder: of the checkpoints; made when the first is written.
-        keep: the number of the newest that are kept; with 2, one is left if the other is damaged.
-        writes: False in workers other than the chief, where `save` does nothing.
+        folder: the folder of the checkpoints; created with the first checkpoint.
+        keep: the number of the newest checkpoints to keep; with 2, another remains if the newest is damaged.
+        writes: False in workers other than the chief; then `save` does nothing.
     """
 
     def __init__(self, folder: str | Path, *, keep: int = 2, writes: bool = False):
@@ -98,7 +100,7 @@ class Checkpoints:
         self.writes = writes
 
     def save(self, step: int, groups: Mapping[str, Group], state: dict[str, Any]) -> None:
-        """Write a checkpoint; older ones are deleted only after it has been read back and verified."""
+        """Write and verify a checkpoint, then delete old checkpoints."""
         if not self.writes:
             return
         target = self.folder / _name(step)
@@ -110,7 +112,7 @@ class Checkpoints:
         self._prune()
 
     def save_frozen(self, variables: Group) -> None:
-        """Write the weights that are not trained, unless done; remove what a killed process left unfinished."""
+        """Write the weights that are not trained, unless they exist; remove incomplete files of a killed process."""
         if not self.writes:
             return
         files.remove_leftovers(self.folder)
@@ -119,10 +121,10 @@ class Checkpoints:
                 save_file(values(variables), folder / "weights.safetensors")
 
     def newest(self) -> Checkpoint | None:
-        """Find the newest undamaged one, or None where there is none; tell the user which are skipped.
+        """Return the newest undamaged checkpoint, or None if there is no checkpoint; note damaged ones.
 
         Raises:
-            CheckpointError: there are some, but all are damaged.
+            CheckpointError: all checkpoints are damaged.
         """
         damaged = None
         for folder in reversed(self._folders()):
@@ -137,17 +139,17 @@ class Checkpoints:
             raise CheckpointError(
                 "no checkpoint can be read",
                 where=str(self.folder),
-                expected="at least one that is undamaged",
+                expected="at least one undamaged checkpoint",
                 received=f"{damaged.where}: {damaged.what}",
                 remedy="Delete the folder to train from the beginning.",
             )
         return None
 
     def best(self) -> Checkpoint:
-        """Find the best one.
+        """Return the best checkpoint.
 
         Raises:
-            CheckpointError: there is none, or it is damaged.
+            CheckpointError: there is no checkpoint, or the best is damaged.
         """
         newest = self.newest()
         if newest is None:
@@ -160,7 +162,7 @@ class Checkpoints:
         """Assign the weights that are not trained.
 
         Raises:
-            CheckpointError: they do not fit, or are damaged.
+            CheckpointError: the weights do not fit, or are damaged.
         """
         if variables:
             folder = self.folder / "frozen"
@@ -172,9 +174,9 @@ class Checkpoints:
 
     def _prune(self) -> None:
         kept = set(self._folders()[-self.keep :])
-        # The best of each kept one is kept too: if the newest is damaged, the one before still has its best.
+        # For each kept checkpoint its best is kept too: if the newest is damaged, the previous still has its best.
         for folder in list(kept):
-            with contextlib.suppress(DataError):  # an older one may be damaged; the newest has just been verified
+            with contextlib.suppress(DataError):  # an older checkpoint may be damaged; the newest is verified
                 files.verify(folder, STATE)
                 best = Checkpoint(folder).state["best"]
                 kept |= {self.folder / _name(best["step"])} if best else set()
@@ -184,7 +186,7 @@ class Checkpoints:
 
 
 def load_weights(task: Task, folder: str | Path) -> Checkpoint:
-    """Load the best weights of a run into a built task, their averages if there are any.
+    """Load the best weights of a run into a built task, or their averages if the run has averages.
 
     Args:
         task: a built task.
@@ -194,7 +196,7 @@ def load_weights(task: Task, folder: str | Path) -> Checkpoint:
         the checkpoint.
 
     Raises:
-        CheckpointError: there is none, it is damaged, or it does not fit; names the tensors.
+        CheckpointError: there is no checkpoint, it is damaged, or it does not fit; lists the tensors.
 
     Example:
         load_weights(task, "runs/factory_reports/latest/checkpoints")

@@ -1,4 +1,4 @@
-"""The processes that train together and their chief, as the environment variable TF_CONFIG names them."""
+"""The cluster of training processes and its chief, from the environment variable TF_CONFIG."""
 
 import json
 import os
@@ -13,11 +13,11 @@ EXAMPLE = '{"cluster": {"worker": ["host0:2222", "host1:2222"]}, "task": {"type"
 
 @dataclass(frozen=True)
 class Cluster:
-    """The processes that train together.
+    """A cluster of training processes.
 
     Attributes:
-        num_workers: the number of processes that TF_CONFIG names; 0 where it is not set.
-        index: the number of this process among them, from 0, the chief first.
+        num_workers: the number of processes in TF_CONFIG; 0 if it is not set.
+        index: the index of this process, from 0, the chief first.
     """
 
     num_workers: int = 0
@@ -25,15 +25,15 @@ class Cluster:
 
     @property
     def is_chief(self) -> bool:
-        """Whether this process is the one that writes files."""
+        """Whether this process writes files."""
         return self.index == 0
 
 
 def cluster() -> Cluster:
-    """Read the processes of TF_CONFIG: those of `chief` first, then those of `worker`.
+    """Read the cluster from TF_CONFIG: processes of `chief` first, then of `worker`.
 
     Raises:
-        ConfigError: it does not name this process and its cluster.
+        ConfigError: TF_CONFIG does not define this process and its cluster.
     """
     setting = os.environ.get(VARIABLE) or "{}"
     try:
@@ -53,7 +53,7 @@ def cluster() -> Cluster:
 
 def _unreadable(setting: Any) -> ConfigError:
     return ConfigError(
-        "it does not name this process",
+        "TF_CONFIG does not define this process",
         where=f"the environment variable {VARIABLE}",
         expected=f"JSON such as {EXAMPLE}",
         received=setting,

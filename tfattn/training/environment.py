@@ -1,4 +1,4 @@
-"""The hardware, precision and size of a model that is trained, for the first lines of a run and for its report."""
+"""The environment of a training run: hardware, precision and size of the model, for the log and the report."""
 
 import math
 import platform
@@ -17,17 +17,17 @@ ENVIRONMENT = "environment.json"  # in the folder of a trained model
 
 @dataclass(frozen=True)
 class Environment:
-    """The content of a run's `environment.json`; `str` puts it in a line.
+    """The content of a run's `environment.json`; `str` formats it as a line.
 
     Args:
         device: the name of this machine's GPUs or processor.
-        cores: the number of the processor's cores that this process may use.
-        replicas: the number of parts of a batch that are computed side by side, on all machines.
-        workers: the number of processes that train together.
+        cores: the number of cores that this process may use.
+        replicas: the number of replicas, on all machines.
+        workers: the number of training processes.
         precision: the precision of layers, such as bfloat16.
-        reason: the reason for it.
-        parameters: the number of parameters of the whole model.
-        trained: the number of those that training changes.
+        reason: the reason for the precision.
+        parameters: the number of parameters of the model.
+        trained: the number of trained parameters.
     """
 
     device: str
@@ -49,11 +49,11 @@ class Environment:
 
 
 def environment_of(runtime: Runtime, task: Task) -> Environment:
-    """Describe what a task is trained on.
+    """Describe the environment in which a task is trained.
 
     Args:
-        runtime: started.
-        task: built.
+        runtime: a started runtime.
+        task: a built task.
     """
     return Environment(
         device=device(len(runtime.local_replicas)),
@@ -68,7 +68,7 @@ def environment_of(runtime: Runtime, task: Task) -> Environment:
 
 
 def device(replicas: int) -> str:
-    """Return the name of the GPUs, or else of the processor.
+    """Return the name of the GPUs, or of the processor if there are none.
 
     Args:
         replicas: the number of replicas of this process.

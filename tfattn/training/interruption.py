@@ -1,4 +1,4 @@
-"""Requests to stop, by SIGTERM or SIGINT, which are followed at the next safe moment."""
+"""Requests to stop by SIGTERM or SIGINT, which the training loop handles after a step."""
 
 import signal
 import threading
@@ -6,14 +6,14 @@ from types import FrameType
 
 
 class Stopped(SystemExit):
-    """Raised when the run was asked to stop and has saved its state; the exit status is the one that shells expect."""
+    """Raised after a stopped run has saved its state; the exit status is 128 plus the signal's number."""
 
 
 class Interruption:
-    """Notes SIGTERM and SIGINT within its block instead of ending the process; a second SIGINT ends it at once.
+    """A context manager that records SIGTERM and SIGINT; a second SIGINT ends the process at once.
 
     Attributes:
-        signal: the number of the signal that was received, or 0.
+        signal: the number of the received signal, or 0.
 
     Example:
         with Interruption() as interruption:
@@ -26,10 +26,10 @@ class Interruption:
 
     def __enter__(self) -> "Interruption":
         self._previous = {}
-        # Outside of the main thread Python takes no handlers; a program that runs us there handles signals itself.
+        # Python accepts handlers in the main thread only; in other threads, the calling program handles signals.
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGTERM, signal.SIGINT):
-                self._previous[number] = signal.signal(number, self._note)
+                self._previous[number] = signal.signal(number, self._record)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -41,7 +41,7 @@ class Interruption:
         """The exit status: 128 plus the signal's number, or SIGTERM's where another worker received it."""
         return 128 + (self.signal or signal.SIGTERM)
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
+    def _record(self, number: int, frame: FrameType | None) -> None:
         if self.signal and number == signal.SIGINT:
             raise KeyboardInterrupt
         self.signal = number

@@ -1,4 +1,4 @@
-"""Training steps, several per call, in one compiled function."""
+"""The training loop: several steps in one compiled function."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,16 +10,16 @@ from tfattn.training.compiled import compiled
 from tfattn.training.runtime import Runtime
 from tfattn.training.step import LOSS_SCALE, RECORD, TrainingStep
 
-SECONDS_PER_CALL = 1.0  # after which a call returns, so that progress is shown and signals are followed
+SECONDS_PER_CALL = 1.0  # after which a call returns, to show progress and to handle signals
 
 
 @dataclass
 class Counters:
-    """The state of training beside the weights.
+    """The counters of a run.
 
     Attributes:
         step: the number of batches read.
-        updates: the number of updates made; fewer where float16 overflowed.
+        updates: the number of updates of the weights; fewer than steps after overflows of float16.
         loss_scale: the factor of float16 losses.
         good_steps: the number of steps since the loss scale changed.
     """
@@ -32,13 +32,13 @@ class Counters:
 
 @dataclass
 class StepsTaken:
-    """The result of one call of the loop.
+    """The result of a call of the loop.
 
     Attributes:
-        records: the values that `RECORD` names, of every step, each (steps,).
-        losses, weights: the mean and the weight of each term of the loss, of every step, each (steps,).
-        counters: after the last step.
-        stopped: whether some worker was asked to stop.
+        records: the values of `RECORD` for every step, each (steps,).
+        losses, weights: the mean and the weight of each loss term for every step, each (steps,).
+        counters: the counters after the last step.
+        stopped: whether a worker was asked to stop.
         gradient_norms: (weights,), of the last step.
     """
 
@@ -54,16 +54,16 @@ class StepsTaken:
 
     @property
     def fatal(self) -> bool:
-        """Whether the last step had a number that is not finite, which a smaller loss scale cannot avoid."""
+        """Whether the last step had a non-finite number that a smaller loss scale cannot avoid."""
         return bool(self.records["fatal"][-1])
 
 
 class TrainingLoop:
-    """Takes up to `limit` steps on the batches of an iterator; call it outside of any replica.
+    """A loop of training steps on the batches of an iterator; call it outside of replicas.
 
     Args:
-        step: one step.
-        runtime: where its task was built.
+        step: the training step.
+        runtime: the runtime in whose scope the task was built.
     """
 
     def __init__(self, step: TrainingStep, runtime: Runtime):
@@ -73,7 +73,7 @@ class TrainingLoop:
         self._compiled = compiled(self._steps)
 
     def __call__(self, iterator: Any, counters: Counters, *, limit: int, stop: bool) -> StepsTaken:
-        """Take steps until `limit`, about a second has passed, a number is not finite, or any worker asks to stop."""
+        """Take up to `limit` steps; stop after about a second, a non-finite number, or a request of any worker."""
         state = {
             "step": tf.constant(counters.step, tf.int64),
             "updates": tf.constant(counters.updates, tf.int64),
@@ -93,55 +93,52 @@ class TrainingLoop:
         )
 
     def _steps(self, iterator, state, limit, stop):
-        begin = tf.timestamp()
+        start = tf.timestamp()
 
-        def one(count, state, records, *_):
-            with tf.control_dependencies([begin]):  # else this clock may be read before that one
-                elapsed = tf.cast(tf.timestamp() - begin, tf.float32)
+        def body(count, state, records, *_):
+            with tf.control_dependencies([start]):  # otherwise TensorFlow may read this time before the start
+                elapsed = tf.cast(tf.timestamp() - start, tf.float32)
             batch = self.runtime.next(iterator)
             state, record, signals, norms = self._updates(batch, state, tf.stack([elapsed, stop]))
-            fatal, (elapsed, asked) = record[RECORD.index("fatal")] > 0, tf.unstack(signals)
-            going = ~fatal & (asked == 0) & (elapsed < SECONDS_PER_CALL * self.runtime.num_replicas)
-            return count + 1, state, records.write(count, record), going, asked > 0, norms
+            fatal, (elapsed, stops) = record[RECORD.index("fatal")] > 0, tf.unstack(signals)
+            continues = ~fatal & (stops == 0) & (elapsed < SECONDS_PER_CALL * self.runtime.num_replicas)
+            return count + 1, state, records.write(count, record), continues, stops > 0, norms
 
         records, norms = self._empty()
         _, state, records, _, stopped, norms = tf.while_loop(
-            lambda count, state, records, going, *_: going & (count < limit),
-            one,
+            lambda count, state, records, continues, *_: continues & (count < limit),
+            body,
             (tf.constant(0), state, records, tf.constant(True), tf.constant(False), norms),
             parallel_iterations=1,
         )
         return records.stack(), state, stopped, norms
 
     def _updates(self, batch, state, signals):
-        """Take the step of a batch, or one after the other those of its parts, whose records become one.
-
-        A part whose numbers are not finite is the last.
-        """
+        """Take the step of a batch, or the steps of its parts, and join their records; stop at a non-finite part."""
         if self.step.updates == 1:
             return self.runtime.run(self.step, batch, state, signals)
 
-        def one(number, state, records, *_):
-            state, record, counted, norms = self.runtime.run(self.step, batch, state, signals, number)
+        def body(number, state, records, *_):
+            state, record, totals, norms = self.runtime.run(self.step, batch, state, signals, number)
             fatal = record[RECORD.index("fatal")] > 0
-            return number + 1, state, records.write(number, record), fatal, counted, norms
+            return number + 1, state, records.write(number, record), fatal, totals, norms
 
         records, norms = self._empty()
-        _, state, records, _, counted, norms = tf.while_loop(
+        _, state, records, _, totals, norms = tf.while_loop(
             lambda number, state, records, fatal, *_: ~fatal & (number < self.step.updates),
-            one,
+            body,
             (tf.constant(0), state, records, tf.constant(False), signals, norms),
             parallel_iterations=1,
         )
-        return state, self._joined(records.stack()), counted, norms
+        return state, self._join(records.stack()), totals, norms
 
     def _empty(self):
-        """Make what records are written to, and the norms of no step."""
+        """Return an empty array of records, and zero gradient norms."""
         width = len(RECORD) + 2 * len(self.terms)
         records = tf.TensorArray(tf.float32, size=0, dynamic_size=True, element_shape=(width,))
         return records, tf.zeros(len(self.step.optimizer.weights))
 
-    def _joined(self, records):
+    def _join(self, records):
         """Join the records of the parts of a batch: (parts, width) -> (width,)."""
         facts, losses, weights = tf.split(records, [len(RECORD), len(self.terms), len(self.terms)], axis=1)
         means = tf.math.divide_no_nan(tf.reduce_sum(losses * weights, axis=0), tf.reduce_sum(weights, axis=0))

@@ -1,4 +1,4 @@
-"""The loss of a task: the sum over its terms of the mean of each, over the elements that count."""
+"""The loss of a task: the sum over its terms of the weighted mean of each term."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,10 +6,10 @@ LOSS = "loss"
 
 
 def loss_metrics(terms: Sequence[str]) -> tuple[str, ...]:
-    """Name the metrics of a task's losses: `loss`, and each of several terms, such as `loss/masked_lm`.
+    """Return the names of a task's losses: `loss`, and each of several terms, such as `loss/masked_lm`.
 
     Args:
-        terms: the names of the terms, as `Task.loss_names`.
+        terms: the names of the terms, see `Task.loss_names`.
     """
     return (LOSS, *(f"{LOSS}/{term}" for term in terms)) if len(terms) > 1 else (LOSS,)
 
@@ -18,8 +18,8 @@ def mean_losses(sums: Mapping[str, float], weights: Mapping[str, float]) -> dict
     """Compute the loss, and each of several terms, by the names of `loss_metrics`.
 
     Args:
-        sums: sum(loss * weight) of each term, over any number of batches.
-        weights: sum(weight) of each term; a term without any weight has the loss 0.
+        sums: sum(loss * weight) of each term.
+        weights: sum(weight) of each term; a term with zero weight has the loss 0.
 
     Example:
         >>> mean_losses({"masked_lm": 6.0, "next_sentence": 1.0}, {"masked_lm": 3.0, "next_sentence": 2.0})

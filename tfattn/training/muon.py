@@ -1,4 +1,4 @@
-"""Muon: momentum whose updates of matrices are made orthogonal."""
+"""Muon: momentum with orthogonalized updates of matrices."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -12,31 +12,30 @@ from tfattn.config.types import Rate
 from tfattn.training.gradients import Gradient
 from tfattn.training.optimizers import AdamW, kernels
 
-# Of the polynomial a x + b x^3 + c x^5 that moves singular values towards 1: Jordan et al. 2024.
+# Coefficients of the polynomial a x + b x^3 + c x^5 that moves singular values towards 1: Jordan et al. 2024.
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
-# Times the root of a matrix' longer side, the root mean square of an update: about that of AdamW's updates.
+# The root mean square of an update, about that of AdamW's updates: Liu et al. 2025, eq. 4.
 SIZE = 0.2
-TOGETHER = 16  # matrices of a product at most: the copies that it needs stay small
+MAX_MATRICES = 16  # in one batched product, to limit its memory
 
 
 @dataclass(kw_only=True, eq=False)
 class Muon(AdamW):
-    """Momentum made orthogonal for the linear maps between hidden vectors, AdamW for all other weights.
+    """Muon for the linear maps between hidden vectors, AdamW for all other weights.
 
-    Linear maps are the kernels of `Projection`, those of poolers and of BERT's head of masked words included. Other
-    weights are tables, the patch projection of images, output layers, convolutions, recurrent kernels, norms and
-    biases. A kernel that holds several maps side by side, such as queries, keys and values, is treated as that many
-    matrices. An update has the size of one of AdamW's, so that both share a learning rate, which is AdamW's or a few
-    times that.
+    Linear maps are the kernels of `Projection`, including poolers and BERT's head of masked tokens. Other weights are
+    embedding tables, the patch projection of images, output layers, convolutions, recurrent kernels, norms and biases.
+    A kernel of several concatenated maps, such as queries, keys and values, is divided into its matrices. Updates have
+    the size of AdamW's updates, so that both share a learning rate: AdamW's, or a few times that.
 
-    The orthogonalization is computed in bfloat16. Its cost depends on the model alone: with batches of many thousand
-    tokens it hardly counts, with small ones it does.
+    The orthogonalization is computed in bfloat16. Its cost does not depend on the batch: it is negligible for batches
+    of many thousand tokens, but not for small batches.
 
     Args:
-        momentum: the fraction of the mean gradient that is kept per step, for linear maps; Nesterov's.
-        iterations: how often the polynomial is applied that makes an update orthogonal.
+        momentum: the fraction of the mean gradient that is kept per step, for linear maps; Nesterov's momentum.
+        iterations: the number of iterations of the orthogonalization.
         learning_rate, weight_decay: of all weights.
-        beta_1, beta_2, epsilon: those of AdamW.
+        beta_1, beta_2, epsilon: of AdamW.
 
     Source: Jordan et al. 2024, "Muon: an optimizer for hidden layers in neural networks"; the size of updates and the
     weight decay: Liu et al. 2025, "Muon is scalable for LLM training", eq. 4.
@@ -54,13 +53,12 @@ class Muon(AdamW):
             for index, gradient in enumerate(gradients)
             if self.maps[index] and gradient is not None
         }
-        places = [(index, number) for index, matrices in parts.items() for number in range(len(matrices))]
-        for alike in _alike(places, lambda place: tuple(parts[place[0]][place[1]].shape)):
-            matrices = tf.stack([parts[index][number] for index, number in alike])
+        keys = [(index, number) for index, matrices in parts.items() for number in range(len(matrices))]
+        for group in _group_by_shape(keys, lambda key: tuple(parts[key[0]][key[1]].shape)):
+            matrices = tf.stack([parts[index][number] for index, number in group])
             size = SIZE * max(matrices.shape[1:]) ** 0.5
-            for (index, number), matrix in zip(
-                alike, tf.unstack(orthogonalized(matrices, self.iterations)), strict=True
-            ):
+            updates = tf.unstack(orthogonalize(matrices, self.iterations))
+            for (index, number), matrix in zip(group, updates, strict=True):
                 parts[index][number] = size * matrix
         for index, matrices in parts.items():
             rate = fraction * (self.learning_rate * self.multipliers[index])
@@ -71,19 +69,19 @@ class Muon(AdamW):
         return [0] if name == "second_moment" and self.maps[index] else super().slot_shape(name, index)
 
     def _direction(self, index: int, gradient: tf.Tensor) -> tf.Tensor:
-        """Add a gradient to the momentum, and look ahead by another."""
+        """Update the momentum with a gradient, and return Nesterov's direction."""
         momentum = self.slots["first_moment"][index]
         kept = self.momentum * momentum + (1 - self.momentum) * gradient
         kernels.AssignVariableOp(resource=momentum.handle, value=kept)
         return self.momentum * kept + (1 - self.momentum) * gradient
 
 
-def orthogonalized(matrices: tf.Tensor, iterations: int = 5) -> tf.Tensor:
-    """Bring the singular values of matrices near 1 by Newton and Schulz's iteration.
+def orthogonalize(matrices: tf.Tensor, iterations: int = 5) -> tf.Tensor:
+    """Move the singular values of matrices near 1 by the Newton-Schulz iteration.
 
     Args:
         matrices: (N, R, C) float32.
-        iterations: with 5 of them, singular values above some hundredth of the largest come to 0.7 to 1.2.
+        iterations: after 5 iterations, singular values above about a hundredth of the largest are within 0.7 to 1.2.
 
     Returns:
         (N, R, C) float32, computed in bfloat16; zeros for a matrix of zeros.
@@ -92,7 +90,7 @@ def orthogonalized(matrices: tf.Tensor, iterations: int = 5) -> tf.Tensor:
     """
     is_tall = matrices.shape[1] > matrices.shape[2]
     x = tf.linalg.matrix_transpose(matrices) if is_tall else matrices
-    # Divided by the Frobenius norm, which is no less than the largest singular value.
+    # The Frobenius norm is an upper bound of the largest singular value.
     x = tf.cast(x / (tf.norm(x, axis=(1, 2), keepdims=True) + 1e-30), tf.bfloat16)
     first, third, fifth = COEFFICIENTS
     for _ in range(iterations):
@@ -102,11 +100,11 @@ def orthogonalized(matrices: tf.Tensor, iterations: int = 5) -> tf.Tensor:
     return tf.linalg.matrix_transpose(x) if is_tall else x
 
 
-def _alike(places: Sequence[Any], shape: Callable[[Any], tuple]) -> Iterator[list[Any]]:
-    """Collect what has the same shape, at most TOGETHER at once."""
+def _group_by_shape(keys: Sequence[Any], shape: Callable[[Any], tuple]) -> Iterator[list[Any]]:
+    """Yield groups of at most MAX_MATRICES keys with the same shape."""
     groups = defaultdict(list)
-    for place in places:
-        groups[shape(place)].append(place)
+    for key in keys:
+        groups[shape(key)].append(key)
     for group in groups.values():
-        for first in range(0, len(group), TOGETHER):
-            yield group[first : first + TOGETHER]
+        for first in range(0, len(group), MAX_MATRICES):
+            yield group[first : first + MAX_MATRICES]

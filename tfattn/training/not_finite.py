@@ -1,4 +1,4 @@
-"""The error of a loss or gradient that is not finite, and the batch that is saved with it."""
+"""The error about a non-finite loss or gradient, with the batch saved for inspection."""
 
 from pathlib import Path
 
@@ -11,35 +11,37 @@ from tfattn.tasks.task import Task
 from tfattn.training.loop import StepsTaken
 from tfattn.training.position import Position
 
-NAMED = 3  # weights that the error lists
+MAX_LISTED = 3  # weights listed in the error
 
 
-def not_finite(
+def not_finite_error(
     taken: StepsTaken, position: Position, task: Task, reader: Reader, *, keep: Path | None
 ) -> TrainingError:
-    """Make the error of steps of which the last was fatal, and save the batch of that step.
+    """Return the error about steps whose last step was fatal, and save the batch of that step.
 
     Args:
         taken: the steps.
-        position: after the last of them.
-        task: the task that is trained.
-        reader: of the batches.
-        keep: the .npz file for the batch, with all its rows; None saves nothing.
+        position: the position after the last step.
+        task: the trained task.
+        reader: the reader of the batches.
+        keep: the .npz file for the batch; None does not save the batch.
     """
     record = {name: values[-1] for name, values in taken.records.items()}
     what = "the loss is not finite"
     if np.isfinite(record["loss"]):
         wrong = np.flatnonzero(~np.isfinite(taken.gradient_norms))
-        what = f"the gradients of {', '.join(task.trainable_weights[i].path for i in wrong[:NAMED])} are not finite"
+        what = (
+            f"the gradients of {', '.join(task.trainable_weights[i].path for i in wrong[:MAX_LISTED])} are not finite"
+        )
     if keep:
         _keep(reader, position, keep)
-    look = f"The batch is in {keep}: look at its rows, or lower" if keep else "Lower"
+    action = f"The batch is in {keep}: look at its rows, or lower" if keep else "Lower"
     return TrainingError(
         what,
         where=f"step {position.counters.step} (epoch {position.epoch + 1}, batch {position.batch})",
         expected="numbers",
         received=f"loss {record['loss']}, gradient norm {record['gradient_norm']}",
-        remedy=f"This update changed no weight. {look} the learning rate.",
+        remedy=f"This update changed no weight. {action} the learning rate.",
     )
 
 

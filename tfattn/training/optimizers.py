@@ -1,7 +1,7 @@
 """Optimizers with TensorFlow's fused kernels: one pass over a weight and its slots instead of ten.
 
-An optimizer works inside one replica of `strategy.run`: every replica gets the same gradients, summed beforehand over
-all of them, and changes its own copy of the weights, so the copies stay equal without being sent.
+An optimizer runs inside each replica of `strategy.run`: all replicas get the same gradients, summed over all replicas,
+and update their own copy of the weights, so the copies stay equal without communication.
 """
 
 from collections.abc import Sequence
@@ -20,34 +20,33 @@ kernels = tf.raw_ops
 
 
 def decays(variable: Any) -> bool:
-    """Return whether weight decay is for a variable: its own `decays` if it has one, else whether it is no vector.
+    """Return whether weight decay applies to a variable: its attribute `decays`, by default True except for vectors.
 
-    Norms and biases are vectors. Where the biases of several columns or words are one matrix, its layer or model sets
-    `variable.decays = False`.
+    Norms and biases are vectors. A layer whose biases are rows of a matrix sets `variable.decays = False`.
     """
     return getattr(variable, "decays", len(variable.shape) > 1)
 
 
 @dataclass(kw_only=True, eq=False)
 class Optimizer:
-    """The contract: decoupled weight decay (Loshchilov & Hutter 2019), then `update` of one weight after another.
+    """The base class of optimizers: decoupled weight decay (Loshchilov & Hutter 2019), then `update` of each weight.
 
-    Where a gradient holds only some rows of a table, only these rows and their slots change and decay.
+    If a gradient contains only some rows of a table, only these rows and their slots change and decay.
 
     Args:
         learning_rate: the highest rate, which the schedule lowers.
         weight_decay: the fraction of a weight that is subtracted per step and unit of learning rate.
 
     Attributes:
-        slot_names: the names of the slots, variables that are kept beside every weight.
+        slot_names: the names of the slots, the state variables of every weight.
         slots: the slots by name, in the order of the weights.
-        adds_up: whether two changes by gradients are that by their sum: a row may then stand in a list more than once.
-        decay_rates: the weight decay of each weight: 0 where it does not decay.
-        maps: of each weight, the widths of the linear maps that it holds side by side; none where it is no such kernel.
+        is_linear: whether two updates equal an update by the sum of their gradients; then rows may be duplicated.
+        decay_rates: the weight decay of each weight; 0 for weights that do not decay.
+        maps: for each weight, the widths of the linear maps that it concatenates; empty for other weights.
     """
 
     slot_names: ClassVar[tuple[str, ...]] = ()
-    adds_up: ClassVar[bool] = False
+    is_linear: ClassVar[bool] = False
 
     learning_rate: PositiveFloat
     weight_decay: NonNegativeFloat
@@ -59,15 +58,15 @@ class Optimizer:
         maps: Sequence[Sequence[int]] | None = None,
         decaying: Sequence[bool] | None = None,
     ) -> None:
-        """Set the weights to change, each with a multiplier of its rate, and make the slots, all zero.
+        """Set the weights with the multipliers of their rates, and create the slots with zeros.
 
-        Call it in the scope of the strategy that the weights were made in.
+        Call it in the strategy scope of the weights.
 
         Args:
             weights: in the order of the gradients.
-            multipliers: one for each.
-            maps: see the attribute; None for a model of which nothing is known.
-            decaying: for each weight, whether it decays; None for the default of `decays`.
+            multipliers: the multiplier of each weight's rate.
+            maps: see the attribute; None for no linear maps.
+            decaying: whether each weight decays; None for the result of `decays`.
         """
         self.weights = list(weights)
         self.multipliers = list(multipliers)
@@ -83,15 +82,15 @@ class Optimizer:
         }
 
     def slot_shape(self, name: str, index: int) -> list[int]:
-        """Tell the shape of a slot of one weight: by default that of the weight."""
+        """Return the shape of a slot of a weight, by default the shape of the weight."""
         return self.weights[index].shape.as_list()
 
     def apply(self, gradients: Sequence[Gradient], fraction: tf.Tensor, update: tf.Tensor) -> None:
-        """Change every weight that has a gradient.
+        """Update every weight that has a gradient.
 
         Args:
-            gradients: one per weight: in its shape, or rows of it, or None where the loss does not depend on it.
-            fraction: of the learning rate, by the schedule, () float32.
+            gradients: one per weight: dense, or some rows, or None if the loss does not depend on the weight.
+            fraction: the schedule's fraction of the learning rate, () float32.
             update: the number of this update, counted from 1, () float32.
         """
         shared = self.prepare(update)
@@ -111,19 +110,19 @@ class Optimizer:
                 self.update(self.decayed(index, rate), slots, gradient, rate, *shared)
 
     def decayed(self, index: int, rate: tf.Tensor) -> tf.Tensor:
-        """Let a weight decay, and return its resource handle."""
+        """Apply weight decay, and return the weight's resource handle."""
         weight = self.weights[index]
         if self.decay_rates[index]:
-            # Assigned, not subtracted: the product's memory becomes the weight's, without another pass.
+            # Assigning, instead of subtracting, reuses the memory of the product without another pass.
             kernels.AssignVariableOp(resource=weight.handle, value=weight * (1 - rate * self.decay_rates[index]))
         return weight.handle
 
     def prepare(self, update: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        """Compute what all weights of one update share, the last arguments of `update`."""
+        """Compute values that all weights of an update share: the last arguments of `update`."""
         return ()
 
     def update(self, weight: tf.Tensor, slots: list[tf.Tensor], gradient: tf.Tensor, rate: tf.Tensor, *shared) -> None:
-        """Change one weight and its slots, given as resource handles."""
+        """Update a weight and its slots, given as resource handles."""
         raise NotImplementedError
 
     def update_rows(
@@ -135,12 +134,12 @@ class Optimizer:
         rate: tf.Tensor,
         *shared: tf.Tensor,
     ) -> None:
-        """Change some rows of one weight and of its slots: numbers (n,) and their gradients (n, ...).
+        """Update some rows of a weight and of its slots: row indices (n,) and their gradients (n, ...).
 
-        Each stands once, unless the changes of this optimizer add up.
+        Rows are unique, unless the optimizer is linear.
         """
         raise ConfigError(
-            "this optimizer changes whole weights only",
+            "this optimizer does not support sparse gradients",
             key="sparse_embeddings",
             expected=f"false with {type(self).__name__}",
             received="true",
@@ -156,8 +155,8 @@ class AdamW(Optimizer):
         weight_decay: the fraction of a weight that is subtracted per step and unit of learning rate.
         beta_1: the fraction of the mean gradient that is kept per step.
         beta_2: the fraction of the mean squared gradient that is kept per step.
-        epsilon: added to the root of the mean square. BERT's 1e-6 rather than Adam's 1e-8: a gradient that is zero
-            except for rounding, such as that of an attention key's bias, then hardly changes its weight.
+        epsilon: added to the root of the mean square. The default is BERT's 1e-6 instead of Adam's 1e-8, so that a
+            gradient that is zero except for rounding, such as of an attention key's bias, hardly changes its weight.
     """
 
     slot_names = ("first_moment", "second_moment")
@@ -175,7 +174,7 @@ class AdamW(Optimizer):
         return first, tf.sqrt(second)
 
     def update(self, weight, slots, gradient, rate, first_correction, second_correction) -> None:
-        # The kernel adds its epsilon to the uncorrected root, the paper to the corrected one: hence the product.
+        # The kernel adds epsilon to the uncorrected root, the paper to the corrected root: hence the product.
         kernels.ResourceApplyAdam(
             var=weight,
             m=slots[0],
@@ -190,7 +189,7 @@ class AdamW(Optimizer):
         )
 
     def update_rows(self, weight, slots, rows, gradient, rate, first_correction, second_correction) -> None:
-        # There is no fused kernel: the steps of `update`, for some rows.
+        # The steps of `update` for some rows; there is no fused kernel.
         for slot, kept, new in zip(slots, (self.beta_1, self.beta_2), (gradient, tf.square(gradient)), strict=True):
             kernels.ResourceScatterMul(resource=slot, indices=rows, updates=tf.constant(kept))
             kernels.ResourceScatterAdd(resource=slot, indices=rows, updates=(1 - kept) * new)
@@ -206,8 +205,8 @@ class Sgd(Optimizer):
     Args:
         learning_rate: the highest rate, which the schedule lowers.
         weight_decay: the fraction of a weight that is subtracted per step and unit of learning rate.
-        momentum: the fraction of the last change that is kept per step; 0 keeps nothing and needs no memory.
-        nesterov: whether to use Nesterov's momentum, the gradient ahead of the last change.
+        momentum: the fraction of the last update that is kept per step; 0 needs no memory.
+        nesterov: whether to use Nesterov's momentum.
     """
 
     learning_rate: PositiveFloat = 0.01
@@ -220,7 +219,7 @@ class Sgd(Optimizer):
         return ("velocity",) if self.momentum else ()
 
     @property
-    def adds_up(self) -> bool:
+    def is_linear(self) -> bool:
         return not self.momentum and not self.weight_decay
 
     def update(self, weight, slots, gradient, rate) -> None:
@@ -238,7 +237,7 @@ class Sgd(Optimizer):
 
     def update_rows(self, weight, slots, rows, gradient, rate) -> None:
         if not slots:
-            # A quarter faster than ResourceScatterSub, which does the same.
+            # A quarter faster than the equivalent ResourceScatterSub.
             kernels.ResourceScatterNdSub(ref=weight, indices=rows[:, None], updates=rate * gradient)
             return
         kernels.ResourceSparseApplyKerasMomentum(

@@ -1,4 +1,4 @@
-"""The position of a run, which is all that resuming at the same step needs beside the tensors."""
+"""The position of a run: the state of a checkpoint in addition to its tensors."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,10 +13,10 @@ class Totals:
     """Sums over the steps since the last validation.
 
     Attributes:
-        losses, weights: of each term of the loss, sum(loss * weight) and sum(weight).
-        tokens, examples: the numbers read.
+        losses, weights: sum(loss * weight) and sum(weight) of each loss term.
+        tokens, examples: the numbers of tokens and examples.
         seconds: the time of the steps.
-        gradient_norms: of each layer, of the last step, see `by_layer`.
+        gradient_norms: of each layer in the last step, see `norms_by_layer`.
     """
 
     losses: dict[str, float] = field(default_factory=dict)
@@ -27,7 +27,7 @@ class Totals:
     gradient_norms: dict[str, float] = field(default_factory=dict)
 
     def add(self, taken: StepsTaken, seconds: float) -> None:
-        """Add the steps of a call one by one, so that the sum does not depend on how steps are divided into calls."""
+        """Add the steps of a call one by one, so that sums do not depend on the division of steps into calls."""
         self.seconds += seconds
         for step, finite in enumerate(taken.records["finite"]):
             self.tokens += float(taken.records["tokens"][step])
@@ -45,7 +45,7 @@ class Totals:
 
 
 class Identity(TypedDict):
-    """The run to which a checkpoint belongs, as `state.json` holds it."""
+    """The identity of the run of a checkpoint, in `state.json`."""
 
     seed: int
     fingerprint: str
@@ -53,11 +53,11 @@ class Identity(TypedDict):
 
 @dataclass
 class Position:
-    """The position of a run, as `state.json` holds it.
+    """The position of a run, in `state.json`.
 
     Attributes:
-        epoch: the number of epochs that are complete.
-        batch: the number of batches read of the epoch that is not.
+        epoch: the number of complete epochs.
+        batch: the number of batches read in the current epoch.
         finished: whether the run has ended.
         counters: of steps and updates.
         totals: sums since the last validation.

@@ -1,4 +1,4 @@
-"""The choice of a precision, and the block in which layers use it."""
+"""The precision of layers: the automatic choice, and the scope that sets it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,10 +12,10 @@ FIRST_GPU_WITH_BFLOAT16 = (8, 0)  # its compute capability
 
 
 def fastest() -> tuple[str, str]:
-    """Choose `bfloat16` where the hardware multiplies it faster than float32, else `float32`; return the reason too.
+    """Return `bfloat16` if the hardware multiplies it faster than float32, else `float32`, and the reason.
 
-    That holds for NVIDIA GPUs from Ampere on and for processors with AMX. Of those that only have AVX-512's bfloat16
-    instructions, AMD's run them at twice the speed of float32, Intel's more slowly than float32.
+    bfloat16 is faster on NVIDIA GPUs since Ampere and on processors with AMX. With only the bfloat16 instructions of
+    AVX-512, AMD processors are twice as fast as in float32, and Intel processors slower than in float32.
     """
     gpus = tf.config.list_physical_devices("GPU")
     if gpus:
@@ -31,8 +31,8 @@ def fastest() -> tuple[str, str]:
 
 
 @contextmanager
-def computing_in(precision: str) -> Iterator[None]:
-    """Make layers that are constructed within the block compute in a precision, a key of `POLICIES`."""
+def precision_scope(precision: str) -> Iterator[None]:
+    """Set the precision, a key of `POLICIES`, of all layers that are constructed within the block."""
     before = keras.config.dtype_policy()
     keras.config.set_dtype_policy(POLICIES[precision])
     try:

@@ -1,4 +1,4 @@
-"""Predictions for every row of a split, and their metrics, computed by all replicas."""
+"""Predictions and metrics for all rows of a split, computed by all replicas."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -20,14 +20,14 @@ Columns = dict[str, np.ndarray]
 
 
 class Evaluator:
-    """Computes the metrics of a task on one split after another; the graph is made once.
+    """An evaluator of a task's metrics on splits, with a single graph.
 
-    Every process gets the metrics of all rows, so all of them come to the same decisions. Only sums are held, and of
-    each row no more than the task's metrics need.
+    Every process gets the metrics of all rows, so that all processes make the same decisions. Only sums are kept in
+    memory, and the columns of rows that the task's metrics need.
 
     Args:
         task: a built task.
-        runtime: where it was built.
+        runtime: the runtime in whose scope the task was built.
 
     Example:
         metrics = Evaluator(task, runtime)(validation)
@@ -51,13 +51,13 @@ class Evaluator:
 
 
 class Predicted(NamedTuple):
-    """What a task predicts for the rows of a split.
+    """The predictions of a task for the rows of a split.
 
     Attributes:
         values: the task's predictions by name, each (n, ...).
-        targets: what would be right, each (n, ...), of a row with several examples that of the first. Among them are
-            the raw texts that should have been written, where the task is to write.
-        rows: (n,) the number of each row in its split, rising; rows without an example are none of them.
+        targets: the true values by name, each (n, ...), of the first example of a row; raw target texts for a task
+            that generates text.
+        rows: (n,) the index of each row in its split, ascending; rows without examples are missing.
     """
 
     values: Columns
@@ -69,9 +69,9 @@ def predict(task: Task, reader: Reader, runtime: Runtime) -> Predicted:
     """Predict every row of a split once.
 
     Args:
-        task: a built task, which gathers the predictions of several examples of one row.
-        reader: of the split.
-        runtime: where the task was built.
+        task: a built task, which combines the predictions of several examples of a row.
+        reader: the reader of the split.
+        runtime: the runtime in whose scope the task was built.
 
     Example:
         predicted = predict(task, validation, runtime)
@@ -83,19 +83,19 @@ def predict(task: Task, reader: Reader, runtime: Runtime) -> Predicted:
         return columns, {}
 
     columns, record_ids, _ = _OverRecords(compute, runtime)(reader)
-    of_record = reader.source_rows[record_ids]
-    order = np.argsort(of_record, kind="stable")
+    record_rows = reader.source_rows[record_ids]
+    order = np.argsort(record_rows, kind="stable")
     columns = tf.nest.map_structure(lambda column: column[order], columns)
-    rows, firsts, of_example = np.unique(of_record[order], return_index=True, return_inverse=True)
+    rows, firsts, example_rows = np.unique(record_rows[order], return_index=True, return_inverse=True)
     values, targets = columns["values"], columns["targets"]
-    if len(rows) < len(of_record):
-        values = as_arrays(task.gathered(values, of_example, len(rows)))
+    if len(rows) < len(record_rows):
+        values = as_arrays(task.gathered(values, example_rows, len(rows)))
         targets = {name: column[firsts] for name, column in targets.items()}
     return Predicted(values, targets | reader.texts(rows), rows)
 
 
 def encode(task: Task, reader: Reader, runtime: Runtime) -> tuple[np.ndarray, Columns]:
-    """Compute what a frozen encoder contributes to every record, (records, D) float32; also the targets."""
+    """Compute the vectors of a frozen encoder for every record, (records, D) float32, and the targets."""
 
     def compute(batch, targets):
         encoded = tf.cast(task.encode(batch), tf.float32)
@@ -106,20 +106,21 @@ def encode(task: Task, reader: Reader, runtime: Runtime) -> tuple[np.ndarray, Co
 
 
 class _OverRecords:
-    """Computes columns, tensors with a leading batch dimension, and sums, over all records of a split.
+    """A computation of columns and sums over all records of a split.
 
-    Columns are returned in the order of record ids, with these; where there are none, nothing is held of any record.
+    Columns are tensors with a leading batch dimension, concatenated in the order of record ids. Without columns, no
+    values of records are kept in memory.
 
     Args:
-        compute: takes a batch and the names of its targets, returns columns and sums, each nested dictionaries.
-        runtime: of the devices.
+        compute: takes a batch and the names of its targets; returns columns and sums, both nested dictionaries.
+        runtime: the runtime of the devices.
     """
 
     def __init__(self, compute: Callable, runtime: Runtime):
         self._compute = compute
         self._runtime = runtime
         self._compiled = compiled(self._next)
-        self._datasets: dict[Reader, tf.data.Dataset] = {}  # kept: to build one takes longer than to read a short split
+        self._datasets: dict[Reader, tf.data.Dataset] = {}  # building a dataset takes longer than reading a short split
 
     def __call__(self, reader: Reader) -> tuple[dict[str, Any], np.ndarray, dict[str, Any]]:
         if reader not in self._datasets:
@@ -150,7 +151,7 @@ class _OverRecords:
         record_ids = batch[RECORD_IDS]
         if self._runtime.num_replicas > 1:
             replica = tf.distribute.get_replica_context()
-            # Copied, because a collective asks for the device, and what was read from the batch has none yet.
+            # Copied, because a collective needs the device of its inputs, and elements of the batch have none yet.
             columns, record_ids, sums = tf.nest.map_structure(tf.identity, (columns, record_ids, sums))
             columns, record_ids = replica.all_gather((columns, record_ids), axis=0)
             sums = replica.all_reduce(tf.distribute.ReduceOp.SUM, sums) if sums else sums
@@ -158,7 +159,7 @@ class _OverRecords:
 
 
 def as_arrays(predictions: Mapping[str, Any]) -> Columns:
-    """Turn tensors by name into numpy arrays."""
+    """Convert tensors by name into numpy arrays."""
     return {name: keras.ops.convert_to_numpy(value) for name, value in predictions.items()}
 
 

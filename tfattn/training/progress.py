@@ -1,4 +1,4 @@
-"""The progress of a run: a bar on a terminal, lines everywhere, curves in TensorBoard."""
+"""The progress of a run: a progress bar on terminals, a line per validation, curves in TensorBoard."""
 
 from pathlib import Path
 from typing import Any
@@ -9,25 +9,25 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Column
 
 from tfattn.console import console, note
-from tfattn.training.gradient_norms import GRADIENT_NORM
+from tfattn.training.gradients import GRADIENT_NORM
 from tfattn.training.loop import StepsTaken
 
 CURVES = ("loss", "gradient_norm", "learning_rate")
-POINTS_PER_CALL = 10  # of TensorBoard's curves: writing all would take longer than quick steps
+POINTS_PER_CALL = 10  # of TensorBoard's curves: writing all points would take longer than fast steps
 
 
 class Display:
-    """The bar, the lines and the curves of one run; silent in workers other than the chief.
+    """The display of a run: progress bar, lines and curves.
 
     Args:
-        folder: where TensorBoard's files are written; files that begin at `start` or later are removed, since their
+        folder: the folder of TensorBoard's files; files that start at step `start` or later are removed, because these
             steps are taken again.
-        start: the number of steps that are done already.
-        steps: the approximate number of steps of the whole run.
-        epochs: that of its epochs; None where its length is a number of steps.
-        by_epoch: whether there is a validation at the end of each epoch, so that epochs name the lines.
-        monitor: the validation metric that is shown beside the losses; TensorBoard shows all.
-        visible: False to show and write nothing.
+        start: the number of steps done before.
+        steps: the approximate number of steps of the run.
+        epochs: the number of epochs; None if the length is a number of steps.
+        by_epoch: whether validations are at the end of epochs; then lines start with the epoch, else with the step.
+        monitor: the validation metric in the lines, in addition to losses; TensorBoard has all metrics.
+        visible: False, as in workers other than the chief, shows and writes nothing.
     """
 
     def __init__(
@@ -38,13 +38,13 @@ class Display:
         self._visible = visible
         self._writer = _writer(folder, start) if visible else tf.summary.create_noop_writer()
         self._bar = Progress(
-            SpinnerColumn(),  # turns while a step is compiled or rows are measured, when the bar stands still
+            SpinnerColumn(),  # moves during compilation and validation, when the bar does not
             TextColumn("{task.description}"),
             BarColumn(bar_width=12),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
             TextColumn("left"),
-            # The rest of the line: where a terminal is narrow this is cut, and nothing before it.
+            # On a narrow terminal only this column is cut.
             TextColumn("{task.fields[shown]}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
             console=console,
             disable=not (visible and console.is_terminal),
@@ -62,7 +62,7 @@ class Display:
         self._writer.close()
 
     def steps(self, epoch: int, taken: StepsTaken, speeds: dict[str, float]) -> None:
-        """Show the steps of one call."""
+        """Show the steps of a call of the loop."""
         losses, last_step = taken.records["loss"], taken.counters.step
         shown = f"loss {np.nanmean(losses):.4f}" if np.isfinite(losses).any() else "loss not finite"
         shown += "".join(f" · {value:,.0f} {_unit(name)}" for name, value in speeds.items() if value)
@@ -88,10 +88,10 @@ class Display:
         parts += [f"{name.replace('_', ' ')} {line[name]:.4f}" for name in self._shown if name in line]
         parts += [f"{line[name]:,.0f} {_unit(name)}" for name in line if name.endswith("_per_second") and line[name]]
         best = " · best" if is_best else ""
-        note(f"{self.place(line)}: {' · '.join(parts)} · {line['seconds']:.0f} s{best}")
+        note(f"{self.position(line)}: {' · '.join(parts)} · {line['seconds']:.0f} s{best}")
 
-    def place(self, line: dict[str, Any]) -> str:
-        """Describe where in the run a line of the history was made."""
+    def position(self, line: dict[str, Any]) -> str:
+        """Describe the position in the run of a line of the history."""
         epoch = self._epoch(line["epoch"])
         if self._by_epoch:
             return epoch
@@ -102,10 +102,10 @@ class Display:
 
 
 def _writer(folder: Path, start: int) -> tf.summary.SummaryWriter:
-    """Make a writer of curves from a step on; the file's name ends with that step, by which later runs find it."""
+    """Create a writer of curves that start at a step; the suffix of the file has the step, for later removal."""
     for path in folder.glob("events.out.tfevents.*"):
-        begun = path.suffix.removeprefix(".from-")
-        if begun.isdigit() and int(begun) >= start:
+        first = path.suffix.removeprefix(".from-")
+        if first.isdigit() and int(first) >= start:
             path.unlink()
     return tf.summary.create_file_writer(str(folder), filename_suffix=f".from-{start}")
 

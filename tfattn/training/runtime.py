@@ -1,4 +1,4 @@
-"""The devices of training, the strategy by which they share weights, and the precision."""
+"""The runtime: devices, distribution strategy and precision."""
 
 import functools
 import os
@@ -13,16 +13,16 @@ from tfattn.config.relations import NotWith, OnlyWith
 from tfattn.errors import ConfigError, TrainingError
 from tfattn.training.cluster import cluster
 from tfattn.training.compiled import compiled
-from tfattn.training.precision import computing_in, fastest
+from tfattn.training.precision import fastest, precision_scope
 
-# Environment variables that TensorFlow and oneDNN read at their start; values that a user has set are kept.
+# Environment variables that TensorFlow and oneDNN read at start; values that a user has set are kept.
 SETTINGS = {
-    # Compiled products are cached by shape, and batches have hundreds: with oneDNN's 1,024 most are compiled again.
+    # oneDNN caches compiled products by shape, and batches have hundreds of shapes: the default of 1,024 is too small.
     "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "16384",
-    # Tensors of ever new sizes are allocated in TensorFlow's own arena: malloc would take a tenth of a step for them.
+    # TensorFlow's own allocator: with varying shapes, malloc would take a tenth of a step.
     "TF_CPU_ALLOCATOR_USE_BFC": "1",
 }
-# The errors of TensorFlow's collectives when a process that takes part in them is gone.
+# The errors of TensorFlow's collectives after a process was lost.
 LOST = (
     tf.errors.UnavailableError,
     tf.errors.AbortedError,
@@ -33,27 +33,27 @@ LOST = (
 
 
 class Runtime:
-    """The devices of a run: one, several that mirror the weights, or those of several worker processes.
+    """The devices of a run: one device, all devices of the machine, or the devices of several worker processes.
 
-    `strategy: auto` uses what it finds: worker processes where the environment variable TF_CONFIG names more than one,
-    else every GPU, else the CPU, whole or split. The rows of a batch and the result of a step do not depend on it.
+    `strategy: auto` uses the worker processes of the environment variable TF_CONFIG if there are several, else all
+    GPUs, else the CPU. The rows of a batch and the result of a step do not depend on the strategy.
 
     Args:
-        precision: the precision of layers; weights, sums and losses are always kept in float32. `auto` is bfloat16
-            where this machine is faster in it, else float32. float16 is for GPUs without bfloat16: its losses are
-            scaled, so that small gradients do not underflow.
-        strategy: `one_device`, `mirrored` (all devices of this machine), `multi_worker` (the processes that TF_CONFIG
-            names), or `auto`.
-        logical_devices: the number of devices into which the CPU is split, which share its cores and the rows of a
-            batch; 0 keeps it whole. `cores` makes one per core, at most four, where there is no GPU: 1.5 times as fast
-            for models whose operations are too small to keep several cores busy.
-        threads: the number of threads that share an operation; null for one per core. One is faster where operations
-            are so small that to divide them takes longer, as those of word vectors.
+        precision: the precision of layers; weights, sums and losses are always in float32. `auto` is bfloat16 if it is
+            faster on this machine, else float32. float16 is for GPUs without bfloat16: losses are scaled, so that small
+            gradients do not underflow.
+        strategy: `one_device`, `mirrored` (all devices of this machine), `multi_worker` (the processes of TF_CONFIG),
+            or `auto`.
+        logical_devices: the number of logical devices into which the CPU is split, which share its cores and the rows
+            of a batch; 0 does not split it. `cores` is the number of cores, at most four, on a machine without GPU: 1.5
+            times as fast for models with operations too small for several cores.
+        threads: the number of threads of an operation; null for one per core. A single thread is faster for very small
+            operations, such as those of word vectors.
 
     Attributes:
         chosen_precision, reason: the precision of layers and the reason for it, after `start`.
-        strategy: TensorFlow's, after `start`.
-        local_replicas: the numbers of the replicas that this process computes, after `start`.
+        strategy: the strategy of TensorFlow, after `start`.
+        local_replicas: the indices of the replicas in this process, after `start`.
 
     Example:
         runtime = Runtime(precision="float32").start()
@@ -77,16 +77,16 @@ class Runtime:
         self.threads = threads
 
     def start(self) -> "Runtime":
-        """Set up the devices and choose the precision; call it before any other use of TensorFlow in the process.
+        """Configure the devices, the precision and the environment variables of `SETTINGS` that are not set.
 
-        It also sets the environment variables of `SETTINGS` that are not set.
+        Call it before any other use of TensorFlow in the process.
         """
         for name, value in SETTINGS.items():
             os.environ.setdefault(name, value)
         configured = (self.precision, "as configured")
         self.chosen_precision, self.reason = fastest() if self.precision == "auto" else configured
         if self.threads:
-            with suppress(RuntimeError):  # TensorFlow is in use in this process: it is only slower
+            with suppress(RuntimeError):  # TensorFlow is already in use: training is slower, but correct
                 tf.config.threading.set_intra_op_parallelism_threads(self.threads)
         self.strategy = self._make_strategy()
         self.local_replicas = _local_replicas(self.strategy)
@@ -94,29 +94,29 @@ class Runtime:
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """Open the block in which models, and all else that has variables, are built for these devices."""
-        with computing_in(self.chosen_precision), self.strategy.scope():
+        """Open the scope in which variables are created for these devices, with the chosen precision."""
+        with precision_scope(self.chosen_precision), self.strategy.scope():
             yield
 
     @property
     def num_replicas(self) -> int:
-        """The number of parts of a batch, over all devices of all workers."""
+        """The number of replicas on all devices of all workers."""
         return self.strategy.num_replicas_in_sync
 
     @property
     def num_workers(self) -> int:
-        """The number of processes that train together."""
+        """The number of training processes."""
         return self.num_replicas // len(self.local_replicas)
 
     @property
     def is_chief(self) -> bool:
-        """Whether this process is the one that writes files: the only one, or the first that TF_CONFIG names."""
+        """Whether this process writes files: the only process, or the first of TF_CONFIG."""
         return cluster().is_chief
 
     def read(
         self, reader: Any, epoch: int, *, start: int = 0, accumulation: int = 1, updates: int = 1
     ) -> tf.data.Dataset:
-        """Read the batches of an epoch from number `start` on, each as one element per replica of this process."""
+        """Read the batches of an epoch from index `start` on, each with one element per replica of this process."""
         return reader.dataset(
             epoch,
             start=start,
@@ -127,10 +127,10 @@ class Runtime:
         )
 
     def next(self, iterator: Any) -> Any:
-        """Take the next batch, in the graph, in the form that `strategy.run` takes.
+        """Return the next batch, in the graph, as values for `strategy.run`.
 
-        The iterator is a plain one, not TensorFlow's distributed one, which asks all workers before every batch whether
-        they still have rows: the workers' readers have equally many batches.
+        The iterator is not TensorFlow's distributed iterator, which synchronizes all workers before every batch: the
+        readers of all workers have the same number of batches.
         """
         return self.strategy.experimental_distribute_values_from_function(lambda context: next(iterator))
 
@@ -142,14 +142,14 @@ class Runtime:
         )
 
     def agree(self, number: int) -> bool:
-        """Wait for all workers, and tell whether all of them have the same number."""
+        """Wait for all workers, and return whether all have the same number."""
         if self.num_workers == 1:
             return True
         return float(self._sum(tf.constant(float(number), tf.float64))) == number * self.num_replicas
 
     @contextmanager
-    def telling_lost_workers(self) -> Iterator[None]:
-        """Turn TensorFlow's errors about a lost worker within the block into a clear one.
+    def report_lost_workers(self) -> Iterator[None]:
+        """Convert TensorFlow's errors about a lost worker within the block into a TrainingError.
 
         Raises:
             TrainingError: another worker was lost.
@@ -163,14 +163,14 @@ class Runtime:
                 "another worker was lost",
                 expected=f"{self.num_workers} workers",
                 received=f"{type(error).__name__} from a collective operation",
-                remedy="Start all workers again: they go on from the last checkpoint.",
+                remedy="Start all workers again: they resume from the last checkpoint.",
             ) from None
 
     @functools.cached_property
     def _sum(self) -> Callable:
         """A function that sums a number over all replicas."""
 
-        def of_replica(value):  # copied, because a collective reads its device, and an argument has none yet
+        def of_replica(value):  # copied, because a collective needs the device of its input
             return tf.distribute.get_replica_context().all_reduce("SUM", tf.identity(value))
 
         return compiled(lambda value: self.run(of_replica, value))
@@ -187,7 +187,7 @@ class Runtime:
         if name == "multi_worker":
             if not workers:
                 raise ConfigError(
-                    "no workers are named",
+                    "TF_CONFIG has no workers",
                     key="strategy",
                     expected="the environment variable TF_CONFIG",
                     received="none",
@@ -200,7 +200,7 @@ class Runtime:
             return tf.distribute.MirroredStrategy()
         _split_cpu(max(1, parts))
         names = [device.name for device in tf.config.list_logical_devices("CPU")]
-        # The default of CPUs is a ring of collectives, which a loop inside a graph may start out of order.
+        # The default for CPUs is a ring of collectives, which may start out of order in a loop of a graph.
         return tf.distribute.MirroredStrategy(names, cross_device_ops=tf.distribute.ReductionToOneDevice())
 
 
@@ -213,23 +213,23 @@ def _local_replicas(strategy: tf.distribute.Strategy) -> range:
     if strategy.num_replicas_in_sync == 1:
         return range(1)
     count = len(strategy.extended.worker_devices)
-    together = isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
-    first = cluster().index * count if together else 0
+    is_distributed = isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
+    first = cluster().index * count if is_distributed else 0
     return range(first, first + count)
 
 
 def _split_cpu(count: int) -> None:
     cpu = tf.config.list_physical_devices("CPU")[0]
     try:
-        # The threads of one operation: devices that work at the same time would otherwise wait for each other's.
+        # Fewer threads per operation: otherwise parallel devices would compete for them.
         tf.config.threading.set_intra_op_parallelism_threads(max(1, num_cores() // count))
         tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * count)
-    except RuntimeError:  # TensorFlow is in use in this process, so its devices are fixed
+    except RuntimeError:  # TensorFlow is already in use, and its devices are fixed
         if len(tf.config.list_logical_devices("CPU")) != count:
             raise ConfigError(
                 "the CPU can no longer be split in this process",
                 key="logical_devices",
-                expected="a fresh process",
-                received="one in which TensorFlow is already in use",
+                expected="a new process",
+                received="a process in which TensorFlow is already in use",
                 remedy="Start the runtime before anything else uses TensorFlow.",
             ) from None

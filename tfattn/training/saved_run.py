@@ -1,4 +1,4 @@
-"""The files of a run that is trained: checkpoints, from which it resumes exactly, and its history."""
+"""The files of a training run: checkpoints and history."""
 
 import dataclasses
 import json
@@ -20,14 +20,14 @@ from tfattn.training.variables import Group, trained
 
 
 class SavedRun:
-    """The state of a run on disk: it is saved to checkpoints and resumed from the newest.
+    """The state of a run on disk, saved to checkpoints and restored from the newest.
 
     Args:
-        folder: the run's.
-        tensors: all tensors of a checkpoint, of `tensors_of`.
-        identity: the run's; a checkpoint of another run is refused.
-        keep: the number of the newest checkpoints that are kept, beside the best.
-        runtime: its chief writes.
+        folder: the run's folder.
+        tensors: all tensors of a checkpoint, a result of `checkpoint_tensors`.
+        identity: the run's identity; a checkpoint of another run is refused.
+        keep: the number of the newest checkpoints to keep, in addition to the best.
+        runtime: the runtime, whose chief writes.
     """
 
     def __init__(self, folder: Path, *, tensors: dict[str, Group], identity: Identity, keep: int, runtime: Runtime):
@@ -38,13 +38,14 @@ class SavedRun:
         self.checkpoints = Checkpoints(folder / "checkpoints", keep=keep, writes=runtime.is_chief)
 
     def resume(self, total_steps: int) -> Position:
-        """Restore the newest checkpoint, where there is one, and return its position.
+        """Restore the newest checkpoint, if there is one, and return its position.
 
         Args:
-            total_steps: the steps of the whole run, for the message.
+            total_steps: the number of steps of the run, for the message.
 
         Raises:
-            CheckpointError: it is of another run, does not fit or is damaged, or the workers find different ones.
+            CheckpointError: the checkpoint is of another run, does not fit or is damaged, or the workers have different
+                checkpoints.
         """
         position = Position()
         newest = self.checkpoints.newest()
@@ -60,9 +61,9 @@ class SavedRun:
             raise CheckpointError(
                 "the workers are not at the same step",
                 where=str(self.checkpoints.folder),
-                expected="one folder that all workers share",
+                expected="a folder that all workers share",
                 received=f"step {position.counters.step} here, another elsewhere",
-                remedy="Put `runs_folder` on a disk that every machine sees.",
+                remedy="Put `runs_folder` on a disk that all machines share.",
             )
         return position
 
@@ -70,16 +71,16 @@ class SavedRun:
         """Write a checkpoint.
 
         Args:
-            position: the run's.
+            position: the position of the run.
             monitor: the metric that chooses the best validation.
-            best: the epoch, step and value of that, or None where the last one counts.
+            best: epoch, step and value of the best validation, or None if the last counts.
         """
         step = position.counters.step
         facts = {"step": step, "monitor": monitor, "best": best, **self.identity}
         self.checkpoints.save(step, self.tensors, {**facts, **dataclasses.asdict(position)})
 
     def write_history(self, history: list[dict[str, Any]]) -> None:
-        """Write `history.jsonl`, unless another process is the chief."""
+        """Write `history.jsonl`, if this process is the chief."""
         if self.runtime.is_chief:
             files.write_text(self.folder / "history.jsonl", "".join(json.dumps(line) + "\n" for line in history))
 
@@ -91,21 +92,21 @@ class SavedRun:
                 where=str(checkpoint.folder),
                 expected=_facts(self.identity),
                 received=_facts(found),
-                remedy="Give this run another `name`, or delete the folder to train anew.",
+                remedy="Give this run another `name`, or delete the folder to retrain.",
             )
 
 
-def tensors_of(task: Task, optimizer: Optimizer, averaging: Averaging | None) -> dict[str, Group]:
-    """Collect the tensors of a checkpoint by group: the trained weights, and what is kept beside each of them."""
+def checkpoint_tensors(task: Task, optimizer: Optimizer, averaging: Averaging | None) -> dict[str, Group]:
+    """Return the tensors of a checkpoint by group: the trained weights, their slots and averages."""
     weights = trained(task)
 
-    def beside(kept: dict[str, list[tf.Variable]]) -> Group:
-        return {f"{name}/{path}": value for name in kept for path, value in zip(weights, kept[name], strict=True)}
+    def by_path(state: dict[str, list[tf.Variable]]) -> Group:
+        return {f"{name}/{path}": value for name in state for path, value in zip(weights, state[name], strict=True)}
 
-    groups = {"weights": weights, "slots": beside(optimizer.slots)}
+    groups = {"weights": weights, "slots": by_path(optimizer.slots)}
     if averaging:
         groups["averages"] = dict(zip(weights, averaging.variables, strict=True))
-        groups["averaged"] = beside(averaging.kept)
+        groups["averaged"] = by_path(averaging.kept)
     return {name: group for name, group in groups.items() if group}
 
 

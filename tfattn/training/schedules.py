@@ -1,7 +1,7 @@
-"""Schedules of the learning rate: pure functions of the step, as fractions of the optimizer's rate.
+"""Learning rate schedules: pure functions of the step, as fractions of the optimizer's rate.
 
-Steps count from 0. With a warm-up of W steps, step s of them has the fraction (s + 1) / W: the first has more than 0,
-and the last of them the full rate.
+Steps count from 0. With a warm-up of W steps, step s < W has the fraction (s + 1) / W: the first is above 0, and the
+last is the full rate.
 """
 
 import math
@@ -15,7 +15,7 @@ from tfattn.config.types import Fraction, Rate
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """The contract: a linear warm-up, then `after_warmup`.
+    """The base class of schedules: a linear warm-up, then `after_warmup`.
 
     Args:
         warmup: steps over which the rate grows from 0, as a number of steps or as a fraction of all steps.
@@ -35,7 +35,7 @@ class Schedule:
         return tf.where(step < warmup, (step + 1) / max(warmup, 1), later)
 
     def after_warmup(self, step: tf.Tensor, warmup: int, total_steps: int) -> tf.Tensor:
-        """Compute the fraction at a step after the warm-up; values of earlier steps are not used."""
+        """Compute the fraction at a step after the warm-up; values for earlier steps are ignored."""
         raise NotImplementedError
 
 
@@ -97,20 +97,20 @@ class InverseSqrt(Schedule):
 
 @dataclass(frozen=True, kw_only=True)
 class Step(Schedule):
-    """A decay by a factor at equal distances (step decay; He et al. 2016, section 4.2, at two given steps).
+    """A decay by a factor at equal intervals (step decay; He et al. 2016, section 4.2, at two given steps).
 
     Args:
         warmup: steps over which the rate grows from 0, as a number of steps or as a fraction of all steps.
-        every: the distance between decays after the warm-up, as a number of steps or as a fraction of all steps.
-        factor: what the rate is multiplied by, below 1.
+        every: the interval between decays after the warm-up, as a number of steps or as a fraction of all steps.
+        factor: the factor of each decay, below 1.
     """
 
     every: PositiveInt | Rate = 0.3
     factor: Rate = 0.1
 
     def after_warmup(self, step: tf.Tensor, warmup: int, total_steps: int) -> tf.Tensor:
-        falls = tf.floor(tf.maximum(step - warmup, 0) / max(1, _steps(self.every, total_steps)))
-        return tf.cast(self.factor, tf.float32) ** falls
+        decays = tf.floor(tf.maximum(step - warmup, 0) / max(1, _steps(self.every, total_steps)))
+        return tf.cast(self.factor, tf.float32) ** decays
 
 
 def _steps(value: int | float, total_steps: int) -> int:
@@ -118,5 +118,5 @@ def _steps(value: int | float, total_steps: int) -> int:
 
 
 def _progress(step: tf.Tensor, warmup: int, total_steps: int) -> tf.Tensor:
-    """Return the fraction of the steps after the warm-up that are done, from 0 to 1."""
+    """Return the progress after the warm-up, from 0 to 1."""
     return tf.clip_by_value((step - warmup) / (total_steps - warmup), 0.0, 1.0)

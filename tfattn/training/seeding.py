@@ -1,4 +1,4 @@
-"""The seed of the random numbers that initialize a model."""
+"""Seeding of the random numbers that initialize a model."""
 
 import random
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ import numpy as np
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Seed the random numbers of Keras, numpy and Python within the block; afterwards they continue as before.
+    """Seed the random numbers of Keras, numpy and Python within the block, and restore their state afterwards.
 
-    TensorFlow keeps the seed: the state of its generator cannot be read, and Keras draws nothing from it. Setting the
-    seed clears TensorFlow's cache of kernels, and with it every SentencePiece model that tf-text holds: load models
-    that are used within the block inside of it.
+    The seed of TensorFlow is not restored: the state of its generator cannot be read, and Keras does not use it.
+        Setting the seed clears TensorFlow's cache of kernels, including all SentencePiece models of tf-text: load
+        preprocessors inside the block.
 
     Example:
         with seeded(7):

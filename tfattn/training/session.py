@@ -1,45 +1,43 @@
-"""One run of a trainer, from its last checkpoint to its end.
+"""A training session: a run from its last checkpoint to its end.
 
-Steps follow one another through the epochs, with a validation at the end of each epoch, or every so many steps. All
-decisions follow from the history alone, and the whole state of the run is in its checkpoints: so a run that was ended
-at any moment resumes as if it had not been.
+A validation follows each epoch, or every so many steps. All decisions depend on the history alone, and checkpoints
+contain
+the complete state: a run that was killed at any moment resumes with the same result.
 """
 
 import math
 import time
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tfattn.console import note
 from tfattn.data.reader import Reader
 from tfattn.tasks.task import Task
 from tfattn.training.callbacks import best_of
 from tfattn.training.checkpoints import load_weights
-from tfattn.training.gradient_norms import by_layer
+from tfattn.training.gradients import norms_by_layer
 from tfattn.training.interruption import Interruption, Stopped
 from tfattn.training.loop import TrainingLoop
 from tfattn.training.losses import loss_metrics, mean_losses
-from tfattn.training.not_finite import not_finite
+from tfattn.training.not_finite import not_finite_error
 from tfattn.training.optimizers import decays
 from tfattn.training.position import Identity, Totals
 from tfattn.training.prediction import Evaluator
 from tfattn.training.progress import Display
 from tfattn.training.runtime import Runtime
-from tfattn.training.saved_run import SavedRun, tensors_of
+from tfattn.training.saved_run import SavedRun, checkpoint_tensors
+from tfattn.training.settings import TrainingSettings
 from tfattn.training.step import TrainingStep
 from tfattn.training.variables import frozen
 
-if TYPE_CHECKING:
-    from tfattn.training.trainer import Trainer
-
 
 class Session:
-    """A run, from its last checkpoint to its end; the arguments are those of `Trainer.train`."""
+    """A run from its last checkpoint to its end; see `Trainer.train` for the arguments."""
 
     def __init__(
         self,
-        trainer: "Trainer",
+        settings: TrainingSettings,
         task: Task,
         train: Reader,
         validation: Reader | None,
@@ -49,33 +47,33 @@ class Session:
         seed: int,
         fingerprint: str,
     ):
-        self.trainer = trainer
+        self.settings = settings
         self.task = task
         self.train = train
         self.validation = validation
         self.folder = folder
         self.runtime = runtime
-        # Other epochs may have a few batches more or fewer: only the schedule depends on this number.
-        self.total_steps = trainer.steps or trainer.epochs * train.num_batches(0)
-        self.monitor, self.mode = trainer.monitored(task)
+        # Approximate, because the number of batches varies between epochs; only the schedule depends on it.
+        self.total_steps = settings.steps or settings.epochs * train.num_batches(0)
+        self.monitor, self.mode = settings.monitored(task)
         weights = [variable.value for variable in task.trainable_weights]
         maps = [getattr(variable, "maps", ()) for variable in task.trainable_weights]
         with runtime.scope():
             decaying = [decays(variable) for variable in task.trainable_weights]
-            trainer.optimizer.build(weights, trainer.multipliers(task), maps, decaying)
-            if trainer.averaging:
-                trainer.averaging.build(weights)
+            settings.optimizer.build(weights, settings.multipliers(task), maps, decaying)
+            if settings.averaging:
+                settings.averaging.build(weights)
         self.step = TrainingStep(
             task,
-            trainer.optimizer,
+            settings.optimizer,
             runtime,
-            schedule=trainer.schedule,
-            averaging=trainer.averaging,
+            schedule=settings.schedule,
+            averaging=settings.averaging,
             total_steps=self.total_steps,
-            accumulation=trainer.accumulation,
-            updates=trainer.updates_per_batch,
-            clip_norm=trainer.clip_norm,
-            sparse_embeddings=trainer.sparse_embeddings,
+            accumulation=settings.accumulation,
+            updates=settings.updates_per_batch,
+            clip_norm=settings.clip_norm,
+            sparse_embeddings=settings.sparse_embeddings,
             masks=train.masks,
             seed=seed,
         )
@@ -83,16 +81,16 @@ class Session:
         self.evaluator = Evaluator(task, runtime)
         self.saved = SavedRun(
             folder,
-            tensors=tensors_of(task, trainer.optimizer, trainer.averaging),
+            tensors=checkpoint_tensors(task, settings.optimizer, settings.averaging),
             identity=Identity(seed=seed, fingerprint=fingerprint),
-            keep=trainer.keep_checkpoints,
+            keep=settings.keep_checkpoints,
             runtime=runtime,
         )
-        self.batches: Any = None  # the rest of the epoch, once it has begun
+        self.batches: Any = None  # the remaining batches of the current epoch
 
     def run(self) -> list[dict[str, Any]]:
         """Train to the end and return the history."""
-        with Interruption() as interruption, self.runtime.telling_lost_workers():
+        with Interruption() as interruption, self.runtime.report_lost_workers():
             self.saved.checkpoints.save_frozen(frozen(self.task))
             self.position = self.saved.resume(self.total_steps)
             with self._display() as display:
@@ -100,7 +98,7 @@ class Session:
                     while not self._validation_is_due():
                         self._take_steps(display, interruption)
                     self._validate(display)
-            self.runtime.agree(self.position.counters.step)  # no worker reads before the chief has written
+            self.runtime.agree(self.position.counters.step)  # workers wait until the chief has written
         load_weights(self.task, self.saved.checkpoints.folder)
         if interruption.signal:
             raise Stopped(interruption.status)
@@ -111,66 +109,66 @@ class Session:
             self.folder / "tensorboard",
             start=self.position.counters.step,
             steps=self.total_steps,
-            epochs=self.trainer.epochs,
-            by_epoch=self.trainer.epochs is not None and self.trainer.validate_every is None,
+            epochs=self.settings.epochs,
+            by_epoch=self.settings.epochs is not None and self.settings.validate_every is None,
             monitor=self.monitor,
             visible=self.runtime.is_chief and not self.position.finished,
         )
 
     def _is_over(self) -> bool:
-        """Tell whether the run has its configured length."""
-        if self.trainer.steps:
-            return self.position.counters.step >= self.trainer.steps
-        return self.position.epoch >= self.trainer.epochs
+        """Return whether the run has its configured length."""
+        if self.settings.steps:
+            return self.position.counters.step >= self.settings.steps
+        return self.position.epoch >= self.settings.epochs
 
     def _validation_is_due(self) -> bool:
-        position, every = self.position, self.trainer.validate_every
+        position, every = self.position, self.settings.validate_every
         step = position.counters.step
         if step == (position.history[-1]["step"] if position.history else 0):
-            return False  # it was made at this step, or nothing has been trained
+            return False  # already validated at this step, or no step was taken
         return self._is_over() or (step % every == 0 if every else position.batch == 0)
 
     def _take_steps(self, display: Display, interruption: Interruption) -> None:
-        """Take some steps of an epoch, at most until its end, the next checkpoint, validation or the run's end."""
-        position, trainer = self.position, self.trainer
-        step, left = position.counters.step, self.train.num_batches(position.epoch) - position.batch
+        """Take steps until the end of the epoch or run, the next checkpoint or the next validation, at most."""
+        position, settings = self.position, self.settings
+        step, remaining = position.counters.step, self.train.num_batches(position.epoch) - position.batch
         if self.batches is None:
             data = self.runtime.read(
                 self.train,
                 position.epoch,
                 start=position.batch,
-                accumulation=trainer.accumulation,
-                updates=trainer.updates_per_batch,
+                accumulation=settings.accumulation,
+                updates=settings.updates_per_batch,
             )
             self.batches = iter(data)
-        stops = [every - step % every for every in (trainer.checkpoint_every, trainer.validate_every) if every]
-        stops += [trainer.steps - step] if trainer.steps else []
-        begin = time.perf_counter()
-        limit = min(trainer.steps_per_loop, left, *stops)
+        stops = [every - step % every for every in (settings.checkpoint_every, settings.validate_every) if every]
+        stops += [settings.steps - step] if settings.steps else []
+        start = time.perf_counter()
+        limit = min(settings.steps_per_loop, remaining, *stops)
         taken = self.loop(self.batches, position.counters, limit=limit, stop=bool(interruption.signal))
-        position.totals.add(taken, time.perf_counter() - begin)
-        position.totals.gradient_norms = by_layer(self.task.trainable_weights, taken.gradient_norms)
+        position.totals.add(taken, time.perf_counter() - start)
+        position.totals.gradient_norms = norms_by_layer(self.task.trainable_weights, taken.gradient_norms)
         position.batch += len(taken)
         position.counters = taken.counters
         display.steps(position.epoch, taken, position.totals.speeds)
         if taken.fatal:
-            kept = self.folder / "not_finite_batch.npz" if self.runtime.is_chief else None
-            raise not_finite(taken, position, self.task, self.train, keep=kept)
-        if len(taken) == left:
+            file = self.folder / "not_finite_batch.npz" if self.runtime.is_chief else None
+            raise not_finite_error(taken, position, self.task, self.train, keep=file)
+        if len(taken) == remaining:
             position.epoch, position.batch, self.batches = position.epoch + 1, 0, None
-        # A single process follows a signal at once; several have to agree first.
+        # A single process stops at once; several processes have to stop at the same step.
         if taken.stopped or self.runtime.num_workers == 1 and interruption.signal:
             self._save()
-            self._leave(interruption)
-        every = trainer.checkpoint_every
+            self._stop(interruption)
+        every = settings.checkpoint_every
         if every and position.counters.step % every == 0 and not self._validation_is_due():
             self._save()
 
     def _validate(self, display: Display) -> None:
         """Validate, add a line to the history, save a checkpoint, and decide whether the run ends."""
-        position, averaging = self.position, self.trainer.averaging
+        position, averaging = self.position, self.settings.averaging
         if averaging:
-            averaging.end_stretch(len(position.history))
+            averaging.on_interval_end(len(position.history))
         line = {
             "epoch": position.epoch + (position.batch > 0),
             "step": position.counters.step,
@@ -189,18 +187,18 @@ class Session:
         self.saved.write_history(position.history)
         display.line(line, is_best=self._best() is line)
         if stops_early and self.runtime.is_chief:
-            note(f"{self.monitor} no longer improves: training ends after {display.place(line)}")
+            note(f"{self.monitor} no longer improves: training ends after {display.position(line)}")
 
     def _losses(self) -> dict[str, float]:
         totals = self.position.totals
-        if not totals.weights:  # every step had a number that is not finite
+        if not totals.weights:  # all steps were non-finite
             return dict.fromkeys(loss_metrics(self.task.loss_names), math.nan)
         return mean_losses(totals.losses, totals.weights)
 
     def _validation_metrics(self) -> dict[str, float]:
         if self.validation is None:
             return {}
-        averaging = self.trainer.averaging
+        averaging = self.settings.averaging
         with averaging.in_place() if averaging else nullcontext():
             metrics = self.evaluator(self.validation)
         return {f"validation_{name}": value for name, value in metrics.items()}
@@ -209,13 +207,13 @@ class Session:
         return [line[f"validation_{name}"] for line in self.position.history]
 
     def _best(self) -> dict[str, Any] | None:
-        """Return the history's line of the best weights; None where the last ones count."""
-        if not self.position.history or self.validation is None or self.trainer.selection == "last_epoch":
+        """Return the line of the history with the best weights; None if the last weights count."""
+        if not self.position.history or self.validation is None or self.settings.selection == "last_epoch":
             return None
         return self.position.history[best_of(self._validated(self.monitor), self._validated("loss"), self.mode)]
 
     def _stops_early(self) -> bool:
-        stopping = self.trainer.early_stopping
+        stopping = self.settings.early_stopping
         return stopping is not None and stopping.stops(self._validated(self.monitor), self.mode)
 
     def _save(self) -> None:
@@ -223,8 +221,8 @@ class Session:
         best = best and {"epoch": best["epoch"], "step": best["step"], "value": best[f"validation_{self.monitor}"]}
         self.saved.save(self.position, monitor=self.monitor, best=best)
 
-    def _leave(self, interruption: Interruption) -> None:
-        self.runtime.agree(self.position.counters.step)  # the chief has written before others leave
+    def _stop(self, interruption: Interruption) -> None:
+        self.runtime.agree(self.position.counters.step)  # workers wait until the chief has written
         if self.runtime.is_chief:
             note(f"stopped on request at step {self.position.counters.step}; the same command resumes from there")
         raise Stopped(interruption.status)

@@ -1,11 +1,11 @@
-"""One training step, whose result does not depend on how a batch is divided among replicas.
+"""A training step, whose result does not depend on the division of a batch among replicas.
 
-First the weights of the whole batch, of all replicas, are summed for each term of the loss. Then every replica runs its
-part of the batch, in `accumulation` micro-batches one after another, whose losses and gradients are divided by those
-sums (gradients are not where a task learns from sums). Last, one all-reduce sums both over all replicas.
+First, the weights of the whole batch are summed over all replicas for each term of the loss. Then every replica
+computes its part of the batch, in `accumulation` micro-batches, and divides losses and gradients by these sums (a task
+with `learns_from_sums` does not divide gradients). Finally an all-reduce sums both over all replicas.
 
-Dropout draws from (seed, step, replica, micro-batch) alone: the states of Keras' seed generators are set in every step,
-in a stateless scope, so there is nothing to save and nothing to restore.
+Dropout depends on (seed, step, replica, micro-batch) alone: the states of Keras' seed generators are set in every step,
+in a stateless scope, so checkpoints do not contain them.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from tfattn.training.optimizers import Optimizer
 from tfattn.training.runtime import Runtime
 from tfattn.training.schedules import Schedule
 
-# The values that are recorded of every step, in this order; the mean and the weight of each loss term follow.
+# The recorded values of every step, in this order; the mean and the weight of each loss term follow.
 RECORD = ("loss", "gradient_norm", "learning_rate", "tokens", "examples", "finite", "fatal")
 
 LOSS_SCALE = 2.0**15
@@ -31,21 +31,21 @@ GOOD_STEPS = 2000  # after which the loss scale is doubled
 
 
 class TrainingStep:
-    """Changes the weights by one batch; call it inside a replica.
+    """An update of the weights by a batch; call it inside a replica.
 
     Args:
         task: a built task.
         optimizer: built for the task's trainable variables.
-        runtime: where both were built.
-        schedule: the fractions of its learning rate.
-        averaging: of the weights, or None.
+        runtime: the runtime in whose scope both were built.
+        schedule: the fraction of the learning rate for each step.
+        averaging: the average of the weights, or None.
         total_steps: the length of the run, for the schedule.
         accumulation: the number of micro-batches of a replica's part; more need less memory, with the same result.
-        updates: the number of parts of a batch, each of which is a step of its own.
-        clip_norm: the largest global norm of the gradients, or None.
-        sparse_embeddings: whether gradients of tables stay lists of the rows that were looked up.
-        masks: the names of the batch's masks of real tokens, by which tokens are counted.
-        seed: of dropout.
+        updates: the number of parts of a batch, each with its own update.
+        clip_norm: the maximum global norm of the gradients, or None.
+        sparse_embeddings: whether the gradients of embedding tables contain only the rows of the batch.
+        masks: the names of the batch's padding masks, for counting tokens.
+        seed: the seed of dropout.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class TrainingStep:
         self.updates = updates
         self.clip_norm = clip_norm
         self.sparse_embeddings = sparse_embeddings
-        self.joins_rows = clip_norm is not None or not optimizer.adds_up
+        self.merges_rows = clip_norm is not None or not optimizer.is_linear
         self.masks = tuple(masks)
         self.seed = seed
         self.scales_loss = runtime.precision == "float16"
@@ -92,31 +92,31 @@ class TrainingStep:
         """Take the step.
 
         Args:
-            batch: this replica's part, of the reader; of several updates along a first axis.
+            batch: this replica's part of the batch; with several updates, along a first axis.
             state: `step`, `updates`, `loss_scale` and `good_steps`, see `loop.Counters`.
-            signals: (2,) float32, to be summed over all replicas: seconds since the call began, requests to stop.
-            number: which of the updates of the batch it is, from 0.
+            signals: (2,) float32, summed over all replicas: seconds since the start of the call, requests to stop.
+            number: the index of the update in the batch.
 
         Returns:
-            the next state, the record of the step, the two signals, and the norm of the gradient of each weight.
+            the next state, the record of the step, the two sums of signals, and the gradient norm of each weight.
         """
         replica = tf.distribute.get_replica_context()
         if self.updates > 1:
             batch = {name: tf.gather(value, number) for name, value in batch.items()}
-        counted = tf.concat([self._weights(batch), self._counts(batch), signals], axis=0)
-        counted = replica.all_reduce(tf.distribute.ReduceOp.SUM, counted)
-        weights, (tokens, examples, elapsed, stop) = counted[:-4], tf.unstack(counted[-4:])
+        totals = tf.concat([self._weights(batch), self._counts(batch), signals], axis=0)
+        totals = replica.all_reduce(tf.distribute.ReduceOp.SUM, totals)
+        weights, (tokens, examples, elapsed, stop) = totals[:-4], tf.unstack(totals[-4:])
         factors = tf.math.divide_no_nan(1.0, weights)
         gradients, losses = self._backward(
             batch, self._draw_seeds(state["step"], number, replica), factors, state["loss_scale"]
         )
-        gradients, losses = sums.summed(
-            gradients, losses, replica, gathers=self.runtime.num_workers == 1, joins=self.joins_rows
+        gradients, losses = sums.all_reduce(
+            gradients, losses, replica, gather_rows=self.runtime.num_workers == 1, merge_rows=self.merges_rows
         )
 
         loss = tf.reduce_sum(losses)
-        reached = [place for place, gradient in enumerate(gradients) if gradient is not None]
-        squares = tf.stack([sums.squares(gradients[place]) for place in reached])
+        reached = [index for index, gradient in enumerate(gradients) if gradient is not None]
+        squares = tf.stack([sums.sum_of_squares(gradients[index]) for index in reached])
         norm = tf.sqrt(tf.reduce_sum(squares)) / state["loss_scale"]
         finite = tf.math.is_finite(loss) & tf.math.is_finite(norm)
         clip = tf.minimum(1.0, self.clip_norm / norm) if self.clip_norm else 1.0
@@ -126,7 +126,7 @@ class TrainingStep:
         def apply():
             changes = gradients
             if self.clip_norm or self.scales_loss:
-                changes = [sums.scaled(gradient, clip / state["loss_scale"]) for gradient in gradients]
+                changes = [sums.scale(gradient, clip / state["loss_scale"]) for gradient in gradients]
             self.optimizer.apply(changes, fraction, update)
             if self.averaging:
                 self.averaging.update(update)
@@ -139,7 +139,7 @@ class TrainingStep:
         facts = tf.stack([loss, norm, rate, tokens, examples, *tf.unstack(tf.cast([finite, fatal], tf.float32))])
         record = tf.concat([facts, losses, weights], axis=0)
         norms = tf.sqrt(squares) / state["loss_scale"]
-        norms = tf.scatter_nd([[place] for place in reached], norms, [len(gradients)])
+        norms = tf.scatter_nd([[index] for index in reached], norms, [len(gradients)])
         is_last = tf.cast(fatal | tf.equal(number, self.updates - 1), tf.int64)
         return self._next_state(state, finite, is_last), record, tf.stack([elapsed, stop]), norms
 
@@ -156,7 +156,7 @@ class TrainingStep:
         return tf.stack([tf.reduce_sum(sum(lengths, 0.0) * real), tf.reduce_sum(real)])
 
     def _backward(self, batch, seeds, factors, loss_scale):
-        """Compute gradients, one per weight or None, and the loss of each term (terms,), of this replica's part."""
+        """Compute the gradients, one per weight or None, and the losses (terms,) of this replica's part."""
         if self.accumulation == 1:
             return self._micro_batch(batch, [seed[0] for seed in seeds], factors, loss_scale)
         parts = {name: _divide(value, self.accumulation) for name, value in batch.items()}
@@ -165,7 +165,7 @@ class TrainingStep:
             part = {name: value[index] for name, value in parts.items()}
             return self._micro_batch(part, [seed[index] for seed in seeds], factors, loss_scale)
 
-        return sums.accumulated(micro_batch, self.accumulation)
+        return sums.accumulate(micro_batch, self.accumulation)
 
     def _micro_batch(self, batch, seeds, factors, loss_scale):
         weights = self.optimizer.weights
@@ -174,12 +174,12 @@ class TrainingStep:
             with keras.StatelessScope(list(zip(self.seed_states, seeds, strict=True))) as scope:
                 terms = self.task.loss_terms(self.task(batch, training=True), batch)
             counts = self.task.loss_weights(batch)
-            added = tf.stack([tf.reduce_sum(terms[name] * counts[name]) for name in self.task.loss_names])
-            losses = added * factors
-            total = tf.reduce_sum(added if self.task.learns_from_sums else losses)
+            loss_sums = tf.stack([tf.reduce_sum(terms[name] * counts[name]) for name in self.task.loss_names])
+            losses = loss_sums * factors
+            total = tf.reduce_sum(loss_sums if self.task.learns_from_sums else losses)
             scaled = total * loss_scale if self.scales_loss else total
         _refuse_new_state(self.fixed, scope)
-        return sums.whole(tape.gradient(scaled, weights), but_tables=self.sparse_embeddings), losses
+        return sums.densify(tape.gradient(scaled, weights), sparse_tables=self.sparse_embeddings), losses
 
     def _draw_seeds(self, step, number, replica):
         """Draw the states of every seed generator, (accumulation, 2)."""
@@ -224,5 +224,5 @@ def _refuse_new_state(variables, scope):
                 where=variable.path,
                 expected="weights that only the optimizer changes",
                 received="a state that depends on the batches",
-                remedy="Use a normalization without statistics of batches, such as layer normalization.",
+                remedy="Use a normalization without batch statistics, such as layer normalization.",
             )

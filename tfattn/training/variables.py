@@ -1,4 +1,4 @@
-"""Variables of a task by path, in groups that checkpoints hold, and the assignment of tensors to them."""
+"""Groups of a task's variables by path, for checkpoints, and the assignment of tensors to them."""
 
 from collections.abc import Mapping
 
@@ -9,18 +9,18 @@ import tensorflow as tf
 from tfattn.errors import CheckpointError, listed
 from tfattn.tasks.task import Task
 
-NAMED = 5  # tensors that an error lists
+MAX_LISTED = 5  # tensors listed in an error
 
 Group = Mapping[str, tf.Variable]
 
 
 def trained(task: Task) -> Group:
-    """Collect a task's trained weights by path."""
+    """Return a task's trained weights by path."""
     return _by_path(task.trainable_weights)
 
 
 def frozen(task: Task) -> Group:
-    """Collect a task's other weights by path."""
+    """Return a task's weights that are not trained, by path."""
     return _by_path(task.non_trainable_weights)
 
 
@@ -30,15 +30,15 @@ def values(variables: Group) -> dict[str, np.ndarray]:
 
 
 def assign(variables: Group, tensors: Mapping[str, np.ndarray], *, where: str) -> None:
-    """Assign tensors to the variables of the same names, all or none of them.
+    """Assign tensors to the variables of the same names: all, or none after an error.
 
     Args:
-        variables: by name.
-        tensors: by name.
-        where: the checkpoint, for the message.
+        variables: variables by name.
+        tensors: tensors by name.
+        where: the checkpoint, for messages.
 
     Raises:
-        CheckpointError: names or shapes differ; names the tensors.
+        CheckpointError: names or shapes differ; lists the tensors.
     """
     missing = [name for name in variables if name not in tensors]
     unknown = [name for name in tensors if name not in variables]
@@ -48,14 +48,14 @@ def assign(variables: Group, tensors: Mapping[str, np.ndarray], *, where: str) -
         if name in tensors and tuple(variable.shape) != tuple(tensors[name].shape)
     ]
     faults = {"missing": missing, "not in the model": unknown, "of another shape": different}
-    received = "; ".join(f"{kind}: {listed(names, NAMED)}" for kind, names in faults.items() if names)
+    received = "; ".join(f"{kind}: {listed(names, MAX_LISTED)}" for kind, names in faults.items() if names)
     if received:
         raise CheckpointError(
             "the checkpoint does not fit the model",
             where=where,
             expected=f"{len(variables)} tensors of the model's shapes",
             received=received,
-            remedy="Use the configuration that the checkpoint was made with, or delete it to train anew.",
+            remedy="Use the configuration of the checkpoint, or delete the checkpoint to retrain.",
         )
     for name, variable in variables.items():
         variable.assign(tensors[name])
@@ -66,5 +66,7 @@ def _by_path(variables: list[keras.Variable]) -> Group:
     if len(group) != len(variables):
         paths = [variable.path for variable in variables]
         twice = sorted({path for path in paths if paths.count(path) > 1})
-        raise CheckpointError("two weights share a path", where=listed(twice, NAMED), remedy="Give their layers names.")
+        raise CheckpointError(
+            "two weights have the same path", where=listed(twice, MAX_LISTED), remedy="Give their layers names."
+        )
     return group

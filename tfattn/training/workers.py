@@ -1,4 +1,4 @@
-"""Local worker processes: started, watched, and all started again when one of them is killed."""
+"""Local worker processes, which are restarted together when a worker is killed."""
 
 import json
 import os
@@ -14,27 +14,28 @@ from tfattn.console import note
 from tfattn.training.interruption import Interruption
 
 RESTARTS = 3
-LOOK_EVERY = 0.1  # seconds
-GRACE = 10.0  # seconds for the others to end once a worker is gone
-LAST_BYTES = 20_000  # of a failed worker's output, in which the reason is searched
-OUTSIDE = (signal.SIGKILL, signal.SIGTERM)  # a process that these end has not printed the reason
+POLL_INTERVAL = 0.1  # seconds
+GRACE_PERIOD = 10.0  # seconds between SIGTERM and SIGKILL
+LAST_BYTES = 20_000  # of a failed worker's output, which are searched for the reason
+EXTERNAL = (signal.SIGKILL, signal.SIGTERM)  # after these signals the output has no reason
 TRACEBACK = "Traceback (most recent call last):"
 
 
 def start_workers(count: int, command: Sequence[str], *, restarts: int = RESTARTS) -> int:
     """Run a command in `count` processes that find each other through TF_CONFIG, on loopback ports.
 
-    The output of worker 0 is shown; of the others, only the reason of a failure. When a worker is killed (out of
-    memory, say) the others are ended too, and all start again and resume from the last checkpoint. After an error that
-    a worker reports, which would occur again, nothing is started again. SIGTERM and SIGINT are passed on to all.
+    The output of worker 0 is shown; of other workers, only the reason of a failure. When a worker is killed, such as
+    for lack of memory, all other workers are ended, and all are restarted and resume from the last checkpoint. After an
+    error that a worker reports, which would occur again, there is no restart. SIGTERM and SIGINT are passed on to all
+    workers.
 
     Args:
         count: the number of processes.
-        command: the command of each of them.
-        restarts: the most times that all are started again.
+        command: the command of each process.
+        restarts: the maximum number of restarts.
 
     Returns:
-        the exit status: 0 if all ended well, else that of the first worker that did not.
+        the exit status: 0 if all workers succeeded, else the status of the first that failed.
 
     Example:
         start_workers(2, [sys.executable, "-m", "tfattn", "train", "pipelines/factory_reports.yaml"])
@@ -46,16 +47,16 @@ def start_workers(count: int, command: Sequence[str], *, restarts: int = RESTART
                 return 0
             if interruption.signal:
                 return interruption.status
-            worker, code = min(failed.items(), key=lambda item: item[1])  # one that was killed comes first
+            worker, code = min(failed.items(), key=lambda item: item[1])  # a killed worker first: its code is negative
             if code > 0:
                 return code
             if attempt <= restarts:
-                note(f"worker {worker} was ended by signal {-code}: all start again ({attempt} of {restarts})")
+                note(f"worker {worker} was ended by signal {-code}: all workers restart ({attempt} of {restarts})")
         return 128 - code
 
 
 class _Workers:
-    """One set of processes, from start to end."""
+    """The processes of a cluster, from start to end."""
 
     def __init__(self, count: int, command: Sequence[str]):
         cluster = {"worker": [f"127.0.0.1:{port}" for port in _free_ports(count)]}
@@ -70,41 +71,41 @@ class _Workers:
                 },
                 stdout=output,
                 stderr=output and subprocess.STDOUT,
-                # A group of its own: a terminal's Ctrl-C reaches it once, through us.
+                # In a new session, so that Ctrl-C of a terminal reaches it once, through this process.
                 start_new_session=True,
             )
             for index, output in enumerate(self._outputs)
         ]
 
     def watch(self, interruption: Interruption) -> dict[int, int]:
-        """Wait until all have ended; return the exit codes, by worker, of those that failed first."""
-        told = False
+        """Wait until all workers have ended or some have failed; return the exit codes of failed workers by index."""
+        signaled = False
         try:
             while True:
                 codes = [process.poll() for process in self._processes]
                 failed = {worker: code for worker, code in enumerate(codes) if code}
-                if interruption.signal and not told:
-                    told = self._tell(interruption.signal)
-                elif failed and not told:
+                if interruption.signal and not signaled:
+                    signaled = self._send(interruption.signal)
+                elif failed and not signaled:
                     self._show_end(min(failed, key=failed.get))
                     return failed
                 elif None not in codes:
                     return failed
-                time.sleep(LOOK_EVERY)
+                time.sleep(POLL_INTERVAL)
         finally:
             self._end()
 
-    def _tell(self, number: int) -> bool:
+    def _send(self, number: int) -> bool:
         for process in self._processes:
             process.send_signal(number)
         return True
 
     def _end(self) -> None:
-        self._tell(15)
-        patience = time.monotonic() + GRACE
+        self._send(signal.SIGTERM)
+        deadline = time.monotonic() + GRACE_PERIOD
         for process in self._processes:
             try:
-                process.wait(max(0.0, patience - time.monotonic()))
+                process.wait(max(0.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -114,7 +115,7 @@ class _Workers:
 
     def _show_end(self, worker: int) -> None:
         output = self._outputs[worker]
-        if output is None or -self._processes[worker].returncode in OUTSIDE:
+        if output is None or -self._processes[worker].returncode in EXTERNAL:
             return
         size = output.seek(0, os.SEEK_END)
         output.seek(max(0, size - LAST_BYTES))
@@ -122,14 +123,14 @@ class _Workers:
 
 
 def _reason(output: str) -> str:
-    """Find the reason of a failure in a process's output: its errors, else the last traceback, else all of it."""
-    told = [line for line in output.splitlines() if line.startswith("error: ")]
-    return "\n".join(told) or output[max(0, output.rfind(TRACEBACK)) :].strip()
+    """Find the reason of a failure in a process's output: errors, else the last traceback, else the whole output."""
+    errors = [line for line in output.splitlines() if line.startswith("error: ")]
+    return "\n".join(errors) or output[max(0, output.rfind(TRACEBACK)) :].strip()
 
 
 def _free_ports(count: int) -> list[int]:
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
+    ports = [server.getsockname()[1] for server in sockets]
+    for server in sockets:
+        server.close()
     return ports

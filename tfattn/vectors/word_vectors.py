@@ -72,7 +72,7 @@ class WordVectors:
                 "there is no vector of this word",
                 expected=f"one of {len(self):,} words",
                 received=repr(word),
-                remedy=nearest(word, itertools.islice(likely, MOST_COMPARED), most=3),
+                remedy=nearest(word, itertools.islice(likely, MOST_COMPARED), limit=3),
             )
         return self._places[word]
 

@@ -69,5 +69,5 @@ def test_texts_keep_to_their_lines():
 
 @pytest.mark.parametrize("output", ["out.html", "out", "/dev/null", ".csv"])
 def test_what_nobody_writes_is_refused(output):
-    with pytest.raises(ConfigError, match=r"the suffix stands for no format: expected one of \.jsonl, \.csv"):
+    with pytest.raises(ConfigError, match=r"unknown file format: expected one of \.jsonl, \.csv"):
         output_lines.format_of(output)

@@ -216,7 +216,7 @@ def test_the_projector_reads_its_folder(vectors, tmp_path):
 def test_where_nothing_is_written(tmp_path):
     for output in ("a.TXT", "a.vec", "a.bin", "new"):
         word_files.check(tmp_path / output)
-    with pytest.raises(ConfigError, match="a.npy: the suffix stands for no format: expected one of .txt, .vec, .bin"):
+    with pytest.raises(ConfigError, match="a.npy: unknown file format: expected one of .txt, .vec, .bin"):
         word_files.check(tmp_path / "a.npy")
     with pytest.raises(ConfigError, match=r"something else stands there: .*projector_config.pbtxt"):
         word_files.check(tmp_path)

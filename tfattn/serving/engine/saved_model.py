@@ -133,7 +133,7 @@ def _loader(folder: Path) -> SavedModelLoader:
 def _check_manifest(meta_graph: meta_graph_pb2.MetaGraphDef, folder: Path) -> None:
     """Refuse an export of ours without its manifest, whose files cannot be verified."""
     path = folder / files.MANIFEST
-    if meta_graph.meta_info_def.meta_graph_version == files.SEALED and not path.is_file():
+    if meta_graph.meta_info_def.meta_graph_version == files.PRODUCER and not path.is_file():
         raise DataError("the file is missing", where=str(path), remedy=EXPORT_AGAIN)
 
 

@@ -1,4 +1,4 @@
-"""The commands that ask vectors of words."""
+"""Commands for word vectors: neighbors, analogies, evaluation, files and maps."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,17 +16,17 @@ Vectors = Annotated[
         "an export's folder, or its name under saved_models/."
     ),
 ]
-Nearest = Annotated[int, typer.Option("--k", min=1, help="How many words to tell.")]
+Nearest = Annotated[int, typer.Option("--k", min=1, help="The number of words to print.")]
 
 
 @app.command()
 def neighbors(
     model: Vectors,
-    words: Annotated[list[str], typer.Argument(help="The words to ask about.")],
+    words: Annotated[list[str], typer.Argument(help="The words whose neighbors are printed.")],
     k: Nearest = 10,
     folder: Folder = Path("saved_models"),
 ) -> None:
-    """Tell the words nearest to a word, with the cosine of the angle between them."""
+    """Print the nearest words of each word, with their cosine similarity."""
     _commands().neighbors(model, words, k=k, folder=folder, print=print)
 
 
@@ -37,7 +37,7 @@ def analogy(
     k: Nearest = 10,
     folder: Folder = Path("saved_models"),
 ) -> None:
-    """Tell the words nearest to a sum of words, such as king - man + woman."""
+    """Print the nearest words of a sum of words, such as king - man + woman."""
     _commands().analogy(model, sum, k=k, folder=folder, print=print)
 
 
@@ -45,27 +45,25 @@ def analogy(
 def word_similarity(
     model: Vectors,
     files: Annotated[
-        list[Path], typer.Argument(help="Two words and a score in each line, such as WordSim-353's or SimLex-999's.")
+        list[Path], typer.Argument(help="Files with two words and a score per line, such as WordSim-353 or SimLex-999.")
     ],
     folder: Folder = Path("saved_models"),
 ) -> None:
-    """Tell how well word vectors agree with people on which words are similar."""
+    """Print the correlation of word vectors with human ratings of similarity."""
     _commands().similarity(model, files, folder=folder, print=print)
 
 
 @app.command("word-analogies")
 def word_analogies(
     model: Vectors,
-    file: Annotated[Path, typer.Argument(help="Questions as questions-words.txt has them: four words in each line.")],
+    file: Annotated[Path, typer.Argument(help="Questions in the format of questions-words.txt: four words per line.")],
     most_frequent: Annotated[
         int | None,
-        typer.Option(
-            "--most-frequent", min=1, help="Count only so many of the first words, as word2vec's own measure: 30000."
-        ),
+        typer.Option("--most-frequent", min=1, help="Use only the most frequent words, as word2vec does with 30000."),
     ] = None,
     folder: Folder = Path("saved_models"),
 ) -> None:
-    """Tell how many analogies word vectors answer rightly, by section."""
+    """Print the accuracy of word vectors on analogies, by section."""
     _commands().analogies(model, file, most_frequent=most_frequent, folder=folder, print=print)
 
 
@@ -73,11 +71,11 @@ def word_analogies(
 def vectors(
     model: Vectors,
     output: Annotated[
-        Path, typer.Argument(help=".txt or .vec, .bin, or a folder without a suffix for TensorBoard's projector.")
+        Path, typer.Argument(help=".txt, .vec, .bin, or a folder without a suffix for TensorBoard's projector.")
     ],
     folder: Folder = Path("saved_models"),
 ) -> None:
-    """Write word vectors into a file that word2vec, gensim and others read, or for TensorBoard's projector."""
+    """Write word vectors to a file in the format of word2vec, or for TensorBoard's projector."""
     _commands().vectors(model, output, folder=folder)
 
 
@@ -88,7 +86,7 @@ def word_map(
     output: Annotated[Path, typer.Option("--output", help="A .png, .svg or .pdf.")] = Path("word_map.png"),
     folder: Folder = Path("saved_models"),
 ) -> None:
-    """Draw a map of words, on which words of similar vectors are near to each other."""
+    """Draw a map of words, on which words with similar vectors are close to each other."""
     _commands().word_map(model, words, output, folder=folder)
 
 

@@ -1,4 +1,4 @@
-"""The commands that have a language model write: while somebody watches, or for the rows of a file."""
+"""Commands that generate text: interactively, or for the rows of a file."""
 
 import functools
 import inspect
@@ -12,34 +12,32 @@ import typer
 
 from tfattn.catalog import PRETRAINED_PACKAGES
 from tfattn.cli import loading
+from tfattn.cli.models import Folder, TokenFile
 from tfattn.formats.file_formats import InputKind
 from tfattn.sampling_params import RANGES, SamplingParams
-from tfattn.source_text import argument_helps
+from tfattn.source_text import parse_argument_docs
 
 app = typer.Typer()
 
 Model = Annotated[
     str,
     typer.Argument(
-        help="A published decoder (smollm2), which is exported first; or an export's folder, or its name under "
+        help="A pretrained decoder (smollm2), which is exported first; or an export's folder, or its name under "
         "saved_models/."
     ),
 ]
-Folder = Annotated[Path, typer.Option("--folder", help="Where exports stand.")]
-
-
 Sampling = dict[str, float | None]
 
 
 def with_sampling_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option for each setting of `SamplingParams`; it gets them together, as `sampling`."""
+    """Add an option for each field of `SamplingParams` to a command, which receives them as `sampling`."""
 
     @functools.wraps(command)
-    def with_options(**given: Any) -> None:
-        sampling = {name: given.pop(name) for name in RANGES}
-        command(sampling=sampling, **given)
+    def with_options(**values: Any) -> None:
+        sampling = {name: values.pop(name) for name in RANGES}
+        command(sampling=sampling, **values)
 
-    helps = argument_helps(inspect.getdoc(SamplingParams))
+    helps = parse_argument_docs(inspect.getdoc(SamplingParams))
     options = [
         Parameter(
             name,
@@ -50,8 +48,8 @@ def with_sampling_options(command: Callable[..., None]) -> Callable[..., None]:
         for name, (kind, *_) in RANGES.items()
     ]
     own = inspect.signature(command).parameters.values()
-    parameters = [one for taken in own for one in (options if taken.name == "sampling" else [taken])]
-    with_options.__signature__ = inspect.Signature(parameters)
+    replaced = [options if parameter.name == "sampling" else [parameter] for parameter in own]
+    with_options.__signature__ = inspect.Signature([parameter for group in replaced for parameter in group])
     return with_options
 
 
@@ -60,28 +58,30 @@ def with_sampling_options(command: Callable[..., None]) -> Callable[..., None]:
 def generate(
     model: Model,
     prompt: Annotated[
-        str | None, typer.Argument(help="What to continue, or what to say first in a chat; else standard input.")
+        str | None, typer.Argument(help="The text to continue, or the first message of a chat; else standard input.")
     ] = None,
     chat: Annotated[
-        bool, typer.Option("--chat", help="Let the model answer, line by line, as its chat template has it.")
+        bool, typer.Option("--chat", help="Chat with the model, line by line, with its chat template.")
     ] = False,
     max_new_tokens: Annotated[
-        int | None, typer.Option("--max-new-tokens", help="The most tokens that it writes.")
+        int | None, typer.Option("--max-new-tokens", help="The maximum number of generated tokens.")
     ] = None,
     *,
     sampling: Sampling,
     stop: Annotated[
-        list[str] | None, typer.Option("--stop", help="End before this text; may be given several times.")
+        list[str] | None, typer.Option("--stop", help="Stop before this text; may be given several times.")
     ] = None,
     choice: Annotated[
-        list[str] | None, typer.Option("--choice", help="Write one of these texts; given several times.")
+        list[str] | None, typer.Option("--choice", help="Generate one of these texts; may be given several times.")
     ] = None,
-    schema: Annotated[Path | None, typer.Option("--schema", help="Write JSON of this JSON Schema: a file.")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="The same seed draws the same text.")] = None,
-    n: Annotated[int, typer.Option("--n", help="How many texts to write.")] = 1,
+    schema: Annotated[
+        Path | None, typer.Option("--schema", help="A file with a JSON Schema; the output is JSON that matches it.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="The random seed of sampling.")] = None,
+    n: Annotated[int, typer.Option("--n", help="The number of texts to generate.")] = 1,
     folder: Folder = Path("saved_models"),
 ) -> None:
-    """Write on from a prompt, or chat, while you watch.
+    """Continue a prompt, or chat; prints tokens as they are generated.
 
     tfattn generate smollm2 --chat "What is the capital of France?"
     """
@@ -101,30 +101,28 @@ def generate(
 @app.command()
 def prompt(
     recipe: Annotated[
-        Path, typer.Argument(help="How rows become prompts: a YAML file, such as configs/prompts/summary.yaml.")
+        Path, typer.Argument(help="A recipe of prompts, a YAML file such as configs/prompts/summary.yaml.")
     ],
     model: Model,
     input: Annotated[str, typer.Option("--input", help="csv, tsv, jsonl or text lines; - is standard input.")] = "-",
     output: Annotated[
-        str, typer.Option("--output", help=".jsonl, .csv, .tsv, or .txt of texts alone; - is standard output.")
+        str, typer.Option("--output", help=".jsonl, .csv, .tsv, or .txt for texts only; - is standard output.")
     ] = "-",
     accuracy: Annotated[
-        bool, typer.Option("--accuracy", help="Tell how many answers are right: rows have the recipe's target column.")
+        bool, typer.Option("--accuracy", help="Print the accuracy; rows need the recipe's target column.")
     ] = False,
     format: Annotated[
         InputKind | None,
-        typer.Option("--format", help="How to read the input, where its suffix does not tell."),
+        typer.Option("--format", help="The input format, if the suffix does not determine it."),
     ] = None,
     batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Rows in a batch.")] = 8,
     set: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override any key, such as num_examples=4.")
     ] = None,
     folder: Folder = Path("saved_models"),
-    token_file: Annotated[
-        Path | None, typer.Option("--token-file", help="A file with the bearer token that a server asks for.")
-    ] = None,
+    token_file: TokenFile = None,
 ) -> None:
-    """Answer the rows of a file by a recipe: with texts that a model writes, or with the likeliest label."""
+    """Answer the rows of a file by a recipe of prompts, with generated texts or with the most likely label."""
     serving = loading.serving()
     how = serving.recipe(recipe, set)
     _export_published(model, folder)
@@ -133,7 +131,7 @@ def prompt(
 
 
 def _export_published(model: str, folder: Path) -> None:
-    """Export a published decoder, where a name is that of one of which there is no export yet."""
+    """Export a pretrained decoder if `model` is its name and there is no export yet."""
     if model in PRETRAINED_PACKAGES and not (folder / model).is_dir() and not Path(model).is_dir():
         loading.with_tensorflow("tfattn.published").export(model, folder=folder)
 
@@ -146,7 +144,7 @@ def _text(path: Path) -> str:
 
 
 def _lines() -> Iterator[str]:
-    """Yield what the user types, line by line, after a prompt where somebody sees it."""
+    """Yield lines of standard input, with a prompt on a terminal."""
     while True:
         if sys.stdin.isatty():
             print("> ", end="", file=sys.stderr, flush=True)
@@ -156,5 +154,5 @@ def _lines() -> Iterator[str]:
 
 
 def _say(text: str) -> None:
-    """Print a part of a line at once."""
+    """Print a part of a line and flush the output."""
     print(text, end="", flush=True)

@@ -1,4 +1,4 @@
-"""What a language model is asked: beginnings of texts, or what somebody asks in a chat."""
+"""Text generation: sample prompts, and answers in chats."""
 
 import keras
 import numpy as np
@@ -8,11 +8,11 @@ from tfattn.formats.chat_template import ChatTemplate, Message
 from tfattn.models.gpt import Gpt
 from tfattn.preprocessing.byte_bpe import ByteBpe
 from tfattn.tasks.language_modeling import LanguageModeling
-from tfattn.trained.continued_texts import Continuing, answered, questions
 from tfattn.trained.ensemble import TrainedEnsemble
+from tfattn.trained.text_generator import TextGenerator, sample_answers, sample_prompts
 
-SAID = {"system": "Be short.", "user": "Hi", "assistant": "No"}
-CHAT = [{"role": role, "content": content} for role, content in SAID.items()]
+MESSAGES = {"system": "Be short.", "user": "Hi", "assistant": "No"}
+CHAT = [{"role": role, "content": content} for role, content in MESSAGES.items()]
 
 
 @pytest.mark.parametrize(
@@ -23,31 +23,31 @@ CHAT = [{"role": role, "content": content} for role, content in SAID.items()]
         ({"messages": CHAT}, ["Be short.", "Hi"]),
     ],
 )
-def test_questions_are_of_what_is_read(row, asked):
-    assert [one["text"] for one in questions([row], most=9)] == asked
+def test_sample_prompts_are_texts_or_user_messages(row, asked):
+    assert [one["text"] for one in sample_prompts([row], limit=9)] == asked
 
 
-def test_last_answers_are_told_from_what_was_said_before():
+def test_sample_answers_are_separated_from_earlier_messages():
     rows = [
         {"messages": [*CHAT, {"role": "user", "content": "Why?"}], "row": "a.jsonl:1"},
-        {"messages": CHAT[:2], "row": "a.jsonl:2"},  # nothing is answered
+        {"messages": CHAT[:2], "row": "a.jsonl:2"},  # nothing is sample_answers
         {"prompt": "What leaks?", "answer": "The pump", "row": "a.csv:3"},
     ]
-    assert answered(rows, most=9) == [
+    assert sample_answers(rows, limit=9) == [
         ("a.jsonl:1", [("system", "Be short."), ("user", "Hi")], "No"),
         ("a.csv:3", [("user", "What leaks?")], "The pump"),
     ]
 
 
-def test_chats_are_answered_behind_their_template():
+def test_answers_follow_the_chat_template():
     keras.utils.set_random_seed(3)
     learning = ByteBpe(vocabulary_size=280, special_tokens=ChatTemplate().special_tokens)
     learning.fit([{"text": "user assistant Hello! Hello! user assistant"}])
     sizes = {"hidden_dim": 16, "num_layers": 1, "num_heads": 2, "intermediate_dim": 32, "max_sequence_length": 64}
     task = LanguageModeling(model=Gpt(vocabulary_size=280, **sizes), preprocessor=learning)
-    continuing = Continuing(TrainedEnsemble([(learning, task)]), most_tokens=5)
+    generator = TextGenerator(TrainedEnsemble([(learning, task)]), max_new_tokens=5)
     chats = [[Message("user", "Hello!")], [Message("system", "user"), Message("user", "Hi")]]
-    for chat, text in zip(chats, continuing.answers(chats, ChatTemplate()), strict=True):
+    for chat, text in zip(chats, generator.answers(chats, ChatTemplate()), strict=True):
         pieces = ChatTemplate().pieces(chat, is_answered=False)
         ids = [
             number
