@@ -128,7 +128,7 @@ def _check_measuring(config: Config, data: Data) -> None:
 
 def _check_ensemble(config: Config, task: Task, data: Data) -> None:
     ensemble, origin = ensemble_of(config), config.origins["ensemble",]
-    if ensemble.size > 1 and not task.predicts_together:
+    if ensemble.size > 1 and not task.supports_ensemble:
         raise ConfigError(
             f"several models of the task {config.values['task']['name']} cannot predict as one",
             where=f"{origin}: ensemble",

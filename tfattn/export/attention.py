@@ -132,7 +132,7 @@ def _told(attention: dict[str, Any]) -> Tensors:
 def _attributed(shown: Shown, features: Tensors) -> Tensors:
     own = shown.model.token_vectors(features)
     scores = tf.function(
-        lambda vectors: shown.scores_of({**features, TOKEN_VECTORS: vectors}),
+        lambda vectors: shown.scores_to_explain({**features, TOKEN_VECTORS: vectors}),
         input_signature=[tf.TensorSpec([None, None, own.shape[-1]], own.dtype)],
         autograph=False,
     )

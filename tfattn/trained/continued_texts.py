@@ -12,7 +12,7 @@ from tfattn.features import ANSWER, MESSAGES, PROMPT, TEXT
 from tfattn.formats.chat_template import ASSISTANT, ChatTemplate, Message
 from tfattn.preprocessing.chat_ids import ids_of_written, piece_ids
 from tfattn.preprocessing.language import Language
-from tfattn.tasks.generation import sampled
+from tfattn.tasks.generation import sample_continuations
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.shared_decoder import SharedDecoder
 from tfattn.training.compiled import compiled
@@ -66,7 +66,7 @@ class Continuing:
         token_ids, padding_mask = read
         rows = tf.shape(token_ids)[0]
         still = tf.zeros([rows]), tf.ones([rows])
-        written = sampled(
+        written = sample_continuations(
             self.model,
             token_ids,
             padding_mask,

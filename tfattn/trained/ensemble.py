@@ -58,7 +58,7 @@ class TrainedEnsemble:
 
     def combined(self, predictions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Combine what some of the models predict, or one alone: tensors or arrays (B, ...) by name."""
-        return self.task.combined(predictions, self.operating_point)
+        return self.task.combine(predictions, self.operating_point)
 
     def predict(self, rows: Sequence[Mapping[str, str]]) -> Predictions:
         """Predict for N raw rows, all at once; by name, each (N, ...)."""
@@ -89,7 +89,7 @@ def gathered(task: Task, predictions: dict[str, Any], features: Mapping[str, Any
         num_rows: B.
     """
     rows = features.get(EXAMPLE_ROWS)
-    return predictions if rows is None else task.gathered(predictions, rows, num_rows)
+    return predictions if rows is None else task.merge_examples(predictions, rows, num_rows)
 
 
 def load(run: Run) -> TrainedEnsemble:

@@ -176,7 +176,7 @@ class TrainingStep:
             counts = self.task.loss_weights(batch)
             added = tf.stack([tf.reduce_sum(terms[name] * counts[name]) for name in self.task.loss_names])
             losses = added * factors
-            total = tf.reduce_sum(added if self.task.learns_from_sums else losses)
+            total = tf.reduce_sum(added if self.task.sum_reduction else losses)
             scaled = total * loss_scale if self.scales_loss else total
         _refuse_new_state(self.fixed, scope)
         return sums.whole(tape.gradient(scaled, weights), but_tables=self.sparse_embeddings), losses
