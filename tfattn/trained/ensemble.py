@@ -80,7 +80,7 @@ class TrainedEnsemble:
 
 
 def gathered(task: Task, predictions: dict[str, Any], features: Mapping[str, Any], num_rows: Any) -> dict[str, Any]:
-    """Join what is predicted for several examples of one row, where rows give several; see `Task.gathered`.
+    """Join what is predicted for several examples of one row, where rows give several; see `Task.merge_examples`.
 
     Args:
         task: what predicted.
